@@ -1,0 +1,217 @@
+# flt_library(): the only CMake logic. Above it stands what every target shares.
+
+include(CTest)
+include(GoogleTest)
+include(CheckLinkerFlag)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+
+# A cache hit must not depend on where the repository lies: hence the base folder, and the prefix
+# map below. The sloppiness is what ccache needs to work with precompiled headers.
+find_program(FLT_CCACHE ccache)
+if(FLT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${FLT_CCACHE})
+endif()
+
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(absl REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(Threads REQUIRED)
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+endif()
+
+# How our own code is compiled. Nothing third-party links it.
+add_library(flt_options INTERFACE)
+target_include_directories(flt_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_include_directories(flt_options SYSTEM INTERFACE ${CMAKE_BINARY_DIR}/generated)
+target_link_libraries(flt_options INTERFACE fmt::fmt Threads::Threads)
+target_compile_options(
+  flt_options
+  INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror>
+    # Loops over sqrt and comparisons vectorize only when neither errno nor a trap can be observed.
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno;-fno-trapping-math>
+    # Calls inside libflotilla.so may be inlined: nobody replaces our symbols at load time.
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>
+    $<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # At -O3 g++ 12 reports writes out of bounds inside std::string and fmt that are not there (its
+  # bugs 105651 and 105562); the asan preset finds the real ones.
+  target_compile_options(
+    flt_options
+    INTERFACE
+      $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>
+  )
+endif()
+
+if(FLT_SANITIZE)
+  target_compile_options(flt_options INTERFACE -fsanitize=${FLT_SANITIZE} -fno-omit-frame-pointer
+                                               -fno-sanitize-recover=all)
+  target_link_options(flt_options INTERFACE -fsanitize=${FLT_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # The checks that sanitizers insert lead g++ to see uninitialised values where there are none.
+    target_compile_options(flt_options INTERFACE -Wno-maybe-uninitialized)
+  endif()
+else()
+  target_link_options(flt_options INTERFACE -Wl,--no-undefined)
+endif()
+
+# tsan cannot see into libgomp, so there parallel_for stands on std::thread. clang, which builds
+# the fuzzers, comes without OpenMP.
+add_library(flt_openmp INTERFACE)
+if(FLT_SANITIZE MATCHES "thread|fuzzer")
+  target_compile_definitions(flt_options INTERFACE FLT_TSAN)
+else()
+  find_package(OpenMP REQUIRED)
+  target_link_libraries(flt_openmp INTERFACE OpenMP::OpenMP_CXX)
+endif()
+
+# Debian's own package file for oneDNN asks for OpenCL, which nothing here uses.
+find_path(FLT_DNNL_INCLUDE oneapi/dnnl/dnnl.hpp REQUIRED)
+find_library(FLT_DNNL_LIBRARY dnnl REQUIRED)
+add_library(flt_dnnl INTERFACE)
+target_include_directories(flt_dnnl SYSTEM INTERFACE ${FLT_DNNL_INCLUDE})
+target_link_libraries(flt_dnnl INTERFACE ${FLT_DNNL_LIBRARY})
+
+foreach(linker mold lld)
+  find_program(FLT_LINKER_${linker} NAMES ${linker} ld.${linker})
+  if(FLT_LINKER_${linker})
+    check_linker_flag(CXX -fuse-ld=${linker} FLT_LINKS_WITH_${linker})
+    if(FLT_LINKS_WITH_${linker})
+      add_link_options(-fuse-ld=${linker})
+      break()
+    endif()
+  endif()
+endforeach()
+
+if(FLT_CUDA)
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80 90)
+  endif()
+  set(CMAKE_CUDA_STANDARD 20)
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  target_compile_definitions(flt_options INTERFACE FLT_CUDA)
+endif()
+
+# All folders together. SHARED, because in a static library the operators that register themselves
+# would be dropped.
+add_library(flotilla SHARED)
+target_link_libraries(flotilla PUBLIC fmt::fmt PRIVATE flt_options)
+target_compile_features(flotilla PUBLIC cxx_std_20)
+target_include_directories(flotilla INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                                              $<INSTALL_INTERFACE:include>)
+
+# What programs inside this repository link: the library with the headers of all that it stands on.
+add_library(flt_inside INTERFACE)
+target_link_libraries(flt_inside INTERFACE flotilla flt_options)
+
+# A folder of headers is a library too, and a precompiled header needs a source to belong to.
+set(FLT_EMPTY ${CMAKE_BINARY_DIR}/generated/empty.cc)
+file(CONFIGURE OUTPUT ${FLT_EMPTY} CONTENT "")
+
+# flt_protos(<target>): compiles the folder's *.proto files into `target`.
+function(flt_protos target)
+  file(GLOB protos CONFIGURE_DEPENDS *.proto)
+  foreach(proto IN LISTS protos)
+    file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${proto})
+    string(REGEX REPLACE "\\.proto$" ".pb" stem ${CMAKE_BINARY_DIR}/generated/${path})
+    add_custom_command(
+      OUTPUT ${stem}.cc ${stem}.h
+      COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR} --cpp_out=${CMAKE_BINARY_DIR}/generated
+              ${path}
+      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+      DEPENDS ${proto}
+      COMMENT "protoc ${path}")
+    set_source_files_properties(${stem}.cc PROPERTIES COMPILE_OPTIONS -w)
+    target_sources(${target} PRIVATE ${stem}.cc ${stem}.h)
+  endforeach()
+  target_link_libraries(${target} PUBLIC protobuf::libprotobuf)
+  target_link_libraries(flt_inside INTERFACE protobuf::libprotobuf)
+endfunction()
+
+# flt_tests(<folder> <files>): the folder's test binary.
+function(flt_tests name)
+  if(NOT BUILD_TESTING OR NOT ARGN)
+    return()
+  endif()
+  add_executable(${name}_test ${ARGN})
+  target_link_libraries(${name}_test PRIVATE flt_testing flt_inside GTest::gmock_main)
+  target_precompile_headers(${name}_test REUSE_FROM flt_testing) # gmock costs seconds per file
+  set(timeout 60)
+  if(FLT_SANITIZE)
+    set(timeout 300)
+  endif()
+  gtest_discover_tests(
+    ${name}_test
+    TEST_PREFIX ${name}.
+    DISCOVERY_MODE PRE_TEST
+    PROPERTIES TIMEOUT ${timeout})
+endfunction()
+
+# flt_library(<folder> [PROTO] DEPS <folders> LINK <targets>)
+#
+# One folder, one object library, one test binary. Sources and tests are globbed, so a file that
+# exists is a file that is built.
+function(flt_library name)
+  cmake_parse_arguments(ARG "PROTO" "" "DEPS;LINK" ${ARGN})
+
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS *_test.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  if(FLT_CUDA)
+    file(GLOB_RECURSE kernels CONFIGURE_DEPENDS *.cu)
+  else()
+    list(FILTER sources EXCLUDE REGEX "/(cuda|nccl)/")
+  endif()
+
+  list(FIND FLT_FOLDERS ${name} position)
+  foreach(dep IN LISTS ARG_DEPS)
+    list(FIND FLT_FOLDERS ${dep} dep_position)
+    if(dep_position EQUAL -1 OR dep_position GREATER_EQUAL position)
+      message(FATAL_ERROR "${name} may not depend on ${dep}: it does not come earlier in FLT_FOLDERS")
+    endif()
+  endforeach()
+
+  add_library(flt_${name} OBJECT ${FLT_EMPTY} ${sources} ${kernels})
+  target_link_libraries(flt_${name} PUBLIC flt_options ${ARG_LINK})
+  if(ARG_PROTO)
+    flt_protos(flt_${name})
+  endif()
+  foreach(dep IN LISTS ARG_DEPS ITEMS base)
+    if(TARGET flt_${dep} AND NOT dep STREQUAL name)
+      target_link_libraries(flt_${name} PUBLIC flt_${dep})
+    endif()
+  endforeach()
+  target_link_libraries(flotilla PRIVATE flt_${name})
+  target_link_libraries(flt_inside INTERFACE ${ARG_LINK})
+  flt_tests(${name} ${tests})
+endfunction()
+
+# flt_testing_library(): flotilla/testing, which only test binaries link. An object library, for
+# the sake of the toy operators that register themselves; it may use every folder.
+function(flt_testing_library)
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS *_test.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+
+  add_library(flt_testing OBJECT ${FLT_EMPTY} ${sources})
+  target_link_libraries(flt_testing PUBLIC flt_inside GTest::gmock)
+  # All users of one precompiled header need the same -fPIC, and ccache the other flag.
+  target_compile_options(flt_testing PUBLIC -fPIC -fpch-preprocess)
+  target_precompile_headers(flt_testing PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  flt_tests(testing ${tests})
+endfunction()
