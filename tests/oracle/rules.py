@@ -1,0 +1,62 @@
+"""Numbers by rule, so that recordings hold only what real Paddle answered.
+
+Every array is drawn from a RandomState seeded by the CRC of a key; numpy keeps that stream fixed
+over its versions. A rule in a recording is a list: ["uniform", low, high], ["integers", low, high],
+["values", [...]] or ["full", value].
+"""
+
+import zlib
+
+import numpy as np
+
+
+def random_state(key):
+    return np.random.RandomState(zlib.crc32(key.encode()))
+
+
+def draw(key, shape, dtype, rule):
+    """The array of `shape` and `dtype` that `rule` gives for `key`."""
+    kind, *arguments = rule
+    if kind == "uniform":
+        array = random_state(key).uniform(*arguments, size=shape)
+    elif kind == "integers":
+        array = random_state(key).randint(*arguments, size=shape)
+    elif kind == "values":
+        array = np.array(arguments[0]).reshape(shape)
+    elif kind == "full":
+        array = np.full(shape, arguments[0])
+    else:
+        raise ValueError(f"unknown rule {kind}; known: uniform, integers, values, full")
+    return np.asarray(array).astype(dtype)
+
+
+def parameter(name, shape):
+    """The value of parameter `name` before the first step: scaled as initializers do, never flat."""
+    shape = tuple(int(size) for size in shape)
+    unit = random_state(name).uniform(-1, 1, size=shape)
+    if name.endswith(("_scale", "_variance")):
+        array = 1 + 0.1 * unit
+    elif len(shape) < 2 or min(shape) == 1 and max(shape) > 10000:
+        array = 0.1 * unit
+    else:
+        fan_in = shape[0] if len(shape) == 2 else int(np.prod(shape[1:]))
+        fan_out = shape[1] if len(shape) == 2 else int(np.prod(shape)) // shape[1]
+        array = unit * np.sqrt(6 / (fan_in + fan_out))
+    return array.astype("float32")
+
+
+def relative_error(found, expected):
+    """The largest difference, relative to the largest magnitude that was expected."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    if found.size != expected.size:
+        return np.inf
+    if expected.size == 0:
+        return 0.0
+    found, expected = found.reshape(-1).astype("float64"), expected.reshape(-1).astype("float64")
+    scale = max(np.abs(expected).max(), 1e-30)
+    return float(np.abs(found - expected).max() / scale)
+
+
+def same_shape(found, expected):
+    """Scalars are shape () in late releases of Paddle and (1,) in the others; both will do."""
+    return found == expected or (found in ((), (1,)) and expected in ((), (1,)))

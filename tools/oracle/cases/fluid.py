@@ -1,0 +1,42 @@
+"""Cases that 1.8.5 answers: ops that live in its programs, or behave there as the documents say."""
+
+from cases.dsl import case, full, positive, uniform, values
+
+
+def cases():
+    x = values([0.1, 0.7, 0.2, 0.9, 0.05, 0.03, 0.3, 0.1, 0.6, 0.4, 0.35, 0.25], 4, 3)
+    labels = values([2, 0, 1, 2], 4, 1, dtype="int64")
+    yield case("top_k", {"X": x}, "Out Indices", {"k": 2}, dtypes={"Indices": "int64"}, grad="X")
+    yield case("cross_entropy", {"X": x, "Label": labels}, "Y", {"soft_label": False}, grad="X")
+    soft = uniform(4, 3, low=0.1, high=0.5)
+    yield case("cross_entropy.soft", {"X": x, "Label": soft}, "Y", {"soft_label": True}, grad="X")
+    yield case("cross_entropy2", {"X": x, "Label": labels}, "Y -XShape MatchX", grad="X")
+    zero = values([0.0, 1.0, 0.5, 0.5], 2, 2)
+    wanted = values([0, 1], 2, 1, dtype="int64")
+    yield case("cross_entropy2.zero", {"X": zero, "Label": wanted}, "Y -XShape MatchX")
+    missing = values([2, -100, 1, -100], 4, 1, dtype="int64")
+    yield case("cross_entropy2.ignore", {"X": x, "Label": missing}, "Y -XShape MatchX", grad="X")
+    yield case("mean", {"X": uniform(2, 3, 4)}, grad="X")
+    ids = values([1, 5, 1, 0], 4, 1, dtype="int64")
+    yield case("lookup_table", {"W": uniform(8, 3), "Ids": ids}, grad="W")
+    rows = {"w@GRAD": [8, 3]}
+    yield case("lookup_table.sparse", {"W": uniform(8, 3), "Ids": ids}, attrs={"is_sparse": True}, grad="W", sparse=rows)  # fmt: skip
+    yield case("softmax_with_cross_entropy", {"Logits": uniform(4, 5), "Label": labels}, "Loss Softmax", grad="Logits")  # fmt: skip
+    yield case("mul", {"X": uniform(2, 3, 2), "Y": uniform(6, 4)}, grad="X Y")
+    yield case("elementwise_add", {"X": uniform(4, 5), "Y": uniform(5)}, attrs={"axis": 1}, grad="X Y")  # fmt: skip
+    yield case("reduce_mean.all", {"X": uniform(2, 3)}, attrs={"reduce_all": True}, grad="X")
+    yield case("hard_sigmoid", {"X": uniform(4, 5, low=-5, high=5)}, grad="X")
+    yield case("matmul", {"X": uniform(2, 3, 4), "Y": uniform(2, 5, 4)}, attrs={"transpose_Y": True, "alpha": 0.5}, grad="X Y")  # fmt: skip
+    test = {"is_test": True, "dropout_prob": 0.3}
+    yield case("dropout.test", {"X": uniform(3, 4)}, "Out -Mask", test, dtypes={"Mask": "uint8"})
+    inputs = {
+        "Out": uniform(4, 1),
+        "Indices": values([1, 0, 1, 2], 4, 1, dtype="int64"),
+        "Label": labels,
+    }
+    yield case("accuracy", inputs, "Accuracy Correct Total", dtypes={"Correct": "int32", "Total": "int32"})  # fmt: skip
+    p, g, rate = uniform(3, 4), uniform(3, 4), full(0.1, 1)
+    momentum = {"Param": p, "Grad": g, "Velocity": uniform(3, 4), "LearningRate": rate}
+    yield case("momentum", momentum, "ParamOut VelocityOut", {"mu": 0.9})
+    adagrad = {"Param": p, "Grad": g, "Moment": positive(3, 4), "LearningRate": rate}
+    yield case("adagrad", adagrad, "ParamOut MomentOut", {"epsilon": 1e-6})

@@ -1,0 +1,131 @@
+"""Activations, elementwise arithmetic, comparisons, reductions, matrix products."""
+
+from cases.dsl import case, full, integers, positive, uniform, values
+
+
+def activations():
+    x = uniform(3, 5, low=-3, high=3)
+    for name in ("relu", "tanh", "sigmoid", "square", "abs", "exp", "softplus", "silu", "sin", "cos"):
+        yield case(name, {"X": x}, grad="X")
+    for name in ("sqrt", "log", "reciprocal", "rsqrt"):
+        yield case(name, {"X": positive(3, 5)}, grad="X")
+    for name in ("ceil", "floor", "round", "sign"):
+        yield case(name, {"X": x})
+    yield case("leaky_relu", {"X": x}, attrs={"alpha": 0.1}, grad="X")
+    yield case("leaky_relu.default", {"X": x}, grad="X")
+    yield case("gelu", {"X": x}, attrs={"approximate": False}, grad="X")
+    yield case("gelu.tanh", {"X": x}, attrs={"approximate": True}, grad="X")
+    yield case("relu6", {"X": uniform(4, 5, low=-3, high=9)}, grad="X")
+    yield case("hard_swish", {"X": uniform(4, 5, low=-5, high=5)}, grad="X")
+    yield case("hard_sigmoid", {"X": uniform(4, 5, low=-5, high=5)}, grad="X")
+    yield case("swish", {"X": x}, attrs={"beta": 1.0}, grad="X")
+    yield case("elu", {"X": x}, attrs={"alpha": 0.7}, grad="X")
+    yield case("pow", {"X": positive(3, 4)}, attrs={"factor": 2.5}, grad="X")
+    yield case("logsigmoid", {"X": x}, grad="X")
+    yield case("clip", {"X": x}, attrs={"min": -1.5, "max": 0.5}, grad="X")
+    yield case("scale", {"X": x}, attrs={"scale": 2.5, "bias": -0.5}, grad="X")
+    yield case(
+        "scale.before",
+        {"X": x},
+        attrs={"scale": 2.5, "bias": -0.5, "bias_after_scale": False},
+        grad="X",
+    )
+    yield case("scale.int64", {"X": integers(2, 3)}, attrs={"scale": 3.0}, dtypes={"Out": "int64"})
+    yield case("softmax", {"X": x}, grad="X")
+    yield case("softmax.axis1", {"X": uniform(2, 4, 3, low=-4, high=4)}, attrs={"axis": 1}, grad="X")
+    yield case("softmax.large", {"X": uniform(2, 6, low=900, high=1000)}, grad="X")
+    yield case("log_softmax", {"X": x}, attrs={"axis": -1}, grad="X")
+    yield case("increment", {"X": full(3, 1)}, attrs={"step": 2.0})
+    yield case(
+        "increment.int64", {"X": full(3, 1, dtype="int64")}, attrs={"step": 1.0}, dtypes={"Out": "int64"}
+    )  # fmt: skip
+
+
+def elementwise():
+    x, y = uniform(2, 3, 4), uniform(2, 3, 4)
+    for name in ("add", "sub", "mul", "max", "min"):
+        yield case(f"elementwise_{name}", {"X": x, "Y": y}, grad="X Y")
+    yield case("elementwise_div", {"X": x, "Y": positive(2, 3, 4)}, grad="X Y")
+    yield case("elementwise_pow", {"X": positive(3, 4), "Y": positive(3, 4)}, grad="X Y")
+    yield case("elementwise_add.bias", {"X": uniform(4, 5), "Y": uniform(5)}, attrs={"axis": 1}, grad="X Y")  # fmt: skip
+    yield case("elementwise_add.middle", {"X": x, "Y": uniform(3)}, attrs={"axis": 1}, grad="X Y")
+    yield case("elementwise_add.front", {"X": x, "Y": uniform(2, 3)}, attrs={"axis": 0}, grad="X Y")
+    yield case("elementwise_add.ones", {"X": uniform(2, 1, 4), "Y": uniform(1, 3, 1)}, grad="X Y")
+    yield case("elementwise_add.scalar", {"X": x, "Y": uniform(1)}, grad="X Y")
+    yield case("elementwise_mul.channel", {"X": uniform(2, 3, 2, 2), "Y": uniform(3)}, attrs={"axis": 1}, grad="X Y")  # fmt: skip
+    yield case("elementwise_mul.trailing", {"X": x, "Y": uniform(3, 4)}, grad="X Y")
+    yield case("elementwise_sub.column", {"X": uniform(4, 3), "Y": uniform(4, 1)}, grad="X Y")
+    yield case("elementwise_div.row", {"X": uniform(4, 3), "Y": positive(3)}, grad="X Y")
+    yield case("elementwise_max.row", {"X": uniform(4, 3), "Y": uniform(3)}, grad="X Y")
+    a = {"X": integers(3, 4, low=-20, high=20), "Y": integers(3, 4, low=1, high=7)}
+    for name in ("add", "sub", "mul", "mod", "floordiv", "max", "min"):
+        yield case(f"elementwise_{name}.int64", a, dtypes={"Out": "int64"})
+    yield case("elementwise_mod.float", {"X": uniform(3, 4, low=-5, high=5), "Y": positive(3, 4)})
+
+
+def comparisons():
+    a = {"X": values([1, 2, 3, 4, 5, 6], 2, 3), "Y": values([1, 3, 3, 2, 5, 7], 2, 3)}
+    for name in ("equal", "not_equal", "less_than", "less_equal", "greater_than", "greater_equal"):
+        yield case(name, a, dtypes={"Out": "bool"})
+    yield case(
+        "equal.int64", {"X": integers(4, low=0, high=3), "Y": integers(4, low=0, high=3)}, dtypes={"Out": "bool"}
+    )  # fmt: skip
+    x = values([True, True, False, False], 4, dtype="bool")
+    y = values([True, False, True, False], 4, dtype="bool")
+    for name in ("logical_and", "logical_or", "logical_xor"):
+        yield case(name, {"X": x, "Y": y}, dtypes={"Out": "bool"})
+    yield case("logical_not", {"X": x}, dtypes={"Out": "bool"})
+
+
+def reductions():
+    x = uniform(2, 3, 4)
+    for name in ("reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod"):
+        yield case(name, {"X": x}, attrs={"dim": [1]}, grad="X")
+        yield case(f"{name}.all", {"X": x}, attrs={"dim": [0], "reduce_all": True}, grad="X")
+    yield case("reduce_sum.keep", {"X": x}, attrs={"dim": [-1], "keep_dim": True}, grad="X")
+    yield case("reduce_mean.two", {"X": x}, attrs={"dim": [0, 2]}, grad="X")
+    yield case("reduce_mean.two_keep", {"X": x}, attrs={"dim": [0, 2], "keep_dim": True}, grad="X")
+    yield case("reduce_sum.default", {"X": x}, grad="X")
+    yield case("reduce_sum.int64", {"X": integers(3, 4)}, attrs={"dim": [1]}, dtypes={"Out": "int64"})
+    flags = values([True, False, False, False, False, False], 2, 3, dtype="bool")
+    yield case("reduce_any", {"X": flags}, attrs={"dim": [1]}, dtypes={"Out": "bool"})
+    yield case("reduce_all", {"X": flags}, attrs={"dim": [0]}, dtypes={"Out": "bool"})
+    yield case("mean", {"X": x}, grad="X")
+    yield case("sum", {"X": [uniform(2, 3), uniform(2, 3), uniform(2, 3)]}, grad="X")
+    yield case("sum.one", {"X": [uniform(2, 3)]}, grad="X")
+    yield case("squared_l2_norm", {"X": x}, grad="X")
+
+
+def products():
+    yield case("mul", {"X": uniform(3, 4), "Y": uniform(4, 5)}, grad="X Y")
+    yield case(
+        "mul.flat",
+        {"X": uniform(2, 3, 4), "Y": uniform(12, 5)},
+        attrs={"x_num_col_dims": 1, "y_num_col_dims": 1},
+        grad="X Y",
+    )
+    yield case(
+        "mul.deep",
+        {"X": uniform(2, 3, 4), "Y": uniform(4, 2, 3)},
+        attrs={"x_num_col_dims": 2, "y_num_col_dims": 1},
+        grad="X Y",
+    )
+    product = "matmul_v2"
+    yield case(product, {"X": uniform(3, 4), "Y": uniform(4, 5)}, grad="X Y")
+    yield case(f"{product}.trans_x", {"X": uniform(4, 3), "Y": uniform(4, 5)}, attrs={"trans_x": True}, grad="X Y")  # fmt: skip
+    yield case(f"{product}.trans_y", {"X": uniform(3, 4), "Y": uniform(5, 4)}, attrs={"trans_y": True}, grad="X Y")  # fmt: skip
+    both = {"trans_x": True, "trans_y": True}
+    yield case(f"{product}.trans_xy", {"X": uniform(4, 3), "Y": uniform(5, 4)}, attrs=both, grad="X Y")
+    yield case(f"{product}.batch", {"X": uniform(2, 3, 4), "Y": uniform(2, 4, 5)}, grad="X Y")
+    # Forward only: 2.6.2 infers [2, 1, 3, 2] while building, and then refuses the gradient.
+    yield case(f"{product}.broadcast", {"X": uniform(2, 1, 3, 4), "Y": uniform(3, 4, 2)})
+    yield case(f"{product}.ones", {"X": uniform(2, 3, 3, 4), "Y": uniform(1, 3, 4, 2)}, grad="X Y")
+    yield case(f"{product}.shared", {"X": uniform(2, 3, 4), "Y": uniform(4, 5)}, grad="X Y")
+    yield case(f"{product}.dot", {"X": uniform(4), "Y": uniform(4)}, grad="X Y")
+    yield case(f"{product}.vector", {"X": uniform(2, 3, 4), "Y": uniform(4)}, grad="X Y")
+    yield case(f"{product}.row", {"X": uniform(4), "Y": uniform(4, 5)}, grad="X Y")
+
+
+def cases():
+    for group in (activations, elementwise, comparisons, reductions, products):
+        yield from group()
