@@ -1,0 +1,25 @@
+"""tools/check_tests.py finds test files that no build compiles and no runner collects."""
+
+import check_tests
+
+
+def test_a_file_that_no_target_compiles(tmp_path):
+    path = tmp_path / "a_test.cc"
+    path.write_text("TEST(Known, Case) {}\n")
+    assert [*check_tests.unbuilt([path], set(), {"Known"})] == [f"{path}: no target compiles it"]
+    assert [*check_tests.unbuilt([path], {str(path)}, {"Known"})] == []
+
+
+def test_a_file_whose_suites_are_unknown(tmp_path):
+    path = tmp_path / "a_test.cc"
+    path.write_text("TEST_F(Gone, Case) {}\n")
+    found = [*check_tests.unbuilt([path], {str(path)}, {"Known"})]
+    assert found == [f"{path}: ctest knows none of its test suites (Gone)"]
+
+
+def test_a_python_file_without_tests():
+    path = check_tests.ROOT / "tests/test_nothing.py"
+    assert [*check_tests.uncollected([path], ["tests/test_other.py::test_a"])] == [
+        f"{path}: pytest collects no test from it"
+    ]
+    assert [*check_tests.uncollected([path], ["tests/test_nothing.py::test_a"])] == []

@@ -1,0 +1,223 @@
+"""Runs the test suites one after the other and closes with one line of totals.
+
+    ./test [--full] [NAME]
+
+A suite gives a list of Result; a suite that cannot even start is one failed Result. The exit code
+is 0 only if nothing failed and something ran.
+"""
+
+import argparse
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PYTEST_FOLDERS = ["tests", "python/tests"]
+FUZZ_RUNS, FUZZ_RUNS_FULL = 20_000, 2_000_000
+FUZZ_SECONDS, FUZZ_SECONDS_FULL = 20, 600
+
+
+@dataclasses.dataclass
+class Result:
+    name: str
+    outcome: str  # "passed", "failed" or "skipped"
+    detail: str = ""  # why it was skipped, or what it printed when it failed
+
+
+def run(command, **options):
+    """Runs `command` in the repository and returns it with its output."""
+    return subprocess.run(
+        [str(word) for word in command],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        **options,
+    )
+
+
+def check(name, command, **options):
+    """A command as a test: it passes if it exits with 0."""
+    done = run(command, **options)
+    return [Result(name, "failed" if done.returncode else "passed", done.stdout)]
+
+
+def read_junit(path, prefix=""):
+    """The test cases of a JUnit file, as ctest and pytest write them."""
+    results = []
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        module = case.get("classname", "") if prefix == "" else ""
+        name = prefix + (f"{module}.{case.get('name')}" if module else case.get("name"))
+        broken = [*case.iter("failure"), *case.iter("error")]
+        skipped = case.find("skipped")
+        output = case.findtext("system-out") or ""
+        if broken:
+            texts = [tag.text or tag.get("message") or "" for tag in broken]
+            results.append(Result(name, "failed", "\n".join([*texts, output])))
+        elif skipped is not None or case.get("status") == "notrun":
+            results.append(Result(name, "skipped", skip_reason(skipped, output)))
+        else:
+            results.append(Result(name, "passed"))
+    return results
+
+
+def skip_reason(tag, output):
+    """pytest gives the reason as a message; googletest prints it after a line ending in Skipped."""
+    lines = output.splitlines()
+    for number, line in enumerate(lines[:-1]):
+        if line.endswith(": Skipped"):
+            return lines[number + 1].strip()
+    return (tag.get("message") or "no reason given") if tag is not None else "did not run"
+
+
+def unit_tests(preset, pattern):
+    """The C++ tests of one preset, which must be built."""
+    with tempfile.TemporaryDirectory() as folder:
+        junit = pathlib.Path(folder, "ctest.xml")
+        command = ["ctest", "--test-dir", f"build/{preset}", "-j", "2", "--output-junit", junit]
+        command += ["--no-tests=ignore", "--test-output-size-failed", "100000"]
+        done = run(command + (["-R", pattern] if pattern else []))
+        if not junit.exists():
+            return [] if pattern else [Result(f"{preset}: ctest", "failed", done.stdout)]
+        prefix = "" if preset == "dev" else f"{preset}: "
+        return read_junit(junit, prefix)
+
+
+def build_and_test(preset, pattern):
+    """Configures and builds another preset, then runs its unit tests."""
+    for command in (["cmake", "--preset", preset], ["ninja", "-C", f"build/{preset}"]):
+        done = run(command)
+        if done.returncode:
+            return [Result(f"{preset}: {command[0]}", "failed", done.stdout)]
+    return unit_tests(preset, pattern)
+
+
+def python_tests(pattern):
+    folders = [folder for folder in PYTEST_FOLDERS if (ROOT / folder).is_dir()]
+    with tempfile.TemporaryDirectory() as folder:
+        junit = pathlib.Path(folder, "pytest.xml")
+        command = [sys.executable, "-m", "pytest", "-q", "--junitxml", junit, *folders]
+        done = run(command + (["-k", pattern] if pattern else []))
+        if not junit.exists() or (done.returncode not in (0, 1, 5)):
+            return [Result("pytest", "failed", done.stdout)]
+        return read_junit(junit)
+
+
+def checks():
+    return [
+        *check("tools/check_layers.py", [sys.executable, "tools/check_layers.py"]),
+        *check("tools/sizes.py", [sys.executable, "tools/sizes.py", "--quiet"]),
+        *check("tools/check_tests.py", [sys.executable, "tools/check_tests.py"]),
+    ]
+
+
+def fuzz(full):
+    """Each fuzzer for a bounded number of runs, from its committed corpus, with a fixed seed."""
+    sources = sorted(ROOT.glob("tests/fuzz/*_fuzz.cc"))
+    if not sources:
+        return []
+    for command in (["cmake", "--preset", "fuzz"], ["ninja", "-C", "build/fuzz", "fuzzers"]):
+        done = run(command)
+        if done.returncode:
+            return [Result(f"fuzz: {command[0]}", "failed", done.stdout)]
+    results = []
+    for source in sources:
+        corpus = ROOT / "tests/fuzz/corpus" / source.stem.removesuffix("_fuzz")
+        with tempfile.TemporaryDirectory() as found:
+            command = [ROOT / "build/fuzz/bin" / source.stem, found]
+            command += [corpus] if corpus.is_dir() else []
+            command += [f"-runs={FUZZ_RUNS_FULL if full else FUZZ_RUNS}", "-seed=1", "-timeout=10"]
+            command += [f"-max_total_time={FUZZ_SECONDS_FULL if full else FUZZ_SECONDS}"]
+            command += ["-rss_limit_mb=4096", f"-artifact_prefix={ROOT}/build/fuzz/"]
+            results += check(f"fuzz: {source.stem}", command)
+    return results
+
+
+def round_trips():
+    """Programs and parameters to real Paddle and back: every tools/oracle/round_trip*.py."""
+    results = []
+    for script in sorted(ROOT.glob("tools/oracle/round_trip*.py")):
+        done = run([sys.executable, script])
+        name = f"oracle: {script.stem}"
+        # 77 is the exit code by which a script says that it was skipped, and its last line why.
+        outcome = {0: "passed", 77: "skipped"}.get(done.returncode, "failed")
+        last = (done.stdout.strip().splitlines() or ["no reason given"])[-1]
+        results.append(Result(name, outcome, last if outcome == "skipped" else done.stdout))
+    return results
+
+
+def lint():
+    done = run([sys.executable, "-m", "pip", "install", "-q", "pre-commit>=3,<5"])
+    if done.returncode:
+        return [Result("pre-commit", "failed", done.stdout)]
+    return check("pre-commit", [sys.executable, "-m", "pre_commit", "run", "--all-files"])
+
+
+def suites(full, pattern):
+    """(title, function) in the order in which they run."""
+    yield "C++ unit tests", lambda: unit_tests("dev", pattern)
+    yield "Python tests", lambda: python_tests(pattern)
+    if pattern:
+        return
+    yield "layers, sizes, files left out", checks
+    yield "fuzzers", lambda: fuzz(full)
+    if full:
+        yield "address and undefined-behaviour sanitizers", lambda: build_and_test("asan", "")
+        yield "thread sanitizer", lambda: build_and_test("tsan", "")
+        yield "round trips with Paddle", round_trips
+        yield "lints", lint
+
+
+def report(title, results, seconds):
+    count = {kind: sum(r.outcome == kind for r in results) for kind in ("passed", "failed")}
+    print(f"  {title}: {count['passed']} of {len(results)} passed ({seconds:.0f} s)", flush=True)
+    for result in results:
+        if result.outcome == "failed":
+            print(f"\nFAILED {result.name}\n{result.detail.rstrip()}\n", flush=True)
+
+
+def close(results):
+    """Prints the skips and the totals; the value is the exit code."""
+    skipped = [r for r in results if r.outcome == "skipped"]
+    failed = [r for r in results if r.outcome == "failed"]
+    if skipped:
+        print("Skipped, and why:")
+    for result in skipped:
+        print(f"  {result.name}: {result.detail}")
+    if failed:
+        print("Failed:")
+    for result in failed:
+        print(f"  {result.name}")
+    passed = len(results) - len(failed) - len(skipped)
+    print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
+    return 1 if failed or not results else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./test", description="Runs Flotilla's tests.")
+    parser.add_argument("--full", action="store_true", help="sanitizers, long fuzzing, round trips")
+    parser.add_argument("name", nargs="?", default="", help="run only tests whose name matches")
+    options = parser.parse_args()
+    os.environ["FLT_TEST_FULL"] = "1" if options.full else ""
+
+    results = []
+    for title, suite in suites(options.full, options.name):
+        started = time.monotonic()
+        found = suite()
+        results += found
+        if found:
+            report(title, found, time.monotonic() - started)
+    if not results:
+        print(f'no test has a name that matches "{options.name}"')
+    return close(results)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
