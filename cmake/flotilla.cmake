@@ -152,11 +152,8 @@ function(flt_tests name)
   if(FLT_SANITIZE)
     set(timeout 300)
   endif()
-  gtest_discover_tests(
-    ${name}_test
-    TEST_PREFIX ${name}.
-    DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT ${timeout})
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST PROPERTIES
+                       TIMEOUT ${timeout})
 endfunction()
 
 # flt_library(<folder> [PROTO] DEPS <folders> LINK <targets>)
@@ -179,7 +176,8 @@ function(flt_library name)
   foreach(dep IN LISTS ARG_DEPS)
     list(FIND FLT_FOLDERS ${dep} dep_position)
     if(dep_position EQUAL -1 OR dep_position GREATER_EQUAL position)
-      message(FATAL_ERROR "${name} may not depend on ${dep}: it does not come earlier in FLT_FOLDERS")
+      message(
+        FATAL_ERROR "${name} may not depend on ${dep}: it does not come earlier in FLT_FOLDERS")
     endif()
   endforeach()
 

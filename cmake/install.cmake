@@ -29,13 +29,15 @@ install(
   FILES_MATCHING
   PATTERN "*.h"
   PATTERN testing EXCLUDE)
-install(
-  EXPORT flotilla
-  NAMESPACE flotilla::
-  FILE flotilla-targets.cmake
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/flotilla)
-file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/flotilla-config.cmake @ONLY CONTENT
-[[include(CMakeFindDependencyMacro)
+install(EXPORT flotilla NAMESPACE flotilla:: FILE flotilla-targets.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/flotilla)
+file(
+  CONFIGURE
+  OUTPUT
+  ${CMAKE_BINARY_DIR}/flotilla-config.cmake
+  @ONLY
+  CONTENT
+  [[include(CMakeFindDependencyMacro)
 find_dependency(fmt)
 include(${CMAKE_CURRENT_LIST_DIR}/flotilla-targets.cmake)
 ]])

@@ -96,7 +96,9 @@ def violations(root):
         parts = name.split("/")
         if parts[0] == "flotilla" and len(parts) > 2:
             if parts[1] not in deps and parts[1] not in OPEN_TO_ANYTHING:
-                found.append(f"{name}: flotilla/{parts[1]} has no CMakeLists.txt with flt_library()")
+                found.append(
+                    f"{name}: flotilla/{parts[1]} has no CMakeLists.txt with flt_library()"
+                )
                 continue
             found += check_includes(name, text, parts[1], deps)
         else:

@@ -93,7 +93,9 @@ def main():
             print(f"{name}: {lines} lines, more than {LIMIT}")
         elif lines > BUDGET and not options.quiet:
             print(f"{name}: {lines} lines, over the budget of {BUDGET}")
-    print(f"{sum(counts.values())} lines in {len(counts)} files, {too_long} files over {LIMIT} lines")
+    print(
+        f"{sum(counts.values())} lines in {len(counts)} files, {too_long} files over {LIMIT} lines"
+    )
     return 1 if too_long else 0
 
 

@@ -43,9 +43,10 @@ def test_an_include_of_a_folder_outside_deps(tree):
 
 
 def test_deps_are_not_inherited(tree):
-    found = tree({"flotilla/ops/CMakeLists.txt": "flt_library(ops DEPS op device)\n"} | {
-        "flotilla/ops/nn/x.cc": '#include "flotilla/ir/attr.h"\n'
-    })
+    found = tree(
+        {"flotilla/ops/CMakeLists.txt": "flt_library(ops DEPS op device)\n"}
+        | {"flotilla/ops/nn/x.cc": '#include "flotilla/ir/attr.h"\n'}
+    )
     assert found == ["flotilla/ops/nn/x.cc:1: ops may not include ir, only base, device, op"]
 
 
@@ -62,14 +63,14 @@ def test_onednn_outside_its_header(tree):
 
 def test_getenv_outside_base_env(tree):
     text = '// getenv(\nconst char* a = "getenv(";\n\nauto b = std::getenv("X");\n'
-    assert tree({"flotilla/op/x.cc": text}) == ["flotilla/op/x.cc:4: only base/env.h may call getenv"]
+    assert tree({"flotilla/op/x.cc": text}) == [
+        "flotilla/op/x.cc:4: only base/env.h may call getenv"
+    ]
 
 
 def test_a_folder_without_its_cmake_line(tree):
     found = tree({"flotilla/stray/x.cc": ""})
-    assert found == [
-        "flotilla/stray/x.cc: flotilla/stray has no CMakeLists.txt with flt_library()"
-    ]
+    assert found == ["flotilla/stray/x.cc: flotilla/stray has no CMakeLists.txt with flt_library()"]
 
 
 def test_this_repository():
