@@ -98,10 +98,15 @@ if(FLT_CUDA)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80 90)
   endif()
-  set(CMAKE_CUDA_STANDARD 20)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
+  # CMake 3.25 does not know how nvcc is asked for C++20.
+  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
   target_compile_definitions(flt_options INTERFACE FLT_CUDA)
+  # fmt 9 takes nvcc for a compiler without constexpr, and then does not compile as C++20.
+  target_compile_definitions(flt_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
 endif()
 
 # All folders together. SHARED, because in a static library the operators that register themselves
