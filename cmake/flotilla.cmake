@@ -62,9 +62,9 @@ if(FLT_SANITIZE)
     # The checks that sanitizers insert lead g++ to see uninitialised values where there are none.
     target_compile_options(flt_options INTERFACE -Wno-maybe-uninitialized)
   endif()
-else()
-  target_link_options(flt_options INTERFACE -Wl,--no-undefined)
 endif()
+# Only what is used is loaded: `import paddle` counts in milliseconds.
+target_link_options(flt_options INTERFACE -Wl,--as-needed)
 
 # tsan cannot see into libgomp, so there parallel_for stands on std::thread. clang, which builds
 # the fuzzers, comes without OpenMP.
@@ -114,6 +114,9 @@ endif()
 add_library(flotilla SHARED)
 target_link_libraries(flotilla PUBLIC fmt::fmt PRIVATE flt_options)
 target_compile_features(flotilla PUBLIC cxx_std_20)
+if(NOT FLT_SANITIZE)
+  target_link_options(flotilla PRIVATE -Wl,--no-undefined)
+endif()
 target_include_directories(flotilla INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
                                               $<INSTALL_INTERFACE:include>)
 
