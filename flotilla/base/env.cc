@@ -1,0 +1,71 @@
+#include "flotilla/base/env.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+
+#include "flotilla/base/error.h"
+
+namespace flotilla::env {
+
+const std::vector<Known>& known_variables() {
+  static const std::vector<Known> rows = {
+      {"FLT_DUMP", "name of a pass: print the program after it"},
+      {"FLT_LOG_LEVEL", "trace, debug, info, warn, error or off; info by default"},
+      {"FLT_MAX_ISA", "cap on the instruction set that kernels use: sse41, avx2, avx512"},
+      {"FLT_SKIP_PASSES", "names of passes to switch off, separated by commas"},
+      {"FLT_TEST_DATA", "folder with real data sets, for tests and the demo"},
+      {"FLT_THREADS", "threads of a process; by default the number of cores"},
+      {"HOME", "where the cache of data sets lives, under .cache"},
+      {"FLAGS_require_gpu", "1 makes a CUDAPlace without a GPU an error instead of a CPU run"},
+      {"OMP_NUM_THREADS", "threads of a process where FLT_THREADS is not set"},
+  };
+  return rows;
+}
+
+std::optional<std::string> text(std::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+std::string text_or(std::string_view name, std::string_view otherwise) {
+  return text(name).value_or(std::string(otherwise));
+}
+
+int64_t number_or(std::string_view name, int64_t otherwise, int64_t least, int64_t most) {
+  const std::optional<std::string> value = text(name);
+  if (!value) return otherwise;
+  int64_t number = 0;
+  const char* end = value->data() + value->size();
+  const auto [stop, error] = std::from_chars(value->data(), end, number);
+  require(error == std::errc() && stop == end && least <= number && number <= most,
+          "{} must be a number from {} to {}, but is \"{}\"", name, least, most, *value);
+  return number;
+}
+
+bool flag_or(std::string_view name, bool otherwise) {
+  std::optional<std::string> value = text(name);
+  if (!value) return otherwise;
+  std::transform(value->begin(), value->end(), value->begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (*value == "1" || *value == "true" || *value == "on" || *value == "yes") return true;
+  if (*value == "0" || *value == "false" || *value == "off" || *value == "no") return false;
+  refuse("{} must be 1 or 0, but is \"{}\"", name, *value);
+}
+
+std::vector<std::string> list(std::string_view name) {
+  const std::string value = text_or(name, "");
+  std::vector<std::string> entries;
+  for (size_t begin = 0; begin < value.size();) {
+    const size_t end = std::min(value.find(',', begin), value.size());
+    std::string entry = value.substr(begin, end - begin);
+    std::erase_if(entry, [](unsigned char c) { return std::isspace(c); });
+    if (!entry.empty()) entries.push_back(std::move(entry));
+    begin = end + 1;
+  }
+  return entries;
+}
+
+}  // namespace flotilla::env

@@ -1,0 +1,33 @@
+#include "flotilla/base/shape.h"
+
+#include <algorithm>
+
+#include "flotilla/base/error.h"
+
+namespace flotilla {
+
+int64_t Shape::numel(int64_t begin, int64_t end) const {
+  int64_t product = 1;
+  for (int64_t a = begin; a < end; ++a) {
+    if ((*this)[a] < 0) return -1;
+    product *= (*this)[a];
+  }
+  return product;
+}
+
+bool Shape::known() const {
+  return std::all_of(dims_.begin(), dims_.end(), [](int64_t extent) { return extent >= 0; });
+}
+
+int64_t Shape::axis(int64_t axis) const {
+  require(-rank() <= axis && axis < rank(),
+          "an axis of a tensor of shape {} must lie in [{}, {}), but is {}", *this, -rank(), rank(),
+          axis);
+  return axis < 0 ? axis + rank() : axis;
+}
+
+std::string to_string(const Shape& shape) {
+  return fmt::format("[{}]", fmt::join(shape.dims(), ", "));
+}
+
+}  // namespace flotilla

@@ -1,0 +1,43 @@
+// flotilla/device/allocator.h
+//
+// Memory that tensors and plans live in.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace flotilla {
+
+// A block of memory, aligned to 64 bytes. Shared where a tensor, a plan and Python hold it.
+class Buffer {
+ public:
+  // Large buffers come untouched from the system: pages that are never written cost nothing.
+  // Zero-filled. Refuses with the number of bytes where there is not enough memory.
+  static std::shared_ptr<Buffer> make(int64_t bytes);
+  // Memory that somebody else owns; `owner` keeps it alive.
+  static std::shared_ptr<Buffer> borrow(void* data, int64_t bytes, std::shared_ptr<void> owner);
+
+  Buffer(void* data, int64_t bytes, std::shared_ptr<void> owner, bool mapped);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void* data() const { return data_; }
+  int64_t size() const { return bytes_; }
+
+ private:
+  void* data_;
+  int64_t bytes_;
+  std::shared_ptr<void> owner_;  // set: not ours to free
+  bool mapped_;
+};
+
+// Bytes of all buffers that are alive now, and the most there ever were.
+struct MemoryUse {
+  int64_t live = 0;
+  int64_t peak = 0;
+};
+MemoryUse memory_use();
+
+}  // namespace flotilla

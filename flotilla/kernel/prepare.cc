@@ -1,0 +1,109 @@
+#include "flotilla/kernel/prepare.h"
+
+namespace flotilla {
+namespace {
+
+const PrepareContext::Port* find_port(const PrepareContext::Ports& ports, std::string_view slot,
+                                      size_t i) {
+  const auto found = ports.find(slot);
+  if (found == ports.end() || i >= found->second.size()) return nullptr;
+  return &found->second[i];
+}
+
+}  // namespace
+
+PrepareContext::PrepareContext(const Op& op, const OpDef& def, Ports inputs, Ports outputs,
+                               PrepareHost& host)
+    : op_(op), def_(def), inputs_(std::move(inputs)), outputs_(std::move(outputs)), host_(host) {}
+
+const PrepareContext::Port& PrepareContext::port(std::string_view slot, size_t i) const {
+  const Port* found = find_port(inputs_, slot, i);
+  if (found == nullptr) found = find_port(outputs_, slot, i);
+  require(found != nullptr, "{} has no variable {} in slot {}", op_.type(), i, slot);
+  return *found;
+}
+
+const PrepareContext::Port& PrepareContext::output_port(std::string_view slot, size_t i) const {
+  const Port* found = find_port(outputs_, slot, i);
+  require(found != nullptr, "{} has no output {} in slot {}", op_.type(), i, slot);
+  return *found;
+}
+
+bool PrepareContext::has(std::string_view slot, size_t i) const {
+  const Port* found = find_port(inputs_, slot, i);
+  if (found == nullptr) found = find_port(outputs_, slot, i);
+  return found != nullptr && found->value >= 0;
+}
+
+size_t PrepareContext::count(std::string_view slot) const {
+  const Ports& ports = inputs_.contains(slot) ? inputs_ : outputs_;
+  const auto found = ports.find(slot);
+  return found == ports.end() ? 0 : found->second.size();
+}
+
+const VarMeta& PrepareContext::meta(std::string_view slot, size_t i) const {
+  return port(slot, i).meta;
+}
+
+const Layout& PrepareContext::layout(std::string_view slot, size_t i) const {
+  return host_.layout_of(port(slot, i).value);
+}
+
+const Cell* PrepareContext::read(std::string_view slot, size_t i, DType dtype,
+                                 const Layout& layout) {
+  const Port& p = port(slot, i);
+  require(p.meta.dtype == dtype, "slot {} of {} must hold {}, but holds {}", slot, op_.type(),
+          dtype, p.meta.dtype);
+  return host_.read(p.value, layout);
+}
+
+const Cell* PrepareContext::write(std::string_view slot, size_t i, DType dtype,
+                                  const Layout& layout) {
+  const Port& p = output_port(slot, i);
+  require(p.meta.dtype == dtype, "slot {} of {} must hold {}, but holds {}", slot, op_.type(),
+          dtype, p.meta.dtype);
+  return host_.write(p.value, layout);
+}
+
+In<char> PrepareContext::in_bytes(std::string_view slot, size_t i, const Layout& layout) {
+  return In<char>(host_.read(port(slot, i).value, layout));
+}
+
+Out<char> PrepareContext::out_bytes(std::string_view slot, size_t i, const Layout& layout) {
+  return Out<char>(host_.write(output_port(slot, i).value, layout));
+}
+
+const Cell* PrepareContext::read_rows(std::string_view slot, size_t i) {
+  return host_.read_rows(port(slot, i).value);
+}
+
+const Cell* PrepareContext::write_rows(std::string_view slot, size_t i) {
+  return host_.write_rows(output_port(slot, i).value);
+}
+
+const VarMeta& PrepareContext::sparse_meta(std::string_view slot, size_t i, DType dtype) const {
+  const VarMeta& m = meta(slot, i);
+  require(m.kind == VarKind::kSelectedRows && m.dtype == dtype,
+          "slot {} of {} must hold sparse rows of {}", slot, op_.type(), dtype);
+  return m;
+}
+
+LodHandle PrepareContext::lod(std::string_view slot, size_t i) {
+  return LodHandle(host_.lod_of(port(slot, i).value));
+}
+
+void PrepareContext::in_place(std::string_view in, std::string_view out, size_t i, size_t j) {
+  host_.share(port(in, i).value, output_port(out, j).value, false);
+}
+
+void PrepareContext::view(std::string_view in, std::string_view out, size_t i, size_t j) {
+  host_.share(port(in, i).value, output_port(out, j).value, true);
+}
+
+void PrepareContext::keep_together(std::string_view slot) {
+  std::vector<int32_t> values;
+  for (size_t i = 0; i < count(slot); ++i) values.push_back(port(slot, i).value);
+  host_.keep_together(values);
+}
+
+}  // namespace flotilla

@@ -1,0 +1,214 @@
+// flotilla/kernel/prepare.h
+//
+// What a kernel sees when a plan is made. It asks for handles to the memory of its inputs and
+// outputs, in the layout it wants, and returns a Step that uses them. What it does not ask for is
+// not kept alive: an operator that needs only the shape of an input calls shape().
+//
+//   template <typename T>
+//   Step forward(PrepareContext& c) {
+//     const int64_t n = c.shape("X").numel();
+//     c.in_place("X", "Out");
+//     return [n, x = c.in<T>("X"), y = c.out<T>("Out")] { relu(x.data(), y.data(), n); };
+//   }
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flotilla/kernel/random.h"
+#include "flotilla/op/infer.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/tensor/tensor.h"
+
+namespace flotilla {
+
+// Where a value lies while a plan runs. The plan owns cells; their addresses never change.
+struct Cell {
+  void* data = nullptr;
+  const LoD* lod = nullptr;  // null: none
+};
+
+// A tensor to read, in the layout that was asked for.
+template <typename T>
+class In {
+ public:
+  In() = default;
+  explicit In(const Cell* cell) : cell_(cell) {}
+  const T* data() const { return static_cast<const T*>(cell_->data); }
+  explicit operator bool() const { return cell_ != nullptr; }
+
+ private:
+  const Cell* cell_ = nullptr;
+};
+
+// A tensor to write: every element must be written, unless it is in place. Memory is not zeroed.
+template <typename T>
+class Out {
+ public:
+  Out() = default;
+  explicit Out(const Cell* cell) : cell_(cell) {}
+  T* data() const { return static_cast<T*>(cell_->data); }
+  explicit operator bool() const { return cell_ != nullptr; }
+
+ private:
+  const Cell* cell_ = nullptr;
+};
+
+// Rows of a tall tensor; row numbers may repeat.
+template <typename T>
+struct SparseIn {
+  In<int64_t> rows = {};
+  In<T> value = {};
+  int64_t count = 0;   // rows
+  int64_t width = 0;   // elements in a row
+  int64_t height = 0;  // rows of the dense tensor
+};
+template <typename T>
+struct SparseOut {
+  Out<int64_t> rows = {};
+  Out<T> value = {};
+  int64_t count = 0;
+  int64_t width = 0;
+  int64_t height = 0;
+};
+
+// The offsets of the sequences in a tensor's rows, as they are in this run.
+class LodHandle {
+ public:
+  LodHandle() = default;
+  explicit LodHandle(const Cell* cell) : cell_(cell) {}
+  // Null where the tensor was fed without.
+  const LoD* get() const { return cell_ == nullptr ? nullptr : cell_->lod; }
+
+ private:
+  const Cell* cell_ = nullptr;
+};
+
+// Draws a stream for one run.
+class RandomSource {
+ public:
+  RandomSource() = default;
+  RandomSource(Generator* generator, uint64_t fixed_seed)
+      : generator_(generator), fixed_seed_(fixed_seed) {}
+  // With a seed of its own the same stream each time: an initializer repeats. `count` tells the
+  // runs of an operator apart that must not repeat (dropout).
+  RandomStream draw(uint64_t count = 0) const {
+    return fixed_seed_ != 0 ? RandomStream{fixed_seed_, count} : generator_->next();
+  }
+
+ private:
+  Generator* generator_ = nullptr;
+  uint64_t fixed_seed_ = 0;
+};
+
+// What the planner does for a kernel. Values are its numbers for versions of variables.
+class PrepareHost {
+ public:
+  virtual ~PrepareHost() = default;
+  virtual const Layout& layout_of(int32_t value) const = 0;
+  virtual const Cell* read(int32_t value, const Layout& layout) = 0;
+  virtual const Cell* read_rows(int32_t value) = 0;
+  virtual const Cell* write(int32_t value, const Layout& layout) = 0;
+  virtual const Cell* write_rows(int32_t value) = 0;
+  virtual const Cell* lod_of(int32_t value) = 0;
+  virtual void share(int32_t from, int32_t to, bool view) = 0;
+  virtual void keep_together(const std::vector<int32_t>& values) = 0;
+  virtual const Cell* workspace(int64_t bytes) = 0;
+  virtual RandomSource random(int64_t op_seed) = 0;
+};
+
+class PrepareContext {
+ public:
+  struct Port {
+    int32_t value = -1;  // -1: nobody needs it (@EMPTY@)
+    VarMeta meta = {};
+  };
+  using Ports = std::map<std::string, std::vector<Port>, std::less<>>;
+
+  PrepareContext(const Op& op, const OpDef& def, Ports inputs, Ports outputs, PrepareHost& host);
+
+  const Op& op() const { return op_; }
+  template <typename T>
+  T attr(std::string_view name) const {
+    return attr_as<T>(attr_or_default(op_, def_, name), name);
+  }
+
+  // Input slots and output slots; an input hides an output of the same name.
+  bool has(std::string_view slot, size_t i = 0) const;
+  size_t count(std::string_view slot) const;
+  const VarMeta& meta(std::string_view slot, size_t i = 0) const;
+  const Shape& shape(std::string_view slot, size_t i = 0) const { return meta(slot, i).shape; }
+  DType dtype(std::string_view slot, size_t i = 0) const { return meta(slot, i).dtype; }
+  bool is_sparse(std::string_view slot, size_t i = 0) const {
+    return meta(slot, i).kind == VarKind::kSelectedRows;
+  }
+
+  // The layout an input has now: take it as it is to avoid a reorder.
+  const Layout& layout(std::string_view slot, size_t i = 0) const;
+  // The input in `layout`; the plan reorders where it has another one. A parameter that is read in
+  // a blocked layout for the first time is kept in it from then on.
+  template <typename T>
+  In<T> in(std::string_view slot, size_t i = 0, const Layout& layout = {}) {
+    return In<T>(read(slot, i, dtype_of<T>, layout));
+  }
+  template <typename T>
+  Out<T> out(std::string_view slot, size_t i = 0, const Layout& layout = {}) {
+    return Out<T>(write(slot, i, dtype_of<T>, layout));
+  }
+  // For kernels that only move bytes.
+  In<char> in_bytes(std::string_view slot, size_t i = 0, const Layout& layout = {});
+  Out<char> out_bytes(std::string_view slot, size_t i = 0, const Layout& layout = {});
+
+  template <typename T>
+  SparseIn<T> sparse_in(std::string_view slot, size_t i = 0) {
+    const VarMeta& m = sparse_meta(slot, i, dtype_of<T>);
+    return {In<int64_t>(read_rows(slot, i)), In<T>(read(slot, i, m.dtype, {})), m.rows,
+            m.shape.numel(1, m.shape.rank()), m.shape[0]};
+  }
+  template <typename T>
+  SparseOut<T> sparse_out(std::string_view slot, size_t i = 0) {
+    const VarMeta& m = sparse_meta(slot, i, dtype_of<T>);
+    return {Out<int64_t>(write_rows(slot, i)), Out<T>(write(slot, i, m.dtype, {})), m.rows,
+            m.shape.numel(1, m.shape.rank()), m.shape[0]};
+  }
+
+  LodHandle lod(std::string_view slot, size_t i = 0);
+
+  // `out` may overwrite `in` element by element, if nobody reads `in` afterwards. The kernel must
+  // be right either way.
+  void in_place(std::string_view in, std::string_view out, size_t i = 0, size_t j = 0);
+  // `out` holds the same bytes as `in` (a reshape, a gradient passed through). Where the plan can,
+  // both lie at the same address, and the Step, which must compare the addresses, copies nothing.
+  void view(std::string_view in, std::string_view out, size_t i = 0, size_t j = 0);
+  // The variables of a list slot should lie one behind the other, each at a multiple of 64 bytes.
+  void keep_together(std::string_view slot);
+
+  // Memory for the Step alone, from a multiple of 64 bytes on; its contents do not last.
+  template <typename T = char>
+  Out<T> workspace(int64_t count) {
+    return Out<T>(host_.workspace(count * static_cast<int64_t>(sizeof(T))));
+  }
+  // `seed`: the op's own, 0 where it has none.
+  RandomSource random(int64_t seed) { return host_.random(seed); }
+
+ private:
+  const Port& port(std::string_view slot, size_t i) const;
+  const Port& output_port(std::string_view slot, size_t i) const;
+  const Cell* read(std::string_view slot, size_t i, DType dtype, const Layout& layout);
+  const Cell* write(std::string_view slot, size_t i, DType dtype, const Layout& layout);
+  const Cell* read_rows(std::string_view slot, size_t i);
+  const Cell* write_rows(std::string_view slot, size_t i);
+  const VarMeta& sparse_meta(std::string_view slot, size_t i, DType dtype) const;
+
+  const Op& op_;
+  const OpDef& def_;
+  Ports inputs_;
+  Ports outputs_;
+  PrepareHost& host_;
+};
+
+}  // namespace flotilla

@@ -1,0 +1,87 @@
+// flotilla/op/infer.h
+//
+// What an operator's `infer` sees: what is known of its inputs, and what it must say of its
+// outputs. It runs when an op is appended (extents may be -1) and again when a plan is made (all
+// extents are known, save those that depend on data).
+
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flotilla/ir/program.h"
+#include "flotilla/op/op_def.h"
+
+namespace flotilla {
+
+// What is known of a variable before its elements are.
+struct VarMeta {
+  VarKind kind = VarKind::kTensor;
+  DType dtype = f32;
+  Shape shape = {};
+  int32_t lod_level = 0;
+  int64_t rows = -1;        // kSelectedRows: number of rows; shape is that of the dense tensor
+  int32_t lod_source = -1;  // whose LoD it shares; the planner's affair: copy it with the rest
+  // The elements of a small integer tensor, where a plan knows them (the shape of a variable, a
+  // constant): what lets `full(shape=[shape(x)[0], 1])` have a size when the plan is made.
+  std::optional<std::vector<int64_t>> value = {};
+
+  static VarMeta tensor(DType dtype, Shape shape) {
+    return {.dtype = dtype, .shape = std::move(shape)};
+  }
+};
+
+class InferContext {
+ public:
+  using Metas = std::map<std::string, std::vector<VarMeta>, std::less<>>;
+
+  // `inputs` holds a meta for each variable of each input slot; outputs start as given.
+  InferContext(const Op& op, const OpDef& def, Metas inputs, Metas outputs, bool running);
+
+  const Op& op() const { return op_; }
+  const OpDef& def() const { return def_; }
+  // Whether all extents are known: a plan is being made.
+  bool running() const { return running_; }
+
+  bool has_in(std::string_view slot) const { return in_count(slot) > 0; }
+  size_t in_count(std::string_view slot) const;
+  // Refuses a slot that holds no variable.
+  const VarMeta& in(std::string_view slot, size_t i = 0) const;
+
+  bool has_out(std::string_view slot) const { return out_count(slot) > 0; }
+  size_t out_count(std::string_view slot) const;
+  // To be assigned. An output slot that the op leaves out may be asked for: what is assigned is
+  // dropped.
+  VarMeta& out(std::string_view slot, size_t i = 0);
+  const Metas& outputs() const { return outputs_; }
+
+  template <typename T>
+  T attr(std::string_view name) const {
+    return attr_as<T>(find_attr(name), name);
+  }
+
+ private:
+  const Attr& find_attr(std::string_view name) const;
+
+  const Op& op_;
+  const OpDef& def_;
+  Metas inputs_;
+  Metas outputs_;
+  bool running_;
+  std::vector<std::unique_ptr<VarMeta>> dropped_;
+};
+
+// The attribute of `op`, or the default of its definition. Refuses a name that neither knows.
+const Attr& attr_or_default(const Op& op, const OpDef& def, std::string_view name);
+
+// Numpy's rule with Paddle's `axis`: Y's extents stand at [axis, axis + rank) of X's; -1 aligns the
+// last ones. Refuses shapes that do not broadcast.
+Shape broadcast(const Shape& x, const Shape& y, int64_t axis);
+
+// The extents named by `shape` for `numel` elements: 0 copies from `input`, one -1 is worked out.
+Shape resolve_reshape(const Shape& input, const std::vector<int64_t>& shape);
+
+}  // namespace flotilla

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <map>
+
+#include "flotilla/op/op_def.h"
+
+namespace flotilla {
+namespace {
+
+// Filled while static objects are built, read-only afterwards.
+struct Registry {
+  std::map<std::string, OpDef, std::less<>> ops;
+  // Kernels whose op is defined by a file that comes later in the order of initialisation.
+  std::map<std::string, std::vector<Kernel>, std::less<>> waiting;
+};
+
+Registry& registry() {
+  static Registry filled_before_main;
+  return filled_before_main;
+}
+
+template <typename Row>
+const Row* find_by_name(const std::vector<Row>& rows, std::string_view name) {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const Slot* OpDef::find_input(std::string_view slot) const { return find_by_name(inputs, slot); }
+const Slot* OpDef::find_output(std::string_view slot) const { return find_by_name(outputs, slot); }
+const AttrSpec* OpDef::find_attr(std::string_view name) const { return find_by_name(attrs, name); }
+
+const OpDef& define_op(OpDef def) {
+  Registry& r = registry();
+  invariant(!r.ops.contains(def.type), "the op \"{}\" is defined twice", def.type);
+  if (const auto waiting = r.waiting.find(def.type); waiting != r.waiting.end()) {
+    def.kernels.insert(def.kernels.end(), waiting->second.begin(), waiting->second.end());
+    r.waiting.erase(waiting);
+  }
+  std::string type = def.type;
+  return r.ops.emplace(std::move(type), std::move(def)).first->second;
+}
+
+bool add_kernels(std::string_view type, std::vector<Kernel> kernels) {
+  Registry& r = registry();
+  const auto defined = r.ops.find(type);
+  std::vector<Kernel>& target =
+      defined == r.ops.end() ? r.waiting[std::string(type)] : defined->second.kernels;
+  target.insert(target.end(), kernels.begin(), kernels.end());
+  return true;
+}
+
+const OpDef* find_op(std::string_view type) {
+  const auto found = registry().ops.find(type);
+  return found == registry().ops.end() ? nullptr : &found->second;
+}
+
+const OpDef& op_def(std::string_view type) {
+  if (const OpDef* found = find_op(type)) return *found;
+  not_found("the op \"{}\" is not defined.{}", type, did_you_mean(type, op_types()));
+}
+
+std::vector<std::string> op_types() {
+  std::vector<std::string> types;
+  for (const auto& [type, def] : registry().ops) types.push_back(type);
+  return types;
+}
+
+const Kernel& find_kernel(const OpDef& def, Device device, DType dtype) {
+  std::string there;
+  for (const Kernel& kernel : def.kernels) {
+    if (kernel.device == device && kernel.dtype == dtype) return kernel;
+    there +=
+        fmt::format("{}{} {}", there.empty() ? "" : ", ", name_of(kernel.device), kernel.dtype);
+  }
+  not_found("no kernel for {} on {} with dtype {}. There are: {}", def.type, name_of(device), dtype,
+            there.empty() ? "none" : there);
+}
+
+GradRule grad_op(std::initializer_list<std::string_view> uses, std::string_view type) {
+  GradRule rule{.kind = GradRule::kGradOp, .type = std::string(type)};
+  for (const std::string_view slot : uses) rule.uses.emplace_back(slot);
+  return rule;
+}
+
+GradRule custom_grad(void (*emit)(GradContext&)) {
+  return {.kind = GradRule::kCustom, .emit = emit};
+}
+
+}  // namespace flotilla

@@ -1,0 +1,21 @@
+// flotilla/plan/memory.h
+//
+// Liveness and addresses: which nodes are needed, from when to when each value lives, which values
+// share memory, and where everything lies in one arena.
+
+#pragma once
+
+#include "flotilla/plan/node.h"
+
+namespace flotilla::plan {
+
+struct MemoryReport {
+  int64_t arena_bytes = 0;
+  int64_t no_reuse_bytes = 0;
+};
+
+// Marks the nodes that a fetch, a persistable variable or a side effect needs, and sets the offsets
+// of arena values and workspaces. Deterministic. Cost: O(n^2) in the number of values.
+MemoryReport assign_memory(Draft& draft);
+
+}  // namespace flotilla::plan

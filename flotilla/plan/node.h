@@ -1,0 +1,91 @@
+// flotilla/plan/node.h
+//
+// What the planner works on: values (versions of variables) and nodes (steps with what they touch).
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "flotilla/kernel/prepare.h"
+
+namespace flotilla::plan {
+
+inline constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
+
+enum class Home {
+  kArena,  // planned memory, lives within a run
+  kFeed,   // the caller's memory
+  kStore,  // a persistable variable's own memory
+};
+
+// One version of a variable: each write makes a new one, save where the variable has a fixed place
+// (persistable, fed, or written inside a sub-block).
+struct Value {
+  std::string name = {};
+  VarMeta meta = {};
+  Layout layout = {};
+  Home home = Home::kArena;
+  int32_t index = -1;    // among the feeds or the store's variables
+  int32_t origin = -1;   // a reordered copy of this value
+  bool pinned = false;   // one place for all writes, for the whole run
+  bool used = false;     // some node already relies on its layout
+  bool written = false;  // by a node of this plan
+  Cell cell = {};
+  Cell rows = {};  // kSelectedRows: the row numbers
+
+  // Filled by assign_memory.
+  int32_t defined_at = -1;  // time of the node that writes it; -1: before the run
+  int32_t last_used = -1;
+  int32_t group = -1;
+  int32_t bundle = -1;
+  int64_t offset = 0;  // in the arena
+  int64_t rows_offset = 0;
+
+  bool sparse() const { return meta.kind == VarKind::kSelectedRows; }
+  int64_t bytes() const;  // of the elements, padding included
+  int64_t rows_bytes() const { return sparse() ? meta.rows * 8 : 0; }
+};
+
+// `to` may lie where `from` lies.
+struct Share {
+  int32_t from = -1;
+  int32_t to = -1;
+  bool view = false;  // the same bytes: `from` may still be read afterwards
+};
+
+struct Workspace {
+  int64_t bytes = 0;
+  int64_t offset = 0;
+  Cell cell = {};
+};
+
+struct Node {
+  const Op* op = nullptr;  // null: a reorder
+  Step step = {};
+  std::vector<int32_t> reads = {};
+  std::vector<int32_t> writes = {};
+  std::vector<Share> shares = {};
+  std::vector<Workspace*> workspaces = {};
+  bool side_effect = false;
+  bool kept = false;
+  const Cell* condition = nullptr;  // of a sub-block: one bool
+  // A sub-block's nodes follow it in the list, up to this index; 0: no sub-block.
+  int32_t body_end = 0;
+  bool loop = false;  // the body may run more than once
+};
+
+// Everything a plan is made of before it has addresses.
+struct Draft {
+  std::deque<Value> values;  // addresses stay
+  std::deque<Workspace> workspaces;
+  std::vector<Node> nodes;  // in order of execution; bodies inline
+  std::vector<int32_t> fetched;
+  std::vector<std::vector<int32_t>> bundles;  // values that lie one behind the other
+};
+
+}  // namespace flotilla::plan

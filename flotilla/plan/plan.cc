@@ -1,0 +1,249 @@
+#include "flotilla/plan/plan.h"
+
+#include <cstring>
+
+#include "flotilla/ir/text.h"
+#include "flotilla/op/build.h"
+#include "flotilla/plan/memory.h"
+#include "flotilla/plan/planner.h"
+
+namespace flotilla {
+namespace {
+
+using plan::Draft;
+using plan::Home;
+using plan::Node;
+using plan::StoreVar;
+using plan::Value;
+
+class CompiledPlan final : public Plan {
+ public:
+  explicit CompiledPlan(const PlanRequest& request)
+      : program_(request.program.clone()), planner_(*program_, request) {
+    planner_.run();
+    const plan::MemoryReport memory = assign_memory(planner_.draft());
+    keep_needed_nodes();
+    stats_.arena_bytes = memory.arena_bytes;
+    stats_.no_reuse_bytes = memory.no_reuse_bytes;
+    stats_.steps = static_cast<int64_t>(draft().nodes.size());
+    for (const Node& node : draft().nodes) stats_.reorders += node.op == nullptr;
+    find_views_of_feeds();
+  }
+
+  bool fits(VariableStore& store) override {
+    for (StoreVar& var : planner_.store_vars()) {
+      var.tensor = store.find(var.name);
+      if (var.written_first) continue;
+      const Value& value = value_of(var.value);
+      const Tensor* tensor = var.tensor;
+      if (tensor == nullptr || !tensor->defined() || tensor->dtype() != value.meta.dtype ||
+          !(tensor->shape() == value.meta.shape) || !(tensor->layout() == value.layout)) {
+        // Before the first run a parameter still has the layout from which this plan moves it.
+        if (moved_ || tensor == nullptr || !tensor->defined() ||
+            !(tensor->layout() == var.layout_before) || !(tensor->shape() == value.meta.shape)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  std::vector<FetchedValue> run(VariableStore& store, Arena& arena,
+                                const std::vector<Tensor>& feeds) override {
+    bind_store(store);
+    bind_arena(static_cast<char*>(arena.reserve(stats_.arena_bytes)));
+    bind_feeds(feeds);
+    run_nodes(0, static_cast<int32_t>(draft().nodes.size()));
+    return fetch();
+  }
+
+  const PlanStats& stats() const override { return stats_; }
+  std::string print() const override;
+
+ private:
+  Draft& draft() { return planner_.draft(); }
+  const Draft& draft() const { return const_cast<plan::Planner&>(planner_).draft(); }
+  Value& value_of(int32_t id) { return draft().values[static_cast<size_t>(id)]; }
+
+  void keep_needed_nodes();
+  void find_views_of_feeds();
+  void bind_store(VariableStore& store);
+  void bind_arena(char* base);
+  void bind_feeds(const std::vector<Tensor>& feeds);
+  void run_nodes(int32_t begin, int32_t end);
+  std::vector<FetchedValue> fetch();
+
+  std::shared_ptr<Program> program_;  // after the passes; nodes point at its ops
+  plan::Planner planner_;
+  PlanStats stats_;
+  std::vector<std::pair<int32_t, int32_t>> feed_views_;  // (value, the feed it is a view of)
+  char* base_ = nullptr;
+  bool moved_ = false;  // parameters have the layouts of this plan
+};
+
+// Drops the nodes nobody needs; the ends of bodies move with them.
+void CompiledPlan::keep_needed_nodes() {
+  std::vector<Node>& nodes = draft().nodes;
+  std::vector<int32_t> new_index(nodes.size() + 1, 0);
+  for (size_t n = 0; n < nodes.size(); ++n) new_index[n + 1] = new_index[n] + nodes[n].kept;
+  for (Node& node : nodes) {
+    if (node.body_end > 0) node.body_end = new_index[static_cast<size_t>(node.body_end)];
+  }
+  std::erase_if(nodes, [](const Node& node) { return !node.kept; });
+}
+
+void CompiledPlan::find_views_of_feeds() {
+  for (size_t v = 0; v < draft().values.size(); ++v) {
+    const Value& value = draft().values[v];
+    const Value& root = draft().values[static_cast<size_t>(value.group)];
+    if (value.home == Home::kArena && root.home == Home::kFeed) {
+      feed_views_.emplace_back(static_cast<int32_t>(v), root.index);
+    }
+  }
+}
+
+void CompiledPlan::bind_store(VariableStore& store) {
+  for (StoreVar& var : planner_.store_vars()) {
+    Value& value = value_of(var.value);
+    if (var.tensor == nullptr) var.tensor = &store.make(var.name);
+    Tensor& tensor = *var.tensor;
+    const bool same = tensor.defined() && tensor.dtype() == value.meta.dtype &&
+                      tensor.shape() == value.meta.shape;
+    if (!same) {
+      tensor = Tensor(value.meta.dtype, value.meta.shape, value.layout);
+    } else if (!(tensor.layout() == value.layout)) {
+      tensor = tensor.clone(value.layout);
+    }
+    value.cell.data = tensor.raw();
+    value.cell.lod = tensor.lod().empty() ? nullptr : &tensor.lod();
+  }
+  moved_ = true;
+}
+
+void CompiledPlan::bind_arena(char* base) {
+  if (base == base_) return;
+  base_ = base;
+  for (Value& value : draft().values) {
+    if (value.home != Home::kArena) continue;
+    value.cell.data = base + value.offset;
+    value.rows.data = base + value.rows_offset;
+  }
+  for (plan::Workspace& workspace : draft().workspaces) {
+    workspace.cell.data = base + workspace.offset;
+  }
+}
+
+void CompiledPlan::bind_feeds(const std::vector<Tensor>& feeds) {
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    Value& value = value_of(static_cast<int32_t>(i));
+    value.cell.data = feeds[i].raw();
+    value.cell.lod = feeds[i].lod().empty() ? nullptr : &feeds[i].lod();
+  }
+  for (const auto& [value, feed] : feed_views_) {
+    value_of(value).cell.data = feeds[static_cast<size_t>(feed)].raw();
+  }
+}
+
+void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
+  int32_t n = begin;
+  try {
+    for (; n < end; ++n) {
+      const Node& node = draft().nodes[static_cast<size_t>(n)];
+      if (node.body_end == 0) {
+        node.step();
+        continue;
+      }
+      const auto holds = [&] { return *static_cast<const bool*>(node.condition->data); };
+      while (holds()) {
+        run_nodes(n + 1, node.body_end);
+        if (!node.loop) break;
+      }
+      n = node.body_end - 1;
+    }
+  } catch (Error& error) {
+    if (const Op* op = draft().nodes[static_cast<size_t>(n)].op) note_op(error, *op);
+    throw;
+  }
+}
+
+std::vector<FetchedValue> CompiledPlan::fetch() {
+  std::vector<FetchedValue> results;
+  for (const int32_t id : draft().fetched) {
+    const Value& value = value_of(id);
+    if (value.sparse()) {
+      std::vector<int64_t> dims = value.meta.shape.dims();
+      SelectedRows rows{.height = dims.front()};
+      dims.front() = value.meta.rows;
+      rows.value = Tensor(value.meta.dtype, Shape(dims));
+      std::memcpy(rows.value.raw(), value.cell.data, static_cast<size_t>(value.bytes()));
+      const auto* numbers = static_cast<const int64_t*>(value.rows.data);
+      rows.rows.assign(numbers, numbers + value.meta.rows);
+      results.emplace_back(std::move(rows));
+      continue;
+    }
+    Tensor result(value.meta.dtype, value.meta.shape);
+    std::memcpy(result.raw(), value.cell.data, static_cast<size_t>(value.bytes()));
+    if (value.meta.lod_level > 0 && value.meta.lod_source >= 0) {
+      const LoD* lod = value_of(value.meta.lod_source).cell.lod;
+      if (lod != nullptr) result.set_lod(*lod);
+    }
+    results.emplace_back(std::move(result));
+  }
+  return results;
+}
+
+std::string describe(const Value& value) {
+  std::string place = value.home == Home::kFeed    ? "feed"
+                      : value.home == Home::kStore ? "store"
+                                                   : fmt::format("@{}", value.offset);
+  const std::string layout = value.layout.plain() ? "" : fmt::format(" {}", value.layout);
+  const std::string rows = value.sparse() ? fmt::format(" rows {}", value.meta.rows) : "";
+  return fmt::format("{} {}{}{}{} {}", value.name, value.meta.dtype, value.meta.shape, layout, rows,
+                     place);
+}
+
+std::string CompiledPlan::print() const {
+  const Draft& d = draft();
+  std::string text = fmt::format(
+      "plan of {} steps, {} reorders; arena {} bytes, {} without reuse ({:.1f} times)\n",
+      stats_.steps, stats_.reorders, stats_.arena_bytes, stats_.no_reuse_bytes,
+      stats_.arena_bytes == 0
+          ? 1.0
+          : static_cast<double>(stats_.no_reuse_bytes) / static_cast<double>(stats_.arena_bytes));
+  const auto list = [&](const std::vector<int32_t>& ids) {
+    std::string joined;
+    for (const int32_t id : ids) {
+      joined += fmt::format("{}{}", joined.empty() ? "" : "; ",
+                            describe(d.values[static_cast<size_t>(id)]));
+    }
+    return joined;
+  };
+  for (size_t n = 0; n < d.nodes.size(); ++n) {
+    const Node& node = d.nodes[n];
+    text += fmt::format("{:>4} {:<28} ({}) -> ({})", n,
+                        node.op == nullptr ? "reorder" : node.op->type(), list(node.reads),
+                        list(node.writes));
+    for (const plan::Workspace* workspace : node.workspaces) {
+      text += fmt::format(" workspace {} @{}", workspace->bytes, workspace->offset);
+    }
+    if (node.body_end > 0) text += fmt::format(" body to {}", node.body_end);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+void* Arena::reserve(int64_t bytes) {
+  if (buffer_ == nullptr || buffer_->size() < bytes) {
+    buffer_.reset();  // first give back, then take: never both at once
+    buffer_ = Buffer::make(bytes);
+  }
+  return buffer_->data();
+}
+
+std::unique_ptr<Plan> Plan::make(const PlanRequest& request) {
+  return std::make_unique<CompiledPlan>(request);
+}
+
+}  // namespace flotilla

@@ -1,0 +1,84 @@
+// flotilla/plan/plan.h
+//
+// What a program becomes when the shapes of its feeds are known: steps that only compute, in order,
+// over one arena whose offsets follow from liveness. A plan can be printed.
+//
+// Thread safety: none; a plan is run by one thread at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "flotilla/ir/program.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/tensor/tensor.h"
+
+namespace flotilla {
+
+using FetchedValue = std::variant<Tensor, SelectedRows>;
+
+// Where persistable variables live; runtime's Scope.
+class VariableStore {
+ public:
+  virtual ~VariableStore() = default;
+  virtual Tensor* find(std::string_view name) = 0;  // null: unknown
+  virtual Tensor& make(std::string_view name) = 0;  // known from now on, undefined at first
+};
+
+struct FeedSpec {
+  std::string name = {};
+  DType dtype = f32;
+  Shape shape = {};
+  int32_t lod_levels = 0;
+  bool operator==(const FeedSpec&) const = default;
+};
+
+struct PlanRequest {
+  const Program& program;
+  std::vector<FeedSpec> feeds = {};
+  std::vector<std::string> fetches = {};
+  VariableStore& store;
+  Generator& generator;
+  Device device = kCpu;
+};
+
+struct PlanStats {
+  int64_t steps = 0;
+  int64_t reorders = 0;        // steps that only change a layout
+  int64_t arena_bytes = 0;     // what is allocated
+  int64_t no_reuse_bytes = 0;  // what it would be if every value had memory of its own
+  int64_t persistable_bytes = 0;
+};
+
+// The memory that plans of one executor share: only one of them runs at a time.
+class Arena {
+ public:
+  // At least `bytes`; the address changes when it grows.
+  void* reserve(int64_t bytes);
+
+ private:
+  std::shared_ptr<Buffer> buffer_;
+};
+
+class Plan {
+ public:
+  static std::unique_ptr<Plan> make(const PlanRequest& request);
+  virtual ~Plan() = default;
+
+  // Whether the persistable variables are still as they were when the plan was made. One that was
+  // replaced by a tensor of another shape, dtype or layout makes a plan useless.
+  virtual bool fits(VariableStore& store) = 0;
+  // Runs the steps once. REQUIRES: fits(); feeds[i] is as request.feeds[i] said.
+  virtual std::vector<FetchedValue> run(VariableStore& store, Arena& arena,
+                                        const std::vector<Tensor>& feeds) = 0;
+
+  virtual const PlanStats& stats() const = 0;
+  // Steps, layouts, addresses.
+  virtual std::string print() const = 0;
+};
+
+}  // namespace flotilla

@@ -1,0 +1,331 @@
+#include "flotilla/plan/planner.h"
+
+#include <algorithm>
+
+#include "flotilla/op/build.h"
+
+namespace flotilla::plan {
+namespace {
+
+DType kernel_dtype(const OpDef& def, const InferContext::Metas& inputs,
+                   const InferContext::Metas& outputs) {
+  const auto dtype_in = [](const InferContext::Metas& metas, const std::string& slot) {
+    const auto found = metas.find(slot);
+    return found == metas.end() || found->second.empty() ? nullptr : &found->second.front();
+  };
+  if (!def.dtype_slot.empty()) {
+    if (const VarMeta* meta = dtype_in(inputs, def.dtype_slot)) return meta->dtype;
+    if (const VarMeta* meta = dtype_in(outputs, def.dtype_slot)) return meta->dtype;
+  }
+  for (const Slot& slot : def.inputs) {
+    if (const VarMeta* meta = dtype_in(inputs, slot.name)) return meta->dtype;
+  }
+  for (const Slot& slot : def.outputs) {
+    if (const VarMeta* meta = dtype_in(outputs, slot.name)) return meta->dtype;
+  }
+  return f32;
+}
+
+// Variables of outer blocks that a sub-block writes: they need one place that both see.
+void find_pinned(const Program& program, std::set<std::string, std::less<>>& pinned) {
+  for (int32_t b = 1; b < program.num_blocks(); ++b) {
+    const Block& block = program.block(b);
+    for (const auto& op : block.ops()) {
+      for (const std::string& name : op->output_names()) {
+        if (block.find_var(name) == nullptr) pinned.insert(name);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Planner::Planner(const Program& program, const PlanRequest& request)
+    : program_(program), request_(request) {}
+
+void Planner::run() {
+  find_pinned(program_, pinned_);
+  for (size_t i = 0; i < request_.feeds.size(); ++i) {
+    const FeedSpec& feed = request_.feeds[i];
+    const int32_t id = static_cast<int32_t>(draft_.values.size());
+    current_[feed.name] = add_value({.name = feed.name,
+                                     .meta = {.dtype = feed.dtype,
+                                              .shape = feed.shape,
+                                              .lod_level = feed.lod_levels,
+                                              .lod_source = id},
+                                     .home = Home::kFeed,
+                                     .index = static_cast<int32_t>(i)});
+  }
+  plan_block(program_.global_block());
+  finish_fetches();
+}
+
+void Planner::plan_block(const Block& block) {
+  for (const auto& op : block.ops()) {
+    if (op->type() == "feed" || op->type() == "fetch") continue;
+    try {
+      plan_op(block, *op);
+    } catch (Error& error) {
+      note_op(error, *op);
+      throw;
+    }
+  }
+}
+
+void Planner::plan_op(const Block& block, const Op& op) {
+  if (op.has_attr("sub_block")) {
+    plan_sub_block(block, op);
+  } else {
+    prepare(block, op, op_def(op.type()));
+  }
+}
+
+// `while` and `conditional_block` are steps that own the nodes of their block.
+void Planner::plan_sub_block(const Block& block, const Op& op) {
+  const bool loop = op.type() == "while";
+  require(loop || op.type() == "conditional_block",
+          "the op \"{}\" has a sub-block, but only while and conditional_block can run one",
+          op.type());
+  const std::string& condition = op.input(loop ? "Condition" : "Cond");
+  const int32_t value = reading(block, condition);
+  require(at(value).meta.dtype == boolean && at(value).meta.shape.numel() == 1,
+          "the condition of {} must be one bool, but {} is {}{}", op.type(), condition,
+          at(value).meta.dtype, at(value).meta.shape);
+  Node head{.op = &op, .side_effect = true, .loop = loop};
+  node_ = &head;
+  head.condition = read(value, {});
+  node_ = nullptr;
+  const size_t begin = draft_.nodes.size();
+  draft_.nodes.push_back(std::move(head));
+  // Reordered copies do not cross the border: the body may change what they were made from.
+  copies_.clear();
+  plan_block(program_.block(op.attr<BlockRef>("sub_block").index));
+  copies_.clear();
+  draft_.nodes[begin].body_end = static_cast<int32_t>(draft_.nodes.size());
+}
+
+void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
+  InferContext::Metas in_metas, out_metas;
+  PrepareContext::Ports inputs, outputs;
+  for (const auto& [slot, vars] : op.inputs()) {
+    for (const std::string& name : vars) {
+      const int32_t value = name == kEmptyVar ? -1 : reading(block, name);
+      const VarMeta meta = value < 0 ? VarMeta{} : at(value).meta;
+      in_metas[slot].push_back(meta);
+      inputs[slot].push_back({value, meta});
+    }
+  }
+  for (const auto& [slot, vars] : op.outputs()) {
+    for (const std::string& name : vars) {
+      const Var* var = block.find_var_recursive(name);
+      VarMeta declared;
+      if (var != nullptr) declared = {.kind = var->kind, .dtype = var->dtype, .shape = var->shape};
+      out_metas[slot].push_back(declared);
+    }
+  }
+  InferContext infer(op, def, in_metas, std::move(out_metas), true);
+  if (def.infer != nullptr) def.infer(infer);
+  for (const auto& [slot, vars] : op.outputs()) {
+    const std::vector<VarMeta>& metas = infer.outputs().at(slot);
+    for (size_t i = 0; i < vars.size(); ++i) {
+      const int32_t value = vars[i] == kEmptyVar ? -1 : writing(block, vars[i], metas[i]);
+      outputs[slot].push_back({value, value < 0 ? metas[i] : at(value).meta});
+    }
+  }
+  const Kernel& kernel =
+      find_kernel(def, request_.device, kernel_dtype(def, in_metas, infer.outputs()));
+  PrepareContext context(op, def, std::move(inputs), std::move(outputs), *this);
+  Node node{.op = &op, .side_effect = def.side_effect};
+  node_ = &node;
+  node.step = kernel.prepare(context);
+  node_ = nullptr;
+  draft_.nodes.push_back(std::move(node));
+  for (Node& reorder : after_) draft_.nodes.push_back(std::move(reorder));
+  after_.clear();
+}
+
+void Planner::finish_fetches() {
+  const Block& block = program_.global_block();
+  for (const std::string& name : request_.fetches) {
+    if (!current_.contains(name)) block.var(name);  // refuses an unknown name
+    Node node;
+    node_ = &node;
+    const int32_t value = reading(block, name);
+    read(value, {});
+    node_ = nullptr;
+    draft_.fetched.push_back(node.reads.front());
+  }
+}
+
+int32_t Planner::add_value(Value value) {
+  draft_.values.push_back(std::move(value));
+  return static_cast<int32_t>(draft_.values.size()) - 1;
+}
+
+int32_t Planner::reading(const Block& block, const std::string& name) {
+  if (const auto found = current_.find(name); found != current_.end()) return found->second;
+  const Var* var = block.find_var_recursive(name);
+  Tensor* tensor = request_.store.find(name);
+  if (tensor != nullptr && tensor->defined()) return store_value(name, tensor, var, false);
+  if (var != nullptr && var->persistable) {
+    refuse("variable \"{}\" is read but has no value yet. Run the startup program first", name);
+  }
+  require(var != nullptr, "the program has no variable \"{}\"", name);
+  require(!var->is_data, "variable \"{}\" (shape {}, {}) must be fed, but the feed holds {}", name,
+          var->shape, var->dtype, request_.feeds.empty() ? "nothing" : "only other names");
+  refuse("variable \"{}\" is read before any op writes it", name);
+}
+
+int32_t Planner::writing(const Block& block, const std::string& name, const VarMeta& meta) {
+  const Var* var = block.find_var_recursive(name);
+  const bool persistable = var != nullptr && var->persistable;
+  const auto found = current_.find(name);
+  if (persistable || (found != current_.end() && at(found->second).pinned)) {
+    const int32_t value = found != current_.end() && at(found->second).home != Home::kFeed
+                              ? found->second
+                              : store_value(name, request_.store.find(name), var, true);
+    Value& v = at(value);
+    if (!(v.meta.shape == meta.shape && v.meta.dtype == meta.dtype)) {
+      require(!v.used, "variable \"{}\" holds {}{} and cannot become {}{} in the same run", name,
+              v.meta.dtype, v.meta.shape, meta.dtype, meta.shape);
+      v.layout = {};
+    }
+    const int32_t lod_source = v.meta.lod_source;
+    v.meta = meta;
+    v.meta.lod_source = lod_source;
+    v.meta.value.reset();
+    std::erase_if(copies_, [&](const auto& copy) { return copy.first.first == value; });
+    return value;
+  }
+  require(meta.shape.known(), "the size of variable \"{}\" ({}) is not known when the plan is made",
+          name, meta.shape);
+  const int32_t value = add_value({.name = name, .meta = meta, .pinned = pinned_.contains(name)});
+  if (at(value).pinned) at(value).meta.value.reset();
+  current_[name] = value;
+  return value;
+}
+
+int32_t Planner::store_value(const std::string& name, Tensor* tensor, const Var* var, bool writes) {
+  Value value{
+      .name = name, .home = Home::kStore, .index = static_cast<int32_t>(store_vars_.size())};
+  if (tensor != nullptr && tensor->defined()) {
+    value.meta = {.dtype = tensor->dtype(),
+                  .shape = tensor->shape(),
+                  .lod_level = static_cast<int32_t>(tensor->lod().size())};
+    value.layout = tensor->layout();
+  } else if (var != nullptr) {
+    value.meta = {.dtype = var->dtype, .shape = var->shape};
+  }
+  StoreVar store{.name = name, .tensor = tensor, .written_first = writes};
+  store.layout_before = value.layout;
+  store.value = add_value(std::move(value));
+  at(store.value).meta.lod_source = store.value;
+  current_[name] = store.value;
+  store_vars_.push_back(store);
+  return store.value;
+}
+
+const Layout& Planner::layout_of(int32_t value) const { return at(value).layout; }
+
+bool Planner::may_fix_layout(const Value& value) const {
+  return value.home == Home::kStore && !value.used && value.layout.plain();
+}
+
+const Cell* Planner::read(int32_t value, const Layout& layout) {
+  invariant(value >= 0, "a kernel reads a variable that is not there");
+  if (!(at(value).layout == layout)) {
+    if (may_fix_layout(at(value))) {
+      at(value).layout = layout;
+    } else {
+      value = reordered(value, layout);
+    }
+  }
+  at(value).used = true;
+  node_->reads.push_back(value);
+  return &at(value).cell;
+}
+
+const Cell* Planner::read_rows(int32_t value) { return &at(value).rows; }
+const Cell* Planner::write_rows(int32_t value) { return &at(value).rows; }
+
+const Cell* Planner::write(int32_t value, const Layout& layout) {
+  invariant(value >= 0, "a kernel writes a variable that nobody needs");
+  Value& v = at(value);
+  const bool free_choice = v.home == Home::kArena ? !v.pinned : may_fix_layout(v);
+  if (free_choice) v.layout = layout;
+  if (!(v.layout == layout)) {
+    // The place is given in another layout: write a temporary and reorder it afterwards.
+    const int32_t temporary = add_value({.name = v.name, .meta = v.meta, .layout = layout});
+    emit_reorder(after_, temporary, value);
+    at(temporary).used = at(temporary).written = true;
+    node_->writes.push_back(temporary);
+    return &at(temporary).cell;
+  }
+  v.used = v.written = true;
+  node_->writes.push_back(value);
+  return &v.cell;
+}
+
+int32_t Planner::reordered(int32_t value, const Layout& layout) {
+  const auto key = std::make_pair(value, to_string(layout));
+  if (const auto found = copies_.find(key); found != copies_.end()) return found->second;
+  const int32_t copy = add_value(
+      {.name = at(value).name, .meta = at(value).meta, .layout = layout, .origin = value});
+  emit_reorder(draft_.nodes, value, copy);
+  copies_.emplace(key, copy);
+  return copy;
+}
+
+void Planner::emit_reorder(std::vector<Node>& nodes, int32_t from, int32_t to) {
+  const Value& source = at(from);
+  const auto reorder = std::make_shared<onednn::Reorder>(source.meta.shape, source.meta.dtype,
+                                                         source.layout, at(to).layout);
+  Node node{.reads = {from}, .writes = {to}};
+  const Cell* scratch = nullptr;
+  if (reorder->scratch_bytes() > 0) {
+    Workspace& workspace = draft_.workspaces.emplace_back();
+    workspace.bytes = reorder->scratch_bytes();
+    node.workspaces.push_back(&workspace);
+    scratch = &workspace.cell;
+  }
+  at(from).used = at(to).used = at(to).written = true;
+  node.step = [reorder, in = &at(from).cell, out = &at(to).cell, scratch] {
+    reorder->run(in->data, out->data, scratch == nullptr ? nullptr : scratch->data);
+  };
+  nodes.push_back(std::move(node));
+  ++reorders_;
+}
+
+const Cell* Planner::lod_of(int32_t value) {
+  const int32_t source = at(value).meta.lod_source;
+  return source < 0 ? nullptr : &at(source).cell;
+}
+
+void Planner::share(int32_t from, int32_t to, bool view) {
+  if (from >= 0 && to >= 0) node_->shares.push_back({from, to, view});
+}
+
+void Planner::keep_together(const std::vector<int32_t>& values) {
+  std::vector<int32_t> bundle;
+  for (const int32_t value : values) {
+    if (value >= 0 && at(value).home == Home::kArena && !at(value).pinned && at(value).bundle < 0) {
+      at(value).bundle = static_cast<int32_t>(draft_.bundles.size());
+      bundle.push_back(value);
+    }
+  }
+  if (!bundle.empty()) draft_.bundles.push_back(std::move(bundle));
+}
+
+const Cell* Planner::workspace(int64_t bytes) {
+  Workspace& made = draft_.workspaces.emplace_back();
+  made.bytes = bytes;
+  node_->workspaces.push_back(&made);
+  return &made.cell;
+}
+
+RandomSource Planner::random(int64_t op_seed) {
+  const int64_t seed = op_seed != 0 ? op_seed : program_.random_seed();
+  return RandomSource(&request_.generator, static_cast<uint64_t>(seed));
+}
+
+}  // namespace flotilla::plan

@@ -1,0 +1,87 @@
+// flotilla/plan/planner.h
+//
+// Program → Draft: walks the ops once, in order; infers shapes, picks and prepares kernels, inserts
+// reorders where a kernel wants another layout than a value has.
+
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flotilla/device/cpu/onednn.h"
+#include "flotilla/plan/node.h"
+#include "flotilla/plan/plan.h"
+
+namespace flotilla::plan {
+
+// A persistable variable (or one that the user put into the scope) as this plan sees it.
+struct StoreVar {
+  std::string name = {};
+  int32_t value = -1;
+  Tensor* tensor = nullptr;    // in the store
+  bool written_first = false;  // the plan may give it another shape
+  Layout layout_before = {};
+};
+
+class Planner final : public PrepareHost {
+ public:
+  // `program` is the program after the passes and outlives the planner.
+  Planner(const Program& program, const PlanRequest& request);
+
+  void run();
+
+  Draft& draft() { return draft_; }
+  std::vector<StoreVar>& store_vars() { return store_vars_; }
+  int64_t reorders() const { return reorders_; }
+
+  // PrepareHost
+  const Layout& layout_of(int32_t value) const override;
+  const Cell* read(int32_t value, const Layout& layout) override;
+  const Cell* read_rows(int32_t value) override;
+  const Cell* write(int32_t value, const Layout& layout) override;
+  const Cell* write_rows(int32_t value) override;
+  const Cell* lod_of(int32_t value) override;
+  void share(int32_t from, int32_t to, bool view) override;
+  void keep_together(const std::vector<int32_t>& values) override;
+  const Cell* workspace(int64_t bytes) override;
+  RandomSource random(int64_t op_seed) override;
+
+ private:
+  void plan_block(const Block& block);
+  void plan_op(const Block& block, const Op& op);
+  void plan_sub_block(const Block& block, const Op& op);
+  void prepare(const Block& block, const Op& op, const OpDef& def);
+  void finish_fetches();
+
+  Value& at(int32_t value) { return draft_.values[static_cast<size_t>(value)]; }
+  const Value& at(int32_t value) const { return draft_.values[static_cast<size_t>(value)]; }
+  int32_t add_value(Value value);
+  // The version of a variable that an op reads now; refuses one that nobody wrote.
+  int32_t reading(const Block& block, const std::string& name);
+  // The version that an op writes now.
+  int32_t writing(const Block& block, const std::string& name, const VarMeta& meta);
+  int32_t store_value(const std::string& name, Tensor* tensor, const Var* var, bool writes);
+  // The variable is new or a plan may still choose how its memory is laid out.
+  bool may_fix_layout(const Value& value) const;
+  int32_t reordered(int32_t value, const Layout& layout);
+  void emit_reorder(std::vector<Node>& nodes, int32_t from, int32_t to);
+
+  const Program& program_;
+  const PlanRequest& request_;
+  Draft draft_;
+  std::vector<StoreVar> store_vars_;
+  std::map<std::string, int32_t, std::less<>> current_;  // variable to its latest version
+  std::set<std::string, std::less<>> pinned_;
+  std::map<std::pair<int32_t, std::string>, int32_t>
+      copies_;  // (value, layout) to its reordered copy
+  int64_t reorders_ = 0;
+
+  // The node that is being prepared, and the reorders that follow it.
+  Node* node_ = nullptr;
+  std::vector<Node> after_;
+};
+
+}  // namespace flotilla::plan

@@ -1,0 +1,127 @@
+#include "flotilla/runtime/executor.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "flotilla/base/error.h"
+#include "flotilla/device/cpu/isa.h"
+
+namespace flotilla {
+namespace {
+
+// A scope as the planner sees it.
+class ScopeStore final : public VariableStore {
+ public:
+  explicit ScopeStore(Scope& scope) : scope_(scope) {}
+  Tensor* find(std::string_view name) override { return scope_.find(name); }
+  Tensor& make(std::string_view name) override { return scope_.var(name); }
+
+ private:
+  Scope& scope_;
+};
+
+bool matches(const FeedSpec& spec, const Feed& feed) {
+  return spec.name == feed.name && spec.dtype == feed.tensor.dtype() &&
+         spec.shape == feed.tensor.shape() &&
+         spec.lod_levels == static_cast<int32_t>(feed.tensor.lod().size());
+}
+
+// A feed must be what data() declared, where it asked for a check.
+void check_feed(const Program& program, const Feed& feed) {
+  const Var* var = program.global_block().find_var(feed.name);
+  require(feed.tensor.defined(), "the feed \"{}\" holds no tensor", feed.name);
+  require(feed.tensor.layout().plain(), "the feed \"{}\" must be plain, but has layout {}",
+          feed.name, feed.tensor.layout());
+  check_lod(feed.tensor.lod(), feed.tensor.shape().rank() > 0 ? feed.tensor.shape()[0] : 0);
+  if (var == nullptr || !var->need_check_feed) return;
+  const Shape& have = feed.tensor.shape();
+  bool fits = have.rank() == var->shape.rank();
+  for (int64_t a = 0; fits && a < have.rank(); ++a) {
+    fits = var->shape[a] < 0 || var->shape[a] == have[a];
+  }
+  require(fits, "variable \"{}\" is declared with shape {}, but was fed shape {}", feed.name,
+          var->shape, have);
+  require(feed.tensor.dtype() == var->dtype, "variable \"{}\" is declared {}, but was fed {}",
+          feed.name, var->dtype, feed.tensor.dtype());
+}
+
+}  // namespace
+
+struct Executor::Entry {
+  uint64_t program_id = 0;
+  uint64_t program_version = 0;
+  std::vector<FeedSpec> feeds;
+  std::vector<std::string> fetches;
+  Scope* scope = nullptr;
+  std::unique_ptr<Plan> plan;
+
+  bool is_for(const Program& program, const std::vector<Feed>& given,
+              const std::vector<std::string>& wanted, const Scope& where) const {
+    return program_id == program.id() && program_version == program.version() && scope == &where &&
+           fetches == wanted &&
+           std::equal(feeds.begin(), feeds.end(), given.begin(), given.end(), matches);
+  }
+};
+
+Executor::Executor() : Executor(Options{}) {}
+
+Executor::Executor(Options options)
+    : options_(options),
+      own_generator_(
+          static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())) {
+  init_isa();
+  if (options_.generator == nullptr) options_.generator = &own_generator_;
+}
+
+Executor::~Executor() = default;
+
+Plan& Executor::plan(const Program& program, const std::vector<Feed>& feeds,
+                     const std::vector<std::string>& fetches, Scope& scope) {
+  ScopeStore store(scope);
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (!(*entry)->is_for(program, feeds, fetches, scope)) continue;
+    if (!(*entry)->plan->fits(store)) {
+      entries_.erase(entry);
+      break;
+    }
+    entries_.splice(entries_.begin(), entries_, entry);
+    return *entries_.front()->plan;
+  }
+  auto entry = std::make_unique<Entry>();
+  entry->program_id = program.id();
+  entry->program_version = program.version();
+  entry->fetches = fetches;
+  entry->scope = &scope;
+  for (const Feed& feed : feeds) {
+    check_feed(program, feed);
+    entry->feeds.push_back({feed.name, feed.tensor.dtype(), feed.tensor.shape(),
+                            static_cast<int32_t>(feed.tensor.lod().size())});
+  }
+  entry->plan = Plan::make({.program = program,
+                            .feeds = entry->feeds,
+                            .fetches = fetches,
+                            .store = store,
+                            .generator = *options_.generator,
+                            .device = options_.device});
+  entry->plan->fits(store);  // looks the variables up
+  ++plans_made_;
+  entries_.push_front(std::move(entry));
+  // A program that changed will not come back as it was.
+  std::erase_if(entries_, [&](const std::unique_ptr<Entry>& e) {
+    return e->program_id == program.id() && e->program_version != program.version();
+  });
+  while (static_cast<int64_t>(entries_.size()) > options_.plans) entries_.pop_back();
+  return *entries_.front()->plan;
+}
+
+std::vector<FetchedValue> Executor::run(const Program& program, const std::vector<Feed>& feeds,
+                                        const std::vector<std::string>& fetches, Scope& scope) {
+  Plan& ready = plan(program, feeds, fetches, scope);
+  std::vector<Tensor> tensors;
+  tensors.reserve(feeds.size());
+  for (const Feed& feed : feeds) tensors.push_back(feed.tensor);
+  ScopeStore store(scope);
+  return ready.run(store, arena_, tensors);
+}
+
+}  // namespace flotilla

@@ -1,0 +1,65 @@
+// flotilla/runtime/executor.h
+//
+// Runs programs. The first run of a program with feeds of certain shapes makes a plan; later runs
+// look it up and loop over its steps.
+//
+// Thread safety: none; one executor belongs to one thread at a time. Several executors may run at
+// the same time on different scopes.
+
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "flotilla/ir/program.h"
+#include "flotilla/kernel/random.h"
+#include "flotilla/plan/plan.h"
+#include "flotilla/runtime/scope.h"
+
+namespace flotilla {
+
+struct Feed {
+  std::string name = {};
+  Tensor tensor = {};  // plain; its memory is read in place
+};
+
+class Executor {
+ public:
+  struct Options {
+    Device device = kCpu;
+    // Plans that are kept; the one used longest ago goes first.
+    int64_t plans = 64;
+    // Where random operators without a seed draw from. Null: one of the executor's own, seeded by
+    // the clock.
+    Generator* generator = nullptr;
+  };
+
+  Executor();
+  explicit Executor(Options options);
+  ~Executor();
+
+  // Runs the global block once. The results are copies in the order of `fetches`.
+  std::vector<FetchedValue> run(const Program& program, const std::vector<Feed>& feeds,
+                                const std::vector<std::string>& fetches, Scope& scope);
+
+  // The plan that run() would use; made where it does not exist.
+  Plan& plan(const Program& program, const std::vector<Feed>& feeds,
+             const std::vector<std::string>& fetches, Scope& scope);
+
+  // How many plans were made so far, for tests and inspection.
+  int64_t plans_made() const { return plans_made_; }
+
+ private:
+  struct Entry;
+
+  Options options_;
+  Generator own_generator_;
+  Arena arena_;
+  std::list<std::unique_ptr<Entry>> entries_;  // the latest used first
+  int64_t plans_made_ = 0;
+};
+
+}  // namespace flotilla

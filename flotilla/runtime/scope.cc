@@ -1,0 +1,35 @@
+#include "flotilla/runtime/scope.h"
+
+namespace flotilla {
+
+Tensor* Scope::find(std::string_view name) {
+  for (Scope* scope = this; scope != nullptr; scope = scope->parent_) {
+    if (const auto found = scope->vars_.find(name); found != scope->vars_.end()) {
+      return found->second.get();
+    }
+  }
+  return nullptr;
+}
+
+Tensor& Scope::var(std::string_view name) {
+  const auto found = vars_.find(name);
+  if (found != vars_.end()) return *found->second;
+  return *vars_.emplace(std::string(name), std::make_unique<Tensor>()).first->second;
+}
+
+void Scope::erase(std::string_view name) {
+  if (const auto found = vars_.find(name); found != vars_.end()) vars_.erase(found);
+}
+
+std::vector<std::string> Scope::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : vars_) names.push_back(name);
+  return names;
+}
+
+Scope& Scope::new_scope() {
+  kids_.push_back(std::make_unique<Scope>(this));
+  return *kids_.back();
+}
+
+}  // namespace flotilla

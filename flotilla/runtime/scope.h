@@ -1,0 +1,46 @@
+// flotilla/runtime/scope.h
+//
+// Where variables live between runs: parameters, optimizer state, counters. A scope looks into its
+// parent for what it does not hold.
+//
+// Thread safety: none; one scope belongs to one executor's thread at a time.
+
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flotilla/tensor/tensor.h"
+
+namespace flotilla {
+
+class Scope {
+ public:
+  explicit Scope(Scope* parent = nullptr) : parent_(parent) {}
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  // The variable here or in a parent; null where there is none. The address of a variable stays the
+  // same until it is erased.
+  Tensor* find(std::string_view name);
+  // The variable of this scope, made undefined where it does not exist.
+  Tensor& var(std::string_view name);
+  void erase(std::string_view name);
+  void clear() { vars_.clear(); }
+  std::vector<std::string> names() const;
+
+  // A scope inside this one, owned by it.
+  Scope& new_scope();
+  void drop_kids() { kids_.clear(); }
+  Scope* parent() const { return parent_; }
+
+ private:
+  Scope* parent_;
+  std::map<std::string, std::unique_ptr<Tensor>, std::less<>> vars_;
+  std::vector<std::unique_ptr<Scope>> kids_;
+};
+
+}  // namespace flotilla
