@@ -117,6 +117,9 @@ class Sum : public Primitive {
  public:
   Sum(int64_t inputs, const Shape& shape, const Layout& layout = {});
   void run(std::span<const float* const> inputs, float* y);
+
+ private:
+  std::vector<const void*> pointers_;  // kept, so that run allocates nothing
 };
 
 enum class ReduceKind { kSum, kMean, kMax, kMin, kProduct };
@@ -136,11 +139,6 @@ class Reorder : public Primitive {
  public:
   Reorder(const Shape& shape, DType dtype, const Layout& from, const Layout& to);
   void run(const void* from, void* to, void* scratch);
-
- private:
-  Shape shape_;
-  DType dtype_ = f32;
-  Layout from_, to_;
 };
 
 // ---- Matrix product -----------------------------------------------------------------------------
@@ -177,6 +175,7 @@ class Matmul : public Primitive {
 
  private:
   Layout b_layout_;
+  bool has_bias_ = false;
 };
 
 // ---- Convolution --------------------------------------------------------------------------------
@@ -194,13 +193,14 @@ struct ConvProblem {
   Activation act = {};  // applied by ConvForward; for inference, since backward knows nothing of it
 };
 
-// What is given and what oneDNN may choose. A given layout is never reordered inside: a bad choice
-// costs speed, not memory. The gradient of a tensor has the tensor's layout.
+// What is given and what oneDNN may choose. A given layout is never reordered inside (but for plain
+// weights in groups): a bad choice costs speed, not memory. The gradient of a tensor has the
+// tensor's layout.
 struct ConvLayouts {
   std::optional<Layout> src = {}, weights = {}, dst = {};
 };
 
-// Accessors of the three directions.
+// What the three directions share.
 class Convolution : public Primitive {
  public:
   const Layout& src() const { return src_; }
@@ -208,9 +208,17 @@ class Convolution : public Primitive {
   const Layout& dst() const { return dst_; }
 
  protected:
-  Convolution(std::unique_ptr<State> state, Layout src, Layout weights, Layout dst);
+  Convolution();
+  void adopt(std::unique_ptr<State> state, Layout src, Layout dst);
+  // `inside`: the layout that the primitive wants, with the groups as an axis of their own.
+  void adopt_weights(const ConvProblem& problem, const std::optional<Layout>& given,
+                     const Layout& inside, bool weights_are_output);
+  const float* weights_inside(const float* weights, void* scratch);
 
   Layout src_, weights_, dst_;
+  // Between plain grouped weights and what the primitive wants; the offsets are into scratch.
+  std::optional<Reorder> regroup_;
+  int64_t regroup_scratch_ = 0, regrouped_ = 0;
 };
 
 class ConvForward : public Convolution {
@@ -218,6 +226,9 @@ class ConvForward : public Convolution {
   explicit ConvForward(const ConvProblem& problem, const ConvLayouts& given = {});
   // `bias` is nullptr unless has_bias.
   void run(const float* src, const float* weights, const float* bias, float* dst, void* scratch);
+
+ private:
+  bool has_bias_ = false;
 };
 
 class ConvBackwardData : public Convolution {
@@ -232,6 +243,9 @@ class ConvBackwardWeights : public Convolution {
   // `diff_bias` is nullptr unless has_bias.
   void run(const float* src, const float* diff_dst, float* diff_weights, float* diff_bias,
            void* scratch);
+
+ private:
+  bool has_bias_ = false;
 };
 
 // ---- Pooling ------------------------------------------------------------------------------------

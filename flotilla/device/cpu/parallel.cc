@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <thread>
 #include <vector>
@@ -9,7 +10,10 @@
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 
-#ifndef FLT_TSAN
+#ifdef FLT_TSAN
+// From the libgomp that oneDNN brings along.
+extern "C" __attribute__((weak)) void omp_set_num_threads(int);
+#else
 #include <omp.h>
 #endif
 
@@ -97,6 +101,17 @@ void run(int64_t n, int ranges, Body body, void* function) {
   for (int r = 0; r < ranges; ++r) {
     if (parts[r].thrown) std::rethrow_exception(parts[r].thrown);
   }
+}
+
+// OpenMP keeps the number for each calling thread, so setting it once in main would not do.
+void use_in_libraries(int count) {
+#ifdef FLT_TSAN
+  // tsan would report every barrier of libgomp as a race.
+  static_cast<void>(count);
+  if (omp_set_num_threads != nullptr) omp_set_num_threads(1);
+#else
+  if (omp_get_max_threads() != count) omp_set_num_threads(count);
+#endif
 }
 
 }  // namespace parallel_detail

@@ -34,6 +34,10 @@ using Body = void (*)(void* function, int64_t begin, int64_t end);
 int ranges_of(int64_t n, int64_t grain);
 void run(int64_t n, int ranges, Body body, void* function);
 
+// How many threads a library that brings its own OpenMP loops uses when the calling thread calls
+// it.
+void use_in_libraries(int count);
+
 }  // namespace parallel_detail
 
 // Calls f(begin, end) for contiguous ranges that cover [0, n). A range holds at least `grain` items
