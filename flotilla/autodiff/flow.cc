@@ -1,0 +1,135 @@
+#include "flotilla/autodiff/flow.h"
+
+#include <algorithm>
+
+namespace flotilla::autodiff {
+namespace {
+
+std::vector<int32_t> sub_blocks_of(const Op& op) {
+  std::vector<int32_t> found;
+  for (const auto& [name, value] : op.attrs()) {
+    if (const auto* block = std::get_if<BlockRef>(&value)) found.push_back(block->index);
+    if (const auto* blocks = std::get_if<std::vector<BlockRef>>(&value)) {
+      for (const BlockRef& block : *blocks) found.push_back(block.index);
+    }
+  }
+  return found;
+}
+
+// What follows a gradient is no part of a loss: the updates of an earlier optimizer, schedules.
+bool is_skipped(const Op& op) {
+  return (op.role() & (kOptimizeRole | kLrSchedRole | kRpcRole)) != 0;
+}
+
+bool is_gradient(const Op& op) { return (op.role() & kBackwardRole) != 0; }
+
+bool is_differentiable(const OpDef* def) {
+  return def != nullptr && def->grad.kind != GradRule::kNone;
+}
+
+}  // namespace
+
+bool has_sub_block(const Op& op) { return !sub_blocks_of(op).empty(); }
+
+Names names_inside(const Op& op) {
+  Names names;
+  for (const int32_t index : sub_blocks_of(op)) {
+    for (const auto& inner : op.block()->program().block(index).ops()) {
+      for (const std::string& name : inner->input_names()) names.insert(name);
+      for (const std::string& name : inner->output_names()) names.insert(name);
+      names.merge(names_inside(*inner));
+    }
+  }
+  return names;
+}
+
+Flow::Flow(const Block& block, const Wanted& wanted) {
+  for (const auto& var : block.vars()) {
+    const bool leaf = !wanted.vars.has_value() || wanted.vars->contains(var->name);
+    needs_[var->name] = leaf && may_need(block, var->name, wanted);
+  }
+  // In the default case only what no op writes counts as an input.
+  if (!wanted.vars.has_value()) {
+    Names read;
+    for (const auto& op : block.ops()) {
+      for (const std::string& name : op->input_names()) read.insert(name);
+      for (const std::string& name : op->output_names()) {
+        if (!read.contains(name)) needs_[name] = false;
+      }
+    }
+  }
+  for (size_t i = 0; i < block.size(); ++i) {
+    const Op& op = block.op(i);
+    ops_.push_back(flow_of(block, op, wanted));
+    for (const std::string& name : op.output_names()) writers_[name].push_back(i);
+    if (has_sub_block(op)) {
+      for (const std::string& name : names_inside(op)) writers_[name].push_back(i);
+    }
+  }
+}
+
+bool Flow::needs(std::string_view var) const {
+  const auto found = needs_.find(var);
+  return found != needs_.end() && found->second;
+}
+
+bool Flow::may_need(const Block& block, const std::string& var, const Wanted& wanted) const {
+  const Var* found = block.find_var_recursive(var);
+  if (found == nullptr || found->stop_gradient || wanted.constants.contains(var)) return false;
+  if (found->is_parameter() && !found->parameter->trainable) return false;
+  return is_floating(found->dtype);
+}
+
+OpFlow Flow::flow_of(const Block& block, const Op& op, const Wanted& wanted) {
+  OpFlow flow{.def = find_op(op.type()), .skipped = is_skipped(op)};
+  if (flow.skipped) return flow;
+  // Ops whose gradient is not known stay on the path, for the walk to refuse them.
+  const bool refused_later = flow.def == nullptr || has_sub_block(op) || is_gradient(op);
+  if (refused_later || is_differentiable(flow.def)) {
+    for (const auto& [slot, vars] : op.inputs()) {
+      const Slot* spec = flow.def == nullptr ? nullptr : flow.def->find_input(slot);
+      const bool differentiated = spec == nullptr || !spec->no_grad;
+      for (const std::string& name : vars) {
+        const bool need = differentiated && needs(name);
+        flow.inputs[slot].push_back(need);
+        flow.needed = flow.needed || need;
+      }
+    }
+  }
+  Names written;
+  for (const auto& [slot, vars] : op.outputs()) {
+    const Slot* spec = flow.def == nullptr ? nullptr : flow.def->find_output(slot);
+    for (const std::string& name : vars) {
+      needs_[name] =
+          flow.needed && (spec == nullptr || !spec->no_grad) && may_need(block, name, wanted);
+      written.insert(name);
+    }
+  }
+  if (has_sub_block(op)) {
+    const Names inside = names_inside(op);
+    flow.needed = flow.needed || std::any_of(inside.begin(), inside.end(),
+                                             [&](const auto& name) { return needs(name); });
+    if (flow.needed) {
+      for (const std::string& name : inside) written.insert(name);
+      for (const std::string& name : written) needs_[name] = may_need(block, name, wanted);
+    }
+  }
+  // An intermediate variable may itself be what is wanted.
+  if (wanted.vars.has_value()) {
+    for (const std::string& name : written) {
+      if (wanted.vars->contains(name) && may_need(block, name, wanted)) needs_[name] = true;
+    }
+  }
+  return flow;
+}
+
+std::optional<size_t> Flow::overwritten(std::string_view var, size_t position, bool before) const {
+  const auto found = writers_.find(var);
+  if (found == writers_.end()) return std::nullopt;
+  const size_t from = before ? position : position + 1;
+  const auto next = std::lower_bound(found->second.begin(), found->second.end(), from);
+  if (next == found->second.end()) return std::nullopt;
+  return *next;
+}
+
+}  // namespace flotilla::autodiff

@@ -1,0 +1,328 @@
+#include "flotilla/autodiff/walk.h"
+
+#include <algorithm>
+
+#include "flotilla/op/build.h"
+
+namespace flotilla::autodiff {
+namespace {
+
+// Marks are \x01<number>\x01, which no name of a variable holds. A rule may build the name of a
+// temporary from one.
+constexpr char kMark = '\x01';
+
+std::string mark_text(size_t number) { return fmt::format("{}{}{}", kMark, number, kMark); }
+
+// What the gradient op inherits: what its definition knows, and where the op belongs.
+Attrs inherited_attrs(const Op& op, const OpDef* def) {
+  Attrs attrs;
+  for (const auto& [name, value] : op.attrs()) {
+    const bool known = def != nullptr && def->find_attr(name) != nullptr;
+    if (known || name == "op_device" || name == "op_namescope") attrs.emplace(name, value);
+  }
+  return attrs;
+}
+
+// Whether the op reads the variable only where gradients never flow.
+bool is_statistic(const Op& op, const OpDef& def, const std::string& var) {
+  return std::all_of(def.inputs.begin(), def.inputs.end(), [&](const Slot& slot) {
+    const std::span<const std::string> vars = op.input_list(slot.name);
+    return slot.no_grad || std::find(vars.begin(), vars.end(), var) == vars.end();
+  });
+}
+
+// Sets the user's line for what is appended while it lives; keeps the caller's where it is unknown.
+class CallstackGuard {
+ public:
+  CallstackGuard(Program& program, const std::vector<std::string>& callstack)
+      : build_(program.build()), before_(build_.callstack) {
+    if (!callstack.empty()) build_.callstack = callstack;
+  }
+  ~CallstackGuard() { build_.callstack = std::move(before_); }
+  CallstackGuard(const CallstackGuard&) = delete;
+  CallstackGuard& operator=(const CallstackGuard&) = delete;
+
+ private:
+  BuildState& build_;
+  std::vector<std::string> before_;
+};
+
+// Takes back what was added to a block, unless it is told that all went well.
+class Rollback {
+ public:
+  explicit Rollback(Block& block) : block_(block) {
+    for (const auto& op : block.ops()) ops_.insert(op.get());
+    for (const auto& var : block.vars()) vars_.insert(var.get());
+  }
+  ~Rollback() {
+    if (done_) return;
+    std::vector<size_t> positions;
+    for (size_t i = 0; i < block_.size(); ++i) {
+      if (!ops_.contains(&block_.op(i))) positions.push_back(i);
+    }
+    block_.erase(positions);
+    std::vector<std::string> names;
+    for (const auto& var : block_.vars()) {
+      if (!vars_.contains(var.get())) names.push_back(var->name);
+    }
+    for (const std::string& name : names) block_.remove_var(name);
+  }
+  Rollback(const Rollback&) = delete;
+  Rollback& operator=(const Rollback&) = delete;
+  void keep() { done_ = true; }
+
+ private:
+  Block& block_;
+  std::set<const Op*> ops_;
+  std::set<const Var*> vars_;
+  bool done_ = false;
+};
+
+}  // namespace
+
+Walk::Walk(Block& block, Wanted wanted)
+    : block_(block), wanted_(std::move(wanted)), flow_(block, wanted_) {}
+
+void Walk::seed(const std::string& var, Op op, int32_t role) {
+  const std::string mark = add_part(var);
+  op.set_output("Out", {mark});
+  draft(std::move(op), role);
+}
+
+void Walk::seed(const std::string& var, const std::string& gradient) {
+  parts_[var].push_back(gradient);
+}
+
+void Walk::run() {
+  walking_ = true;
+  for (size_t i = block_.size(); i-- > 0;) {
+    try {
+      visit(i);
+    } catch (Error& error) {
+      note_op(error, block_.op(i));
+      throw;
+    }
+  }
+  walking_ = false;
+}
+
+void Walk::visit(size_t position) {
+  const Op& op = block_.op(position);
+  const OpFlow& flow = flow_.op(position);
+  if (flow.skipped) return;
+  position_ = position;
+  Names written;
+  for (const std::string& name : op.output_names()) written.insert(name);
+  if (flow.needed && has_sub_block(op)) written.merge(names_inside(op));
+  const bool reached = std::any_of(written.begin(), written.end(),
+                                   [&](const auto& name) { return parts_.contains(name); });
+  if (!reached) return;
+  if (flow.needed) {
+    require(!has_sub_block(op), "{} has a sub-block, and gradients do not flow through those yet",
+            op.type());
+    require((op.role() & kBackwardRole) == 0,
+            "{} is itself part of a gradient, and second-order gradients are not there yet",
+            op.type());
+    op_def(op.type());  // refuses an unknown one
+  }
+  output_grads_.clear();
+  for (const auto& [slot, vars] : op.outputs()) {
+    for (const std::string& name : vars) {
+      const std::string gradient = take(name);
+      if (wanted_.vars.has_value() && !gradient.empty()) taken_.emplace(name, gradient);
+      output_grads_[slot].push_back(gradient);
+    }
+  }
+  if (!flow.needed) return;
+  if (flow.def->grad.kind == GradRule::kCustom) {
+    flow.def->grad.emit(*this);
+  } else {
+    emit_grad_op();
+  }
+}
+
+void Walk::emit_grad_op() {
+  const GradRule& rule = flow_.op(position_).def->grad;
+  const OpDef& grad_def = op_def(rule.type.empty() ? op().type() + "_grad" : rule.type);
+  Slots inputs = grad_op_inputs(grad_def);
+  Slots outputs = grad_op_outputs(grad_def);
+  draft(Op(grad_def.type, std::move(inputs), std::move(outputs), inherited_attrs(op(), &grad_def)));
+}
+
+Slots Walk::grad_op_inputs(const OpDef& grad_def) {
+  const OpDef& def = *flow_.op(position_).def;
+  Slots inputs;
+  for (const std::string& slot : def.grad.uses) {
+    const bool is_input = op().has_input(slot);
+    for (const std::string& name : is_input ? op().input_list(slot) : op().output_list(slot)) {
+      inputs[slot].push_back(name == kEmptyVar ? name : value_of(name, is_input));
+    }
+  }
+  for (const auto& [slot, found] : output_grads_) {
+    std::vector<std::string> gradients = found;
+    const bool any = std::any_of(gradients.begin(), gradients.end(),
+                                 [](const std::string& gradient) { return !gradient.empty(); });
+    const Slot* spec = grad_def.find_input(grad_name(slot));
+    require(spec != nullptr || !any,
+            "no gradient flows through the output {} of {}, but {} needs it", slot, op().type(),
+            fmt::join(op().output_list(slot), ", "));
+    if (spec == nullptr || (spec->optional && !any)) continue;
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (gradients[i].empty()) gradients[i] = zeros(op().output_list(slot)[i]);
+    }
+    inputs[grad_name(slot)] = std::move(gradients);
+  }
+  return inputs;
+}
+
+Slots Walk::grad_op_outputs(const OpDef& grad_def) {
+  Slots outputs;
+  for (const auto& [slot, needs] : flow_.op(position_).inputs) {
+    if (std::find(needs.begin(), needs.end(), true) == needs.end()) continue;
+    require(grad_def.find_output(grad_name(slot)) != nullptr,
+            "{} gives no gradient of {}, but {} needs it", grad_def.type, slot,
+            fmt::join(op().input_list(slot), ", "));
+    for (size_t i = 0; i < needs.size(); ++i) {
+      outputs[grad_name(slot)].push_back(needs[i] ? add_part(op().input_list(slot)[i])
+                                                  : std::string(kEmptyVar));
+    }
+  }
+  return outputs;
+}
+
+std::string Walk::output_grad(std::string_view slot, size_t i) {
+  const auto found = output_grads_.find(slot);
+  return found == output_grads_.end() || i >= found->second.size() ? "" : found->second[i];
+}
+
+std::string Walk::input_grad(std::string_view slot, size_t i) {
+  const auto& inputs = flow_.op(position_).inputs;
+  const auto found = inputs.find(slot);
+  if (found == inputs.end() || i >= found->second.size() || !found->second[i]) return "";
+  return add_part(op().input_list(slot)[i]);
+}
+
+void Walk::emit(std::string type, Slots inputs, Slots outputs, Attrs attrs) {
+  for (auto& [slot, vars] : inputs) {
+    for (std::string& name : vars) {
+      if (op().reads(name)) {
+        name = value_of(name, true);
+      } else if (op().writes(name)) {
+        name = value_of(name, false);
+      }
+    }
+  }
+  attrs.merge(inherited_attrs(op(), nullptr));
+  draft(Op(std::move(type), std::move(inputs), std::move(outputs), std::move(attrs)));
+}
+
+std::string Walk::gradient_of(const std::string& var) {
+  if (!taken_.contains(var)) taken_.emplace(var, take(var));
+  return taken_.at(var);
+}
+
+std::string Walk::take(const std::string& var) {
+  const auto node = parts_.extract(var);
+  if (node.empty()) return "";
+  const std::vector<std::string>& parts = node.mapped();
+  const auto name_part = [&](const std::string& part, std::string name) {
+    if (part.front() == kMark) names_[std::stoul(part.substr(1))] = std::move(name);
+  };
+  if (parts.size() == 1) {
+    name_part(parts.front(), base_name(var));
+    return parts.front();
+  }
+  for (const std::string& part : parts) {
+    name_part(part, fmt::format("{}@RENAME@block{}@{}", base_name(var), block_.index(),
+                                part_counts_[var]++));
+  }
+  draft(Op("sum", {{"X", parts}}, {{"Out", {base_name(var)}}}));
+  return base_name(var);
+}
+
+std::string Walk::zeros(const std::string& var) {
+  if (var == kEmptyVar) return var;
+  draft(Op("fill_zeros_like", {{"X", {value_of(var, false)}}}, {{"Out", {base_name(var)}}}));
+  return base_name(var);
+}
+
+std::string Walk::add_part(const std::string& var) {
+  std::string mark = mark_text(names_.size());
+  names_.emplace_back();
+  parts_[var].push_back(mark);
+  return mark;
+}
+
+const std::string& Walk::base_name(const std::string& var) {
+  std::string& name = bases_[var];
+  if (name.empty()) {
+    name = grad_name(var);
+    for (int n = 0; block_.find_var_recursive(name) != nullptr; ++n) {
+      name = fmt::format("{}_{}", grad_name(var), n);
+    }
+  }
+  return name;
+}
+
+std::string Walk::value_of(const std::string& var, bool is_input) {
+  const std::optional<size_t> overwriter = flow_.overwritten(var, position_, is_input);
+  if (!overwriter.has_value()) return var;
+  // Running statistics that the op itself moves on: its gradient takes them as they are then.
+  if (*overwriter == position_ && is_statistic(op(), *flow_.op(position_).def, var)) {
+    return value_of(var, false);
+  }
+  for (const Saved& saved : saved_) {
+    if (saved.var == var && saved.before == *overwriter) return saved.copy;
+  }
+  std::string copy = fmt::format("{}@SAVED@{}", var, saved_.size());
+  while (block_.find_var_recursive(copy) != nullptr) copy += '_';
+  saved_.push_back({var, copy, *overwriter});
+  return copy;
+}
+
+void Walk::draft(Op op, int32_t role) {
+  Draft made{.op = std::move(op), .role = role};
+  if (walking_) {
+    made.callstack = block_.op(position_).attr_or<std::vector<std::string>>("op_callstack", {});
+  }
+  drafts_.push_back(std::move(made));
+}
+
+std::string Walk::name_of(const std::string& gradient) const {
+  const size_t begin = gradient.find(kMark);
+  if (begin == std::string::npos) return gradient;
+  const size_t end = gradient.find(kMark, begin + 1);
+  const std::string& name = names_[std::stoul(gradient.substr(begin + 1, end - begin - 1))];
+  return gradient.substr(0, begin) + name + gradient.substr(end + 1);
+}
+
+Slots Walk::named(const Slots& slots) const {
+  Slots out = slots;
+  for (auto& [slot, vars] : out) {
+    for (std::string& name : vars) name = name_of(name);
+  }
+  return out;
+}
+
+size_t Walk::append() {
+  while (!parts_.empty()) take(std::string(parts_.begin()->first));
+  Rollback rollback(block_);
+  // Back to front, so that the positions of the earlier ones stay valid.
+  std::stable_sort(saved_.begin(), saved_.end(),
+                   [](const Saved& a, const Saved& b) { return a.before > b.before; });
+  for (const Saved& saved : saved_) {
+    const RoleGuard role(block_.program(), kForwardRole);
+    insert_op(block_, saved.before, "assign", {{"X", {saved.var}}}, {{"Out", {saved.copy}}});
+  }
+  const size_t begin = block_.size();
+  for (const Draft& draft : drafts_) {
+    const RoleGuard role(block_.program(), draft.role);
+    const CallstackGuard callstack(block_.program(), draft.callstack);
+    append_op(block_, draft.op.type(), named(draft.op.inputs()), named(draft.op.outputs()),
+              draft.op.attrs());
+  }
+  rollback.keep();
+  return begin;
+}
+
+}  // namespace flotilla::autodiff
