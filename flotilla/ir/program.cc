@@ -65,7 +65,10 @@ void Block::remove_var(std::string_view name) {
   const Var* removed = find_var(name);
   if (removed == nullptr) return;
   by_name_.erase(std::string(name));
-  std::erase_if(vars_, [&](const auto& var) { return var.get() == removed; });
+  const auto place =
+      std::find_if(vars_.begin(), vars_.end(), [&](const auto& var) { return var.get() == removed; });
+  removed_vars_.push_back(std::move(*place));
+  vars_.erase(place);
   program_.touch();
 }
 
@@ -122,6 +125,7 @@ void Block::erase(const std::vector<size_t>& positions) {
   for (size_t i = 0; i < ops_.size(); ++i) {
     if (next < positions.size() && positions[next] == i) {
       ++next;
+      removed_ops_.push_back(std::move(ops_[i]));
     } else {
       if (kept != i) ops_[kept] = std::move(ops_[i]);
       ++kept;

@@ -174,6 +174,9 @@ class Block {
   std::vector<std::unique_ptr<Var>> vars_;
   std::unordered_map<std::string, Var*> by_name_;
   std::vector<std::unique_ptr<Op>> ops_;
+  // What was taken out. Handles to it (Python's, a pass') stay valid as long as the program.
+  std::vector<std::unique_ptr<Var>> removed_vars_;
+  std::vector<std::unique_ptr<Op>> removed_ops_;
 };
 
 // What every op appended now is marked with. op/build.h reads it.
@@ -193,7 +196,7 @@ struct WireVersions {
   bool operator==(const WireVersions&) const = default;
 };
 
-class Program {
+class Program : public std::enable_shared_from_this<Program> {
  public:
   Program();
   Program(const Program&) = delete;
