@@ -1,0 +1,74 @@
+#include "flotilla/passes/pass.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "flotilla/base/env.h"
+#include "flotilla/base/log.h"
+#include "flotilla/ir/text.h"
+
+namespace flotilla::passes {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<PassRow>& rows) {
+  std::vector<std::string> names = {"all"};
+  for (const PassRow& row : rows) names.emplace_back(row.name);
+  return names;
+}
+
+// A name that no pass has is a typing error, and would silently change nothing.
+void check_names(const std::vector<std::string>& given, std::string_view variable) {
+  const std::vector<std::string> known = names_of(plan_passes());
+  for (const std::string& name : given) {
+    require(std::find(known.begin(), known.end(), name) != known.end(),
+            "{} names the pass \"{}\", which is not there.{} There are: {}", variable, name,
+            did_you_mean(name, known), fmt::join(known, ", "));
+  }
+}
+
+int64_t count_ops(const Program& program) {
+  return static_cast<int64_t>(program.global_block().size());
+}
+
+PassReport run_timed(const PassRow& row, Program& program, PassContext& context) {
+  const auto start = std::chrono::steady_clock::now();
+  PassReport report{.name = row.name, .ops_before = count_ops(program)};
+  row.run(program, context);
+  report.ops_after = count_ops(program);
+  report.milliseconds =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace
+
+const std::vector<PassRow>& plan_passes() {
+  static const std::vector<PassRow> rows = {};
+  return rows;
+}
+
+std::shared_ptr<Program> run_plan_passes(const Program& program,
+                                         const std::vector<std::string>& fetches,
+                                         std::vector<PassReport>* report) {
+  const std::vector<std::string> skipped = env::list("FLT_SKIP_PASSES");
+  const std::vector<std::string> dumped = env::list("FLT_DUMP");
+  check_names(skipped, "FLT_SKIP_PASSES");
+  check_names(dumped, "FLT_DUMP");
+  const auto holds = [](const std::vector<std::string>& list, std::string_view name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  std::shared_ptr<Program> copy = program.clone();
+  PassContext context(fetches);
+  for (const PassRow& row : plan_passes()) {
+    if (holds(skipped, row.name) || holds(skipped, "all")) continue;
+    const PassReport done = run_timed(row, *copy, context);
+    if (report != nullptr) report->push_back(done);
+    if (holds(dumped, row.name) || holds(dumped, "all")) {
+      log::info("after {} ({:.2f} ms, {} ops before, {} now):\n{}", done.name, done.milliseconds,
+                done.ops_before, done.ops_after, print(*copy, Detail::kBrief));
+    }
+  }
+  return copy;
+}
+
+}  // namespace flotilla::passes
