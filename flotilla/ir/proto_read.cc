@@ -1,0 +1,276 @@
+#include <google/protobuf/arena.h>
+
+#include <limits>
+#include <unordered_set>
+
+#include "flotilla/ir/framework.pb.h"
+#include "flotilla/ir/proto.h"
+#include "flotilla/ir/quote.h"
+#include "flotilla/ir/structure.h"
+
+namespace flotilla {
+namespace {
+
+namespace pb = paddle::framework::proto;
+
+Scalar read(const pb::Scalar& scalar) {
+  switch (scalar.type()) {
+    case pb::Scalar::BOOLEAN:
+      return {scalar.b()};
+    case pb::Scalar::LONG:
+      return {scalar.i()};
+    case pb::Scalar::FLOAT64:
+      return {scalar.r()};
+    case pb::Scalar::COMPLEX128:
+      return {std::complex<double>(scalar.c().r(), scalar.c().i())};
+  }
+  refuse("{} is no type of a scalar", static_cast<int>(scalar.type()));
+}
+
+template <typename T, typename Repeated>
+std::vector<T> read_list(const Repeated& list) {
+  return std::vector<T>(list.begin(), list.end());
+}
+
+std::vector<Scalar> read_scalars(const pb::OpDesc::Attr& attr) {
+  std::vector<Scalar> list;
+  for (const pb::Scalar& scalar : attr.scalars()) list.push_back(read(scalar));
+  return list;
+}
+
+std::vector<BlockRef> read_blocks(const pb::OpDesc::Attr& attr) {
+  std::vector<BlockRef> list;
+  for (const int32_t index : attr.blocks_idx()) list.push_back({index});
+  return list;
+}
+
+std::vector<VarRef> read_vars(const pb::OpDesc::Attr& attr) {
+  std::vector<VarRef> list;
+  for (const std::string& name : attr.vars_name()) list.push_back({name});
+  return list;
+}
+
+Attr read(const pb::OpDesc::Attr& attr) {
+  switch (attr.type()) {
+    case pb::INT:
+      return attr.i();
+    case pb::FLOAT:
+      return attr.f();
+    case pb::STRING:
+      return attr.s();
+    case pb::INTS:
+      return read_list<int32_t>(attr.ints());
+    case pb::FLOATS:
+      return read_list<float>(attr.floats());
+    case pb::STRINGS:
+      return read_list<std::string>(attr.strings());
+    case pb::BOOLEAN:
+      return attr.b();
+    case pb::BOOLEANS:
+      return read_list<bool>(attr.bools());
+    case pb::BLOCK:
+      return BlockRef{attr.block_idx()};
+    case pb::LONG:
+      return attr.l();
+    case pb::BLOCKS:
+      return read_blocks(attr);
+    case pb::LONGS:
+      return read_list<int64_t>(attr.longs());
+    case pb::FLOAT64S:
+      return read_list<double>(attr.float64s());
+    case pb::VAR:
+      return VarRef{attr.var_name()};
+    case pb::VARS:
+      return read_vars(attr);
+    case pb::FLOAT64:
+      return attr.float64();
+    case pb::SCALAR:
+      return read(attr.scalar());
+    case pb::SCALARS:
+      return read_scalars(attr);
+  }
+  refuse("{} is no type of an attribute", static_cast<int>(attr.type()));
+}
+
+template <typename Repeated>
+Slots read_slots(const Repeated& vars, std::string_view side, std::string_view place) {
+  Slots slots;
+  for (const pb::OpDesc::Var& var : vars) {
+    const bool is_new =
+        slots.emplace(var.parameter(), read_list<std::string>(var.arguments())).second;
+    require(is_new, "{}: {} {} stands there twice", place, side, bare_or_quoted(var.parameter()));
+  }
+  return slots;
+}
+
+Op read(const pb::OpDesc& op, int32_t block, int position) {
+  const std::string place =
+      fmt::format("block {}, op #{} ({})", block, position, bare_or_quoted(op.type()));
+  Attrs attrs;
+  for (const pb::OpDesc::Attr& attr : op.attrs()) {
+    const bool is_new = attrs.emplace(attr.name(), read(attr)).second;
+    require(is_new, "{}: attribute {} stands there twice", place, bare_or_quoted(attr.name()));
+  }
+  return Op(op.type(), read_slots(op.inputs(), "input", place),
+            read_slots(op.outputs(), "output", place), std::move(attrs));
+}
+
+// ---- variables
+
+void read_tensor(const pb::VarType::TensorDesc& tensor, DType& dtype, Shape& shape,
+                 std::string_view place) {
+  require(is_paddle_dtype(tensor.data_type()), "{}: elements of type {} are not known", place,
+          pb::VarType::Type_Name(tensor.data_type()));
+  dtype = from_paddle(tensor.data_type());
+  std::vector<int64_t> dims = read_list<int64_t>(tensor.dims());
+  // Paddle multiplies -1 by known extents where it flattens: unknown all the same.
+  for (int64_t& extent : dims) extent = std::max<int64_t>(extent, -1);
+  shape = Shape(std::move(dims));
+  check_extents(shape, dtype, place);
+}
+
+int32_t read_lod_level(int32_t level, std::string_view place) {
+  require(0 <= level && level <= kMaxLodLevel, "{}: a lod_level must lie in [0, {}], but is {}",
+          place, kMaxLodLevel, level);
+  return level;
+}
+
+// The description that belongs to the kind. Paddle leaves it out where it knows nothing.
+void read_type(const pb::VarType& type, Var& var, std::string_view place) {
+  const auto tensor = [&](bool is_there, const pb::VarType::TensorDesc& desc) {
+    if (is_there) read_tensor(desc, var.dtype, var.shape, place);
+  };
+  switch (var.kind) {
+    case VarKind::kTensor:
+      tensor(type.has_lod_tensor(), type.lod_tensor().tensor());
+      var.lod_level = read_lod_level(type.lod_tensor().lod_level(), place);
+      return;
+    case VarKind::kTensorArray:
+      tensor(type.has_tensor_array(), type.tensor_array().tensor());
+      var.lod_level = read_lod_level(type.tensor_array().lod_level(), place);
+      return;
+    case VarKind::kSelectedRows:
+      return tensor(type.has_selected_rows(), type.selected_rows());
+    case VarKind::kString:
+      return tensor(type.has_string(), type.string());
+    case VarKind::kStrings:
+      return tensor(type.has_strings(), type.strings());
+    case VarKind::kVocab:
+      return tensor(type.has_vocab(), type.vocab());
+    case VarKind::kSparseCoo:
+      return tensor(type.has_sparse_coo(), type.sparse_coo());
+    case VarKind::kSparseCsr:
+      return tensor(type.has_sparse_csr(), type.sparse_csr());
+    case VarKind::kReader:
+      for (const pb::VarType::LoDTensorDesc& desc : type.reader().lod_tensor()) {
+        ReaderSlot& slot = var.reader.emplace_back();
+        read_tensor(desc.tensor(), slot.dtype, slot.shape, place);
+        slot.lod_level = read_lod_level(desc.lod_level(), place);
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+Var read(const pb::VarDesc& desc, int32_t block) {
+  const std::string place =
+      fmt::format("block {}, variable {}", block, bare_or_quoted(desc.name()));
+  Var var{.name = desc.name(),
+          .kind = static_cast<VarKind>(desc.type().type()),
+          .persistable = desc.persistable(),
+          .stop_gradient = desc.stop_gradient(),
+          .is_data = desc.need_check_feed(),
+          .need_check_feed = desc.need_check_feed()};
+  require(name_of(var.kind) != "unknown", "{}: variables of type {} are not known", place,
+          pb::VarType::Type_Name(desc.type().type()));
+  read_type(desc.type(), var, place);
+  if (desc.is_parameter()) var.parameter = ParameterInfo{.trainable = !desc.stop_gradient()};
+  return var;
+}
+
+// ---- the program
+
+void read(const pb::BlockDesc& desc, Block& block) {
+  block.set_forward_block(std::max(desc.forward_block_idx(), -1));
+  for (const pb::VarDesc& var : desc.vars()) {
+    require(block.find_var(var.name()) == nullptr, "block {}: variable {} stands there twice",
+            block.index(), bare_or_quoted(var.name()));
+    block.add_var(read(var, block.index()));
+  }
+  for (int i = 0; i < desc.ops_size(); ++i) {
+    block.push_back(read(desc.ops(i), block.index(), i));
+  }
+}
+
+WireVersions read_versions(const pb::ProgramDesc& message) {
+  WireVersions versions{.program = message.version().version()};
+  for (const pb::OpVersionMap::OpVersionPair& pair : message.op_version_map().pair()) {
+    const bool is_new = versions.ops.emplace(pair.op_name(), pair.op_version().version()).second;
+    require(is_new, "the version of {} stands there twice", bare_or_quoted(pair.op_name()));
+  }
+  return versions;
+}
+
+void add_blocks(const pb::ProgramDesc& message, Program& program) {
+  require(message.blocks_size() > 0, "a program needs at least one block, but there is none");
+  for (int i = 0; i < message.blocks_size(); ++i) {
+    const pb::BlockDesc& block = message.blocks(i);
+    require(block.idx() == i, "block {} says that it is block {}", i, block.idx());
+    if (i == 0) {
+      require(block.parent_idx() == -1, "the global block says that it lies in block {}",
+              block.parent_idx());
+    } else {
+      require(0 <= block.parent_idx() && block.parent_idx() < i,
+              "block {} must lie in a block before it, but says that it lies in block {}", i,
+              block.parent_idx());
+      program.create_block(block.parent_idx());
+    }
+  }
+  for (int i = 0; i < message.blocks_size(); ++i) read(message.blocks(i), program.block(i));
+}
+
+// The wire does not say which variables are fed. One that is read and that nobody writes must be.
+void mark_data(const Program& program) {
+  std::unordered_set<const Var*> written;
+  for (const auto& block : program.blocks()) {
+    for (const auto& op : block->ops()) {
+      for (const auto& [slot, vars] : op->outputs()) {
+        for (const std::string& name : vars) written.insert(block->find_var_recursive(name));
+      }
+    }
+  }
+  for (const auto& op : program.global_block().ops()) {
+    for (const auto& [slot, vars] : op->inputs()) {
+      for (const std::string& name : vars) {
+        Var* var = program.global_block().find_var(name);
+        if (var == nullptr || written.contains(var)) continue;
+        if (var->kind == VarKind::kTensor && !var->persistable) var->is_data = true;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Program> deserialize(std::string_view bytes) {
+  require(bytes.size() <= std::numeric_limits<int32_t>::max(),
+          "a program must take less than 2 GiB as bytes, but there are {}", bytes.size());
+  google::protobuf::Arena arena;
+  auto* message = google::protobuf::Arena::CreateMessage<pb::ProgramDesc>(&arena);
+  // Partial, because a field that is missing would be written to stderr.
+  require(message->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())),
+          "the {} bytes are no program: they do not follow the wire format", bytes.size());
+  if (!message->IsInitialized()) {
+    refuse("the {} bytes are no program: these fields are missing or have unknown codes: {:.300}",
+           bytes.size(), message->InitializationErrorString());
+  }
+  auto program = std::make_shared<Program>();
+  add_blocks(*message, *program);
+  program->set_wire_versions(read_versions(*message));
+  check_blocks(*program);
+  mark_data(*program);
+  return program;
+}
+
+}  // namespace flotilla
