@@ -1,0 +1,46 @@
+#include "flotilla/update/adamax.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "flotilla/update/clones.h"
+
+namespace flotilla::update {
+namespace {
+
+template <typename T>
+FLT_UPDATE_BODY void body(T* __restrict p, const T* __restrict g, T* __restrict moment,
+                          T* __restrict norm, size_t n, const Adamax<T>& rule) {
+  const T beta1 = rule.beta1, beta2 = rule.beta2, epsilon = rule.epsilon;
+  const T rate = rule.lr / (1 - rule.beta1_power);
+  for (size_t i = 0; i < n; ++i) {
+    moment[i] = beta1 * moment[i] + (1 - beta1) * g[i];
+    norm[i] = std::max(std::abs(g[i]), beta2 * norm[i] + epsilon);
+    p[i] -= rate * (moment[i] / norm[i]);
+  }
+}
+
+FLT_UPDATE_CLONES void loop(float* p, const float* g, float* moment, float* norm, size_t n,
+                            const Adamax<float>& rule) {
+  body(p, g, moment, norm, n, rule);
+}
+
+FLT_UPDATE_CLONES void loop(double* p, const double* g, double* moment, double* norm, size_t n,
+                            const Adamax<double>& rule) {
+  body(p, g, moment, norm, n, rule);
+}
+
+}  // namespace
+
+void adamax(std::span<float> param, std::span<const float> grad, std::span<float> moment,
+            std::span<float> norm, const Adamax<float>& rule) {
+  loop(param.data(), grad.data(), moment.data(), norm.data(), param.size(), rule);
+}
+
+void adamax(std::span<double> param, std::span<const double> grad, std::span<double> moment,
+            std::span<double> norm, const Adamax<double>& rule) {
+  loop(param.data(), grad.data(), moment.data(), norm.data(), param.size(), rule);
+}
+
+}  // namespace flotilla::update
