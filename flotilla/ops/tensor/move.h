@@ -1,0 +1,57 @@
+// flotilla/ops/tensor/move.h
+//
+// What operators share that move elements and never look at them: one kernel for every dtype.
+
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/op_def.h"
+
+namespace flotilla::ops {
+
+using Ints = std::vector<int64_t>;
+
+// A row of the kernel table for each dtype there is, the 16-bit floats among them.
+std::vector<Kernel> every_dtype(Step (*prepare)(PrepareContext&));
+
+// Copies; large pieces on several threads. Does nothing where both are the same address.
+void copy_bytes(void* to, const void* from, int64_t bytes);
+
+// `out` holds the elements of `in` in the same order: a view where the plan can, else a copy.
+// In the input's layout if `keep_layout` (same shape), else row by row.
+Step pass_through(PrepareContext& c, std::string_view in, std::string_view out,
+                  bool keep_layout = false);
+
+// Copies a box of elements between two tensors, each with a stride of its own along every axis:
+// slices, transposes, repeats, flips. Decides the order of its loops when it is made.
+class BoxCopy {
+ public:
+  // Strides are in elements and may be zero or negative; the start of the box is the caller's.
+  BoxCopy(const Ints& extents, const Ints& to_strides, const Ints& from_strides, int64_t size);
+  void run(char* to, const char* from) const;
+
+ private:
+  struct Axis {
+    int64_t extent = 1;
+    int64_t to = 0;  // bytes
+    int64_t from = 0;
+  };
+
+  void copy_rows(char* to, const char* from, int64_t begin, int64_t end) const;
+
+  std::vector<Axis> outer_;  // outermost first
+  Axis row_, column_;        // the inner loops; a tile where `from` is dense along the rows
+  int64_t unit_ = 1;         // bytes that lie together in both
+  int64_t outer_count_ = 1;
+  bool tiled_ = false;
+};
+
+// Row-major strides, in elements.
+Ints dense_strides(const Shape& shape);
+
+void zero_bytes(void* to, int64_t bytes);
+
+}  // namespace flotilla::ops

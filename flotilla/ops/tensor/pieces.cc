@@ -1,0 +1,433 @@
+// flotilla/ops/tensor/pieces.cc
+//
+// Several tensors that lie side by side along an axis of one: concat and stack join them, split,
+// unstack and unbind cut them. The gradient of one kind is the other.
+//
+//     whole    row 0: [ piece 0 | piece 1 | piece 2 ]     one row for each index before the axis
+//              row 1: [ piece 0 | piece 1 | piece 2 ]
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+namespace {
+
+struct Cut {
+  int64_t rows = 0;
+  Ints widths = {};  // bytes of each piece in a row
+
+  int64_t total() const { return std::accumulate(widths.begin(), widths.end(), int64_t{0}); }
+};
+
+// The whole has `shape`; its axis is cut into pieces of these extents.
+Cut cut_of(const Shape& shape, int64_t axis, const Ints& extents, DType dtype) {
+  Cut cut{.rows = shape.numel(0, axis)};
+  const int64_t inner = shape.numel(axis + 1, shape.rank()) * size_of(dtype);
+  for (const int64_t extent : extents) cut.widths.push_back(extent * inner);
+  return cut;
+}
+
+constexpr int64_t kGrainBytes = 64 << 10;
+
+int64_t grain_of(int64_t total) {
+  return std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(total, 1));
+}
+
+// Pieces to whole. A piece that is not there counts as zeros.
+Step join(PrepareContext& c, std::string_view pieces, std::string_view whole, const Cut& cut) {
+  std::vector<In<char>> from;
+  for (size_t i = 0; i < cut.widths.size(); ++i) {
+    from.push_back(c.has(pieces, i) ? c.in_bytes(pieces, i) : In<char>());
+  }
+  return [cut, total = cut.total(), from, to = c.out_bytes(whole)] {
+    char* const out = to.data();
+    parallel_ranges(cut.rows, grain_of(total), [&](int64_t begin, int64_t end) {
+      char* at = out + begin * total;
+      for (int64_t row = begin; row < end; ++row) {
+        for (size_t i = 0; i < from.size(); ++i) {
+          const int64_t width = cut.widths[i];
+          if (from[i]) {
+            std::memcpy(at, from[i].data() + row * width, static_cast<size_t>(width));
+          } else {
+            std::memset(at, 0, static_cast<size_t>(width));
+          }
+          at += width;
+        }
+      }
+    });
+  };
+}
+
+// Whole to pieces. A piece that nobody needs is left out.
+Step cut_up(PrepareContext& c, std::string_view whole, std::string_view pieces, const Cut& cut) {
+  std::vector<Out<char>> to;
+  for (size_t i = 0; i < cut.widths.size(); ++i) {
+    to.push_back(c.has(pieces, i) ? c.out_bytes(pieces, i) : Out<char>());
+  }
+  return [cut, total = cut.total(), from = c.in_bytes(whole), to] {
+    const char* const in = from.data();
+    parallel_ranges(cut.rows, grain_of(total), [&](int64_t begin, int64_t end) {
+      const char* at = in + begin * total;
+      for (int64_t row = begin; row < end; ++row) {
+        for (size_t i = 0; i < to.size(); ++i) {
+          const int64_t width = cut.widths[i];
+          if (to[i]) std::memcpy(to[i].data() + row * width, at, static_cast<size_t>(width));
+          at += width;
+        }
+      }
+    });
+  };
+}
+
+const IntSource kAxisSource = {.tensor = "AxisTensor", .attr = "axis"};
+
+// ---- concat -------------------------------------------------------------------------------------
+
+Shape concat_shape(const InferContext& c, int64_t axis) {
+  Shape out = c.in("X").shape;
+  for (size_t i = 1; i < c.in_count("X"); ++i) {
+    const Shape& x = c.in("X", i).shape;
+    bool fits = x.rank() == out.rank();
+    for (int64_t a = 0; fits && a < x.rank(); ++a) {
+      if (a == axis) {
+        out[a] = out[a] < 0 || x[a] < 0 ? -1 : out[a] + x[a];
+      } else if (out[a] == -1) {
+        out[a] = x[a];
+      } else {
+        fits = x[a] == -1 || x[a] == out[a];
+      }
+    }
+    require(fits,
+            "the tensors to concat must agree but for axis {}, but X[0] is {} and X[{}] is {}",
+            axis, c.in("X").shape, i, x);
+  }
+  return out;
+}
+
+void infer_concat(InferContext& c) {
+  const VarMeta& first = c.in("X");
+  for (size_t i = 1; i < c.in_count("X"); ++i) {
+    require(c.in("X", i).dtype == first.dtype,
+            "the tensors to concat must have one dtype, but X[0] holds {} and X[{}] holds {}",
+            first.dtype, i, c.in("X", i).dtype);
+  }
+  const std::optional<int64_t> given = known_int(c, kAxisSource);
+  if (!given) {
+    c.out("Out") = like(first, Shape(Ints(first.shape.dims().size(), -1)));
+    return;
+  }
+  const int64_t axis = first.shape.axis(*given);
+  VarMeta out = like(first, concat_shape(c, axis));
+  if (axis == 0) out.lod_level = 0, out.lod_source = -1;
+  if (first.shape.rank() == 1) {
+    std::optional<Ints> all = Ints();
+    for (size_t i = 0; i < c.in_count("X"); ++i) {
+      const VarMeta& x = c.in("X", i);
+      if (!x.value || !all) {
+        all.reset();
+      } else {
+        all->insert(all->end(), x.value->begin(), x.value->end());
+      }
+    }
+    remember(out, std::move(all));
+  }
+  c.out("Out") = std::move(out);
+}
+
+void infer_like_each(InferContext& c) {
+  for (size_t i = 0; i < c.in_count("X"); ++i) c.out("X@GRAD", i) = like(c.in("X", i));
+}
+
+Cut concat_cut(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  const int64_t axis = x.axis(known_int(c, kAxisSource));
+  Ints extents;
+  for (size_t i = 0; i < c.count("X"); ++i) extents.push_back(c.shape("X", i)[axis]);
+  return cut_of(x, axis, extents, c.dtype("X"));
+}
+
+Step concat_forward(PrepareContext& c) { return join(c, "X", "Out", concat_cut(c)); }
+Step concat_backward(PrepareContext& c) { return cut_up(c, "Out@GRAD", "X@GRAD", concat_cut(c)); }
+
+const AttrSpec kAxis = {"axis", int32_t{0}, "the axis along which the pieces lie side by side"};
+const Slot kAxisTensor = {
+    .name = "AxisTensor", .doc = "instead of `axis`", .optional = true, .no_grad = true};
+
+const OpDef& concat = define_op({
+    .type = "concat",
+    .doc = "Joins tensors along an axis.",
+    .inputs = {{.name = "X", .doc = "tensors that agree but for the axis", .list = true},
+               kAxisTensor},
+    .outputs = {{.name = "Out", .doc = "the tensors side by side"}},
+    .attrs = {kAxis},
+    .infer = infer_concat,
+    .grad = grad_op({"X", "AxisTensor"}),
+    .kernels = every_dtype(concat_forward),
+    .dtype_slot = "X",
+});
+
+const OpDef& concat_grad = define_op({
+    .type = "concat_grad",
+    .doc = "Gradient of concat.",
+    .inputs = {{.name = "X", .doc = "inputs of concat", .list = true, .shape_only = true},
+               kAxisTensor,
+               {.name = "Out@GRAD", .doc = "gradient of the result"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
+    .attrs = {kAxis},
+    .infer = infer_like_each,
+    .kernels = every_dtype(concat_backward),
+    .dtype_slot = "Out@GRAD",
+});
+
+// ---- split --------------------------------------------------------------------------------------
+
+// Extents of the pieces; -1 where not known.
+Ints split_extents(int64_t extent, int64_t num, const Ints& sections, size_t outputs) {
+  if (sections.empty()) {
+    const int64_t pieces = num > 0 ? num : static_cast<int64_t>(outputs);
+    require(extent < 0 || (pieces > 0 && extent % pieces == 0),
+            "an axis of extent {} cannot be split into {} equal pieces", extent, pieces);
+    return Ints(static_cast<size_t>(pieces), extent < 0 ? -1 : extent / pieces);
+  }
+  Ints extents = sections;
+  const auto open = std::find(extents.begin(), extents.end(), -1);
+  const bool several =
+      open != extents.end() && std::find(open + 1, extents.end(), -1) != extents.end();
+  if (extent < 0 || several) return extents;
+  const int64_t sum = std::accumulate(extents.begin(), extents.end(), int64_t{0});
+  if (open != extents.end()) *open = extent - (sum + 1);
+  const int64_t full = open == extents.end() ? sum : extent;
+  require(full == extent && (open == extents.end() || *open >= 0),
+          "sections {} do not add up to {}, the extent of the axis", Shape(sections), extent);
+  return extents;
+}
+
+void infer_split(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  const std::optional<int64_t> given = known_int(c, kAxisSource);
+  const int64_t axis = x.shape.axis(given.value_or(0));
+  const Ints sections = extents_of(c, {.list = "SectionsTensorList", .attr = "sections"});
+  const size_t outputs = c.out_count("Out");
+  const Ints extents = split_extents(x.shape[axis], c.attr<int64_t>("num"), sections, outputs);
+  require(extents.size() == outputs, "split makes {} pieces, but has {} outputs", extents.size(),
+          outputs);
+  for (size_t i = 0; i < outputs; ++i) {
+    VarMeta& out = c.out("Out", i) = like(x);
+    out.shape[axis] = extents[i];
+    if (!given) out.shape = Shape(Ints(x.shape.dims().size(), -1));
+    if (axis == 0) out.lod_level = 0, out.lod_source = -1;
+  }
+}
+
+Step split_forward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  const int64_t axis = x.axis(known_int(c, kAxisSource));
+  Ints extents;
+  for (size_t i = 0; i < c.count("Out"); ++i) extents.push_back(c.shape("Out", i)[axis]);
+  return cut_up(c, "X", "Out", cut_of(x, axis, extents, c.dtype("X")));
+}
+
+// The gradients of the outputs of a list slot; one into which nothing flowed is zero.
+std::vector<std::string> output_grads(GradContext& g, std::string_view slot) {
+  std::vector<std::string> grads;
+  const auto outputs = g.op().output_list(slot);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    grads.push_back(g.output_grad(slot, i));
+    if (!grads.back().empty()) continue;
+    const Var& output = g.block().var(outputs[i]);
+    grads.back() = g.block().add_temporary("zero_grad", output.dtype, output.shape).name;
+    g.emit("fill_zeros_like", {{"X", {output.name}}}, {{"Out", {grads.back()}}}, {});
+  }
+  return grads;
+}
+
+void split_grad(GradContext& g) {
+  const std::string grad = g.input_grad("X");
+  if (grad.empty()) return;
+  Slots inputs = {{"X", output_grads(g, "Out")}};
+  if (g.op().has_input("AxisTensor")) inputs["AxisTensor"] = {g.op().input("AxisTensor")};
+  g.emit("concat", std::move(inputs), {{"Out", {grad}}}, {{"axis", g.op().attr_or("axis", 0)}});
+}
+
+const OpDef& split = define_op({
+    .type = "split",
+    .doc = "Cuts X along an axis, into `num` equal pieces or pieces of the extents `sections`.",
+    .inputs = {{.name = "X", .doc = "tensor of rank 1 or more"},
+               kAxisTensor,
+               {.name = "SectionsTensorList",
+                .doc = "one tensor for each piece, instead of `sections`",
+                .optional = true,
+                .list = true,
+                .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "the pieces", .list = true}},
+    .attrs = {kAxis,
+              {"num", int32_t{0}, "number of equal pieces; 0: by `sections`"},
+              {"sections", std::vector<int32_t>{}, "extents of the pieces; one may be -1"}},
+    .infer = infer_split,
+    .grad = custom_grad(split_grad),
+    .kernels = every_dtype(split_forward),
+    .dtype_slot = "X",
+});
+
+// ---- stack, unstack, unbind ---------------------------------------------------------------------
+
+// `axis` is a place among those of a tensor with one axis more than `shape`.
+int64_t new_axis(const Shape& shape, int64_t axis) {
+  const int64_t rank = shape.rank() + 1;
+  require(-rank <= axis && axis < rank,
+          "axis must lie in [{}, {}) because X has shape {}, but axis is {}", -rank, rank, shape,
+          axis);
+  return axis < 0 ? axis + rank : axis;
+}
+
+Shape without(const Shape& shape, int64_t axis) {
+  Ints dims = shape.dims();
+  dims.erase(dims.begin() + axis);
+  return Shape(std::move(dims));
+}
+
+void infer_stack(InferContext& c) {
+  Shape shape = c.in("X").shape;
+  std::optional<Ints> all = Ints();
+  for (size_t i = 0; i < c.in_count("X"); ++i) {
+    const VarMeta& x = c.in("X", i);
+    bool fits = x.shape.rank() == shape.rank() && x.dtype == c.in("X").dtype;
+    for (int64_t a = 0; fits && a < shape.rank(); ++a) {
+      fits = x.shape[a] == shape[a] || x.shape[a] == -1 || shape[a] == -1;
+      if (shape[a] == -1) shape[a] = x.shape[a];
+    }
+    require(fits, "the tensors to stack must be alike, but X[0] is {}{} and X[{}] is {}{}",
+            c.in("X").dtype, c.in("X").shape, i, x.dtype, x.shape);
+    if (!x.value || !all) {
+      all.reset();
+    } else {
+      all->insert(all->end(), x.value->begin(), x.value->end());
+    }
+  }
+  const int64_t axis = new_axis(shape, c.attr<int64_t>("axis"));
+  Ints dims = shape.dims();
+  dims.insert(dims.begin() + axis, static_cast<int64_t>(c.in_count("X")));
+  VarMeta out = VarMeta::tensor(c.in("X").dtype, Shape(std::move(dims)));
+  if (axis == 0) remember(out, std::move(all));
+  c.out("Y") = std::move(out);
+}
+
+// The whole in slot `whole` has extent one for each piece.
+Cut slices_cut(PrepareContext& c, std::string_view whole) {
+  const Shape& shape = c.shape(whole);
+  const int64_t axis = shape.axis(c.attr<int64_t>("axis"));
+  return cut_of(shape, axis, Ints(static_cast<size_t>(shape[axis]), 1), c.dtype(whole));
+}
+
+Step stack_forward(PrepareContext& c) { return join(c, "X", "Y", slices_cut(c, "Y")); }
+Step stack_backward(PrepareContext& c) {
+  return cut_up(c, "Y@GRAD", "X@GRAD", slices_cut(c, "Y@GRAD"));
+}
+Step unstack_forward(PrepareContext& c) { return cut_up(c, "X", "Y", slices_cut(c, "X")); }
+Step unbind_forward(PrepareContext& c) { return cut_up(c, "X", "Out", slices_cut(c, "X")); }
+Step unstack_backward(PrepareContext& c) {
+  return join(c, "Y@GRAD", "X@GRAD", slices_cut(c, "X@GRAD"));
+}
+
+void infer_stack_grad(InferContext& c) {
+  const VarMeta& dy = c.in("Y@GRAD");
+  const VarMeta slice = like(dy, without(dy.shape, dy.shape.axis(c.attr<int64_t>("axis"))));
+  for (size_t i = 0; i < c.out_count("X@GRAD"); ++i) c.out("X@GRAD", i) = slice;
+}
+
+void infer_slices(InferContext& c, std::string_view out) {
+  const VarMeta& x = c.in("X");
+  const int64_t axis = x.shape.axis(c.attr<int64_t>("axis"));
+  const int64_t pieces = static_cast<int64_t>(c.out_count(out));
+  require(x.shape[axis] == pieces || x.shape[axis] == -1,
+          "axis {} of X, which has shape {}, gives {} slices, but there are {} outputs", axis,
+          x.shape, x.shape[axis], pieces);
+  for (size_t i = 0; i < c.out_count(out); ++i) {
+    c.out(out, i) = VarMeta::tensor(x.dtype, without(x.shape, axis));
+  }
+}
+
+void infer_unstack(InferContext& c) { infer_slices(c, "Y"); }
+void infer_unbind(InferContext& c) { infer_slices(c, "Out"); }
+
+void infer_unstack_grad(InferContext& c) {
+  const VarMeta& dy = c.in("Y@GRAD");
+  const int64_t axis = new_axis(dy.shape, c.attr<int64_t>("axis"));
+  Ints dims = dy.shape.dims();
+  dims.insert(dims.begin() + axis, static_cast<int64_t>(c.in_count("Y@GRAD")));
+  c.out("X@GRAD") = VarMeta::tensor(dy.dtype, Shape(std::move(dims)));
+}
+
+void unbind_grad(GradContext& g) {
+  const std::string grad = g.input_grad("X");
+  if (grad.empty()) return;
+  g.emit("stack", {{"X", output_grads(g, "Out")}}, {{"Y", {grad}}},
+         {{"axis", g.op().attr_or("axis", 0)}});
+}
+
+const OpDef& stack = define_op({
+    .type = "stack",
+    .doc = "Joins tensors of one shape along a new axis.",
+    .inputs = {{.name = "X", .doc = "tensors of one shape", .list = true}},
+    .outputs = {{.name = "Y", .doc = "one axis more than X"}},
+    .attrs = {{"axis", int32_t{0}, "where the new axis stands"}},
+    .infer = infer_stack,
+    .grad = grad_op({"X"}),
+    .kernels = every_dtype(stack_forward),
+});
+
+const OpDef& stack_grad = define_op({
+    .type = "stack_grad",
+    .doc = "Gradient of stack.",
+    .inputs = {{.name = "X",
+                .doc = "inputs of stack",
+                .optional = true,
+                .list = true,
+                .shape_only = true},
+               {.name = "Y@GRAD", .doc = "gradient of the result"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
+    .attrs = {{"axis", int32_t{0}, "where the new axis stands"}},
+    .infer = infer_stack_grad,
+    .kernels = every_dtype(stack_backward),
+    .dtype_slot = "Y@GRAD",
+});
+
+const OpDef& unstack = define_op({
+    .type = "unstack",
+    .doc = "Cuts X into its slices along an axis, which disappears.",
+    .inputs = {{.name = "X", .doc = "tensor of rank 1 or more"}},
+    .outputs = {{.name = "Y", .doc = "the slices", .list = true}},
+    .attrs = {kAxis, {"num", int32_t{0}, "number of slices"}},
+    .infer = infer_unstack,
+    .grad = grad_op({}),
+    .kernels = every_dtype(unstack_forward),
+});
+
+const OpDef& unstack_grad = define_op({
+    .type = "unstack_grad",
+    .doc = "Gradient of unstack.",
+    .inputs = {{.name = "Y@GRAD", .doc = "gradients of the slices", .list = true}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+    .attrs = {kAxis, {"num", int32_t{0}, "number of slices"}},
+    .infer = infer_unstack_grad,
+    .kernels = every_dtype(unstack_backward),
+});
+
+const OpDef& unbind = define_op({
+    .type = "unbind",
+    .doc = "Cuts X into its slices along an axis, which disappears.",
+    .inputs = {{.name = "X", .doc = "tensor of rank 1 or more"}},
+    .outputs = {{.name = "Out", .doc = "the slices", .list = true}},
+    .attrs = {kAxis},
+    .infer = infer_unbind,
+    .grad = custom_grad(unbind_grad),
+    .kernels = every_dtype(unbind_forward),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

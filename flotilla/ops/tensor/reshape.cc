@@ -1,0 +1,216 @@
+// flotilla/ops/tensor/reshape.cc
+//
+// The operators that give a tensor other extents and leave its elements where they are: reshape,
+// squeeze, unsqueeze, flatten. The forms whose names end in 2 also give XShape, an empty tensor of
+// shape [0, extents of X...]: the gradient needs no more of X.
+
+#include <algorithm>
+
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+namespace {
+
+Shape x_shape(const Shape& x) {
+  Ints dims = {0};
+  dims.insert(dims.end(), x.begin(), x.end());
+  return Shape(std::move(dims));
+}
+
+void set_outputs(InferContext& c, Shape shape) {
+  const VarMeta& x = c.in("X");
+  VarMeta out = VarMeta::tensor(x.dtype, std::move(shape));
+  if (x.shape.rank() > 0 && out.shape.rank() > 0 && out.shape[0] == x.shape[0]) {
+    out.lod_level = x.lod_level;
+    out.lod_source = x.lod_source;
+  }
+  remember_same(out, x);
+  c.out("XShape") = VarMeta::tensor(x.dtype, x_shape(x.shape));
+  c.out("Out") = std::move(out);
+}
+
+void infer_reshape(InferContext& c) {
+  const Shape& x = c.in("X").shape;
+  const MaybeInts asked = ints_of(c, {"Shape", "ShapeTensor", "shape"});
+  const Ints extents = extents_of(c, {"Shape", "ShapeTensor", "shape"});
+  const bool all_known = std::all_of(asked.begin(), asked.end(), [](auto& e) { return !!e; });
+  set_outputs(c, all_known ? resolve_reshape(x, extents) : Shape(extents));
+}
+
+void infer_squeeze(InferContext& c) {
+  const Shape& x = c.in("X").shape;
+  std::vector<bool> named(static_cast<size_t>(x.rank()), false);
+  const Ints axes = c.attr<Ints>("axes");
+  for (const int64_t axis : axes) named[static_cast<size_t>(x.axis(axis))] = true;
+  Shape out;
+  for (int64_t a = 0; a < x.rank(); ++a) {
+    // An extent that is not one stays, named or not.
+    const bool drop = x[a] == 1 && (axes.empty() || named[static_cast<size_t>(a)]);
+    if (!drop) out.push_back(x[a]);
+  }
+  set_outputs(c, std::move(out));
+}
+
+void infer_unsqueeze(InferContext& c) {
+  const Shape& x = c.in("X").shape;
+  const MaybeInts axes = ints_of(c, {"AxesTensor", "AxesTensorList", "axes"});
+  const std::optional<Ints> known = known_ints(c, {"AxesTensor", "AxesTensorList", "axes"});
+  if (!known) {
+    set_outputs(c, Shape(Ints(axes.size() + static_cast<size_t>(x.rank()), -1)));
+    return;
+  }
+  // One after the other: an axis is a place in what the ones before it have made.
+  Ints dims = x.dims();
+  for (const int64_t axis : *known) {
+    const int64_t places = static_cast<int64_t>(dims.size()) + 1;
+    require(-places <= axis && axis < places,
+            "an axis to insert into shape {} must lie in [{}, {}), but is {}", Shape(dims), -places,
+            places, axis);
+    dims.insert(dims.begin() + (axis < 0 ? axis + places : axis), 1);
+  }
+  set_outputs(c, Shape(std::move(dims)));
+}
+
+void infer_flatten(InferContext& c) {
+  const Shape& x = c.in("X").shape;
+  const int64_t axis = c.attr<int64_t>("axis");
+  require(0 <= axis && axis <= x.rank(),
+          "axis must lie in [0, {}] because X has shape {}, but is {}", x.rank(), x, axis);
+  set_outputs(c, {x.numel(0, axis), x.numel(axis, x.rank())});
+}
+
+void infer_flatten_range(InferContext& c) {
+  const Shape& x = c.in("X").shape;
+  if (x.rank() == 0) return set_outputs(c, {1});
+  const int64_t start = x.axis(c.attr<int64_t>("start_axis"));
+  const int64_t stop = x.axis(c.attr<int64_t>("stop_axis"));
+  require(start <= stop, "start_axis must not come after stop_axis, but they are {} and {}", start,
+          stop);
+  Ints dims(x.begin(), x.begin() + start);
+  dims.push_back(x.numel(start, stop + 1));
+  dims.insert(dims.end(), x.begin() + stop + 1, x.end());
+  set_outputs(c, Shape(std::move(dims)));
+}
+
+// The gradient of a form with XShape.
+void infer_grad2(InferContext& c) {
+  const VarMeta& dout = c.in("Out@GRAD");
+  const Shape& x = c.in("XShape").shape;
+  c.out("X@GRAD") = VarMeta::tensor(dout.dtype, Shape(Ints(x.begin() + 1, x.end())));
+}
+
+void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+
+Step forward(PrepareContext& c) { return pass_through(c, "X", "Out"); }
+Step backward(PrepareContext& c) { return pass_through(c, "Out@GRAD", "X@GRAD"); }
+
+struct Row {
+  std::string type;  // of the form without XShape
+  std::string doc;
+  std::vector<Slot> more_inputs;
+  std::vector<AttrSpec> attrs;
+  void (*infer)(InferContext&);
+};
+
+const Slot kX = {.name = "X", .doc = "tensor"};
+const Slot kOut = {.name = "Out", .doc = "the elements of X with other extents"};
+
+OpDef form(const Row& row) {
+  OpDef def{.type = row.type,
+            .doc = row.doc,
+            .inputs = {kX},
+            .outputs = {kOut},
+            .attrs = row.attrs,
+            .infer = row.infer,
+            .grad = grad_op({"X"}),
+            .kernels = every_dtype(forward),
+            .dtype_slot = "X"};
+  def.inputs.insert(def.inputs.end(), row.more_inputs.begin(), row.more_inputs.end());
+  return def;
+}
+
+void define(const Row& row) {
+  define_op(form(row));
+  define_op({.type = row.type + "_grad",
+             .doc = "Gradient of " + row.type + ".",
+             .inputs = {{.name = "X", .doc = "input of the forward op", .shape_only = true},
+                        {.name = "Out", .doc = "its result", .optional = true, .shape_only = true},
+                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
+             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+             .attrs = row.attrs,
+             .infer = infer_grad,
+             .kernels = every_dtype(backward),
+             .dtype_slot = "Out@GRAD"});
+}
+
+void define2(const Row& row) {
+  const std::string type = row.type == "flatten_contiguous_range" ? row.type : row.type + "2";
+  OpDef def = form(row);
+  def.type = type;
+  def.outputs.push_back({.name = "XShape",
+                         .doc = "empty; its shape holds the extents of X",
+                         .optional = true,
+                         .no_grad = true});
+  def.grad = grad_op({"XShape"});
+  define_op(std::move(def));
+  define_op({.type = type + "_grad",
+             .doc = "Gradient of " + type + ".",
+             .inputs = {{.name = "XShape", .doc = "the extents of X", .shape_only = true},
+                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
+             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+             .attrs = row.attrs,
+             .infer = infer_grad2,
+             .kernels = every_dtype(backward),
+             .dtype_slot = "Out@GRAD"});
+}
+
+const std::vector<Row> kRows = {
+    {"reshape",
+     "Gives X the extents `shape`; 0 keeps an extent of X, one -1 is worked out.",
+     {{.name = "Shape", .doc = "instead of `shape`", .optional = true, .no_grad = true},
+      {.name = "ShapeTensor",
+       .doc = "one tensor for each extent, instead of `shape`",
+       .optional = true,
+       .list = true,
+       .no_grad = true}},
+     {{"shape", std::vector<int32_t>{}, "extents; 0 keeps one of X, -1 is worked out"}},
+     infer_reshape},
+    {"squeeze",
+     "Drops the axes of X in `axes` that have extent 1; all of them where `axes` is empty.",
+     {},
+     {{"axes", std::vector<int32_t>{}, "axes to drop"}},
+     infer_squeeze},
+    {"unsqueeze",
+     "Inserts axes of extent 1.",
+     {{.name = "AxesTensor", .doc = "instead of `axes`", .optional = true, .no_grad = true},
+      {.name = "AxesTensorList",
+       .doc = "one tensor for each axis, instead of `axes`",
+       .optional = true,
+       .list = true,
+       .no_grad = true}},
+     {{"axes", std::vector<int32_t>{}, "where to insert, one after the other"}},
+     infer_unsqueeze},
+    {"flatten",
+     "Makes a matrix of X: the axes before `axis` become its rows, the others its columns.",
+     {},
+     {{"axis", int32_t{1}, "the first axis of the columns"}},
+     infer_flatten},
+    {"flatten_contiguous_range",
+     "Makes one axis of the axes from `start_axis` to `stop_axis`.",
+     {},
+     {{"start_axis", int32_t{1}, "first axis to merge"},
+      {"stop_axis", int32_t{1}, "last axis to merge"}},
+     infer_flatten_range},
+};
+
+const bool kDefined = [] {
+  for (const Row& row : kRows) {
+    if (row.type != "flatten_contiguous_range") define(row);
+    define2(row);
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace flotilla::ops

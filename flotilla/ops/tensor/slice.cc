@@ -1,0 +1,226 @@
+// flotilla/ops/tensor/slice.cc
+//
+// slice and strided_slice: the elements start, start + stride, ... of some axes, up to and without
+// end. As in Python, a negative start or end counts from the end of the axis, and what lies outside
+// is cut off.
+
+#include <algorithm>
+
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+namespace {
+
+const IntSource kStarts = {"StartsTensor", "StartsTensorList", "starts"};
+const IntSource kEnds = {"EndsTensor", "EndsTensorList", "ends"};
+const IntSource kStrides = {"StridesTensor", "StridesTensorList", "strides"};
+
+// One axis of a slice: `count` elements from `first` on, each `stride` behind the one before.
+struct Range {
+  int64_t first = 0;
+  int64_t stride = 1;
+  int64_t count = -1;  // not known yet
+};
+
+Range range_of(int64_t extent, int64_t start, int64_t end, int64_t stride) {
+  require(stride != 0, "a stride of a slice must not be 0");
+  const auto place = [&](int64_t at, int64_t high) {
+    return std::clamp(at < 0 ? at + extent : at, int64_t{0}, high);
+  };
+  const bool forwards = stride > 0;
+  const int64_t first = place(start, forwards ? extent : extent - 1);
+  // Going backwards, an end of exactly -1 takes the first element along, as in Paddle.
+  const int64_t last = !forwards && end == -1 ? -1 : place(end, extent);
+  const int64_t span = forwards ? last - first : first - last;
+  require(span >= 0, "a slice with stride {} cannot go from {} to {} along an axis of extent {}",
+          stride, start, end, extent);
+  const int64_t step = forwards ? stride : -stride;
+  return {first, stride, (span + step - 1) / step};
+}
+
+template <typename Context>
+Ints strides_of(const Context& c, size_t axes, bool strided) {
+  if (!strided) return Ints(axes, 1);
+  const MaybeInts given = ints_of(c, kStrides);
+  Ints strides;
+  for (const std::optional<int64_t>& stride : given) strides.push_back(stride.value_or(1));
+  return strides;
+}
+
+void check_counts(const Op& op, size_t axes, size_t starts, size_t ends, size_t strides) {
+  require(starts == axes && ends == axes && strides == axes,
+          "{} of {} axes needs as many starts, ends and strides, but has {}, {} and {}", op.type(),
+          axes, starts, ends, strides);
+}
+
+// Drops the axes that an integer index removes. What has no axis left keeps one of extent 1.
+Shape decreased(const Shape& shape, const Ints& drop) {
+  Ints dims;
+  for (int64_t a = 0; a < shape.rank(); ++a) {
+    const bool gone = std::find(drop.begin(), drop.end(), a) != drop.end();
+    require(!gone || shape[a] == 1 || shape[a] == -1,
+            "decrease_axis drops axis {} of a slice of shape {}, which is not 1", a, shape);
+    if (!gone) dims.push_back(shape[a]);
+  }
+  if (dims.empty() && !drop.empty()) dims.push_back(1);
+  return Shape(std::move(dims));
+}
+
+void remember_slice(VarMeta& out, const VarMeta& in, const Range& range) {
+  if (range.count < 0 || !in.value || in.shape.rank() != 1) return;
+  Ints taken;
+  for (int64_t i = 0; i < range.count; ++i) {
+    taken.push_back(in.value->at(static_cast<size_t>(range.first + i * range.stride)));
+  }
+  remember(out, std::move(taken));
+}
+
+void infer(InferContext& c, bool strided) {
+  const VarMeta& in = c.in("Input");
+  const Ints axes = c.attr<Ints>("axes");
+  const MaybeInts starts = ints_of(c, kStarts), ends = ints_of(c, kEnds);
+  const Ints strides = strides_of(c, axes.size(), strided);
+  check_counts(c.op(), axes.size(), starts.size(), ends.size(), strides.size());
+  if (c.running()) {
+    known_ints(c, kStarts);
+    known_ints(c, kEnds);
+    if (strided) known_ints(c, kStrides);
+  }
+  Shape shape = in.shape;
+  Range range;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t axis = in.shape.axis(axes[i]);
+    range = {};
+    if (starts[i] && ends[i] && in.shape[axis] >= 0) {
+      range = range_of(in.shape[axis], *starts[i], *ends[i], strides[i]);
+    }
+    shape[axis] = range.count;
+  }
+  VarMeta out = VarMeta::tensor(in.dtype, decreased(shape, c.attr<Ints>("decrease_axis")));
+  remember_slice(out, in, range);
+  c.out("Out") = std::move(out);
+}
+
+void infer_slice(InferContext& c) { infer(c, false); }
+void infer_strided_slice(InferContext& c) { infer(c, true); }
+void infer_grad(InferContext& c) { c.out("Input@GRAD") = like(c.in("Input")); }
+
+// Where the slice lies in a tensor of `shape`.
+struct Box {
+  Ints extents = {};
+  Ints whole_strides = {};  // in the tensor
+  Ints slice_strides = {};  // in the slice
+  int64_t offset = 0;       // of its first element, in elements
+};
+
+Box box_of(const PrepareContext& c, const Shape& shape, bool strided) {
+  const Ints axes = c.attr<Ints>("axes");
+  const Ints starts = known_ints(c, kStarts), ends = known_ints(c, kEnds);
+  const Ints strides = strides_of(c, axes.size(), strided);
+  Shape extents = shape;
+  Box box{.whole_strides = dense_strides(shape)};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t axis = shape.axis(axes[i]);
+    const Range range = range_of(shape[axis], starts[i], ends[i], strides[i]);
+    int64_t& stride = box.whole_strides[static_cast<size_t>(axis)];
+    extents[axis] = range.count;
+    box.offset += range.first * stride;
+    stride *= range.stride;
+  }
+  box.slice_strides = dense_strides(extents);
+  box.extents = extents.dims();
+  return box;
+}
+
+Step forward(PrepareContext& c, bool strided) {
+  const Box box = box_of(c, c.shape("Input"), strided);
+  const int64_t size = size_of(c.dtype("Input"));
+  const BoxCopy copy(box.extents, box.slice_strides, box.whole_strides, size);
+  const bool empty = c.shape("Out").numel() == 0;
+  return [copy, empty, offset = box.offset * size, in = c.in_bytes("Input"),
+          out = c.out_bytes("Out")] {
+    if (!empty) copy.run(out.data(), in.data() + offset);
+  };
+}
+
+Step backward(PrepareContext& c, bool strided) {
+  const Box box = box_of(c, c.shape("Input@GRAD"), strided);
+  const int64_t size = size_of(c.dtype("Input@GRAD"));
+  const BoxCopy copy(box.extents, box.whole_strides, box.slice_strides, size);
+  const bool empty = c.shape("Out@GRAD").numel() == 0;
+  return [copy, empty, offset = box.offset * size, bytes = c.shape("Input@GRAD").numel() * size,
+          dout = c.in_bytes("Out@GRAD"), din = c.out_bytes("Input@GRAD")] {
+    zero_bytes(din.data(), bytes);
+    if (!empty) copy.run(din.data() + offset, dout.data());
+  };
+}
+
+Step slice_forward(PrepareContext& c) { return forward(c, false); }
+Step slice_backward(PrepareContext& c) { return backward(c, false); }
+Step strided_forward(PrepareContext& c) { return forward(c, true); }
+Step strided_backward(PrepareContext& c) { return backward(c, true); }
+
+std::vector<Slot> with_numbers(std::vector<Slot> slots, bool strided) {
+  std::vector<std::string> names = {"StartsTensor", "EndsTensor"};
+  if (strided) names.push_back("StridesTensor");
+  for (const std::string& name : names) {
+    slots.push_back(
+        {.name = name, .doc = "instead of the attribute", .optional = true, .no_grad = true});
+    slots.push_back({.name = name + "List",
+                     .doc = "one tensor for each axis, instead of the attribute",
+                     .optional = true,
+                     .list = true,
+                     .no_grad = true});
+  }
+  return slots;
+}
+
+std::vector<AttrSpec> attrs(bool strided) {
+  const std::vector<int32_t> none;
+  std::vector<AttrSpec> attrs = {{"axes", none, "the axes that are cut"},
+                                 {"starts", none, "first element along each of them"},
+                                 {"ends", none, "element along each of them to stop before"}};
+  if (strided) attrs.push_back({"strides", none, "step along each of them"});
+  attrs.push_back({"infer_flags", none, "-1 where a start or end comes from a tensor"});
+  attrs.push_back({"decrease_axis", none, "axes of extent 1 to drop from the result"});
+  return attrs;
+}
+
+void define(const std::string& type, const std::string& doc, bool strided) {
+  define_op({
+      .type = type,
+      .doc = doc,
+      .inputs = with_numbers({{.name = "Input", .doc = "tensor"}}, strided),
+      .outputs = {{.name = "Out", .doc = "the elements inside the ranges"}},
+      .attrs = attrs(strided),
+      .infer = strided ? infer_strided_slice : infer_slice,
+      .grad = strided ? grad_op({"Input", "StartsTensor", "StartsTensorList", "EndsTensor",
+                                 "EndsTensorList", "StridesTensor", "StridesTensorList"})
+                      : grad_op({"Input", "StartsTensor", "StartsTensorList", "EndsTensor",
+                                 "EndsTensorList"}),
+      .kernels = every_dtype(strided ? strided_forward : slice_forward),
+      .dtype_slot = "Input",
+  });
+  define_op({
+      .type = type + "_grad",
+      .doc = "Gradient of " + type + ".",
+      .inputs = with_numbers({{.name = "Input", .doc = "input of the op", .shape_only = true},
+                              {.name = "Out@GRAD", .doc = "gradient of the result"}},
+                             strided),
+      .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input"}},
+      .attrs = attrs(strided),
+      .infer = infer_grad,
+      .kernels = every_dtype(strided ? strided_backward : slice_backward),
+      .dtype_slot = "Out@GRAD",
+  });
+}
+
+const bool kDefined = [] {
+  define("slice", "Cuts ranges out of some axes.", false);
+  define("strided_slice", "Cuts ranges with a step out of some axes.", true);
+  return true;
+}();
+
+}  // namespace
+}  // namespace flotilla::ops
