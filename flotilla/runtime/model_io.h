@@ -1,0 +1,50 @@
+// flotilla/runtime/model_io.h
+//
+// Programs and parameters in Paddle's files: a variable per file, all in one file, and inference
+// models (__model__, or .pdmodel with .pdiparams). Files are written under a temporary name, synced
+// and renamed: there is never a half-written one.
+
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flotilla/ir/program.h"
+#include "flotilla/runtime/scope.h"
+
+namespace flotilla {
+
+// Each variable goes to <dir>/<name>. Refuses one that has no value.
+void save_vars(const std::string& dir, const std::vector<std::string>& names, Scope& scope);
+// All variables go to one file, in the order given.
+void save_combined(const std::string& file, const std::vector<std::string>& names, Scope& scope);
+std::string serialize_vars(const std::vector<std::string>& names, Scope& scope);
+
+// `expected`: shape and dtype are compared with these variables, where the block has them. A
+// variable that exists keeps its memory layout. Nothing is changed where anything is refused.
+void load_vars(const std::string& dir, const std::vector<std::string>& names, Scope& scope,
+               const Block* expected = nullptr);
+void load_combined(const std::string& file, const std::vector<std::string>& names, Scope& scope,
+                   const Block* expected = nullptr);
+void deserialize_vars(std::string_view bytes, const std::string& what,
+                      const std::vector<std::string>& names, Scope& scope,
+                      const Block* expected = nullptr);
+
+// Names of the persistable variables, sorted: the order of a combined file.
+std::vector<std::string> persistable_names(const Program& program);
+std::vector<std::string> parameter_names(const Program& program);
+
+// What `targets` need of the program, for inference, with feed and fetch ops around it.
+std::shared_ptr<Program> inference_program(const Program& program,
+                                           const std::vector<std::string>& feeds,
+                                           const std::vector<std::string>& targets);
+// The variables that a program's feed ops write and its fetch ops read, in order of column.
+std::vector<std::string> feed_names(const Program& program);
+std::vector<std::string> fetch_names(const Program& program);
+
+void write_file(const std::string& file, std::string_view bytes);
+std::string read_file(const std::string& file);
+
+}  // namespace flotilla

@@ -1,0 +1,62 @@
+// python/src/bind.h
+//
+// What the binding files share: one bind_* function per folder of flotilla/, and conversions
+// between Python objects and attributes, shapes and variables.
+
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "flotilla/base/shape.h"
+#include "flotilla/ir/program.h"
+#include "flotilla/tensor/tensor.h"
+
+namespace nb = nanobind;
+
+namespace flotilla::python {
+
+void bind_error(nb::module_& m);
+void bind_tensor(nb::module_& m);
+void bind_ir(nb::module_& m);
+void bind_layers(nb::module_& m);
+void bind_runtime(nb::module_& m);
+
+// Attributes. Whole numbers become int32 where they fit, floats single precision; the operator's
+// definition says the rest.
+Attr to_attr(nb::handle value);
+Attrs to_attrs(nb::dict values);
+nb::object from_attr(const Attr& attr);
+
+// A variable, a list of variables, names: what Paddle's append_op takes for a slot.
+std::vector<std::string> to_names(nb::handle value);
+Slots to_slots(nb::object slots);
+
+// None and -1 both stand for an extent that is known when the program runs.
+Shape to_shape(nb::handle value);
+nb::tuple from_shape(const Shape& shape);
+
+// "float32", numpy.float32, paddle.float32 (a name) or the number of Paddle's VarType.
+DType to_dtype(nb::handle value);
+
+// A handle that keeps the program alive.
+nb::object wrap(Var& var);
+nb::object wrap(Block& block);
+nb::object wrap(Op& op);
+
+// The user's file and line goes into the programs that are being built: every op appended from here
+// on carries it.
+void mark_user_line();
+
+// A numpy array (or any buffer) as a tensor. C-contiguous memory is shared and kept alive.
+Tensor from_numpy(nb::handle array);
+// A new numpy array with the elements of a tensor, row by row.
+nb::object to_numpy(const Tensor& tensor);
+
+}  // namespace flotilla::python

@@ -1,0 +1,266 @@
+#include "bind.h"
+#include "flotilla/ir/proto.h"
+#include "flotilla/ir/text.h"
+#include "flotilla/op/build.h"
+#include "flotilla/op/op_def.h"
+
+namespace flotilla::python {
+namespace {
+
+nb::list slot_names(const Slots& slots) {
+  nb::list names;
+  for (const auto& [slot, vars] : slots) names.append(slot);
+  return names;
+}
+
+std::vector<std::string> to_list(std::span<const std::string> names) {
+  return {names.begin(), names.end()};
+}
+
+// A description as keyword arguments give it: what is None stays as it is.
+void describe(Var& var, nb::kwargs kwargs) {
+  for (auto [key, value] : kwargs) {
+    const std::string name = nb::cast<std::string>(key);
+    if (value.is_none()) continue;
+    if (name == "shape") var.shape = to_shape(value);
+    if (name == "dtype") var.dtype = to_dtype(value);
+    if (name == "lod_level") var.lod_level = nb::cast<int32_t>(value);
+    if (name == "persistable") var.persistable = nb::cast<bool>(value);
+    if (name == "stop_gradient") var.stop_gradient = nb::cast<bool>(value);
+    if (name == "is_data") var.is_data = nb::cast<bool>(value);
+    if (name == "need_check_feed") var.need_check_feed = nb::cast<bool>(value);
+    if (name == "type") var.kind = static_cast<VarKind>(nb::cast<int32_t>(value));
+  }
+}
+
+void bind_op(nb::module_& m) {
+  nb::class_<Op>(m, "Operator", nb::dynamic_attr(), "One operator of a block.")
+      .def_prop_ro("type", &Op::type)
+      .def_prop_ro("input_arg_names", &Op::input_names)
+      .def_prop_ro("output_arg_names", &Op::output_names)
+      .def_prop_ro("input_names", [](const Op& op) { return slot_names(op.inputs()); })
+      .def_prop_ro("output_names", [](const Op& op) { return slot_names(op.outputs()); })
+      .def_prop_ro("attr_names",
+                   [](const Op& op) {
+                     nb::list names;
+                     for (const auto& [name, value] : op.attrs()) names.append(name);
+                     return names;
+                   })
+      .def("input",
+           [](const Op& op, std::string_view slot) { return to_list(op.input_list(slot)); })
+      .def("output",
+           [](const Op& op, std::string_view slot) { return to_list(op.output_list(slot)); })
+      .def("has_attr", &Op::has_attr)
+      .def("attr",
+           [](const Op& op, std::string_view name) -> nb::object {
+             if (const Attr* found = op.find_attr(name)) return from_attr(*found);
+             const OpDef* def = find_op(op.type());
+             const AttrSpec* spec = def == nullptr ? nullptr : def->find_attr(name);
+             return spec == nullptr ? nb::none() : from_attr(spec->initial);
+           })
+      .def("all_attrs",
+           [](const Op& op) {
+             nb::dict attrs;
+             for (const auto& [name, value] : op.attrs()) attrs[name.c_str()] = from_attr(value);
+             return attrs;
+           })
+      .def("_set_attr",
+           [](Op& op, std::string_view name, nb::object value) {
+             const Attr* now = op.find_attr(name);
+             const OpDef* def = find_op(op.type());
+             const AttrSpec* spec = def == nullptr ? nullptr : def->find_attr(name);
+             Attr given = to_attr(value);
+             if (spec != nullptr)
+               given = convert(given, spec->initial, name);
+             else if (now != nullptr)
+               given = convert(given, *now, name);
+             op.set_attr(name, std::move(given));
+           })
+      .def("_remove_attr", &Op::remove_attr)
+      .def("_rename_input", &Op::rename_input)
+      .def("_rename_output", &Op::rename_output)
+      .def("_set_input", &Op::set_input)
+      .def("_set_output", &Op::set_output)
+      .def_prop_ro("block", [](Op& op) { return wrap(*op.block()); })
+      .def("__str__", [](const Op& op) { return print(op); })
+      .def("__repr__", [](const Op& op) { return print(op); });
+}
+
+void bind_var(nb::module_& m) {
+  nb::class_<Var>(m, "Variable", nb::dynamic_attr(), "A named variable of a program.")
+      .def_prop_rw(
+          "name", [](const Var& v) { return v.name; },
+          [](Var& v, const std::string& name) { v.block->rename_var(v.name, name); })
+      .def_prop_ro("shape", [](const Var& v) { return from_shape(v.shape); })
+      .def("_set_shape",
+           [](Var& v, nb::object shape) {
+             v.shape = to_shape(shape);
+             v.block->program().touch();
+           })
+      .def_prop_ro("dtype_name", [](const Var& v) { return std::string(long_name_of(v.dtype)); })
+      .def("_set_dtype", [](Var& v, nb::object dtype) { v.dtype = to_dtype(dtype); })
+      .def_prop_ro("_dtype_code", [](const Var& v) { return to_paddle(v.dtype); })
+      .def_prop_rw(
+          "lod_level", [](const Var& v) { return v.lod_level; },
+          [](Var& v, int32_t level) { v.lod_level = level; })
+      .def_prop_rw(
+          "persistable", [](const Var& v) { return v.persistable; },
+          [](Var& v, bool persistable) {
+            v.persistable = persistable;
+            v.block->program().touch();
+          })
+      .def_rw("stop_gradient", &Var::stop_gradient)
+      .def_rw("is_data", &Var::is_data)
+      .def_rw("need_check_feed", &Var::need_check_feed)
+      .def_prop_ro("type", [](const Var& v) { return static_cast<int32_t>(v.kind); })
+      .def_prop_ro("is_parameter", &Var::is_parameter)
+      .def_prop_rw(
+          "trainable", [](const Var& v) { return v.parameter && v.parameter->trainable; },
+          [](Var& v, bool trainable) {
+            if (!v.parameter) v.parameter.emplace();
+            v.parameter->trainable = trainable;
+            v.stop_gradient = !trainable;
+          })
+      .def_prop_rw(
+          "need_clip", [](const Var& v) { return !v.parameter || v.parameter->need_clip; },
+          [](Var& v, bool need_clip) {
+            if (v.parameter) v.parameter->need_clip = need_clip;
+          })
+      .def_prop_ro("block", [](Var& v) { return wrap(*v.block); })
+      .def("_describe", &describe)
+      .def("__hash__", [](const Var& v) { return reinterpret_cast<std::intptr_t>(&v) >> 4; })
+      .def("__str__", [](const Var& v) { return print(v); })
+      .def("__repr__", [](const Var& v) { return print(v); });
+}
+
+void bind_block(nb::module_& m) {
+  nb::class_<Block>(m, "Block", nb::dynamic_attr(), "Operators in order, and their variables.")
+      .def_prop_ro("idx", &Block::index)
+      .def_prop_ro("parent_idx", &Block::parent)
+      .def_prop_ro("forward_block_idx", &Block::forward_block)
+      .def_prop_ro("program", [](Block& b) { return b.program().shared_from_this(); })
+      .def("_find",
+           [](Block& b, std::string_view name) -> nb::object {
+             Var* found = b.find_var(name);
+             return found == nullptr ? nb::none() : wrap(*found);
+           })
+      .def("_find_recursive",
+           [](Block& b, std::string_view name) -> nb::object {
+             Var* found = b.find_var_recursive(name);
+             return found == nullptr ? nb::none() : wrap(*found);
+           })
+      .def("has_var", [](Block& b, std::string_view name) { return b.find_var(name) != nullptr; })
+      .def("var", [](Block& b, std::string_view name) { return wrap(b.var(name)); })
+      .def("_var_recursive", [](Block& b, std::string_view name) { return wrap(b.var(name)); })
+      .def("_vars",
+           [](Block& b) {
+             nb::list vars;
+             for (const auto& var : b.vars()) vars.append(wrap(*var));
+             return vars;
+           })
+      .def("all_parameters",
+           [](Block& b) {
+             nb::list vars;
+             for (Var* var : b.parameters()) vars.append(wrap(*var));
+             return vars;
+           })
+      .def_prop_ro("ops",
+                   [](Block& b) {
+                     nb::list ops;
+                     for (const auto& op : b.ops()) ops.append(wrap(*op));
+                     return ops;
+                   })
+      .def("_create_var",
+           [](Block& b, std::string name, nb::kwargs kwargs) {
+             Var var{.name = std::move(name)};
+             if (const Var* existing = b.find_var(var.name)) var = *existing;
+             describe(var, kwargs);
+             return wrap(b.add_var(std::move(var)));
+           })
+      .def("_make_parameter",
+           [](Block& b, std::string_view name, bool trainable, float learning_rate) {
+             Var& var = b.var(name);
+             var.persistable = true;
+             var.parameter = ParameterInfo{.trainable = trainable, .learning_rate = learning_rate};
+           })
+      .def("_remove_var", &Block::remove_var)
+      .def("_rename_var",
+           [](Block& b, std::string_view from, std::string_view to) {
+             b.rename_var(from, to);
+             return wrap(b.var(to));
+           })
+      .def(
+          "_append_op",
+          [](Block& b, std::string type, nb::object inputs, nb::object outputs, nb::dict attrs) {
+            mark_user_line();
+            return wrap(append_op(b, std::move(type), to_slots(inputs), to_slots(outputs),
+                                  to_attrs(attrs)));
+          },
+          nb::arg("type"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("attrs"))
+      .def(
+          "_insert_op",
+          [](Block& b, size_t position, std::string type, nb::object inputs, nb::object outputs,
+             nb::dict attrs) {
+            mark_user_line();
+            return wrap(insert_op(b, position, std::move(type), to_slots(inputs), to_slots(outputs),
+                                  to_attrs(attrs)));
+          },
+          nb::arg("index"), nb::arg("type"), nb::arg("inputs"), nb::arg("outputs"),
+          nb::arg("attrs"))
+      .def(
+          "_remove_op", [](Block& b, size_t position, bool) { b.erase(position); },
+          nb::arg("index"), nb::arg("sync") = true);
+}
+
+void bind_program(nb::module_& m) {
+  nb::class_<Program>(m, "Program", nb::dynamic_attr(), "Blocks of operators.")
+      .def(nb::new_([] { return std::make_shared<Program>(); }))
+      .def("global_block", [](Program& p) { return wrap(p.global_block()); })
+      .def("block", [](Program& p, int32_t index) { return wrap(p.block(index)); })
+      .def("current_block", [](Program& p) { return wrap(p.current_block()); })
+      .def_prop_ro("num_blocks", &Program::num_blocks)
+      .def("_create_block", [](Program& p) { return wrap(p.enter_block()); })
+      .def("_rollback", &Program::leave_block)
+      .def_prop_rw("random_seed", &Program::random_seed, &Program::set_random_seed)
+      .def_prop_ro("_id", &Program::id)
+      .def_prop_ro("_version", &Program::version)
+      .def("clone", &Program::clone, nb::arg("for_test") = false,
+           "Copy the program; with for_test, without backward and optimizer operators.")
+      .def("_prune_to", &Program::prune)
+      .def("all_parameters",
+           [](Program& p) {
+             nb::list vars;
+             for (Var* var : p.parameters()) vars.append(wrap(*var));
+             return vars;
+           })
+      .def("_serialize",
+           [](const Program& p) {
+             const std::string bytes = serialize(p);
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def_static("parse_from_string",
+                  [](nb::bytes bytes) {
+                    return deserialize(std::string_view(bytes.c_str(), bytes.size()));
+                  })
+      .def_static("_parse_text", [](std::string_view text) { return parse(text); })
+      .def("__str__", [](const Program& p) { return print(p); })
+      .def(
+          "to_string", [](const Program& p, bool, bool) { return print(p); },
+          nb::arg("throw_on_error") = false, nb::arg("with_details") = false);
+}
+
+}  // namespace
+
+void bind_ir(nb::module_& m) {
+  bind_op(m);
+  bind_var(m);
+  bind_block(m);
+  bind_program(m);
+  m.def("op_types", &op_types, "The types of all operators, sorted.");
+  m.def("op_doc", [](std::string_view type) { return op_def(type).doc; });
+  m.def("dtype_name", [](nb::object dtype) { return std::string(long_name_of(to_dtype(dtype))); });
+  m.def("dtype_code", [](nb::object dtype) { return to_paddle(to_dtype(dtype)); });
+  m.def("nearest", &nearest, "The candidate nearest to a word, or an empty text.");
+}
+
+}  // namespace flotilla::python

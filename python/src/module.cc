@@ -1,0 +1,10 @@
+#include "bind.h"
+
+NB_MODULE(_flotilla, m) {
+  m.doc() = "The C++ core behind `paddle`. One bind_* function per folder of flotilla/.";
+  flotilla::python::bind_error(m);
+  flotilla::python::bind_tensor(m);
+  flotilla::python::bind_ir(m);
+  flotilla::python::bind_layers(m);
+  flotilla::python::bind_runtime(m);
+}
