@@ -1,0 +1,93 @@
+// flotilla/layers/optimizer.h
+//
+// Optimizers: the gradient of a loss, clipped, regularised, and one update op per parameter. Which
+// ops, accumulators and attributes an optimizer has is a row of a table (optimizer.cc).
+
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "flotilla/autodiff/backward.h"
+#include "flotilla/layers/helper.h"
+
+namespace flotilla::layers {
+
+struct GradClip {
+  enum Kind { kNone, kByValue, kByNorm, kByGlobalNorm };
+  Kind kind = kNone;
+  float max = 0;  // value: upper bound; norm: the largest that is left alone
+  float min = 0;  // value: lower bound
+};
+
+struct OptimizerOptions {
+  float learning_rate = 0.001f;
+  // A variable of the program that holds the learning rate, made by a schedule; instead of the
+  // number.
+  std::string learning_rate_var = {};
+  Regularizer regularization = {};
+  GradClip clip = {};
+  std::vector<std::string> parameters = {};  // empty: all trainable ones
+  std::string name = {};
+  // What the rule takes: beta1, mu, epsilon, use_nesterov, ... Unknown names are refused.
+  Attrs attrs = {};
+};
+
+class Optimizer {
+ public:
+  // `type`: sgd, momentum, adam, adamw, adagrad, rmsprop, adadelta, adamax, ftrl, lamb,
+  // lars_momentum.
+  Optimizer(std::string type, OptimizerOptions options);
+
+  struct Result {
+    std::vector<Op*> ops = {};
+    std::vector<ParamGrad> params_grads = {};
+  };
+  // backward() and apply_gradients() on the program of `loss`.
+  Result minimize(Var& loss, const std::vector<std::string>& parameters = {},
+                  const std::vector<std::string>& no_grad_set = {});
+  std::vector<ParamGrad> backward(Var& loss, const std::vector<std::string>& parameters = {},
+                                  const std::vector<std::string>& no_grad_set = {});
+  std::vector<Op*> apply_gradients(std::vector<ParamGrad> params_grads);
+
+  const std::string& type() const { return type_; }
+  const OptimizerOptions& options() const { return options_; }
+  OptimizerOptions& options() { return options_; }
+  // The variable with the learning rate in `program`; made on first use.
+  Var& learning_rate_var(Program& program);
+  // Accumulators by kind ("velocity") and parameter, for state dictionaries.
+  const std::map<std::pair<std::string, std::string>, std::string>& accumulators() const {
+    return accumulators_;
+  }
+
+ private:
+  Op& append_update(Block& block, const ParamGrad& param_grad, Var& learning_rate);
+  Var& accumulator(const Var& param, const std::string& kind, double value, bool scalar);
+  // The optimizer's learning rate times the parameter's own.
+  Var& learning_rate_of(Block& block, const Var& param, Var& learning_rate);
+
+  std::string type_;
+  OptimizerOptions options_;
+  std::map<uint64_t, std::string> learning_rates_;  // by program
+  std::map<std::pair<std::string, std::string>, std::string> accumulators_;
+};
+
+inline Optimizer sgd(float learning_rate) {
+  return Optimizer("sgd", {.learning_rate = learning_rate});
+}
+inline Optimizer momentum(float learning_rate, float mu = 0.9f, Regularizer regularization = {}) {
+  return Optimizer(
+      "momentum",
+      {.learning_rate = learning_rate, .regularization = regularization, .attrs = {{"mu", mu}}});
+}
+inline Optimizer adam(float learning_rate = 0.001f) {
+  return Optimizer("adam", {.learning_rate = learning_rate});
+}
+inline Regularizer l2_decay(float coeff) { return {Regularizer::kL2, coeff}; }
+inline Regularizer l1_decay(float coeff) { return {Regularizer::kL1, coeff}; }
+
+}  // namespace flotilla::layers
