@@ -13,6 +13,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/device/cpu/onednn.h"
+#include "flotilla/device/cpu/parallel.h"
 
 namespace flotilla::onednn {
 
@@ -40,6 +41,7 @@ void append_act(dnnl::post_ops& post_ops, Activation act);
 // the computation in words.
 template <typename F>
 auto create(std::string_view what, F&& f) {
+  parallel_detail::use_in_libraries(threads());  // the work is shared out here, for good
   try {
     return f();
   } catch (const dnnl::error& error) {
