@@ -87,6 +87,7 @@ std::string reason(const MnistSearch& search) {
     }
   }
   std::vector<std::string> names;
+  names.reserve(search.directories.size());
   for (const fs::path& directory : search.directories) names.push_back(directory.string());
   return names.empty() ? std::string("there was no directory to look for MNIST in")
                        : fmt::format("MNIST was not found in {}", fmt::join(names, " or "));
