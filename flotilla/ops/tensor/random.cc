@@ -1,0 +1,308 @@
+// flotilla/ops/tensor/random.cc
+//
+// Tensors of random numbers. Element n depends on the stream and n alone (kernel/random.h), so a
+// seed gives the same tensor on any number of threads, and a float64 tensor the numbers of the
+// float32 one with more digits.
+
+#include "flotilla/kernel/random.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+namespace {
+
+// In the open interval (0, 1).
+template <typename T>
+T unit(uint32_t bits) {
+  if constexpr (std::is_same_v<T, float>) return RandomStream::open_uniform(bits);
+  return (static_cast<T>(bits) + T{0.5}) * T{0x1p-32};
+}
+
+// Calls f(block, four words) for each block of four elements; a thread gets at least 1024 blocks.
+template <typename F>
+void for_blocks(const RandomStream& stream, int64_t n, F&& f) {
+  parallel_ranges((n + 3) / 4, 1024, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      f(block, stream.at(static_cast<uint64_t>(block)));
+    }
+  });
+}
+
+// out[i] = f(word i)
+template <typename T, typename F>
+void generate(const RandomStream& stream, T* out, int64_t n, F f) {
+  for_blocks(stream, n, [=](int64_t block, const std::array<uint32_t, 4>& words) {
+    const int64_t first = block * 4;
+    for (int64_t i = first; i < std::min(first + 4, n); ++i) {
+      out[i] = f(words[static_cast<size_t>(i - first)]);
+    }
+  });
+}
+
+// Two independent normal numbers (Box and Muller, 1958).
+template <typename T>
+std::array<T, 2> normal_pair(uint32_t first, uint32_t second) {
+  const T radius = std::sqrt(T{-2} * std::log(unit<T>(first)));
+  const T angle = T{2} * std::numbers::pi_v<T> * unit<T>(second);
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+template <typename T>
+void generate_normal(const RandomStream& stream, T* out, int64_t n, T mean, T std) {
+  for_blocks(stream, n, [=](int64_t block, const std::array<uint32_t, 4>& words) {
+    const auto [a, b] = normal_pair<T>(words[0], words[1]);
+    const auto [c, d] = normal_pair<T>(words[2], words[3]);
+    const T four[] = {a, b, c, d};
+    const int64_t first = block * 4;
+    for (int64_t i = first; i < std::min(first + 4, n); ++i) out[i] = mean + std * four[i - first];
+  });
+}
+
+// The normal number within two deviations whose place in their distribution is u, by the inverse of
+// the error function for |x| < 0.9966 (Giles, "Approximating the erfinv function", 2010).
+template <typename T>
+T truncated_normal(T u) {
+  const T reach = T{0.954499736103641585};  // erf(sqrt(2)): what lies within two deviations
+  const T x = (T{2} * u - T{1}) * reach;
+  const T w = -std::log((T{1} - x) * (T{1} + x)) - T{2.5};
+  T p = T{2.81022636e-08};
+  for (const double coefficient : {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+                                   -0.00125372503, -0.00417768164, 0.246640727, 1.50140941}) {
+    p = static_cast<T>(coefficient) + p * w;
+  }
+  return std::clamp(std::numbers::sqrt2_v<T> * p * x, T{-2}, T{2});
+}
+
+// ---- Shapes -------------------------------------------------------------------------------------
+
+DType dtype_attr(const InferContext& c) {
+  const int code = static_cast<int>(c.attr<int64_t>("dtype"));
+  require(is_paddle_dtype(code), "dtype of {} must name a dtype, but is {}", c.op().type(), code);
+  return from_paddle(code);
+}
+
+void infer(InferContext& c) {
+  c.out("Out") = VarMeta::tensor(dtype_attr(c),
+                                 Shape(extents_of(c, {"ShapeTensor", "ShapeTensorList", "shape"})));
+}
+
+void infer_batch_like(InferContext& c) {
+  Shape shape(c.attr<Ints>("shape"));
+  const Shape& input = c.in("Input").shape;
+  shape[shape.axis(c.attr<int64_t>("output_dim_idx"))] =
+      input[input.axis(c.attr<int64_t>("input_dim_idx"))];
+  c.out("Out") = VarMeta::tensor(dtype_attr(c), std::move(shape));
+}
+
+void infer_permutation(InferContext& c) {
+  const int64_t n = c.attr<int64_t>("n");
+  require(n > 0, "randperm needs a positive n, but n is {}", n);
+  c.out("Out") = VarMeta::tensor(dtype_attr(c), {n});
+}
+
+void infer_like(InferContext& c) { c.out("Out") = like(c.in("X")); }
+
+// ---- Kernels ------------------------------------------------------------------------------------
+
+template <typename T>
+Step uniform(PrepareContext& c) {
+  const T min = c.attr<float>("min"), range = static_cast<T>(c.attr<float>("max")) - min;
+  const int64_t diagonal = c.attr<int64_t>("diag_num");
+  const int64_t step = c.attr<int64_t>("diag_step") + 1;
+  const T on_diagonal = c.attr<float>("diag_val");
+  const int64_t n = c.shape("Out").numel();
+  require(diagonal == 0 || (diagonal - 1) * step + diagonal - 1 < n,
+          "a tensor of {} elements has no diagonal of {} elements with step {}", n, diagonal, step);
+  return [=, source = c.random(c.attr<int64_t>("seed")), out = c.out<T>("Out")] {
+    T* to = out.data();
+    generate(source.draw(), to, n, [=](uint32_t word) { return min + range * unit<T>(word); });
+    for (int64_t i = 0; i < diagonal; ++i) to[i * step + i] = on_diagonal;
+  };
+}
+
+template <typename T>
+Step gaussian(PrepareContext& c) {
+  return [mean = static_cast<T>(c.attr<float>("mean")), std = static_cast<T>(c.attr<float>("std")),
+          n = c.shape("Out").numel(), source = c.random(c.attr<int64_t>("seed")),
+          out = c.out<T>("Out")] { generate_normal(source.draw(), out.data(), n, mean, std); };
+}
+
+template <typename T>
+Step truncated_gaussian(PrepareContext& c) {
+  const T mean = c.attr<float>("mean"), std = c.attr<float>("std");
+  return [mean, std, n = c.shape("Out").numel(), source = c.random(c.attr<int64_t>("seed")),
+          out = c.out<T>("Out")] {
+    generate(source.draw(), out.data(), n,
+             [=](uint32_t word) { return mean + std * truncated_normal(unit<T>(word)); });
+  };
+}
+
+template <typename T>
+Step integers(PrepareContext& c) {
+  const int64_t low = c.attr<int64_t>("low"), high = c.attr<int64_t>("high");
+  require(low < high, "randint needs low < high, but they are {} and {}", low, high);
+  return [low, range = static_cast<uint64_t>(high - low), n = c.shape("Out").numel(),
+          source = c.random(c.attr<int64_t>("seed")), out = c.out<T>("Out")] {
+    generate(source.draw(), out.data(), n, [=](uint32_t word) {
+      return static_cast<T>(low + static_cast<int64_t>(word * range >> 32));
+    });
+  };
+}
+
+template <typename T>
+Step permutation(PrepareContext& c) {
+  return [n = c.attr<int64_t>("n"), source = c.random(c.attr<int64_t>("seed")),
+          out = c.out<T>("Out")] {
+    const RandomStream stream = source.draw();
+    T* to = out.data();
+    for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(i);
+    for (int64_t i = n - 1; i > 0; --i) {
+      const std::array<uint32_t, 4> words = stream.at(static_cast<uint64_t>(i));
+      const uint64_t wide = static_cast<uint64_t>(words[0]) << 32 | words[1];
+      std::swap(to[i], to[wide % static_cast<uint64_t>(i + 1)]);
+    }
+  };
+}
+
+template <typename T>
+Step bernoulli(PrepareContext& c) {
+  return
+      [n = c.shape("X").numel(), source = c.random(0), in = c.in<T>("X"), out = c.out<T>("Out")] {
+        const T* p = in.data();
+        T* to = out.data();
+        for_blocks(source.draw(), n, [=](int64_t block, const std::array<uint32_t, 4>& words) {
+          const int64_t first = block * 4;
+          for (int64_t i = first; i < std::min(first + 4, n); ++i) {
+            to[i] = unit<T>(words[static_cast<size_t>(i - first)]) < p[i] ? T{1} : T{0};
+          }
+        });
+      };
+}
+
+// ---- Definitions --------------------------------------------------------------------------------
+
+const AttrSpec kDType = {"dtype", int32_t{5}, "code of the dtype of Out"};
+const AttrSpec kSeed = {"seed", int32_t{0}, "0: the program's; otherwise every run repeats"};
+const AttrSpec kShape = {"shape", std::vector<int64_t>{}, "extents"};
+const AttrSpec kShortShape = {"shape", std::vector<int32_t>{}, "extents"};
+const AttrSpec kMean = {"mean", 0.0f, "mean of the distribution"};
+const AttrSpec kStd = {"std", 1.0f, "standard deviation"};
+const std::vector<Slot> kShapeSlots = {{.name = "ShapeTensor",
+                                        .doc = "extents, instead of `shape`",
+                                        .optional = true,
+                                        .no_grad = true},
+                                       {.name = "ShapeTensorList",
+                                        .doc = "one tensor for each extent, instead of `shape`",
+                                        .optional = true,
+                                        .list = true,
+                                        .no_grad = true}};
+const std::vector<Slot> kOut = {{.name = "Out", .doc = "of shape `shape` and dtype `dtype`"}};
+
+std::vector<AttrSpec> uniform_attrs(const AttrSpec& shape) {
+  return {shape,
+          kDType,
+          {"min", -1.0f, "least value"},
+          {"max", 1.0f, "values stay below"},
+          kSeed,
+          {"diag_num", int32_t{0}, "elements of a diagonal that are set to `diag_val`"},
+          {"diag_step", int32_t{0}, "elements from one of them to the next in its row"},
+          {"diag_val", 1.0f, "their value"}};
+}
+
+const OpDef& uniform_random = define_op({
+    .type = "uniform_random",
+    .doc = "Numbers spread evenly over [min, max).",
+    .inputs = kShapeSlots,
+    .outputs = kOut,
+    .attrs = uniform_attrs(kShape),
+    .infer = infer,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return uniform<T>(c); }),
+    .dtype_slot = "Out",
+});
+
+const OpDef& uniform_random_batch_size_like = []() -> const OpDef& {
+  std::vector<AttrSpec> attrs = uniform_attrs(kShortShape);
+  attrs.push_back({"input_dim_idx", int32_t{0}, "the axis of Input whose extent is taken"});
+  attrs.push_back({"output_dim_idx", int32_t{0}, "the axis of Out that gets it"});
+  return define_op({
+      .type = "uniform_random_batch_size_like",
+      .doc = "Numbers spread evenly over [min, max), as many rows as Input has.",
+      .inputs = {{.name = "Input", .doc = "gives one extent", .no_grad = true, .shape_only = true}},
+      .outputs = kOut,
+      .attrs = std::move(attrs),
+      .infer = infer_batch_like,
+      .kernels =
+          kernels_for<float, double>([]<typename T>(PrepareContext& c) { return uniform<T>(c); }),
+      .dtype_slot = "Out",
+  });
+}();
+
+const OpDef& gaussian_random = define_op({
+    .type = "gaussian_random",
+    .doc = "Normally distributed numbers.",
+    .inputs = kShapeSlots,
+    .outputs = kOut,
+    .attrs = {kShape, kMean, kStd, kSeed, kDType},
+    .infer = infer,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return gaussian<T>(c); }),
+    .dtype_slot = "Out",
+});
+
+const OpDef& truncated_gaussian_random = define_op({
+    .type = "truncated_gaussian_random",
+    .doc = "Normally distributed numbers within two standard deviations of the mean.",
+    .outputs = kOut,
+    .attrs = {kShortShape, kMean, kStd, kSeed, kDType},
+    .infer = infer,
+    .kernels = kernels_for<float, double>(
+        []<typename T>(PrepareContext& c) { return truncated_gaussian<T>(c); }),
+});
+
+const OpDef& randint = define_op({
+    .type = "randint",
+    .doc = "Whole numbers from [low, high).",
+    .inputs = kShapeSlots,
+    .outputs = kOut,
+    .attrs = {kShape,
+              {"low", int32_t{0}, "least value"},
+              {"high", int32_t{0}, "values stay below"},
+              {"dtype", int32_t{3}, "code of the dtype of Out"},
+              kSeed},
+    .infer = infer,
+    .kernels =
+        kernels_for<int32_t, int64_t>([]<typename T>(PrepareContext& c) { return integers<T>(c); }),
+    .dtype_slot = "Out",
+});
+
+const OpDef& randperm = define_op({
+    .type = "randperm",
+    .doc = "The numbers 0, 1, ..., n - 1 in random order.",
+    .outputs = {{.name = "Out", .doc = "of shape [n]"}},
+    .attrs = {{"n", int32_t{0}, "how many numbers"},
+              {"dtype", int32_t{3}, "code of the dtype of Out"},
+              kSeed},
+    .infer = infer_permutation,
+    .kernels = kernels_for<int64_t, int32_t, float, double>(
+        []<typename T>(PrepareContext& c) { return permutation<T>(c); }),
+});
+
+const OpDef& bernoulli_op = define_op({
+    .type = "bernoulli",
+    .doc = "One with the probability in X, zero otherwise.",
+    .inputs = {{.name = "X", .doc = "probabilities", .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
+    .infer = infer_like,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return bernoulli<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops
