@@ -89,6 +89,13 @@ const OpDef& toy_mul = define_op({
     }),
 });
 
+void infer_mul_grad(InferContext& c) {
+  require(c.in("Y").shape == c.in("Out@GRAD").shape,
+          "Y and Out@GRAD must have one shape, but Y is {} and Out@GRAD is {}", c.in("Y").shape,
+          c.in("Out@GRAD").shape);
+  grads_like_out_grad(c);
+}
+
 template <typename T>
 Step mul_backward(PrepareContext& c) {
   const auto times = [](T a, T b) { return a * b; };
@@ -106,7 +113,7 @@ const OpDef& toy_mul_grad = define_op({
     .doc = "Gradient of toy_mul.",
     .inputs = {{"X", "as before"}, {"Y", "as before"}, {"Out@GRAD", "gradient of Out"}},
     .outputs = {{"X@GRAD", "gradient of X", true}, {"Y@GRAD", "gradient of Y", true}},
-    .infer = grads_like_out_grad,
+    .infer = infer_mul_grad,
     .kernels = kernels_for<float, double>(
         []<typename T>(PrepareContext& c) { return mul_backward<T>(c); }),
 });
