@@ -17,7 +17,7 @@
 #include <system_error>
 
 #include "flotilla/base/error.h"
-#include "flotilla/data/atomic_file.h"
+#include "flotilla/base/atomic_file.h"
 
 namespace flotilla::data {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
-#include "flotilla/data/atomic_file.h"
+#include "flotilla/base/atomic_file.h"
 
 namespace flotilla::data {
 namespace {

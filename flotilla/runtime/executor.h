@@ -40,6 +40,8 @@ class Executor {
   Executor();
   explicit Executor(Options options);
   ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
   // Runs the global block once. The results are copies in the order of `fetches`.
   std::vector<FetchedValue> run(const Program& program, const std::vector<Feed>& feeds,

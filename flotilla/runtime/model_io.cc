@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "flotilla/base/error.h"
-#include "flotilla/data/atomic_file.h"
+#include "flotilla/base/atomic_file.h"
 #include "flotilla/tensor/stream.h"
 
 namespace flotilla {
@@ -73,7 +73,7 @@ std::vector<std::string> names_where(const Program& program, Keep keep) {
 void write_file(const std::string& file, std::string_view bytes) {
   const std::filesystem::path parent = std::filesystem::path(file).parent_path();
   if (!parent.empty()) std::filesystem::create_directories(parent);
-  data::AtomicFile target(file);
+  AtomicFile target(file);
   target.write(bytes);
   target.commit();
 }

@@ -1,4 +1,4 @@
-// flotilla/data/atomic_file.h
+// flotilla/base/atomic_file.h
 //
 // A file that others see as it was or as it will be, never half written, even after a power cut.
 
@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace flotilla::data {
+namespace flotilla {
 
 // Call order: write* commit. What is written goes to a temporary file in the same directory, which
 // commit() syncs and renames; without commit() it is removed again. Every failure is an Error that
@@ -34,4 +34,4 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-}  // namespace flotilla::data
+}  // namespace flotilla

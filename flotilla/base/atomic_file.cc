@@ -1,4 +1,4 @@
-#include "flotilla/data/atomic_file.h"
+#include "flotilla/base/atomic_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "flotilla/base/error.h"
 
-namespace flotilla::data {
+namespace flotilla {
 
 AtomicFile::AtomicFile(std::filesystem::path file) : file_(std::move(file)) {
   // A name may be taken: by another thread, or by a process of the same number that was killed.
@@ -59,4 +59,4 @@ void AtomicFile::fail() const {
   refuse("cannot write {}: {}", file_.string(), std::generic_category().message(errno));
 }
 
-}  // namespace flotilla::data
+}  // namespace flotilla

@@ -1,0 +1,162 @@
+#include "flotilla/runtime/executor.h"
+
+#include <gmock/gmock.h>
+
+#include "flotilla/ir/text.h"
+#include "flotilla/op/build.h"
+#include "flotilla/testing/errors.h"
+
+namespace flotilla {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Feed feed(std::string name, std::vector<float> values, Shape shape) {
+  return {std::move(name), Tensor::of<float>(values, std::move(shape))};
+}
+
+std::vector<float> floats(const FetchedValue& value) {
+  const std::span<float> span = std::get<Tensor>(value).span<float>();
+  return {span.begin(), span.end()};
+}
+
+// What `f` is refused with, notes included.
+template <typename F>
+std::string refusal(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Executor, RunsAProgramAndReturnsCopies) {
+  const auto program = parse(R"(
+    var x f32[-1, 2] data
+    var y f32[-1, 2]
+    var z f32[-1, 4]
+    scale(X=x) -> Out=y {scale=2.0}
+    concat(X=[x, y]) -> Out=z {axis=1}
+  )");
+  Executor executor;
+  Scope scope;
+  const auto results = executor.run(*program, {feed("x", {1, 2}, {1, 2})}, {"z", "y"}, scope);
+  EXPECT_THAT(floats(results[0]), ElementsAre(1, 2, 2, 4));
+  EXPECT_THAT(floats(results[1]), ElementsAre(2, 4));
+}
+
+TEST(Executor, APlanIsMadeOncePerShapeAndProgramVersion) {
+  const auto program = parse(R"(
+    var x f32[-1] data
+    var y f32[-1]
+    scale(X=x) -> Out=y {scale=2.0}
+  )");
+  Executor executor;
+  Scope scope;
+  for (int i = 0; i < 3; ++i) {
+    executor.run(*program, {feed("x", {1, 2}, {2})}, {"y"}, scope);
+    executor.run(*program, {feed("x", {1, 2, 3}, {3})}, {"y"}, scope);
+  }
+  EXPECT_EQ(executor.plans_made(), 2);
+  program->global_block().op(0).set_attr("scale", 3.0f);
+  EXPECT_THAT(floats(executor.run(*program, {feed("x", {1, 2}, {2})}, {"y"}, scope)[0]),
+              ElementsAre(3, 6));
+  EXPECT_EQ(executor.plans_made(), 3);
+}
+
+TEST(Executor, PersistableVariablesLiveInTheScope) {
+  const auto startup = parse(R"(
+    var n f32[1] persistable
+    fill_constant() -> Out=n {shape=[1L], value=1.0, dtype=5}
+  )");
+  const auto step = parse(R"(
+    var n f32[1] persistable
+    scale(X=n) -> Out=n {scale=1.0, bias=1.0}
+  )");
+  Executor executor;
+  Scope scope;
+  executor.run(*startup, {}, {}, scope);
+  for (int i = 0; i < 3; ++i) executor.run(*step, {}, {}, scope);
+  EXPECT_THAT(scope.find("n")->span<float>(), ElementsAre(4));
+  EXPECT_THAT(floats(executor.run(*step, {}, {"n"}, scope)[0]), ElementsAre(5));
+}
+
+TEST(Executor, AVariableMayBeWrittenTwiceWithOtherShapes) {
+  const auto program = parse(R"(
+    var x f32[2] data
+    var t f32[2]
+    var a f32[4]
+    var b f32[8]
+    scale(X=x) -> Out=t {scale=2.0}
+    concat(X=[t, x]) -> Out=a {axis=0}
+    scale(X=a) -> Out=t {scale=10.0}
+    concat(X=[t, a]) -> Out=b {axis=0}
+  )");
+  Executor executor;
+  Scope scope;
+  EXPECT_THAT(floats(executor.run(*program, {feed("x", {1, 2}, {2})}, {"b"}, scope)[0]),
+              ElementsAre(20, 40, 10, 20, 2, 4, 1, 2));
+}
+
+TEST(Executor, MemoryIsReusedAndDeadOpsDoNotRun) {
+  std::string text = "var x f32[1024] data\n";
+  for (int i = 0; i < 20; ++i) text += fmt::format("var t{} f32[1024]\n", i);
+  text += "scale(X=x) -> Out=t0 {scale=2.0}\n";
+  for (int i = 1; i < 20; ++i) {
+    text += fmt::format("scale(X=t{}) -> Out=t{} {{scale=1.0}}\n", i - 1, i);
+  }
+  const auto program = parse(text);
+  Executor executor;
+  Scope scope;
+  const std::vector<Feed> feeds = {{"x", Tensor(f32, {1024})}};
+  const PlanStats& stats = executor.plan(*program, feeds, {"t9"}, scope).stats();
+  EXPECT_EQ(stats.steps, 10);
+  EXPECT_LE(stats.arena_bytes, 2 * 4096);
+  EXPECT_EQ(stats.no_reuse_bytes, 10 * 4096);
+}
+
+TEST(Executor, RefusalsNameTheVariableAndTheOp) {
+  const auto program = parse(R"(
+    var x f32[-1, 2] data check_feed
+    var w f32[2] persistable
+    var y f32[-1, 2]
+    elementwise_add(X=x, Y=w) -> Out=y
+  )");
+  Executor executor;
+  Scope scope;
+  const auto run = [&](std::vector<Feed> feeds, std::string fetch) {
+    return refusal([&] { executor.run(*program, feeds, {fetch}, scope); });
+  };
+  EXPECT_THAT(run({}, "y"), HasSubstr("variable \"x\" (shape [-1, 2], f32) must be fed"));
+  EXPECT_THAT(run({feed("x", {1, 2}, {1, 2})}, "y"),
+              HasSubstr("variable \"w\" is read but has no value yet. Run the startup program"));
+  EXPECT_THAT(run({feed("x", {1, 2, 3}, {1, 3})}, "y"),
+              HasSubstr("variable \"x\" is declared with shape [-1, 2], but was fed shape [1, 3]"));
+  scope.var("w") = Tensor::of<float>(std::vector<float>{1, 2}, {2});
+  EXPECT_THAT(run({feed("x", {1, 2}, {1, 2})}, "yy"), HasSubstr("Did you mean \"y\"?"));
+  EXPECT_EQ(run({feed("x", {1, 2}, {1, 2})}, "y"), "accepted");
+}
+
+TEST(Executor, LoopsAndBranchesRunTheirBlocks) {
+  const auto program = parse(R"(
+    var n f32[1] persistable
+    var limit f32[1]
+    var go bool[1]
+    fill_constant() -> Out=n {shape=[1L], value=0.0, dtype=5}
+    fill_constant() -> Out=limit {shape=[1L], value=5.0, dtype=5}
+    less_than(X=n, Y=limit) -> Out=go
+    while(Condition=go) {sub_block=block 1}
+    block 1 in 0 {
+      increment(X=n) -> Out=n {step=2.0}
+      less_than(X=n, Y=limit) -> Out=go
+    }
+  )");
+  Executor executor;
+  Scope scope;
+  EXPECT_THAT(floats(executor.run(*program, {}, {"n"}, scope)[0]), ElementsAre(6));
+}
+
+}  // namespace
+}  // namespace flotilla
