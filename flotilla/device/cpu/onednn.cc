@@ -183,6 +183,10 @@ void Primitive::State::run(std::span<const void* const> pointers, void* scratch)
             static_cast<int>(status));
 }
 
+std::unique_ptr<Primitive::State> nothing_to_do() {
+  return std::make_unique<Primitive::State>("nothing", [](std::span<const void* const>) {});
+}
+
 Primitive::Primitive(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Primitive::Primitive(Primitive&&) noexcept = default;
 Primitive& Primitive::operator=(Primitive&&) noexcept = default;

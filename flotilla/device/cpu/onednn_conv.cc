@@ -31,6 +31,7 @@ void check(const ConvProblem& p) {
                          p.pads_begin.size() == spatial && p.pads_end.size() == spatial &&
                          p.dilations.size() == spatial;
   require(ranks_fit, "the ranks do not fit in {}", describe(p));
+  require(p.src.numel() > 0 && p.weights.numel() > 0, "there are no elements in {}", describe(p));
   require(p.groups > 0 && p.src[1] == p.weights[1] * p.groups && p.weights[0] % p.groups == 0 &&
               p.dst[1] == p.weights[0] && p.dst[0] == p.src[0],
           "the channels do not fit in {}", describe(p));

@@ -51,6 +51,7 @@ bool result_tells(Activation act) {
 std::unique_ptr<Primitive::State> prepare_forward(Activation act, const Shape& shape,
                                                   const Layout& layout) {
   const ActRow& row = row_of(act.kind);
+  if (shape.numel() == 0) return nothing_to_do();
   const memory::desc desc = to_desc(shape, layout);
   const auto pd = create(fmt::format("{} of {} {}", row.name, shape, layout), [&] {
     return dnnl::eltwise_forward::primitive_desc(
@@ -66,6 +67,7 @@ std::unique_ptr<Primitive::State> prepare_forward(Activation act, const Shape& s
 std::unique_ptr<Primitive::State> prepare_backward(Activation act, const Shape& shape,
                                                    const Layout& layout) {
   const ActRow& row = row_of(act.kind);
+  if (shape.numel() == 0) return nothing_to_do();
   const bool by_result = result_tells(act);
   const algorithm how = by_result ? row.backward_by_result : row.forward;
   const memory::desc desc = to_desc(shape, layout);
@@ -87,6 +89,7 @@ std::unique_ptr<Primitive::State> prepare_binary(BinaryKind kind, const Shape& a
   constexpr algorithm kAlgorithms[] = {algorithm::binary_add, algorithm::binary_sub,
                                        algorithm::binary_mul, algorithm::binary_div,
                                        algorithm::binary_max, algorithm::binary_min};
+  if (a.numel() == 0) return nothing_to_do();
   const memory::desc desc_a = to_desc(a, layout_a), desc_b = to_desc(b, layout_b);
   const auto pd = create(fmt::format("a binary operation of {} and {}", a, b), [&] {
     return dnnl::binary::primitive_desc(
@@ -102,6 +105,7 @@ std::unique_ptr<Primitive::State> prepare_binary(BinaryKind kind, const Shape& a
 std::unique_ptr<Primitive::State> prepare_sum(int64_t inputs, const Shape& shape,
                                               const Layout& layout) {
   require(inputs > 0, "a sum needs at least one input");
+  if (shape.numel() == 0) return nothing_to_do();
   const size_t count = static_cast<size_t>(inputs);
   const memory::desc desc = to_desc(shape, layout);
   const auto pd = create(fmt::format("a sum of {} tensors {} {}", inputs, shape, layout), [&] {
@@ -120,6 +124,7 @@ std::unique_ptr<Primitive::State> prepare_reduction(ReduceKind kind, const Shape
   constexpr algorithm kAlgorithms[] = {algorithm::reduction_sum, algorithm::reduction_mean,
                                        algorithm::reduction_max, algorithm::reduction_min,
                                        algorithm::reduction_mul};
+  require(from.numel() > 0, "a reduction of {} has no elements to reduce", from);
   const memory::desc source = to_desc(from, {}), target = to_desc(to, {});
   const auto pd = create(fmt::format("a reduction from {} to {}", from, to), [&] {
     return dnnl::reduction::primitive_desc(

@@ -91,6 +91,13 @@ TEST(Eltwise, WorksInPlace) {
   EXPECT_EQ(y, separate);
 }
 
+TEST(Eltwise, NoElementsIsNoWork) {
+  EltwiseForward({Act::kTanh}, {0, 4}).run(nullptr, nullptr);
+  EltwiseBackward({Act::kTanh}, {0, 4}).run(nullptr, nullptr, nullptr);
+  Binary(BinaryKind::kAdd, {0, 4}, {1, 4}).run(nullptr, nullptr, nullptr);
+  Reorder({0, 32, 2, 2}, f32, {}, parse_layout("aBcd16b")).run(nullptr, nullptr, nullptr);
+}
+
 TEST(Eltwise, RefusesNoActivation) { EXPECT_THROW(EltwiseForward({}, {4}), Error); }
 
 TEST(Binary, AllKindsWithBroadcast) {

@@ -77,4 +77,7 @@ struct Primitive::State {
   std::vector<dnnl_exec_arg_t> arguments = {};  // of `memories`, in their order
 };
 
+// For tensors without elements, at some of which oneDNN divides by zero.
+std::unique_ptr<Primitive::State> nothing_to_do();
+
 }  // namespace flotilla::onednn

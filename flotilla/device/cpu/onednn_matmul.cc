@@ -110,6 +110,7 @@ std::unique_ptr<Primitive::State> prepare(const MatmulProblem& given, Layout& b_
   require(!given.choose_b_layout ||
               (given.batch.empty() && !given.transpose_b && given.row_stride_b == 0),
           "the layout of B can be chosen for a plain k x n matrix only");
+  if (given.m == 0 || given.n == 0 || Shape(given.batch).numel() == 0) return nothing_to_do();
   const MatmulProblem p = simplified(given);
   const Descs d = descs_of(p);
   dnnl::matmul::primitive_desc pd = describe(p, d, p.choose_b_layout ? any_desc({p.k, p.n}) : d.b);

@@ -27,7 +27,8 @@ dnnl::batch_normalization_forward::primitive_desc norm_desc(const BatchNormProbl
 
 std::unique_ptr<Primitive::State> prepare_norm(const BatchNormProblem& p, const Layout& layout,
                                                bool training) {
-  require(p.shape.rank() >= 2, "batch norm needs [N, C, ...], but the shape is {}", p.shape);
+  require(p.shape.rank() >= 2 && p.shape.numel() > 0,
+          "batch norm needs elements of a shape [N, C, ...], but the shape is {}", p.shape);
   const memory::desc data = to_desc(p.shape, layout), channel = to_desc({p.shape[1]}, {});
   const auto pd =
       create(describe(p, layout), [&] { return norm_desc(p, data, training, user_scratch()); });
@@ -45,7 +46,8 @@ std::unique_ptr<Primitive::State> prepare_norm(const BatchNormProblem& p, const 
 
 std::unique_ptr<Primitive::State> prepare_norm_backward(const BatchNormProblem& p,
                                                         const Layout& layout) {
-  require(p.shape.rank() >= 2, "batch norm needs [N, C, ...], but the shape is {}", p.shape);
+  require(p.shape.rank() >= 2 && p.shape.numel() > 0,
+          "batch norm needs elements of a shape [N, C, ...], but the shape is {}", p.shape);
   const memory::desc data = to_desc(p.shape, layout), channel = to_desc({p.shape[1]}, {});
   const auto pd = create("the gradient of " + describe(p, layout), [&] {
     normalization_flags flags = normalization_flags::use_scale | normalization_flags::use_shift;
@@ -58,6 +60,7 @@ std::unique_ptr<Primitive::State> prepare_norm_backward(const BatchNormProblem& 
   state->add(DNNL_ARG_SRC, data);
   state->add(DNNL_ARG_DIFF_DST, data);
   state->add(DNNL_ARG_SCALE, channel);
+  state->add(DNNL_ARG_SHIFT, channel);  // not read, but asked for
   state->add(DNNL_ARG_MEAN, pd.mean_desc());
   state->add(DNNL_ARG_VARIANCE, pd.variance_desc());
   state->add(DNNL_ARG_WORKSPACE, pd.workspace_desc());
@@ -95,6 +98,8 @@ dnnl::pooling_forward::primitive_desc pool_desc(const PoolProblem& p, const memo
 
 std::unique_ptr<Primitive::State> prepare_pool(const PoolProblem& p, const Layout& layout,
                                                bool training) {
+  require(p.src.numel() > 0 && p.dst.numel() > 0, "there are no elements in {}",
+          describe(p, layout));
   const memory::desc src = to_desc(p.src, layout), dst = to_desc(p.dst, layout);
   const auto pd =
       create(describe(p, layout), [&] { return pool_desc(p, src, dst, training, user_scratch()); });
@@ -108,6 +113,8 @@ std::unique_ptr<Primitive::State> prepare_pool(const PoolProblem& p, const Layou
 
 std::unique_ptr<Primitive::State> prepare_pool_backward(const PoolProblem& p,
                                                         const Layout& layout) {
+  require(p.src.numel() > 0 && p.dst.numel() > 0, "there are no elements in {}",
+          describe(p, layout));
   const memory::desc src = to_desc(p.src, layout), dst = to_desc(p.dst, layout);
   const auto pd = create("the gradient of " + describe(p, layout), [&] {
     return dnnl::pooling_backward::primitive_desc(
@@ -123,6 +130,7 @@ std::unique_ptr<Primitive::State> prepare_pool_backward(const PoolProblem& p,
 
 template <typename Forward>
 std::unique_ptr<Primitive::State> prepare_softmax(const Shape& shape, int64_t axis) {
+  if (shape.numel() == 0) return nothing_to_do();
   const memory::desc desc = to_desc(shape, {});
   const auto pd = create(fmt::format("a softmax of {} along axis {}", shape, axis), [&] {
     return typename Forward::primitive_desc(
@@ -137,6 +145,7 @@ std::unique_ptr<Primitive::State> prepare_softmax(const Shape& shape, int64_t ax
 
 template <typename Forward, typename Backward>
 std::unique_ptr<Primitive::State> prepare_softmax_backward(const Shape& shape, int64_t axis) {
+  if (shape.numel() == 0) return nothing_to_do();
   const memory::desc desc = to_desc(shape, {});
   const int a = static_cast<int>(shape.axis(axis));
   const auto pd = create(fmt::format("the gradient of softmax of {} along {}", shape, axis), [&] {
@@ -170,7 +179,7 @@ BatchNormBackward::BatchNormBackward(const BatchNormProblem& problem, const Layo
 void BatchNormBackward::run(const float* x, const float* dy, const float* scale, const float* mean,
                             const float* variance, const void* workspace, float* dx, float* dscale,
                             float* dshift, void* scratch) {
-  state_->run({x, dy, scale, mean, variance, workspace, dx, dscale, dshift}, scratch);
+  state_->run({x, dy, scale, scale, mean, variance, workspace, dx, dscale, dshift}, scratch);
 }
 
 PoolForward::PoolForward(const PoolProblem& problem, const Layout& layout, bool training)

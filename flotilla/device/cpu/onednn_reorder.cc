@@ -75,6 +75,7 @@ std::unique_ptr<Primitive::State> own_copy(const Shape& shape, int64_t item, con
 
 std::unique_ptr<Primitive::State> prepare(const Shape& shape, DType dtype, const Layout& from,
                                           const Layout& to) {
+  if (shape.numel() == 0) return nothing_to_do();
   const int64_t item = size_of(dtype);
   if (from == to || shape.rank() == 0 || (item != 4 && item != 1)) {
     return own_copy(shape, item, from, to);
