@@ -1,0 +1,103 @@
+// flotilla/ops/optim/optim.h
+//
+// What the optimizer operators share. A parameter, its gradient and its state may lie in a blocked
+// layout: all of them are taken in the parameter's, and the loops run over the padding too, which
+// is zero and stays so.
+
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/op_def.h"
+
+namespace flotilla::ops {
+
+// What a thread should update at least, in elements.
+inline constexpr int64_t kUpdateGrain = 16384;
+
+// Optional slots and attributes of 16-bit training; a parameter that is f32 or f64 needs no copy.
+inline Slot master_param(bool list = false) {
+  return {.name = "MasterParam",
+          .doc = "copy in f32 of a 16-bit parameter; not read here",
+          .optional = true,
+          .list = list};
+}
+inline Slot master_param_out(bool list = false) {
+  return {.name = "MasterParamOut", .doc = "not written here", .optional = true, .list = list};
+}
+inline const AttrSpec kMultiPrecision = {"multi_precision", false,
+                                         "whether MasterParam is there; f32 and f64 need none"};
+
+// A number in a tensor of one element, f32 or f64.
+class NumberIn {
+ public:
+  NumberIn() = default;
+  NumberIn(PrepareContext& c, std::string_view slot, size_t i = 0)
+      : single_(c.dtype(slot, i) == f32 ? c.in<float>(slot, i) : In<float>()),
+        double_(c.dtype(slot, i) == f32 ? In<double>() : c.in<double>(slot, i)) {}
+
+  explicit operator bool() const { return single_ || double_; }
+  template <typename T>
+  T get() const {
+    return single_ ? static_cast<T>(*single_.data()) : static_cast<T>(*double_.data());
+  }
+
+ private:
+  In<float> single_;
+  In<double> double_;
+};
+
+// A tensor that is changed: usually one variable in both slots, otherwise copied first.
+template <typename T>
+class Changed {
+ public:
+  Changed() = default;
+  Changed(PrepareContext& c, std::string_view in, std::string_view out, const Layout& layout,
+          size_t i = 0)
+      : size_(layout.physical_numel(c.shape(in, i))) {
+    c.in_place(in, out, i, i);
+    in_ = c.in<T>(in, i, layout);
+    out_ = c.out<T>(out, i, layout);
+  }
+
+  int64_t size() const { return size_; }
+  T* data() const { return out_.data(); }
+  // To be called once in a run, before the first change.
+  T* start() const {
+    if (in_.data() != out_.data()) std::copy_n(in_.data(), size_, out_.data());
+    return out_.data();
+  }
+
+ private:
+  int64_t size_ = 0;
+  In<T> in_;
+  Out<T> out_;
+};
+
+template <typename T>
+std::span<T> part(T* data, int64_t begin, int64_t end) {
+  return {data + begin, static_cast<size_t>(end - begin)};
+}
+
+// Refuses a gradient, or a state slot, that has not the shape of the parameter, and a learning rate
+// that is not one number.
+inline void check_update(const InferContext& c, std::initializer_list<std::string_view> slots,
+                         size_t i = 0) {
+  const Shape& param = c.in("Param", i).shape;
+  for (const std::string_view slot : slots) {
+    const Shape& shape = c.in(slot, i).shape;
+    require(shape == param || !shape.known() || !param.known(),
+            "{} must have the shape of Param, but is {} and Param is {}", slot, shape, param);
+  }
+  if (i == 0 && c.has_in("LearningRate")) {
+    const Shape& lr = c.in("LearningRate").shape;
+    require(lr.numel() == 1 || !lr.known(), "LearningRate must hold one number, but has shape {}",
+            lr);
+  }
+}
+
+}  // namespace flotilla::ops

@@ -1,0 +1,78 @@
+// flotilla/ops/optim/sgd.cc
+//
+// sgd: ParamOut = Param - LearningRate * Grad. Each occurrence of a row in a sparse gradient
+// counts.
+
+#include "flotilla/update/sgd.h"
+
+#include "flotilla/ops/optim/optim.h"
+#include "flotilla/ops/optim/sparse.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_update(c, {"Grad"});
+  c.out("ParamOut") = c.in("Param");
+}
+
+template <typename T>
+Step dense(PrepareContext& c) {
+  const Layout layout = c.layout("Param");
+  const NumberIn rate(c, "LearningRate");
+  const Changed<T> param(c, "Param", "ParamOut", layout);
+  return [rate, param, grad = c.in<T>("Grad", 0, layout)] {
+    T* p = param.start();
+    const T* g = grad.data();
+    const T lr = rate.get<T>();
+    parallel_ranges(param.size(), kUpdateGrain, [=](int64_t begin, int64_t end) {
+      update::sgd(part(p, begin, end), part(g, begin, end), lr);
+    });
+  };
+}
+
+// Threads share out the rows of the parameter by number, so that no two change the same one and
+// repeated rows are subtracted in the order they come.
+template <typename T>
+Step sparse(PrepareContext& c) {
+  const NumberIn rate(c, "LearningRate");
+  const Changed<T> param(c, "Param", "ParamOut", {});
+  return [rate, param, grad = c.sparse_in<T>("Grad")] {
+    const int64_t* rows = grad.rows.data();
+    const int64_t width = grad.width, count = grad.count;
+    check_rows({rows, static_cast<size_t>(count)}, grad.height);
+    T* p = param.start();
+    const T* g = grad.value.data();
+    const T lr = rate.get<T>();
+    const int64_t parts = count * width < 2 * kUpdateGrain ? 1 : threads();
+    parallel_ranges(parts, 1, [=](int64_t begin, int64_t end) {
+      for (int64_t i = 0; i < count; ++i) {
+        if (parts > 1 && (rows[i] % parts < begin || rows[i] % parts >= end)) continue;
+        T* row = p + rows[i] * width;
+        for (int64_t j = 0; j < width; ++j) row[j] -= lr * g[i * width + j];
+      }
+    });
+  };
+}
+
+template <typename T>
+Step prepare(PrepareContext& c) {
+  return c.is_sparse("Grad") ? sparse<T>(c) : dense<T>(c);
+}
+
+const OpDef& sgd = define_op({
+    .type = "sgd",
+    .doc = "Subtracts the gradient, times the learning rate, from the parameter.",
+    .inputs = {{"Param", "parameter"},
+               {"LearningRate", "one number"},
+               {"Grad", "gradient of Param, dense or sparse rows"},
+               master_param()},
+    .outputs = {{"ParamOut", "the new parameter, in the place of Param"}, master_param_out()},
+    .attrs = {kMultiPrecision},
+    .infer = infer,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops
