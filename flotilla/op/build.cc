@@ -64,10 +64,11 @@ VarMeta meta_of(const Var& var) {
 InferContext::Metas metas_of(const Block& block, const Slots& slots, bool must_exist) {
   InferContext::Metas metas;
   for (const auto& [slot, vars] : slots) {
+    std::vector<VarMeta>& found = metas[slot];  // empty for an empty slot
     for (const std::string& name : vars) {
       const Var* var = name == kEmptyVar ? nullptr : block.find_var_recursive(name);
       if (var == nullptr && must_exist && name != kEmptyVar) block.var(name);  // refuses
-      metas[slot].push_back(var == nullptr ? VarMeta{} : meta_of(*var));
+      found.push_back(var == nullptr ? VarMeta{} : meta_of(*var));
     }
   }
   return metas;

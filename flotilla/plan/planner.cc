@@ -116,6 +116,7 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
     }
   }
   for (const auto& [slot, vars] : op.outputs()) {
+    out_metas[slot];  // an empty slot has an empty list
     for (const std::string& name : vars) {
       const Var* var = block.find_var_recursive(name);
       VarMeta declared;
