@@ -25,14 +25,15 @@ Var& LayerHelper::parameter(const ParamAttr& attr, Shape shape, DType dtype,
   require(shape.known() && shape.numel() > 0,
           "a parameter must have a known shape without zeros, but {} was asked for", shape);
   Block& global = main().global_block();
-  if (Var* existing = attr.name.empty() ? nullptr : global.find_var(attr.name)) {
+  const std::string name =
+      attr.name.empty() ? context().names.generate(fmt::format("{}.{}", name_, kind)) : attr.name;
+  if (Var* existing = global.find_var(name)) {
     require(existing->shape == shape && existing->dtype == dtype,
-            "parameter \"{}\" is {}{} already and cannot be shared as {}{}", attr.name,
-            existing->dtype, existing->shape, dtype, shape);
+            "parameter \"{}\" is {}{} already and cannot be shared as {}{}", name, existing->dtype,
+            existing->shape, dtype, shape);
     return *existing;
   }
-  Var var{.name = attr.name.empty() ? context().names.generate(fmt::format("{}.{}", name_, kind))
-                                    : attr.name,
+  Var var{.name = name,
           .dtype = dtype,
           .shape = std::move(shape),
           .persistable = true,
@@ -50,11 +51,6 @@ Var& LayerHelper::parameter(const ParamAttr& attr, Shape shape, DType dtype,
   return global.add_var(std::move(var));
 }
 
-Var& LayerHelper::temporary(DType dtype) {
-  return block().add_var(
-      {.name = context().names.generate(fmt::format("{}.tmp", name_)), .dtype = dtype});
-}
-
 Var& LayerHelper::global_var(std::string name, Shape shape, DType dtype,
                              const Initializer& initializer) {
   Var var{.name = std::move(name),
@@ -67,9 +63,9 @@ Var& LayerHelper::global_var(std::string name, Shape shape, DType dtype,
 }
 
 Var& LayerHelper::result(std::string type, Slots inputs, Attrs attrs, std::string_view out) {
-  Var& made = temporary();
-  append(std::move(type), std::move(inputs), {{std::string(out), {made.name}}}, std::move(attrs));
-  return made;
+  const std::string made = temporary();
+  append(std::move(type), std::move(inputs), {{std::string(out), {made}}}, std::move(attrs));
+  return block().var(made);
 }
 
 Var& LayerHelper::activate(Var& x, const std::string& act) {

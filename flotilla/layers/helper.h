@@ -40,11 +40,12 @@ class LayerHelper {
   // under the given name is shared. `kind`: "w" or "b", for the default name.
   Var& parameter(const ParamAttr& attr, Shape shape, DType dtype, const Initializer& otherwise,
                  std::string_view kind);
-  // A temporary named <name>.tmp_<n>; append_op gives it dtype and shape.
-  Var& temporary(DType dtype = f32);
+  // A name for a variable that an op is going to write: <name>.tmp_<n>.
+  std::string temporary() const { return context().names.generate(name_ + ".tmp"); }
   // A persistable variable of both programs with an initial value: statistics, counters.
   Var& global_var(std::string name, Shape shape, DType dtype, const Initializer& initializer);
 
+  // Variables that do not exist are made; nothing is left behind where the op is refused.
   Op& append(std::string type, Slots inputs, Slots outputs, Attrs attrs = {}) {
     return append_op(block(), std::move(type), std::move(inputs), std::move(outputs),
                      std::move(attrs));

@@ -1,0 +1,197 @@
+#include "flotilla/layers/functions.h"
+
+namespace flotilla::layers {
+
+Variable reshape(Variable x, const std::vector<int64_t>& shape, const std::string& act) {
+  return op("reshape2", {{"X", x}}, {{"shape", shape}}, {.act = act, .outputs = {"Out", "XShape"}});
+}
+
+Variable cast(Variable x, DType dtype) {
+  return op("cast", {{"X", x}},
+            {{"in_dtype", to_paddle(x.dtype())}, {"out_dtype", to_paddle(dtype)}});
+}
+
+Variable full(const std::vector<Operand>& shape, double value, DType dtype) {
+  const ShapeArgument extents = shape_argument(shape);
+  return op("fill_constant", {{"ShapeTensorList", extents.tensors}},
+            {{"shape", extents.extents},
+             {"dtype", to_paddle(dtype)},
+             {"value", static_cast<float>(value)},
+             {"str_value", fmt::format("{}", value)}},
+            {.stop_gradient = true});
+}
+
+Variable elementwise(const std::string& type, Variable x, Variable y,
+                     const ElementwiseOptions& options) {
+  return op(type, {{"X", x}, {"Y", y}}, {{"axis", options.axis}},
+            {.name = options.name, .act = options.act});
+}
+
+Variable reduce(const std::string& type, Variable x, const ReduceOptions& options) {
+  const int64_t rank = x.shape().rank();
+  std::vector<int64_t> axes;
+  for (const int64_t axis : options.axes) axes.push_back(x.shape().axis(axis));
+  const bool all = axes.empty() || static_cast<int64_t>(axes.size()) == rank;
+  if (axes.empty()) axes = {0};
+  return op(type, {{"X", x}},
+            {{"dim", std::vector<int32_t>(axes.begin(), axes.end())},
+             {"keep_dim", options.keep_dim},
+             {"reduce_all", all}},
+            {.name = options.name, .layer = options.layer});
+}
+
+namespace {
+
+// What an index means for the axes of x: cuts, axes that go, axes that come.
+struct Cuts {
+  std::vector<int32_t> axes, starts, ends, steps, decrease;
+  std::vector<int32_t> new_axes;  // in the result
+  bool strided = false;
+};
+
+int64_t axes_of(const std::vector<Index>& places) {
+  int64_t axes = 0;
+  for (const Index& place : places) {
+    if (place.kind == Index::kAt || place.kind == Index::kRange) ++axes;
+  }
+  return axes;
+}
+
+void cut(Cuts& cuts, int64_t axis, const Index& place) {
+  const bool at = place.kind == Index::kAt;
+  if (!at && place.begin == 0 && place.end == Index{}.end && place.step == 1) return;
+  // The element before the end has no end of its own.
+  const int64_t end = !at ? place.end : place.begin == -1 ? Index{}.end : place.begin + 1;
+  cuts.axes.push_back(static_cast<int32_t>(axis));
+  cuts.starts.push_back(static_cast<int32_t>(place.begin));
+  cuts.ends.push_back(static_cast<int32_t>(end));
+  cuts.steps.push_back(static_cast<int32_t>(at ? 1 : place.step));
+  if (at) cuts.decrease.push_back(static_cast<int32_t>(axis));
+  cuts.strided = cuts.strided || (!at && place.step != 1);
+}
+
+Cuts read_index(const Var& x, const std::vector<Index>& places) {
+  Cuts cuts;
+  int64_t axis = 0, result = 0;  // the next axis of x, of the result
+  const int64_t named = axes_of(places);
+  require(named <= x.shape.rank(), "{} axes are indexed, but \"{}\" has shape {}", named, x.name,
+          x.shape);
+  for (const Index& place : places) {
+    switch (place.kind) {
+      case Index::kNewAxis:
+        cuts.new_axes.push_back(static_cast<int32_t>(result++));
+        break;
+      case Index::kEllipsis:
+        result += x.shape.rank() - named;
+        axis += x.shape.rank() - named;
+        break;
+      case Index::kAt:
+        require(x.shape[axis] < 0 || (-x.shape[axis] <= place.begin && place.begin < x.shape[axis]),
+                "element {} of axis {} was asked for, but \"{}\" has shape {}", place.begin, axis,
+                x.name, x.shape);
+        cut(cuts, axis++, place);
+        break;
+      case Index::kRange:
+        cut(cuts, axis++, place);
+        ++result;
+        break;
+    }
+  }
+  return cuts;
+}
+
+}  // namespace
+
+Variable index(Variable x, const std::vector<Index>& places) {
+  const Cuts cuts = read_index(x, places);
+  Variable out = x;
+  if (!cuts.axes.empty()) {
+    Attrs attrs = {{"axes", cuts.axes},
+                   {"starts", cuts.starts},
+                   {"ends", cuts.ends},
+                   {"infer_flags", std::vector<int32_t>(cuts.axes.size(), 1)},
+                   {"decrease_axis", cuts.decrease}};
+    if (cuts.strided) attrs["strides"] = cuts.steps;
+    out = op(cuts.strided ? "strided_slice" : "slice", {{"Input", x}}, std::move(attrs),
+             {.out = context().names.generate(x.name() + "_slice")});
+  }
+  if (!cuts.new_axes.empty()) {
+    out = op("unsqueeze2", {{"X", out}}, {{"axes", cuts.new_axes}}, {.outputs = {"Out", "XShape"}});
+  }
+  return out;
+}
+
+Variable cross_entropy(Variable x, Variable label, const CrossEntropyOptions& options) {
+  const Inputs inputs = {{"X", x}, {"Label", label}};
+  if (options.soft_label) {
+    return op("cross_entropy", inputs,
+              {{"soft_label", true}, {"ignore_index", options.ignore_index}}, {.outputs = {"Y"}});
+  }
+  return op("cross_entropy2", inputs, {{"ignore_index", options.ignore_index}},
+            {.outputs = {"Y", "XShape", "MatchX"}});
+}
+
+LossAndSoftmax softmax_with_cross_entropy(Variable logits, Variable label,
+                                          const SoftmaxWithCrossEntropyOptions& options) {
+  const Variables made =
+      op_outputs("softmax_with_cross_entropy", {{"Logits", logits}, {"Label", label}},
+                 {{"soft_label", options.soft_label},
+                  {"ignore_index", options.ignore_index},
+                  {"numeric_stable_mode", options.numeric_stable_mode},
+                  {"axis", options.axis},
+                  {"use_softmax", options.use_softmax}},
+                 {.outputs = {"Softmax", "Loss"}});
+  return {.loss = made[1], .softmax = made[0]};
+}
+
+Variable square_error_cost(Variable x, Variable label) {
+  LayerHelper helper("square_error_cost");
+  Var& difference =
+      helper.result("elementwise_sub", {{"X", {x.name()}}, {"Y", {label.name()}}}, {{"axis", -1}});
+  return helper.result("square", {{"X", {difference.name}}});
+}
+
+Variable accuracy(Variable x, Variable label, const AccuracyOptions& options) {
+  LayerHelper helper("accuracy", options.name);
+  LayerHelper own = options.top_k == "top_k" ? LayerHelper("top_k") : helper;
+  const std::string values = own.temporary(), indices = own.temporary();
+  Attrs attrs = {{"k", options.k}};
+  if (options.top_k != "top_k") attrs["sorted"] = false;
+  helper.append(options.top_k, {{"X", {x.name()}}}, {{"Out", {values}}, {"Indices", {indices}}},
+                std::move(attrs));
+  const std::string rate = helper.temporary();
+  const std::string correct = options.correct.empty() ? helper.temporary() : options.correct;
+  const std::string total = options.total.empty() ? helper.temporary() : options.total;
+  helper.append("accuracy", {{"Out", {values}}, {"Indices", {indices}}, {"Label", {label.name()}}},
+                {{"Accuracy", {rate}}, {"Correct", {correct}}, {"Total", {total}}});
+  return helper.block().var(rate);
+}
+
+Auc auc(Variable x, Variable label, const AucOptions& options) {
+  LayerHelper helper("auc");
+  const std::string all = helper.temporary(), batch = helper.temporary();
+  const int64_t buckets = options.num_thresholds + 1;
+  // A ring of the last batches, their sum, and the number of batches so far.
+  const Shape window = {(1 + options.slide_steps) * buckets + 1};
+  Variables stats;
+  for (const Shape& shape : {window, window, Shape{1, buckets}, Shape{1, buckets}}) {
+    stats.push_back(create_global_var(shape, 0, i64, true));
+  }
+  const auto append = [&](Variable hits, Variable misses, const std::string& out, int64_t steps) {
+    helper.append("auc",
+                  {{"Predict", {x.name()}},
+                   {"Label", {label.name()}},
+                   {"StatPos", {hits.name()}},
+                   {"StatNeg", {misses.name()}}},
+                  {{"AUC", {out}}, {"StatPosOut", {hits.name()}}, {"StatNegOut", {misses.name()}}},
+                  {{"curve", options.curve},
+                   {"num_thresholds", options.num_thresholds},
+                   {"slide_steps", steps}});
+  };
+  append(stats[0], stats[1], batch, options.slide_steps);
+  append(stats[2], stats[3], all, 0);
+  Block& block = helper.block();
+  return {.auc = block.var(all), .batch_auc = block.var(batch), .stats = stats};
+}
+
+}  // namespace flotilla::layers
