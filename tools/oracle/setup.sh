@@ -47,7 +47,7 @@ for name in "${@:-paddle26 paddle18 torch}"; do
   for one in $name; do
     case "$one" in
       paddle26) make paddle26 3.11 "paddlepaddle==2.6.2" "protobuf==4.25.3" "numpy<2" setuptools pytest ;;
-      paddle18) make paddle18 3.8 "paddlepaddle==1.8.5" "numpy<1.20" "protobuf==3.20.*" ;;
+      paddle18) make paddle18 3.8 "paddlepaddle==1.8.5" "numpy<1.20" "protobuf==3.20.*" pytest ;;
       torch) make torch 3.11 torch numpy ;;
       *) echo "unknown environment $one; known: paddle26 paddle18 torch" >&2 && exit 2 ;;
     esac

@@ -1,0 +1,186 @@
+"""The six models in the words of the 2.x API, as 2.6.2 and Flotilla both understand them."""
+
+import math
+
+import paddle
+import paddle.nn.functional as F
+from paddle import nn, static
+
+from model import Model
+from resnet import resnet
+
+
+def mlp():
+    x = static.data("x", [None, 1, 28, 28], "float32")
+    y = static.data("y", [None, 1], "int64")
+    hidden = static.nn.fc(paddle.reshape(x, [-1, 784]), size=128, activation="tanh")
+    hidden = static.nn.fc(hidden, size=128, activation="tanh")
+    logits = static.nn.fc(hidden, size=10)
+    loss = F.cross_entropy(input=logits, label=y)
+    return loss, F.softmax(logits), [paddle.metric.accuracy(input=logits, label=y, k=1)]
+
+
+class LeNet(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2D(1, 6, 3, padding=1),
+            nn.BatchNorm2D(6, weight_attr=paddle.ParamAttr(name="bn1_scale")),
+            nn.ReLU(),
+            nn.MaxPool2D(2, 2),
+            nn.Conv2D(6, 16, 5, bias_attr=False),
+            nn.BatchNorm2D(16, weight_attr=paddle.ParamAttr(name="bn2_scale")),
+            nn.ReLU(),
+            nn.AvgPool2D(2, 2),
+        )
+        self.classifier = nn.Sequential(nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 10))
+
+    def forward(self, x):
+        return self.classifier(paddle.flatten(self.features(x), 1))
+
+
+def lenet():
+    x = static.data("x", [None, 1, 28, 28], "float32")
+    y = static.data("y", [None, 1], "int64")
+    logits = LeNet()(x)
+    loss = F.cross_entropy(input=logits, label=y)
+    return loss, F.softmax(logits), [paddle.metric.accuracy(input=logits, label=y, k=1)]
+
+
+class StaticLayers:
+    """The layers of resnet.py, in the words of paddle.static.nn."""
+
+    @staticmethod
+    def conv(x, filters, size, stride, padding, name):
+        weight = paddle.ParamAttr(name=name + "_weights")
+        return static.nn.conv2d(
+            x, filters, size, stride, padding, param_attr=weight, bias_attr=False
+        )
+
+    @staticmethod
+    def batch_norm(x, act, name):
+        return static.nn.batch_norm(
+            x,
+            act=act,
+            param_attr=paddle.ParamAttr(name=name + "_scale"),
+            bias_attr=paddle.ParamAttr(name=name + "_offset"),
+            moving_mean_name=name + "_mean",
+            moving_variance_name=name + "_variance",
+        )
+
+    @staticmethod
+    def max_pool(x):
+        return F.max_pool2d(x, 3, stride=2, padding=1)
+
+    @staticmethod
+    def average(x):
+        return F.adaptive_avg_pool2d(x, 1)
+
+    @staticmethod
+    def add_relu(x, y):
+        return F.relu(paddle.add(x, y))
+
+    @staticmethod
+    def fc(x, size, name):
+        bound = 1.0 / math.sqrt(x.shape[1])
+        uniform = nn.initializer.Uniform(-bound, bound)
+        return static.nn.fc(
+            x,
+            size,
+            weight_attr=paddle.ParamAttr(name=name + "_weights", initializer=uniform),
+            bias_attr=paddle.ParamAttr(name=name + "_offset"),
+        )
+
+
+def resnet_of(layers):
+    def build():
+        x = static.data("x", [None, 3, 64, 64], "float32")
+        y = static.data("y", [None, 1], "int64")
+        out = resnet(StaticLayers, x, layers, class_dim=10)
+        loss = F.cross_entropy(input=out, label=y)
+        accuracies = [paddle.metric.accuracy(input=out, label=y, k=k) for k in (1, 5)]
+        return loss, F.softmax(out), accuracies
+
+    return build
+
+
+class WideDeep(nn.Layer):
+    """Wide&Deep of the parameter-server quick start; the tables are smaller."""
+
+    def __init__(self, rows=1001, dim=10, slots=26, dense=13, sizes=(64, 32)):
+        super().__init__()
+        self.dim = dim
+        table = paddle.ParamAttr(name="SparseFeatFactors", initializer=nn.initializer.Uniform())
+        self.embedding = nn.Embedding(rows, dim, sparse=True, weight_attr=table)
+        wide = paddle.ParamAttr(initializer=nn.initializer.TruncatedNormal(0.0, 1 / dense**0.5))
+        self.wide = nn.Linear(dense, 1, weight_attr=wide)
+        self.deep = []
+        widths = [slots * dim + dense, *sizes]
+        for i, (before, after) in enumerate(zip(widths, widths[1:])):
+            attr = paddle.ParamAttr(initializer=nn.initializer.Normal(std=1 / after**0.5))
+            self.deep.append(self.add_sublayer(f"linear_{i}", nn.Linear(before, after, attr)))
+            self.deep.append(self.add_sublayer(f"relu_{i}", nn.ReLU()))
+        self.top = nn.Linear(sizes[-1], 1)
+
+    def forward(self, ids, dense):
+        features = [paddle.reshape(self.embedding(one), [-1, self.dim]) for one in ids]
+        hidden = paddle.concat(x=[*features, dense], axis=1)
+        for layer in self.deep:
+            hidden = layer(hidden)
+        return F.sigmoid(paddle.add(x=self.wide(dense), y=self.top(hidden)))
+
+
+def wide_deep():
+    dense = static.data("dense_input", [None, 13], "float32")
+    ids = [static.data(f"C{i}", [None, 1], "int64", lod_level=1) for i in range(1, 27)]
+    label = static.data("label", [None, 1], "int64")
+    chance = WideDeep().forward(ids, dense)
+    loss = paddle.mean(x=F.log_loss(input=chance, label=paddle.cast(label, dtype="float32")))
+    both = paddle.concat(x=[1 - chance, chance], axis=1)
+    auc, _, _ = static.auc(input=both, label=label, num_thresholds=2**8, slide_steps=20)
+    return loss, chance, [static.accuracy(input=both, label=label), auc]
+
+
+def linear_regression():
+    x = static.data("x", [None, 13], "float32")
+    y = static.data("y", [None, 1], "float32")
+    predicted = static.nn.fc(x, size=1)
+    return paddle.mean(F.square_error_cost(input=predicted, label=y)), predicted, []
+
+
+def momentum():
+    decay = paddle.regularizer.L2Decay(1e-4)
+    return paddle.optimizer.Momentum(learning_rate=0.0001, momentum=0.9, weight_decay=decay)
+
+
+def digits(batch):
+    return {
+        "x": ([batch, 1, 28, 28], "float32", ["uniform", -1, 1]),
+        "y": ([batch, 1], "int64", ["integers", 0, 10]),
+    }
+
+
+IMAGES = {
+    "x": ([8, 3, 64, 64], "float32", ["patches", -1, 1, 8]),
+    "y": ([8, 1], "int64", ["integers", 0, 10]),
+}
+CLICKS = {
+    "dense_input": ([32, 13], "float32", ["uniform", 0, 1]),
+    **{f"C{i}": ([32, 1], "int64", ["integers", 0, 1001]) for i in range(1, 27)},
+    "label": ([32, 1], "int64", ["integers", 0, 2]),
+}
+HOUSES = {
+    "x": ([20, 13], "float32", ["uniform", -1, 1]),
+    "y": ([20, 1], "float32", ["uniform", 5, 50]),
+}
+
+MODELS = {
+    "mlp": Model(mlp, lambda: paddle.optimizer.Adam(learning_rate=0.001), digits(64)),
+    "lenet": Model(lenet, lambda: paddle.optimizer.Adam(learning_rate=0.001), digits(16)),
+    "resnet18": Model(resnet_of(18), momentum, IMAGES),
+    "resnet50": Model(resnet_of(50), momentum, IMAGES),
+    "wide_deep": Model(wide_deep, lambda: paddle.optimizer.SGD(learning_rate=0.01), CLICKS),
+    "linear_regression": Model(
+        linear_regression, lambda: paddle.optimizer.SGD(learning_rate=0.01), HOUSES
+    ),
+}
