@@ -24,6 +24,7 @@ struct VarMeta {
   Shape shape = {};
   int32_t lod_level = 0;
   int64_t rows = -1;        // kSelectedRows: number of rows; shape is that of the dense tensor
+  int64_t sequences = -1;   // with a LoD: how many sequences its last level holds, where known
   int32_t lod_source = -1;  // whose LoD it shares; the planner's affair: copy it with the rest
   // The elements of a small integer tensor, where a plan knows them (the shape of a variable, a
   // constant): what lets `full(shape=[shape(x)[0], 1])` have a size when the plan is made.

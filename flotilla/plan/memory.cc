@@ -92,6 +92,7 @@ class Groups {
     group.push_back(share.to);
     members_[static_cast<size_t>(to.group)].clear();
     to.group = value(from).group;
+    draft_.granted.push_back({from, share.to, share.view});
   }
 
   const std::vector<std::vector<int32_t>>& members() const { return members_; }
@@ -142,7 +143,7 @@ struct Piece {
 };
 
 int64_t footprint(const Value& value) {
-  return aligned(value.bytes()) + aligned(value.rows_bytes());
+  return aligned(value.capacity_bytes()) + aligned(value.capacity_rows_bytes());
 }
 
 void cover(Piece& piece, const Value& value) {
@@ -214,9 +215,9 @@ int64_t place(std::vector<Piece>& pieces) {
 
 }  // namespace
 
-int64_t Value::bytes() const {
-  if (!sparse()) return layout.physical_numel(meta.shape) * size_of(meta.dtype);
-  return meta.rows * meta.shape.numel(1, meta.shape.rank()) * size_of(meta.dtype);
+int64_t Value::bytes_of(const VarMeta& m) const {
+  if (m.kind != VarKind::kSelectedRows) return layout.physical_numel(m.shape) * size_of(m.dtype);
+  return m.rows * m.shape.numel(1, m.shape.rank()) * size_of(m.dtype);
 }
 
 MemoryReport assign_memory(Draft& draft) {
@@ -236,7 +237,7 @@ MemoryReport assign_memory(Draft& draft) {
     for (const int32_t v : piece.values) {
       Value& value = draft.values[static_cast<size_t>(v)];
       value.offset = offset;
-      value.rows_offset = offset + aligned(value.bytes());
+      value.rows_offset = offset + aligned(value.capacity_bytes());
       if (piece.in_sequence) offset += footprint(value);
     }
   }

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -29,6 +30,7 @@ struct Value {
   std::string name = {};
   VarMeta meta = {};
   Layout layout = {};
+  VarMeta capacity = {};  // of a plan that adapts: the largest it may become
   Home home = Home::kArena;
   int32_t index = -1;    // among the feeds or the store's variables
   int32_t origin = -1;   // a reordered copy of this value
@@ -47,8 +49,14 @@ struct Value {
   int64_t rows_offset = 0;
 
   bool sparse() const { return meta.kind == VarKind::kSelectedRows; }
-  int64_t bytes() const;  // of the elements, padding included
+  int64_t bytes() const { return bytes_of(meta); }  // of the elements, padding included
   int64_t rows_bytes() const { return sparse() ? meta.rows * 8 : 0; }
+  // What it takes in the arena.
+  int64_t capacity_bytes() const { return std::max(bytes(), bytes_of(capacity)); }
+  int64_t capacity_rows_bytes() const {
+    return sparse() ? std::max(meta.rows, capacity.rows) * 8 : 0;
+  }
+  int64_t bytes_of(const VarMeta& meta) const;
 };
 
 // `to` may lie where `from` lies.
@@ -59,7 +67,7 @@ struct Share {
 };
 
 struct Workspace {
-  int64_t bytes = 0;
+  int64_t bytes = 0;  // what is reserved
   int64_t offset = 0;
   Cell cell = {};
 };
@@ -85,6 +93,7 @@ struct Draft {
   std::deque<Workspace> workspaces;
   std::vector<Node> nodes;  // in order of execution; bodies inline
   std::vector<int32_t> fetched;
+  std::vector<Share> granted;                 // those that assign_memory agreed to
   std::vector<std::vector<int32_t>> bundles;  // values that lie one behind the other
 };
 

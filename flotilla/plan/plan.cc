@@ -22,13 +22,16 @@ class CompiledPlan final : public Plan {
       : program_(request.program.clone()), planner_(*program_, request) {
     planner_.run();
     const plan::MemoryReport memory = assign_memory(planner_.draft());
-    keep_needed_nodes();
     stats_.arena_bytes = memory.arena_bytes;
     stats_.no_reuse_bytes = memory.no_reuse_bytes;
-    stats_.steps = static_cast<int64_t>(draft().nodes.size());
-    for (const Node& node : draft().nodes) stats_.reorders += node.op == nullptr;
+    for (const Node& node : draft().nodes) {
+      stats_.steps += node.kept;
+      stats_.reorders += node.kept && node.op == nullptr;
+    }
     find_views_of_feeds();
   }
+
+  bool adapt(const std::vector<FeedSpec>& feeds) override { return planner_.adapt(feeds); }
 
   bool fits(VariableStore& store) override {
     for (StoreVar& var : planner_.store_vars()) {
@@ -65,7 +68,6 @@ class CompiledPlan final : public Plan {
   const Draft& draft() const { return const_cast<plan::Planner&>(planner_).draft(); }
   Value& value_of(int32_t id) { return draft().values[static_cast<size_t>(id)]; }
 
-  void keep_needed_nodes();
   void find_views_of_feeds();
   void bind_store(VariableStore& store);
   void bind_arena(char* base);
@@ -80,17 +82,6 @@ class CompiledPlan final : public Plan {
   char* base_ = nullptr;
   bool moved_ = false;  // parameters have the layouts of this plan
 };
-
-// Drops the nodes nobody needs; the ends of bodies move with them.
-void CompiledPlan::keep_needed_nodes() {
-  std::vector<Node>& nodes = draft().nodes;
-  std::vector<int32_t> new_index(nodes.size() + 1, 0);
-  for (size_t n = 0; n < nodes.size(); ++n) new_index[n + 1] = new_index[n] + nodes[n].kept;
-  for (Node& node : nodes) {
-    if (node.body_end > 0) node.body_end = new_index[static_cast<size_t>(node.body_end)];
-  }
-  std::erase_if(nodes, [](const Node& node) { return !node.kept; });
-}
 
 void CompiledPlan::find_views_of_feeds() {
   for (size_t v = 0; v < draft().values.size(); ++v) {
@@ -149,6 +140,7 @@ void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
   try {
     for (; n < end; ++n) {
       const Node& node = draft().nodes[static_cast<size_t>(n)];
+      if (!node.kept) continue;
       if (node.body_end == 0) {
         node.step();
         continue;
@@ -220,6 +212,7 @@ std::string CompiledPlan::print() const {
   };
   for (size_t n = 0; n < d.nodes.size(); ++n) {
     const Node& node = d.nodes[n];
+    if (!node.kept) continue;
     text += fmt::format("{:>4} {:<28} ({}) -> ({})", n,
                         node.op == nullptr ? "reorder" : node.op->type(), list(node.reads),
                         list(node.writes));

@@ -34,6 +34,7 @@ struct FeedSpec {
   DType dtype = f32;
   Shape shape = {};
   int32_t lod_levels = 0;
+  int64_t sequences = -1;  // of the last LoD level; -1: no LoD
   bool operator==(const FeedSpec&) const = default;
 };
 
@@ -69,6 +70,11 @@ class Plan {
   static std::unique_ptr<Plan> make(const PlanRequest& request);
   virtual ~Plan() = default;
 
+  // Whether the plan can run feeds of these shapes. Feeds with a LoD change their number of rows
+  // from batch to batch: a plan with such a feed has memory for a capacity class (the next power of
+  // two of each leading extent), and within it only the steps whose shapes changed are prepared
+  // anew.
+  virtual bool adapt(const std::vector<FeedSpec>& feeds) = 0;
   // Whether the persistable variables are still as they were when the plan was made. One that was
   // replaced by a tensor of another shape, dtype or layout makes a plan useless.
   virtual bool fits(VariableStore& store) = 0;

@@ -41,7 +41,7 @@ void find_pinned(const Program& program, std::set<std::string, std::less<>>& pin
 }  // namespace
 
 Planner::Planner(const Program& program, const PlanRequest& request)
-    : program_(program), request_(request) {}
+    : program_(program), request_(request), generator_(request.generator) {}
 
 void Planner::run() {
   find_pinned(program_, pinned_);
@@ -52,10 +52,12 @@ void Planner::run() {
                                      .meta = {.dtype = feed.dtype,
                                               .shape = feed.shape,
                                               .lod_level = feed.lod_levels,
+                                              .sequences = feed.sequences,
                                               .lod_source = id},
                                      .home = Home::kFeed,
                                      .index = static_cast<int32_t>(i)});
   }
+  give_capacity();
   plan_block(program_.global_block());
   finish_fetches();
 }
@@ -105,44 +107,69 @@ void Planner::plan_sub_block(const Block& block, const Op& op) {
 }
 
 void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
-  InferContext::Metas in_metas, out_metas;
-  PrepareContext::Ports inputs, outputs;
+  Prepared made{.op = &op, .def = &def};
   for (const auto& [slot, vars] : op.inputs()) {
     for (const std::string& name : vars) {
-      const int32_t value = name == kEmptyVar ? -1 : reading(block, name);
-      const VarMeta meta = value < 0 ? VarMeta{} : at(value).meta;
-      in_metas[slot].push_back(meta);
-      inputs[slot].push_back({value, meta});
+      made.inputs[slot].push_back(name == kEmptyVar ? -1 : reading(block, name));
     }
   }
+  InferContext::Metas declared;
   for (const auto& [slot, vars] : op.outputs()) {
-    out_metas[slot];  // an empty slot has an empty list
     for (const std::string& name : vars) {
       const Var* var = block.find_var_recursive(name);
-      VarMeta declared;
-      if (var != nullptr) declared = {.kind = var->kind, .dtype = var->dtype, .shape = var->shape};
-      out_metas[slot].push_back(declared);
+      declared[slot].push_back(
+          var == nullptr ? VarMeta{}
+                         : VarMeta{.kind = var->kind, .dtype = var->dtype, .shape = var->shape});
     }
   }
-  InferContext infer(op, def, in_metas, std::move(out_metas), true);
-  if (def.infer != nullptr) def.infer(infer);
+  const InferContext::Metas metas = infer(made, declared, false);
   for (const auto& [slot, vars] : op.outputs()) {
-    const std::vector<VarMeta>& metas = infer.outputs().at(slot);
     for (size_t i = 0; i < vars.size(); ++i) {
-      const int32_t value = vars[i] == kEmptyVar ? -1 : writing(block, vars[i], metas[i]);
-      outputs[slot].push_back({value, value < 0 ? metas[i] : at(value).meta});
+      made.outputs[slot].push_back(
+          vars[i] == kEmptyVar ? -1 : writing(block, vars[i], metas.at(slot)[i]));
     }
   }
-  const Kernel& kernel =
-      find_kernel(def, request_.device, kernel_dtype(def, in_metas, infer.outputs()));
-  PrepareContext context(op, def, std::move(inputs), std::move(outputs), *this);
+  infer_capacity(made, declared);
+  made.kernel =
+      &find_kernel(def, request_.device, kernel_dtype(def, metas_of(made.inputs, false), metas));
   Node node{.op = &op, .side_effect = def.side_effect};
   node_ = &node;
-  node.step = kernel.prepare(context);
+  node.step = run_kernel(made);
   node_ = nullptr;
+  made.node = draft_.nodes.size();
   draft_.nodes.push_back(std::move(node));
   for (Node& reorder : after_) draft_.nodes.push_back(std::move(reorder));
   after_.clear();
+  prepared_.push_back(std::move(made));
+}
+
+InferContext::Metas Planner::metas_of(const Ports& ports, bool capacity) const {
+  InferContext::Metas metas;
+  for (const auto& [slot, values] : ports) {
+    for (const int32_t v : values) {
+      metas[slot].push_back(v < 0 ? VarMeta{} : capacity ? at(v).capacity : at(v).meta);
+    }
+  }
+  return metas;
+}
+
+InferContext::Metas Planner::infer(const Prepared& op, const InferContext::Metas& declared,
+                                   bool capacity) const {
+  InferContext context(*op.op, *op.def, metas_of(op.inputs, capacity), declared, true);
+  if (op.def->infer != nullptr) op.def->infer(context);
+  return context.outputs();
+}
+
+Step Planner::run_kernel(const Prepared& op) {
+  const auto ports = [&](const Ports& values) {
+    PrepareContext::Ports made;
+    for (const auto& [slot, ids] : values) {
+      for (const int32_t v : ids) made[slot].push_back({v, v < 0 ? VarMeta{} : at(v).meta});
+    }
+    return made;
+  };
+  PrepareContext context(*op.op, *op.def, ports(op.inputs), ports(op.outputs), *this);
+  return op.kernel->prepare(context);
 }
 
 void Planner::finish_fetches() {
@@ -234,6 +261,7 @@ bool Planner::may_fix_layout(const Value& value) const {
 
 const Cell* Planner::read(int32_t value, const Layout& layout) {
   invariant(value >= 0, "a kernel reads a variable that is not there");
+  if (again_) return again(value, layout);
   if (!(at(value).layout == layout)) {
     if (may_fix_layout(at(value))) {
       at(value).layout = layout;
@@ -251,6 +279,7 @@ const Cell* Planner::write_rows(int32_t value) { return &at(value).rows; }
 
 const Cell* Planner::write(int32_t value, const Layout& layout) {
   invariant(value >= 0, "a kernel writes a variable that nobody needs");
+  if (again_) return again(value, layout);
   Value& v = at(value);
   const bool free_choice = v.home == Home::kArena ? !v.pinned : may_fix_layout(v);
   if (free_choice) v.layout = layout;
@@ -303,10 +332,11 @@ const Cell* Planner::lod_of(int32_t value) {
 }
 
 void Planner::share(int32_t from, int32_t to, bool view) {
-  if (from >= 0 && to >= 0) node_->shares.push_back({from, to, view});
+  if (from >= 0 && to >= 0 && !again_) node_->shares.push_back({from, to, view});
 }
 
 void Planner::keep_together(const std::vector<int32_t>& values) {
+  if (again_) return;
   std::vector<int32_t> bundle;
   for (const int32_t value : values) {
     if (value >= 0 && at(value).home == Home::kArena && !at(value).pinned && at(value).bundle < 0) {
@@ -318,15 +348,16 @@ void Planner::keep_together(const std::vector<int32_t>& values) {
 }
 
 const Cell* Planner::workspace(int64_t bytes) {
+  if (again_) return workspace_again(bytes);
   Workspace& made = draft_.workspaces.emplace_back();
-  made.bytes = bytes;
+  made.bytes = adaptive_ ? capacity_of(bytes) : bytes;
   node_->workspaces.push_back(&made);
   return &made.cell;
 }
 
 RandomSource Planner::random(int64_t op_seed) {
   const int64_t seed = op_seed != 0 ? op_seed : program_.random_seed();
-  return RandomSource(&request_.generator, static_cast<uint64_t>(seed));
+  return RandomSource(&generator_, static_cast<uint64_t>(seed));
 }
 
 }  // namespace flotilla::plan

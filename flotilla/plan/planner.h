@@ -26,12 +26,32 @@ struct StoreVar {
   Layout layout_before = {};
 };
 
+// An op as it was prepared, so that it can be prepared again for other shapes.
+using Ports = std::map<std::string, std::vector<int32_t>, std::less<>>;  // values by slot
+
+struct Prepared {
+  const Op* op = nullptr;
+  const OpDef* def = nullptr;
+  const Kernel* kernel = nullptr;
+  Ports inputs = {};
+  Ports outputs = {};
+  size_t node = 0;
+};
+
+// The capacity class of an extent or of a size in bytes: the next power of two.
+int64_t capacity_of(int64_t extent);
+
 class Planner final : public PrepareHost {
  public:
   // `program` is the program after the passes and outlives the planner.
   Planner(const Program& program, const PlanRequest& request);
 
   void run();
+  // Gives the feeds other shapes within the capacity class. False: a new plan is needed, this one
+  // is of no use any more. REQUIRES: assign_memory was run.
+  bool adapt(const std::vector<FeedSpec>& feeds);
+  // Whether the plan has room for other shapes than those it was made for.
+  bool adaptive() const { return adaptive_; }
 
   Draft& draft() { return draft_; }
   std::vector<StoreVar>& store_vars() { return store_vars_; }
@@ -54,6 +74,17 @@ class Planner final : public PrepareHost {
   void plan_op(const Block& block, const Op& op);
   void plan_sub_block(const Block& block, const Op& op);
   void prepare(const Block& block, const Op& op, const OpDef& def);
+  InferContext::Metas metas_of(const Ports& ports, bool capacity) const;
+  InferContext::Metas infer(const Prepared& op, const InferContext::Metas& declared,
+                            bool capacity) const;
+  Step run_kernel(const Prepared& op);
+
+  // Adapting (adapt.cc).
+  void give_capacity();
+  void infer_capacity(const Prepared& op, const InferContext::Metas& declared);
+  bool prepare_again(const Prepared& op, std::vector<bool>& changed);
+  const Cell* again(int32_t value, const Layout& layout);
+  const Cell* workspace_again(int64_t bytes);
   void finish_fetches();
 
   Value& at(int32_t value) { return draft_.values[static_cast<size_t>(value)]; }
@@ -70,7 +101,8 @@ class Planner final : public PrepareHost {
   void emit_reorder(std::vector<Node>& nodes, int32_t from, int32_t to);
 
   const Program& program_;
-  const PlanRequest& request_;
+  const PlanRequest& request_;  // gone after run()
+  Generator& generator_;
   Draft draft_;
   std::vector<StoreVar> store_vars_;
   std::map<std::string, int32_t, std::less<>> current_;  // variable to its latest version
@@ -78,6 +110,12 @@ class Planner final : public PrepareHost {
   std::map<std::pair<int32_t, std::string>, int32_t>
       copies_;  // (value, layout) to its reordered copy
   int64_t reorders_ = 0;
+
+  bool adaptive_ = false;
+  std::vector<Prepared> prepared_;
+  // Set while an op is prepared again: nothing may be added to the draft.
+  bool again_ = false;
+  size_t next_workspace_ = 0;
 
   // The node that is being prepared, and the reorders that follow it.
   Node* node_ = nullptr;

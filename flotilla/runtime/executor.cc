@@ -5,6 +5,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/device/cpu/isa.h"
+#include "flotilla/plan/planner.h"
 
 namespace flotilla {
 namespace {
@@ -20,10 +21,27 @@ class ScopeStore final : public VariableStore {
   Scope& scope_;
 };
 
+FeedSpec spec_of(const Feed& feed) {
+  const LoD& lod = feed.tensor.lod();
+  return {feed.name, feed.tensor.dtype(), feed.tensor.shape(), static_cast<int32_t>(lod.size()),
+          lod.empty() ? -1 : static_cast<int64_t>(lod.back().size()) - 1};
+}
+
 bool matches(const FeedSpec& spec, const Feed& feed) {
+  const LoD& lod = feed.tensor.lod();
   return spec.name == feed.name && spec.dtype == feed.tensor.dtype() &&
-         spec.shape == feed.tensor.shape() &&
-         spec.lod_levels == static_cast<int32_t>(feed.tensor.lod().size());
+         spec.shape == feed.tensor.shape() && spec.lod_levels == static_cast<int32_t>(lod.size()) &&
+         (lod.empty() || spec.sequences == static_cast<int64_t>(lod.back().size()) - 1);
+}
+
+// As matches(), but the leading extents may differ: a plan with sequences can be adapted.
+bool matches_class(const FeedSpec& spec, const Feed& feed) {
+  const Shape& shape = feed.tensor.shape();
+  return spec.name == feed.name && spec.dtype == feed.tensor.dtype() &&
+         spec.lod_levels == static_cast<int32_t>(feed.tensor.lod().size()) &&
+         spec.shape.rank() == shape.rank() && shape.rank() > 0 &&
+         plan::capacity_of(spec.shape[0]) == plan::capacity_of(shape[0]) &&
+         std::equal(spec.shape.begin() + 1, spec.shape.end(), shape.begin() + 1);
 }
 
 // A feed must be what data() declared, where it asked for a check.
@@ -54,12 +72,27 @@ struct Executor::Entry {
   std::vector<std::string> fetches;
   Scope* scope = nullptr;
   std::unique_ptr<Plan> plan;
+  bool broken = false;  // an attempt to adapt it failed half way
 
-  bool is_for(const Program& program, const std::vector<Feed>& given,
-              const std::vector<std::string>& wanted, const Scope& where) const {
+  bool is_for(const Program& program, const std::vector<std::string>& wanted,
+              const Scope& where) const {
     return program_id == program.id() && program_version == program.version() && scope == &where &&
-           fetches == wanted &&
-           std::equal(feeds.begin(), feeds.end(), given.begin(), given.end(), matches);
+           fetches == wanted;
+  }
+
+  // Whether the plan runs these feeds; adapts it where that is possible.
+  bool takes(const std::vector<Feed>& given) {
+    if (std::equal(feeds.begin(), feeds.end(), given.begin(), given.end(), matches)) return true;
+    const bool has_lod = std::any_of(feeds.begin(), feeds.end(),
+                                     [](const FeedSpec& spec) { return spec.lod_levels > 0; });
+    if (!has_lod || broken ||
+        !std::equal(feeds.begin(), feeds.end(), given.begin(), given.end(), matches_class)) {
+      return false;
+    }
+    for (size_t i = 0; i < given.size(); ++i) feeds[i] = spec_of(given[i]);
+    broken = true;  // until it is known to be whole
+    broken = !plan->adapt(feeds);
+    return !broken;
   }
 };
 
@@ -79,7 +112,7 @@ Plan& Executor::plan(const Program& program, const std::vector<Feed>& feeds,
                      const std::vector<std::string>& fetches, Scope& scope) {
   ScopeStore store(scope);
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    if (!(*entry)->is_for(program, feeds, fetches, scope)) continue;
+    if (!(*entry)->is_for(program, fetches, scope) || !(*entry)->takes(feeds)) continue;
     if (!(*entry)->plan->fits(store)) {
       entries_.erase(entry);
       break;
@@ -94,8 +127,7 @@ Plan& Executor::plan(const Program& program, const std::vector<Feed>& feeds,
   entry->scope = &scope;
   for (const Feed& feed : feeds) {
     check_feed(program, feed);
-    entry->feeds.push_back({feed.name, feed.tensor.dtype(), feed.tensor.shape(),
-                            static_cast<int32_t>(feed.tensor.lod().size())});
+    entry->feeds.push_back(spec_of(feed));
   }
   entry->plan = Plan::make({.program = program,
                             .feeds = entry->feeds,
@@ -108,7 +140,7 @@ Plan& Executor::plan(const Program& program, const std::vector<Feed>& feeds,
   entries_.push_front(std::move(entry));
   // A program that changed will not come back as it was.
   std::erase_if(entries_, [&](const std::unique_ptr<Entry>& e) {
-    return e->program_id == program.id() && e->program_version != program.version();
+    return e->broken || (e->program_id == program.id() && e->program_version != program.version());
   });
   while (static_cast<int64_t>(entries_.size()) > options_.plans) entries_.pop_back();
   return *entries_.front()->plan;
