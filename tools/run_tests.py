@@ -118,25 +118,11 @@ def checks():
 
 
 def fuzz(full):
-    """Each fuzzer for a bounded number of runs, from its committed corpus, with a fixed seed."""
-    sources = sorted(ROOT.glob("tests/fuzz/*_fuzz.cc"))
-    if not sources:
-        return []
-    for command in (["cmake", "--preset", "fuzz"], ["ninja", "-C", "build/fuzz", "fuzzers"]):
-        done = run(command)
-        if done.returncode:
-            return [Result(f"fuzz: {command[0]}", "failed", done.stdout)]
-    results = []
-    for source in sources:
-        corpus = ROOT / "tests/fuzz/corpus" / source.stem.removesuffix("_fuzz")
-        with tempfile.TemporaryDirectory() as found:
-            command = [ROOT / "build/fuzz/bin" / source.stem, found]
-            command += [corpus] if corpus.is_dir() else []
-            command += [f"-runs={FUZZ_RUNS_FULL if full else FUZZ_RUNS}", "-seed=1", "-timeout=10"]
-            command += [f"-max_total_time={FUZZ_SECONDS_FULL if full else FUZZ_SECONDS}"]
-            command += ["-rss_limit_mb=4096", f"-artifact_prefix={ROOT}/build/fuzz/"]
-            results += check(f"fuzz: {source.stem}", command)
-    return results
+    """Each fuzzer for a bounded number of runs and seconds, with a fixed seed."""
+    runs = FUZZ_RUNS_FULL if full else FUZZ_RUNS
+    seconds = FUZZ_SECONDS_FULL if full else FUZZ_SECONDS
+    command = [sys.executable, "tests/fuzz/run.py", f"--runs={runs}", f"--seconds={seconds}"]
+    return check("tests/fuzz/run.py", command)
 
 
 def round_trips():

@@ -1,4 +1,4 @@
-// tests/fuzz/fuzz_text.cc
+// tests/fuzz/text_fuzz.cc
 //
 // Any text is a program or an Error, and a program prints to a text that reads back the same.
 
