@@ -2,6 +2,16 @@
 
 namespace flotilla {
 
+std::shared_ptr<Tensor> Scope::share(std::string_view name) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
+    if (const auto found = scope->vars_.find(name); found != scope->vars_.end()) {
+      return found->second;
+    }
+  }
+  return nullptr;
+}
+
+// Called for every parameter in every run: no count of owners goes up and down here.
 Tensor* Scope::find(std::string_view name) {
   for (Scope* scope = this; scope != nullptr; scope = scope->parent_) {
     if (const auto found = scope->vars_.find(name); found != scope->vars_.end()) {
@@ -14,7 +24,7 @@ Tensor* Scope::find(std::string_view name) {
 Tensor& Scope::var(std::string_view name) {
   const auto found = vars_.find(name);
   if (found != vars_.end()) return *found->second;
-  return *vars_.emplace(std::string(name), std::make_unique<Tensor>()).first->second;
+  return *vars_.emplace(std::string(name), std::make_shared<Tensor>()).first->second;
 }
 
 void Scope::erase(std::string_view name) {
@@ -28,7 +38,7 @@ std::vector<std::string> Scope::names() const {
 }
 
 Scope& Scope::new_scope() {
-  kids_.push_back(std::make_unique<Scope>(this));
+  kids_.push_back(std::make_shared<Scope>(this));
   return *kids_.back();
 }
 

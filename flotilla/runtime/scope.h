@@ -17,7 +17,7 @@
 
 namespace flotilla {
 
-class Scope {
+class Scope : public std::enable_shared_from_this<Scope> {
  public:
   explicit Scope(Scope* parent = nullptr) : parent_(parent) {}
   Scope(const Scope&) = delete;
@@ -28,19 +28,21 @@ class Scope {
   Tensor* find(std::string_view name);
   // The variable of this scope, made undefined where it does not exist.
   Tensor& var(std::string_view name);
+  // What find() gives, for a holder that may outlive it: after erase() it is a tensor like others.
+  std::shared_ptr<Tensor> share(std::string_view name) const;
   void erase(std::string_view name);
   void clear() { vars_.clear(); }
   std::vector<std::string> names() const;
 
-  // A scope inside this one, owned by it.
+  // A scope inside this one, owned by it (and by who shares it). REQUIRES: this one lives longer.
   Scope& new_scope();
   void drop_kids() { kids_.clear(); }
   Scope* parent() const { return parent_; }
 
  private:
   Scope* parent_;
-  std::map<std::string, std::unique_ptr<Tensor>, std::less<>> vars_;
-  std::vector<std::unique_ptr<Scope>> kids_;
+  std::map<std::string, std::shared_ptr<Tensor>, std::less<>> vars_;
+  std::vector<std::shared_ptr<Scope>> kids_;
 };
 
 }  // namespace flotilla

@@ -27,6 +27,7 @@ void bind_tensor(nb::module_& m);
 void bind_ir(nb::module_& m);
 void bind_layers(nb::module_& m);
 void bind_runtime(nb::module_& m);
+void bind_data(nb::module_& m);
 
 // Attributes. Whole numbers become int32 where they fit, floats single precision; the operator's
 // definition says the rest.
@@ -53,10 +54,17 @@ nb::object wrap(Op& op);
 // The user's file and line goes into the programs that are being built: every op appended from here
 // on carries it.
 void mark_user_line();
+// The same for a program that may be another one.
+void mark_user_line(Program& program);
 
-// A numpy array (or any buffer) as a tensor. C-contiguous memory is shared and kept alive.
+// A numpy array, any buffer, a list or a number as a tensor. Memory in C order is shared and kept
+// alive; anything else is copied.
 Tensor from_numpy(nb::handle array);
-// A new numpy array with the elements of a tensor, row by row.
+// The same; what has no dtype of its own, as a list has none, gets `otherwise`.
+Tensor from_numpy(nb::handle array, DType otherwise);
+// A new numpy array with the elements of a tensor, row by row. Refuses a tensor without a value.
 nb::object to_numpy(const Tensor& tensor);
+// The array type, a subclass of numpy.ndarray, that to_numpy gives single elements.
+void use_scalar_type(nb::object type);
 
 }  // namespace flotilla::python

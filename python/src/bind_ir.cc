@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "bind.h"
 #include "flotilla/ir/proto.h"
 #include "flotilla/ir/text.h"
@@ -17,6 +19,14 @@ std::vector<std::string> to_list(std::span<const std::string> names) {
   return {names.begin(), names.end()};
 }
 
+int64_t position_of(const Op& op) {
+  const auto& ops = op.block()->ops();
+  const auto found = std::find_if(ops.begin(), ops.end(),
+                                  [&](const std::unique_ptr<Op>& one) { return one.get() == &op; });
+  require(found != ops.end(), "the op was taken out of its block: {}", print(op));
+  return found - ops.begin();
+}
+
 // A description as keyword arguments give it: what is None stays as it is.
 void describe(Var& var, nb::kwargs kwargs) {
   for (auto [key, value] : kwargs) {
@@ -31,6 +41,34 @@ void describe(Var& var, nb::kwargs kwargs) {
     if (name == "need_check_feed") var.need_check_feed = nb::cast<bool>(value);
     if (name == "type") var.kind = static_cast<VarKind>(nb::cast<int32_t>(value));
   }
+}
+
+// `more`: what Paddle's signature takes besides and an op has no use for, such as stop_gradient.
+nb::object append(Block& block, std::string type, nb::object inputs, nb::object outputs,
+                  nb::object attrs, nb::kwargs) {
+  mark_user_line(block.program());
+  return wrap(append_op(block, std::move(type), to_slots(inputs), to_slots(outputs),
+                        attrs.is_none() ? Attrs{} : to_attrs(nb::cast<nb::dict>(attrs))));
+}
+
+nb::object insert(Block& block, int64_t position, std::string type, nb::object inputs,
+                  nb::object outputs, nb::object attrs, nb::kwargs) {
+  const auto size = static_cast<int64_t>(block.size());
+  if (position < 0) position += size;
+  require(0 <= position && position <= size, "there is no position {} in a block of {} ops",
+          position, size);
+  mark_user_line(block.program());
+  return wrap(insert_op(block, static_cast<size_t>(position), std::move(type), to_slots(inputs),
+                        to_slots(outputs),
+                        attrs.is_none() ? Attrs{} : to_attrs(nb::cast<nb::dict>(attrs))));
+}
+
+void remove_op(Block& block, int64_t position, bool) {
+  const auto size = static_cast<int64_t>(block.size());
+  if (position < 0) position += size;
+  require(0 <= position && position < size, "there is no op {} in a block of {} ops", position,
+          size);
+  block.erase(static_cast<size_t>(position));
 }
 
 void bind_op(nb::module_& m) {
@@ -82,6 +120,10 @@ void bind_op(nb::module_& m) {
       .def("_set_input", &Op::set_input)
       .def("_set_output", &Op::set_output)
       .def_prop_ro("block", [](Op& op) { return wrap(*op.block()); })
+      .def_prop_ro("idx", &position_of, "The position in its block.")
+      .def(
+          "to_string", [](const Op& op, bool) { return print(op); },
+          nb::arg("throw_on_error") = false)
       .def("__str__", [](const Op& op) { return print(op); })
       .def("__repr__", [](const Op& op) { return print(op); });
 }
@@ -122,6 +164,19 @@ void bind_var(nb::module_& m) {
             v.stop_gradient = !trainable;
           })
       .def_prop_rw(
+          "_learning_rate",
+          [](const Var& v) { return v.parameter ? v.parameter->learning_rate : 1; },
+          [](Var& v, float rate) {
+            if (!v.parameter) v.parameter.emplace();
+            v.parameter->learning_rate = rate;
+          })
+      .def_prop_rw(
+          "do_model_average",
+          [](const Var& v) { return !v.parameter || v.parameter->do_model_average; },
+          [](Var& v, bool average) {
+            if (v.parameter) v.parameter->do_model_average = average;
+          })
+      .def_prop_rw(
           "need_clip", [](const Var& v) { return !v.parameter || v.parameter->need_clip; },
           [](Var& v, bool need_clip) {
             if (v.parameter) v.parameter->need_clip = need_clip;
@@ -129,6 +184,9 @@ void bind_var(nb::module_& m) {
       .def_prop_ro("block", [](Var& v) { return wrap(*v.block); })
       .def("_describe", &describe)
       .def("__hash__", [](const Var& v) { return reinterpret_cast<std::intptr_t>(&v) >> 4; })
+      .def(
+          "to_string", [](const Var& v, bool, bool) { return print(v); },
+          nb::arg("throw_on_error") = false, nb::arg("with_details") = false)
       .def("__str__", [](const Var& v) { return print(v); })
       .def("__repr__", [](const Var& v) { return print(v); });
 }
@@ -189,27 +247,12 @@ void bind_block(nb::module_& m) {
              b.rename_var(from, to);
              return wrap(b.var(to));
            })
-      .def(
-          "_append_op",
-          [](Block& b, std::string type, nb::object inputs, nb::object outputs, nb::dict attrs) {
-            mark_user_line();
-            return wrap(append_op(b, std::move(type), to_slots(inputs), to_slots(outputs),
-                                  to_attrs(attrs)));
-          },
-          nb::arg("type"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("attrs"))
-      .def(
-          "_insert_op",
-          [](Block& b, size_t position, std::string type, nb::object inputs, nb::object outputs,
-             nb::dict attrs) {
-            mark_user_line();
-            return wrap(insert_op(b, position, std::move(type), to_slots(inputs), to_slots(outputs),
-                                  to_attrs(attrs)));
-          },
-          nb::arg("index"), nb::arg("type"), nb::arg("inputs"), nb::arg("outputs"),
-          nb::arg("attrs"))
-      .def(
-          "_remove_op", [](Block& b, size_t position, bool) { b.erase(position); },
-          nb::arg("index"), nb::arg("sync") = true);
+      .def("append_op", &append, nb::arg("type"), nb::arg("inputs") = nb::none(),
+           nb::arg("outputs") = nb::none(), nb::arg("attrs") = nb::none(), nb::arg("more"),
+           "Append an operator: variables or names by slot, attributes by name.")
+      .def("_insert_op", &insert, nb::arg("index"), nb::arg("type"), nb::arg("inputs") = nb::none(),
+           nb::arg("outputs") = nb::none(), nb::arg("attrs") = nb::none(), nb::arg("more"))
+      .def("_remove_op", &remove_op, nb::arg("index"), nb::arg("sync") = true);
 }
 
 void bind_program(nb::module_& m) {
@@ -224,8 +267,22 @@ void bind_program(nb::module_& m) {
       .def_prop_rw("random_seed", &Program::random_seed, &Program::set_random_seed)
       .def_prop_ro("_id", &Program::id)
       .def_prop_ro("_version", &Program::version)
-      .def("clone", &Program::clone, nb::arg("for_test") = false,
-           "Copy the program; with for_test, without backward and optimizer operators.")
+      .def_prop_rw(
+          "_op_role", [](Program& p) { return p.build().op_role; },
+          [](Program& p, int32_t role) { p.build().op_role = role; },
+          "What the ops that are appended now are for.")
+      .def_prop_rw(
+          "_op_role_var", [](Program& p) { return p.build().op_role_var; },
+          [](Program& p, std::vector<std::string> vars) {
+            p.build().op_role_var = std::move(vars);
+          })
+      .def_prop_rw(
+          "_name_scope", [](Program& p) { return p.build().name_scope; },
+          [](Program& p, std::string scope) { p.build().name_scope = std::move(scope); })
+      .def_prop_rw(
+          "_device", [](Program& p) { return p.build().device; },
+          [](Program& p, std::string device) { p.build().device = std::move(device); })
+      .def("_clone", &Program::clone, nb::arg("for_test") = false)
       .def("_prune_to", &Program::prune)
       .def("all_parameters",
            [](Program& p) {

@@ -1,40 +1,95 @@
-#include <nanobind/stl/unique_ptr.h>
+#include <absl/synchronization/mutex.h>
+#include <pthread.h>
+
+#include <atomic>
 
 #include "bind.h"
+#include "flotilla/base/env.h"
 #include "flotilla/device/allocator.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/random.h"
 #include "flotilla/runtime/executor.h"
+#include "flotilla/runtime/model_io.h"
 #include "flotilla/runtime/scope.h"
 
 namespace flotilla::python {
 namespace {
 
-// A variable of a scope, as find_var gives it.
-struct ScopeVar {
-  Tensor* tensor = nullptr;
-};
+// The threads of a process do not live on in a child that it forks, and a loop that waits for them
+// would wait for ever.
+std::atomic<bool> threads_started = false;
+std::atomic<bool> threads_lost = false;
 
-nb::object wrap_var(Tensor* tensor, nb::handle scope) {
-  if (tensor == nullptr) return nb::none();
-  nb::object object = nb::cast(ScopeVar{tensor});
-  nb::detail::keep_alive(object.ptr(), scope.ptr());
-  return object;
+void watch_forks() {
+  pthread_atfork(nullptr, nullptr, [] { threads_lost = threads_started.load(); });
 }
 
-std::vector<Feed> to_feeds(nb::dict feed) {
+void refuse_after_fork() {
+  require(!threads_lost,
+          "this process was forked after a program had run, and the threads of the run do not live "
+          "on in it; start it with multiprocessing's \"spawn\" method, or fork before the first "
+          "run");
+  threads_started.store(true, std::memory_order_relaxed);
+}
+
+// A variable of a scope, as find_var gives it. Holds on to the tensor after the scope forgets it.
+struct ScopeVar {
+  std::shared_ptr<Tensor> tensor = {};
+};
+
+// An executor that several threads may call: they take turns.
+struct Runner {
+  explicit Runner(Generator& generator) : executor({.generator = &generator}) {}
+
+  absl::Mutex turn;
+  Executor executor ABSL_GUARDED_BY(turn);
+};
+
+// What has no dtype of its own gets the variable's; a number fed to a vector becomes one element.
+Tensor to_feed(const Program& program, const std::string& name, nb::handle value) {
+  if (nb::isinstance<Tensor>(value)) {
+    const Tensor& tensor = nb::cast<Tensor&>(value);
+    Tensor plain = tensor.plain();
+    plain.set_lod(tensor.lod());
+    return plain;
+  }
+  const Var* var = program.global_block().find_var(name);
+  try {
+    Tensor tensor = from_numpy(value, var == nullptr ? f32 : var->dtype);
+    const bool widen = tensor.shape().rank() == 0 && (var == nullptr || var->shape.rank() == 1);
+    return widen ? tensor.reshaped(Shape{1}) : tensor;
+  } catch (nb::python_error& error) {
+    refuse("the feed \"{}\" cannot become an array: {}", name,
+           nb::cast<std::string>(nb::str(error.value())));
+  }
+}
+
+// A dict, or a list with one dict, as loaders give it.
+nb::object single_dict(nb::object feed) {
+  if (nb::isinstance<nb::list>(feed) || nb::isinstance<nb::tuple>(feed)) {
+    const size_t batches = nb::len(feed);
+    require(batches <= 1,
+            "feed must be a dict or a list with one dict, but the list holds {}: a program on one "
+            "place takes one batch at a time",
+            batches);
+    feed = batches == 0 ? nb::none() : nb::object(feed[0]);
+  }
+  require(feed.is_none() || nb::isinstance<nb::dict>(feed),
+          "feed must be a dict from names to arrays, but is of type {}",
+          nb::cast<std::string>(nb::type_name(feed.type())));
+  return feed;
+}
+
+std::vector<Feed> to_feeds(const Program& program, nb::object given) {
   std::vector<Feed> feeds;
+  const nb::object feed = single_dict(std::move(given));
+  if (feed.is_none()) return feeds;
   feeds.reserve(nb::len(feed));
-  for (auto [name, value] : feed) {
-    Feed made{.name = nb::cast<std::string>(name)};
-    if (nb::isinstance<Tensor>(value)) {
-      const Tensor& tensor = nb::cast<Tensor&>(value);
-      made.tensor = tensor.plain();
-      made.tensor.set_lod(tensor.lod());
-    } else {
-      made.tensor = from_numpy(value);
-    }
-    feeds.push_back(std::move(made));
+  for (auto [key, value] : nb::borrow<nb::dict>(feed)) {
+    std::vector<std::string> name = to_names(key);
+    require(name.size() == 1, "the keys of feed must be names or variables");
+    Tensor tensor = to_feed(program, name.front(), value);
+    feeds.push_back({.name = std::move(name.front()), .tensor = std::move(tensor)});
   }
   return feeds;
 }
@@ -45,20 +100,37 @@ nb::object from_fetched(FetchedValue& value, bool as_numpy) {
   return as_numpy ? to_numpy(tensor) : nb::cast(std::move(tensor));
 }
 
-nb::list run(Executor& executor, const Program& program, nb::dict feed,
-             const std::vector<std::string>& fetches, Scope& scope, bool as_numpy) {
-  const std::vector<Feed> feeds = to_feeds(feed);
+nb::list run(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
+             Scope& scope, bool as_numpy) {
+  refuse_after_fork();
+  const std::vector<Feed> feeds = to_feeds(program, std::move(feed));
+  const std::vector<std::string> fetches = to_names(fetch_list);
   std::vector<FetchedValue> values;
   {
     const nb::gil_scoped_release released;
-    values = executor.run(program, feeds, fetches, scope);
+    const absl::MutexLock lock(&runner.turn);
+    values = runner.executor.run(program, feeds, fetches, scope);
   }
   nb::list results;
   for (FetchedValue& value : values) results.append(from_fetched(value, as_numpy));
   return results;
 }
 
-nb::dict stats_of(const PlanStats& stats) {
+template <typename Read>
+auto read_plan(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
+               Scope& scope, Read read) {
+  refuse_after_fork();
+  const std::vector<Feed> feeds = to_feeds(program, std::move(feed));
+  const std::vector<std::string> fetches = to_names(fetch_list);
+  const nb::gil_scoped_release released;
+  const absl::MutexLock lock(&runner.turn);
+  return read(runner.executor.plan(program, feeds, fetches, scope));
+}
+
+nb::dict plan_stats(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
+                    Scope& scope) {
+  const PlanStats stats = read_plan(runner, program, std::move(feed), std::move(fetch_list), scope,
+                                    [](const Plan& plan) { return plan.stats(); });
   nb::dict d;
   d["steps"] = stats.steps;
   d["reorders"] = stats.reorders;
@@ -67,70 +139,132 @@ nb::dict stats_of(const PlanStats& stats) {
   return d;
 }
 
-}  // namespace
+nb::object wrap_var(std::shared_ptr<Tensor> tensor) {
+  return tensor == nullptr ? nb::none() : nb::cast(ScopeVar{std::move(tensor)});
+}
 
-void bind_runtime(nb::module_& m) {
+void bind_scope(nb::module_& m) {
   nb::class_<ScopeVar>(m, "ScopeVariable", "A variable of a scope.")
-      .def(
-          "get_tensor", [](ScopeVar& v) -> Tensor& { return *v.tensor; },
-          nb::rv_policy::reference_internal)
-      .def("set_tensor", [](ScopeVar& v, const Tensor& tensor) { *v.tensor = tensor; })
+      .def("get_tensor", [](const ScopeVar& v) { return v.tensor; })
+      .def("set_tensor", [](ScopeVar& v, const Tensor& tensor) { *v.tensor = tensor.clone(); })
       .def("is_initialized", [](const ScopeVar& v) { return v.tensor->defined(); });
 
   nb::class_<Scope>(m, "Scope", nb::dynamic_attr(), "Where variables live between runs.")
-      .def(nb::init<>())
+      .def(nb::new_([] { return std::make_shared<Scope>(); }))
       .def(
-          "find_var",
-          [](nb::object self, std::string_view name) {
-            return wrap_var(nb::cast<Scope&>(self).find(name), self);
+          "find_var", [](const Scope& s, std::string_view name) { return wrap_var(s.share(name)); },
+          nb::arg("name"), "The variable here or in a parent, None where there is none.")
+      .def(
+          "var",
+          [](Scope& s, std::string_view name) {
+            s.var(name);
+            return wrap_var(s.share(name));
           },
-          "The variable here or in a parent, None where there is none.")
-      .def("var",
-           [](nb::object self, std::string_view name) {
-             return wrap_var(&nb::cast<Scope&>(self).var(name), self);
-           })
+          nb::arg("name"), "The variable of this scope, made where there is none.")
       .def("local_var_names", &Scope::names)
-      .def("erase",
-           [](Scope& s, const std::vector<std::string>& names) {
-             for (const std::string& name : names) s.erase(name);
-           })
-      .def("new_scope", &Scope::new_scope, nb::rv_policy::reference_internal)
+      .def("size", [](const Scope& s) { return s.names().size(); })
+      .def(
+          "erase",
+          [](Scope& s, const std::vector<std::string>& names) {
+            for (const std::string& name : names) s.erase(name);
+          },
+          nb::arg("names"))
+      .def(
+          "new_scope", [](Scope& s) { return s.new_scope().shared_from_this(); },
+          nb::keep_alive<0, 1>(), "A scope that looks into this one for what it does not hold.")
       .def("drop_kids", &Scope::drop_kids)
       .def("_clear", &Scope::clear);
+}
 
+void bind_executor(nb::module_& m) {
   nb::class_<Generator>(m, "Generator", "The source of random streams.")
       .def(nb::init<uint64_t>(), nb::arg("seed") = 0)
       .def("manual_seed", &Generator::seed)
       .def("initial_seed", &Generator::initial_seed);
 
-  nb::class_<Executor>(m, "Executor", "Runs programs; plans are made once and looked up later.")
-      .def(
-          "__init__",
-          [](Executor* self, Generator& generator) {
-            new (self) Executor({.generator = &generator});
-          },
-          nb::arg("generator"), nb::keep_alive<1, 2>())
-      .def("run", &run, nb::arg("program"), nb::arg("feed"), nb::arg("fetches"), nb::arg("scope"),
-           nb::arg("as_numpy"))
+  nb::class_<Runner>(m, "Executor", "Runs programs; plans are made once and looked up later.")
+      .def(nb::init<Generator&>(), nb::arg("generator"), nb::keep_alive<1, 2>())
+      .def("run", &run, nb::arg("program"), nb::arg("feed").none(), nb::arg("fetch_list").none(),
+           nb::arg("scope"), nb::arg("as_numpy") = true)
       .def(
           "plan",
-          [](Executor& e, const Program& program, nb::dict feed,
-             const std::vector<std::string>& fetches,
-             Scope& scope) { return e.plan(program, to_feeds(feed), fetches, scope).print(); },
-          "The plan of a program as text.")
-      .def("plan_stats",
-           [](Executor& e, const Program& program, nb::dict feed,
-              const std::vector<std::string>& fetches, Scope& scope) {
-             return stats_of(e.plan(program, to_feeds(feed), fetches, scope).stats());
-           })
-      .def_prop_ro("plans_made", &Executor::plans_made);
+          [](Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
+             Scope& scope) {
+            return read_plan(runner, program, std::move(feed), std::move(fetch_list), scope,
+                             [](const Plan& plan) { return plan.print(); });
+          },
+          nb::arg("program"), nb::arg("feed").none(), nb::arg("fetch_list").none(),
+          nb::arg("scope"), "The plan of a program as text.")
+      .def("plan_stats", &plan_stats, nb::arg("program"), nb::arg("feed").none(),
+           nb::arg("fetch_list").none(), nb::arg("scope"))
+      .def_prop_ro("plans_made", [](Runner& runner) {
+        const absl::MutexLock lock(&runner.turn);
+        return runner.executor.plans_made();
+      });
+}
 
+void bind_model_io(nb::module_& m) {
+  using Free = nb::call_guard<nb::gil_scoped_release>;
+  const auto to_bytes = [](const std::string& s) { return nb::bytes(s.data(), s.size()); };
+  m.def("save_vars", &save_vars, nb::arg("dir"), nb::arg("names"), nb::arg("scope"), Free());
+  m.def("save_combined", &save_combined, nb::arg("file"), nb::arg("names"), nb::arg("scope"),
+        Free());
+  m.def(
+      "serialize_vars",
+      [to_bytes](const std::vector<std::string>& names, Scope& scope) {
+        return to_bytes(serialize_vars(names, scope));
+      },
+      nb::arg("names"), nb::arg("scope"));
+  m.def("load_vars", &load_vars, nb::arg("dir"), nb::arg("names"), nb::arg("scope"),
+        nb::arg("expected").none() = nb::none(), Free());
+  m.def("load_combined", &load_combined, nb::arg("file"), nb::arg("names"), nb::arg("scope"),
+        nb::arg("expected").none() = nb::none(), Free());
+  m.def(
+      "deserialize_vars",
+      [](nb::bytes bytes, const std::vector<std::string>& names, Scope& scope,
+         const Block* expected) {
+        deserialize_vars(std::string_view(bytes.c_str(), bytes.size()), "the given bytes", names,
+                         scope, expected);
+      },
+      nb::arg("bytes"), nb::arg("names"), nb::arg("scope"),
+      nb::arg("expected").none() = nb::none());
+  m.def("persistable_names", &persistable_names, nb::arg("program"));
+  m.def("parameter_names", &parameter_names, nb::arg("program"));
+  m.def("inference_program", &inference_program, nb::arg("program"), nb::arg("feeds"),
+        nb::arg("targets"));
+  m.def("feed_names", &feed_names, nb::arg("program"));
+  m.def("fetch_names", &fetch_names, nb::arg("program"));
+  m.def(
+      "write_file",
+      [](const std::string& file, nb::bytes bytes) {
+        write_file(file, std::string_view(bytes.c_str(), bytes.size()));
+      },
+      nb::arg("file"), nb::arg("bytes"), "Under a temporary name, synced and renamed.");
+  m.def(
+      "read_file", [to_bytes](const std::string& file) { return to_bytes(read_file(file)); },
+      nb::arg("file"));
+}
+
+}  // namespace
+
+void bind_runtime(nb::module_& m) {
+  watch_forks();
+  bind_scope(m);
+  bind_executor(m);
+  bind_model_io(m);
   m.def("set_threads", [](int n) { set_threads(n); });
   m.def("threads", [] { return threads(); });
   m.def("memory_use", [] {
     const MemoryUse use = memory_use();
     return std::make_pair(use.live, use.peak);
   });
+  m.def("env_flag", &env::flag_or, nb::arg("name"), nb::arg("otherwise"),
+        "Whether an environment variable says 1, true, on or yes.");
+#ifdef FLT_CUDA
+  m.attr("with_cuda") = true;
+#else
+  m.attr("with_cuda") = false;
+#endif
 }
 
 }  // namespace flotilla::python

@@ -1,30 +1,7 @@
-#include <nanobind/ndarray.h>
-
-#include <cstring>
-
 #include "bind.h"
 
 namespace flotilla::python {
 namespace {
-
-nb::object numpy() { return nb::module_::import_("numpy"); }
-
-DType dtype_of_array(const nb::ndarray<nb::ro>& array) {
-  const nb::dlpack::dtype d = array.dtype();
-  const auto code = static_cast<nb::dlpack::dtype_code>(d.code);
-  if (code == nb::dlpack::dtype_code::Float && d.bits == 32) return f32;
-  if (code == nb::dlpack::dtype_code::Float && d.bits == 64) return f64;
-  if (code == nb::dlpack::dtype_code::Float && d.bits == 16) return f16;
-  if (code == nb::dlpack::dtype_code::Bool) return boolean;
-  if (code == nb::dlpack::dtype_code::Int && d.bits == 64) return i64;
-  if (code == nb::dlpack::dtype_code::Int && d.bits == 32) return i32;
-  if (code == nb::dlpack::dtype_code::Int && d.bits == 16) return i16;
-  if (code == nb::dlpack::dtype_code::Int && d.bits == 8) return i8;
-  if (code == nb::dlpack::dtype_code::UInt && d.bits == 8) return u8;
-  refuse(
-      "an array of this element type cannot be a tensor; use float32, float64, int64, int32, "
-      "int16, int8, uint8, float16 or bool");
-}
 
 void set_tensor(Tensor& tensor, nb::handle array) {
   const Tensor given = from_numpy(array);
@@ -67,50 +44,6 @@ bool is_valid_lod(const Tensor& tensor) {
 }
 
 }  // namespace
-
-Tensor from_numpy(nb::handle object) {
-  if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor&>(object).plain();
-  nb::object array = nb::borrow(object);
-  nb::ndarray<nb::ro> view;
-  if (!nb::try_cast(array, view)) {
-    array = numpy().attr("ascontiguousarray")(array);
-    view = nb::cast<nb::ndarray<nb::ro>>(array);
-  }
-  int64_t expected = 1;
-  bool contiguous = true;
-  for (size_t a = view.ndim(); a-- > 0;) {
-    contiguous = contiguous && (view.shape(a) == 1 || view.stride(a) == expected);
-    expected *= static_cast<int64_t>(view.shape(a));
-  }
-  if (!contiguous) {
-    array = numpy().attr("ascontiguousarray")(array);
-    view = nb::cast<nb::ndarray<nb::ro>>(array);
-  }
-  Shape shape;
-  for (size_t a = 0; a < view.ndim(); ++a) shape.push_back(static_cast<int64_t>(view.shape(a)));
-  const DType dtype = dtype_of_array(view);
-  const int64_t bytes = shape.numel() * size_of(dtype);
-  auto owner = std::make_shared<nb::ndarray<nb::ro>>(view);
-  auto release = std::shared_ptr<void>(owner.get(), [owner](void*) mutable {
-    const nb::gil_scoped_acquire gil;
-    owner.reset();
-  });
-  owner.reset();
-  void* data = const_cast<void*>(view.data());
-  return Tensor(dtype, std::move(shape), {}, Buffer::borrow(data, bytes, std::move(release)));
-}
-
-nb::object to_numpy(const Tensor& tensor) {
-  const Tensor plain = tensor.plain();
-  const nb::object array = numpy().attr("empty")(
-      from_shape(plain.shape()),
-      std::string(plain.dtype() == bf16 ? "uint16" : long_name_of(plain.dtype())));
-  if (plain.numel() > 0) {
-    nb::ndarray<> view = nb::cast<nb::ndarray<>>(array);
-    std::memcpy(view.data(), plain.raw(), static_cast<size_t>(plain.bytes()));
-  }
-  return array;
-}
 
 void bind_tensor(nb::module_& m) {
   nb::class_<Tensor>(m, "LoDTensor", nb::dynamic_attr(),

@@ -195,6 +195,26 @@ const std::string& package_folder() {
   return folder;
 }
 
+// "train.py:23 in mlp: hidden = paddle.matmul(img, w)": the innermost frame outside the package.
+std::string user_line() {
+  nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  while (frame.is_valid() && !frame.is_none()) {
+    auto* raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
+    const nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
+    const std::string file = nb::cast<std::string>(code.attr("co_filename"));
+    if (!file.starts_with(package_folder())) {
+      const int number = PyFrame_GetLineNumber(raw);
+      const auto text = nb::cast<std::string>(
+          nb::module_::import_("linecache").attr("getline")(file, number).attr("strip")());
+      return fmt::format("{}:{} in {}{}{}", file, number,
+                         nb::cast<std::string>(code.attr("co_name")), text.empty() ? "" : ": ",
+                         text);
+    }
+    frame = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
+  }
+  return "";
+}
+
 }  // namespace
 
 nb::object wrap(Var& var) { return keep_program(var, var.block->program()); }
@@ -202,24 +222,11 @@ nb::object wrap(Block& block) { return keep_program(block, block.program()); }
 nb::object wrap(Op& op) { return keep_program(op, op.block()->program()); }
 
 void mark_user_line() {
-  std::string line;
-  nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
-  while (frame.is_valid() && !frame.is_none()) {
-    auto* raw = reinterpret_cast<PyFrameObject*>(frame.ptr());
-    const nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
-    const std::string file = nb::cast<std::string>(code.attr("co_filename"));
-    if (file.rfind(package_folder(), 0) != 0) {
-      const int number = PyFrame_GetLineNumber(raw);
-      const nb::object text =
-          nb::module_::import_("linecache").attr("getline")(file, number).attr("strip")();
-      line = fmt::format("{}:{} in {}: {}", file, number,
-                         nb::cast<std::string>(code.attr("co_name")), nb::cast<std::string>(text));
-      break;
-    }
-    frame = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
-  }
+  const std::string line = user_line();
   layers::context().main->build().callstack = {line};
   layers::context().startup->build().callstack = {line};
 }
+
+void mark_user_line(Program& program) { program.build().callstack = {user_line()}; }
 
 }  // namespace flotilla::python

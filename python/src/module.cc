@@ -7,4 +7,5 @@ NB_MODULE(_flotilla, m) {
   flotilla::python::bind_ir(m);
   flotilla::python::bind_layers(m);
   flotilla::python::bind_runtime(m);
+  flotilla::python::bind_data(m);
 }
