@@ -6,6 +6,7 @@
 #include "flotilla/base/env.h"
 #include "flotilla/base/log.h"
 #include "flotilla/ir/text.h"
+#include "flotilla/passes/fuse_optimizer.h"
 
 namespace flotilla::passes {
 namespace {
@@ -43,7 +44,9 @@ PassReport run_timed(const PassRow& row, Program& program, PassContext& context)
 }  // namespace
 
 const std::vector<PassRow>& plan_passes() {
-  static const std::vector<PassRow> rows = {};
+  static const std::vector<PassRow> rows = {
+      {"fuse_optimizer", "updates all parameters of an optimizer in one op", fuse_optimizer},
+  };
   return rows;
 }
 

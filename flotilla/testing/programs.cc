@@ -1,7 +1,9 @@
 #include "flotilla/testing/programs.h"
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "flotilla/base/env.h"
 #include "flotilla/ir/verify.h"
 #include "flotilla/op/build.h"
 
@@ -60,6 +62,40 @@ void run_pass(passes::Pass pass, Program& program, const std::vector<std::string
   passes::PassContext context(fetches);
   pass(program, context);
   verify(program, Stage::kParallel);
+}
+
+void expect_same_results(passes::Pass pass, const Program& program, const std::vector<Feed>& feeds,
+                         const std::vector<std::string>& fetches,
+                         const std::vector<Feed>& persistables, double tolerance) {
+  const EnvGuard only_this_pass("FLT_SKIP_PASSES", "all");
+  const std::shared_ptr<Program> changed = program.clone();
+  run_pass(pass, *changed, fetches);
+  EXPECT_NE(ops_of(*changed), ops_of(program)) << "the pass changed nothing";
+  const auto fresh = [&] {
+    std::vector<Feed> copies = persistables;
+    for (Feed& feed : copies) feed.tensor = feed.tensor.clone();
+    return copies;
+  };
+  const std::vector<Tensor> expected = run_program(program, feeds, fetches, fresh());
+  const std::vector<Tensor> found = run_program(*changed, feeds, fetches, fresh());
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    EXPECT_LE(distance(found[i], expected[i]), tolerance)
+        << fetches[i] << "\n  is     " << ::testing::PrintToString(found[i]) << "\n  not    "
+        << ::testing::PrintToString(expected[i]);
+  }
+}
+
+EnvGuard::EnvGuard(std::string name, const std::string& value)
+    : name_(std::move(name)), before_(env::text(name_)) {
+  setenv(name_.c_str(), value.c_str(), 1);
+}
+
+EnvGuard::~EnvGuard() {
+  if (before_.has_value()) {
+    setenv(name_.c_str(), before_->c_str(), 1);
+  } else {
+    unsetenv(name_.c_str());
+  }
 }
 
 }  // namespace flotilla

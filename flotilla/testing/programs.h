@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "flotilla/ir/program.h"
 #include "flotilla/ir/text.h"
 #include "flotilla/passes/pass.h"
+#include "flotilla/testing/run_op.h"
 
 namespace flotilla {
 
@@ -35,5 +37,24 @@ std::shared_ptr<Program> build(std::string_view program_text);
 
 // Runs one pass and verifies what it left.
 void run_pass(passes::Pass pass, Program& program, const std::vector<std::string>& fetches = {});
+
+// Expects the same results from the program as it is and after the pass, which must change it.
+// Fetches may name persistable variables: they are compared as the run leaves them.
+void expect_same_results(passes::Pass pass, const Program& program, const std::vector<Feed>& feeds,
+                         const std::vector<std::string>& fetches,
+                         const std::vector<Feed>& persistables = {}, double tolerance = 1e-6);
+
+// Sets a variable of the environment while it lives.
+class EnvGuard {
+ public:
+  EnvGuard(std::string name, const std::string& value);
+  ~EnvGuard();
+  EnvGuard(const EnvGuard&) = delete;
+  EnvGuard& operator=(const EnvGuard&) = delete;
+
+ private:
+  std::string name_;
+  std::optional<std::string> before_;
+};
 
 }  // namespace flotilla

@@ -1,0 +1,12 @@
+// flotilla/passes/fuse_optimizer.h
+
+#pragma once
+
+#include "flotilla/passes/pass.h"
+
+namespace flotilla::passes {
+
+// Updates all parameters of an optimizer in one op.
+void fuse_optimizer(Program& program, PassContext& context);
+
+}  // namespace flotilla::passes
