@@ -1,0 +1,48 @@
+// flotilla/ops/loss/labels.h
+//
+// Class numbers, as i64 or i32.
+
+#pragma once
+
+#include <cmath>
+#include <string_view>
+
+#include "flotilla/kernel/prepare.h"
+
+namespace flotilla::ops {
+
+class LabelsIn {
+ public:
+  LabelsIn() = default;
+  LabelsIn(PrepareContext& c, std::string_view slot)
+      : wide_(c.dtype(slot) == i64 ? c.in<int64_t>(slot) : In<int64_t>()),
+        narrow_(c.dtype(slot) == i64 ? In<int32_t>() : c.in<int32_t>(slot)) {}
+
+  int64_t operator[](int64_t i) const { return wide_ ? wide_.data()[i] : narrow_.data()[i]; }
+
+  // Label i; refuses one that is neither a class nor `ignored`.
+  int64_t checked(int64_t i, int64_t classes, int64_t ignored) const {
+    const int64_t label = (*this)[i];
+    require((0 <= label && label < classes) || label == ignored,
+            "label {} is {}, but there are the classes 0 to {}", i, label, classes - 1);
+    return label;
+  }
+
+ private:
+  In<int64_t> wide_;
+  In<int32_t> narrow_;
+};
+
+// Refuses labels that are not whole numbers.
+inline void check_labels(const InferContext& c, std::string_view slot) {
+  const DType dtype = c.in(slot).dtype;
+  require(dtype == i64 || dtype == i32, "{} must hold i64 or i32, but holds {}", slot, dtype);
+}
+
+// Minus the logarithm, with Paddle's 1e20 in the place of infinity.
+template <typename T>
+T minus_log(T p) {
+  return p == 0 ? T{1e20} : -std::log(p);
+}
+
+}  // namespace flotilla::ops

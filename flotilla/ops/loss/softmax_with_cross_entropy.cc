@@ -1,0 +1,159 @@
+// flotilla/ops/loss/softmax_with_cross_entropy.cc
+//
+// Softmax = softmax(Logits) and Loss = -log(Softmax[label]), slice by slice along `axis`; with soft
+// labels Loss = -sum(Label * log(Softmax)). Without use_softmax, Logits hold probabilities already.
+
+#include <algorithm>
+#include <cmath>
+
+#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/nn/softmax_rows.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  const Shape& logits = c.in("Logits").shape;
+  const Shape& label = c.in("Label").shape;
+  const int64_t axis = c.attr<int64_t>("axis");
+  check_axis("Logits", logits, axis);
+  Shape loss = logits;
+  loss[logits.axis(axis)] = 1;
+  const bool soft = c.attr<bool>("soft_label");
+  if (!soft) check_labels(c, "Label");
+  const Shape& wanted = soft ? logits : loss;
+  bool fits = label.rank() == wanted.rank();
+  for (int64_t a = 0; fits && a < label.rank(); ++a) {
+    fits = label[a] == wanted[a] || label[a] == -1 || wanted[a] == -1;
+  }
+  require(fits, "Label must have shape {} because Logits is {}, but has shape {}", wanted, logits,
+          label);
+  c.out("Softmax") = c.in("Logits");
+  c.out("Loss") = c.in("Logits");
+  c.out("Loss").shape = loss;
+}
+
+void infer_grad(InferContext& c) { c.out("Logits@GRAD") = c.in("Softmax"); }
+
+// log(p[i]) for one slice of probabilities. Like Paddle's, no logit counts as more than 64 below
+// the largest, so a loss stays finite.
+template <typename T>
+struct LogProbability {
+  const T* x;  // logits
+  const T* p;
+  int64_t begin, end, stride;
+  bool clips;
+
+  T operator()(int64_t i) const {
+    if (!clips) return -minus_log(p[i]);
+    if (p[i] > T{1.7e-28}) return std::log(p[i]);
+    T max = x[begin], sum = 0;
+    for (int64_t j = begin; j < end; j += stride) max = std::max(max, x[j]);
+    for (int64_t j = begin; j < end; j += stride) sum += std::exp(x[j] - max);
+    return std::max(x[i] - max, T{-64}) - std::log(sum);
+  }
+};
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const int64_t axis = c.attr<int64_t>("axis");
+  const Shape& shape = c.shape("Logits");
+  const Slices s = slices(shape, axis);
+  const bool soft = c.attr<bool>("soft_label"), use_softmax = c.attr<bool>("use_softmax");
+  const SoftmaxRows<T> softmax(c, shape, axis);
+  return [=, ignored = c.attr<int64_t>("ignore_index"), in = c.in<T>("Logits"),
+          out = c.out<T>("Softmax"), loss = c.out<T>("Loss"),
+          labels = soft ? LabelsIn() : LabelsIn(c, "Label"),
+          chances = soft ? c.in<T>("Label") : In<T>()] {
+    const T* x = in.data();
+    T* p = out.data();
+    if (use_softmax) {
+      softmax.run(x, p);
+    } else {
+      std::copy_n(x, s.count() * s.n, p);
+    }
+    parallel_for(s.count(), soft ? s.n * 16 : 64, [&](int64_t slice) {
+      const int64_t begin = s.begin(slice), end = s.end(slice);
+      const LogProbability<T> log_p = {x, p, begin, end, s.stride, use_softmax};
+      T sum = 0;
+      if (soft) {
+        const T* q = chances.data();
+        for (int64_t i = begin; i < end; i += s.stride) sum += q[i] == 0 ? 0 : q[i] * log_p(i);
+      } else if (const int64_t label = labels.checked(slice, s.n, ignored); label != ignored) {
+        sum = log_p(begin + label * s.stride);
+      }
+      loss.data()[slice] = -sum;
+    });
+  };
+}
+
+// With softmax: dLogits = (Softmax - label) * dLoss; without: dLogits = -label / p * dLoss.
+template <typename T>
+Step backward(PrepareContext& c) {
+  const Slices s = slices(c.shape("Softmax"), c.attr<int64_t>("axis"));
+  const bool soft = c.attr<bool>("soft_label"), use_softmax = c.attr<bool>("use_softmax");
+  c.in_place("Softmax", "Logits@GRAD");
+  return [=, ignored = c.attr<int64_t>("ignore_index"), in = c.in<T>("Softmax"),
+          dloss = c.in<T>("Loss@GRAD"), out = c.out<T>("Logits@GRAD"),
+          labels = soft ? LabelsIn() : LabelsIn(c, "Label"),
+          chances = soft ? c.in<T>("Label") : In<T>()] {
+    const T* p = in.data();
+    T* dx = out.data();
+    parallel_for(s.count(), s.n * 2, [&](int64_t slice) {
+      const int64_t begin = s.begin(slice), end = s.end(slice);
+      const T d = dloss.data()[slice];
+      if (soft) {
+        const T* q = chances.data();
+        for (int64_t i = begin; i < end; i += s.stride) {
+          // The sum of soft labels may differ from one, hence no Softmax - label here.
+          dx[i] = use_softmax ? p[i] - q[i] : -q[i] / p[i];
+          dx[i] *= d;
+        }
+        return;
+      }
+      const int64_t label = labels[slice], at = begin + label * s.stride;
+      const T chance = label == ignored ? T{1} : p[at];
+      const T kept = use_softmax && label != ignored ? d : T{0};
+      for (int64_t i = begin; i < end; i += s.stride) dx[i] = kept == 0 ? T{0} : p[i] * kept;
+      if (label != ignored) dx[at] = (use_softmax ? chance - 1 : -1 / chance) * d;
+    });
+  };
+}
+
+const std::vector<AttrSpec> kAttrs = {
+    {"soft_label", false, "whether Label holds probabilities"},
+    {"use_softmax", true, "whether Logits need a softmax; else they are probabilities"},
+    {"numeric_stable_mode", true, "of no effect: it always is"},
+    {"ignore_index", -100, "slices with this label cost nothing"},
+    {"axis", -1, "direction of the classes; negative counts from the end"}};
+
+const OpDef& softmax_with_cross_entropy = define_op({
+    .type = "softmax_with_cross_entropy",
+    .doc = "Softmax of Logits, and minus the logarithm of the probability of the label.",
+    .inputs = {{"Logits", "tensor of rank 1 or more"},
+               {.name = "Label",
+                .doc = "class numbers, with extent 1 along `axis`, or like Logits",
+                .no_grad = true}},
+    .outputs = {{.name = "Softmax", .doc = "like Logits", .no_grad = true},
+                {"Loss", "extent 1 along `axis`"}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"Label", "Softmax"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& softmax_with_cross_entropy_grad = define_op({
+    .type = "softmax_with_cross_entropy_grad",
+    .doc = "Gradient of softmax_with_cross_entropy.",
+    .inputs = {{"Label", "as before"}, {"Softmax", "as before"}, {"Loss@GRAD", "gradient of Loss"}},
+    .outputs = {{"Logits@GRAD", "gradient of Logits"}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .dtype_slot = "Softmax",
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,128 @@
+// flotilla/ops/nn/softmax.cc
+//
+// softmax:     Out = exp(X - max) / sum(exp(X - max)), slice by slice along `axis`
+// log_softmax: Out = X - max - log(sum(exp(X - max)))
+
+#include "flotilla/ops/nn/softmax_rows.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_axis("X", c.in("X").shape, c.attr<int64_t>("axis"));
+  c.out("Out") = c.in("X");
+}
+
+void infer_grad(InferContext& c) { c.out("X@GRAD") = c.in("Out"); }
+
+template <bool kLog>
+Step forward_f32(PrepareContext& c) {
+  const Shape& shape = c.shape("X");
+  const auto softmax =
+      std::make_shared<onednn::SoftmaxForward>(shape, shape.axis(c.attr<int64_t>("axis")), kLog);
+  c.in_place("X", "Out");
+  return [softmax, x = c.in<float>("X"), y = c.out<float>("Out"),
+          scratch = c.workspace(softmax->scratch_bytes())] {
+    softmax->run(x.data(), y.data(), scratch.data());
+  };
+}
+
+template <bool kLog>
+Step backward_f32(PrepareContext& c) {
+  const Shape& shape = c.shape("Out");
+  const auto softmax =
+      std::make_shared<onednn::SoftmaxBackward>(shape, shape.axis(c.attr<int64_t>("axis")), kLog);
+  return [softmax, y = c.in<float>("Out"), dy = c.in<float>("Out@GRAD"),
+          dx = c.out<float>("X@GRAD"), scratch = c.workspace(softmax->scratch_bytes())] {
+    softmax->run(y.data(), dy.data(), dx.data(), scratch.data());
+  };
+}
+
+template <bool kLog>
+Step forward_f64(PrepareContext& c) {
+  const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"));
+  return [s, softmax = SoftmaxRows<double>(c, c.shape("X"), c.attr<int64_t>("axis")),
+          in = c.in<double>("X"), out = c.out<double>("Out")] {
+    const double* x = in.data();
+    double* y = out.data();
+    if (!kLog) return softmax.run(x, y);
+    parallel_for(s.count(), [=](int64_t slice) {
+      const int64_t begin = s.begin(slice), end = s.end(slice);
+      double max = x[begin], sum = 0;
+      for (int64_t i = begin; i < end; i += s.stride) max = std::max(max, x[i]);
+      for (int64_t i = begin; i < end; i += s.stride) sum += std::exp(x[i] - max);
+      for (int64_t i = begin; i < end; i += s.stride) y[i] = x[i] - max - std::log(sum);
+    });
+  };
+}
+
+// softmax:     dX = (dOut - sum(dOut * Out)) * Out
+// log_softmax: dX = dOut - sum(dOut) * exp(Out)
+template <bool kLog>
+Step backward_f64(PrepareContext& c) {
+  const Slices s = slices(c.shape("Out"), c.attr<int64_t>("axis"));
+  return [s, out = c.in<double>("Out"), dout = c.in<double>("Out@GRAD"),
+          din = c.out<double>("X@GRAD")] {
+    const double* y = out.data();
+    const double* dy = dout.data();
+    double* dx = din.data();
+    parallel_for(s.count(), [=](int64_t slice) {
+      const int64_t begin = s.begin(slice), end = s.end(slice);
+      double sum = 0;
+      for (int64_t i = begin; i < end; i += s.stride) sum += kLog ? dy[i] : dy[i] * y[i];
+      for (int64_t i = begin; i < end; i += s.stride) {
+        dx[i] = kLog ? dy[i] - sum * std::exp(y[i]) : (dy[i] - sum) * y[i];
+      }
+    });
+  };
+}
+
+const AttrSpec kAxis = {"axis", -1, "direction of a slice; negative counts from the end"};
+const AttrSpec kFormat = {"data_format", "AnyLayout", "of no effect"};
+
+OpDef grad_definition(std::string type) {
+  return {.type = type + "_grad",
+          .doc = "Gradient of " + type + ".",
+          .inputs = {{"Out", "result of " + type}, {"Out@GRAD", "its gradient"}},
+          .outputs = {{"X@GRAD", "gradient of X"}},
+          .attrs = {kAxis, kFormat},
+          .infer = infer_grad};
+}
+
+template <bool kLog>
+OpDef with_kernels(OpDef def, bool grad) {
+  def.kernels = {{kCpu, f32, grad ? backward_f32<kLog> : forward_f32<kLog>},
+                 {kCpu, f64, grad ? backward_f64<kLog> : forward_f64<kLog>}};
+  return def;
+}
+
+const OpDef& softmax = define_op(with_kernels<false>(
+    {
+        .type = "softmax",
+        .doc = "Scales each slice of X along `axis` to positive numbers whose sum is one.",
+        .inputs = {{"X", "tensor of rank 1 or more"}},
+        .outputs = {{"Out", "same shape and dtype as X"}},
+        .attrs = {kAxis, kFormat},
+        .infer = infer,
+        .grad = grad_op({"Out"}),
+    },
+    false));
+
+const OpDef& softmax_grad = define_op(with_kernels<false>(grad_definition("softmax"), true));
+
+const OpDef& log_softmax = define_op(with_kernels<true>(
+    {
+        .type = "log_softmax",
+        .doc = "The logarithm of softmax, computed without overflow.",
+        .inputs = {{"X", "tensor of rank 1 or more"}},
+        .outputs = {{"Out", "same shape and dtype as X"}},
+        .attrs = {kAxis, kFormat},
+        .infer = infer,
+        .grad = grad_op({"Out"}),
+    },
+    false));
+
+const OpDef& log_softmax_grad = define_op(with_kernels<true>(grad_definition("log_softmax"), true));
+
+}  // namespace
+}  // namespace flotilla::ops
