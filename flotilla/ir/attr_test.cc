@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "flotilla/ir/op.h"
-#include "flotilla/ir/random_program.h"
+#include "flotilla/testing/errors.h"
 
 namespace flotilla {
 namespace {
@@ -11,7 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::refusal_of;
 
 constexpr int64_t kBig = int64_t{1} << 40;
 
@@ -87,19 +86,19 @@ TEST(Attr, ConvertsToTheKindOfTheModel) {
 }
 
 TEST(Attr, RefusesWhatDoesNotFit) {
-  EXPECT_EQ(refusal_of([] { convert(kBig, int32_t{0}, "attribute \"axis\" of softmax"); }),
+  EXPECT_EQ(message_of([] { convert(kBig, int32_t{0}, "attribute \"axis\" of softmax"); }),
             "attribute \"axis\" of softmax must fit into 32 bits, but is 1099511627776");
-  EXPECT_EQ(refusal_of([] {
+  EXPECT_EQ(message_of([] {
               convert(Longs{1, kBig}, Ints{}, "shape");
             }),
             "element 1 of shape must fit into 32 bits, but is 1099511627776");
-  EXPECT_EQ(refusal_of([] { convert(std::string("1"), int32_t{0}, "axis"); }),
+  EXPECT_EQ(message_of([] { convert(std::string("1"), int32_t{0}, "axis"); }),
             "axis must be of kind int, but is \"1\" of kind string");
-  EXPECT_EQ(refusal_of([] { convert(int64_t{2}, false, "flag"); }),
+  EXPECT_EQ(message_of([] { convert(int64_t{2}, false, "flag"); }),
             "flag must be true or false, but is 2");
-  EXPECT_EQ(refusal_of([] { convert(1e300, 0.0f, "scale"); }),
+  EXPECT_EQ(message_of([] { convert(1e300, 0.0f, "scale"); }),
             "scale must fit into a float, but is 1e+300");
-  EXPECT_EQ(refusal_of([] { convert(Strings{"a"}, Ints{}, "axes"); }),
+  EXPECT_EQ(message_of([] { convert(Strings{"a"}, Ints{}, "axes"); }),
             "element 0 of axes must be of kind int, but is \"a\" of kind string");
   const std::pair<Attr, Attr> kRefused[] = {
       {0.5, int32_t{0}},
@@ -118,7 +117,7 @@ TEST(Attr, RefusesWhatDoesNotFit) {
       {std::string("x"), Scalar{}},
   };
   for (const auto& [value, model] : kRefused) {
-    EXPECT_THAT(refusal_of([&] { convert(value, model, "it"); }), HasSubstr("it must be"))
+    EXPECT_THAT(message_of([&] { convert(value, model, "it"); }), HasSubstr("it must be"))
         << to_string(value) << " to " << kind_of(model);
   }
 }
@@ -145,7 +144,7 @@ TEST(Attr, IsReadAsTheTypeThatIsAskedFor) {
   EXPECT_THAT(attr_as<Strings>(Strings{"x"}, "a"), ElementsAre("x"));
   EXPECT_THAT(attr_as<std::vector<BlockRef>>(std::vector<BlockRef>{{1}}, "a"),
               ElementsAre(BlockRef{1}));
-  EXPECT_EQ(refusal_of([] { attr_as<int32_t>(kBig, "axis"); }),
+  EXPECT_EQ(message_of([] { attr_as<int32_t>(kBig, "axis"); }),
             "attribute \"axis\" must fit into 32 bits, but is 1099511627776");
 }
 
@@ -153,7 +152,7 @@ TEST(Attr, OpsSayWhichAttributeIsMissing) {
   const Op op("softmax", {}, {}, {{"axis", int32_t{-1}}});
   EXPECT_EQ(op.attr<int64_t>("axis"), -1);
   EXPECT_EQ(op.attr_or<int64_t>("seed", 5), 5);
-  EXPECT_EQ(refusal_of([&] { op.attr<bool>("use_cudnn"); }),
+  EXPECT_EQ(message_of([&] { op.attr<bool>("use_cudnn"); }),
             "softmax has no attribute \"use_cudnn\"");
 }
 

@@ -94,9 +94,8 @@ void Block::rename_var(std::string_view from, std::string_view to) {
 }
 
 Var& Block::add_temporary(std::string_view prefix, DType dtype, Shape shape) {
-  int64_t n = 0;
   std::string name;
-  do name = fmt::format("{}_{}", prefix, n++);
+  do name = program_.temporaries_.generate(prefix);
   while (find_var_recursive(name) != nullptr);
   return add_var({.name = std::move(name), .dtype = dtype, .shape = std::move(shape)});
 }

@@ -20,6 +20,7 @@
 #include "flotilla/base/dtype.h"
 #include "flotilla/base/shape.h"
 #include "flotilla/ir/op.h"
+#include "flotilla/ir/unique_name.h"
 
 namespace flotilla {
 
@@ -241,6 +242,8 @@ class Program : public std::enable_shared_from_this<Program> {
                                  const std::vector<std::string>& targets) const;
 
  private:
+  friend class Block;
+
   uint64_t id_;
   uint64_t version_ = 0;
   int64_t random_seed_ = 0;
@@ -248,6 +251,7 @@ class Program : public std::enable_shared_from_this<Program> {
   int32_t current_ = 0;
   std::vector<std::unique_ptr<Block>> blocks_;
   BuildState build_;
+  UniqueNames temporaries_;
 };
 
 }  // namespace flotilla

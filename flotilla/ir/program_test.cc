@@ -2,16 +2,15 @@
 
 #include <gmock/gmock.h>
 
-#include "flotilla/ir/random_program.h"
 #include "flotilla/ir/text.h"
 #include "flotilla/ir/unique_name.h"
+#include "flotilla/testing/errors.h"
 
 namespace flotilla {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::refusal_of;
 
 std::vector<std::string> names_of(const std::vector<Var*>& vars) {
   std::vector<std::string> names;
@@ -50,7 +49,7 @@ TEST(Block, FindsVariablesOfTheBlocksAround) {
   EXPECT_EQ(inner.find_var("x"), nullptr);
   EXPECT_EQ(program->global_block().find_var_recursive("t"), nullptr);
   EXPECT_EQ(&program->block(3).var("t"), program->block(1).find_var("t"));
-  EXPECT_EQ(refusal_of([&] { inner.var("shadowd"); }),
+  EXPECT_EQ(message_of([&] { inner.var("shadowd"); }),
             "the program has no variable \"shadowd\". Did you mean \"shadowed\"?");
 }
 
@@ -66,9 +65,9 @@ TEST(Block, RenamesAVariableWhereverItIsMeant) {
             "block 2 in 0 {\n  var x f32[2]\n  relu(X=x) -> y\n}\n");
   EXPECT_EQ(program->global_block().find_var("x"), nullptr);
   EXPECT_NE(program->global_block().find_var("z"), nullptr);
-  EXPECT_THAT(refusal_of([&] { program->global_block().rename_var("gone", "a"); }),
+  EXPECT_THAT(message_of([&] { program->global_block().rename_var("gone", "a"); }),
               HasSubstr("has no variable \"gone\""));
-  EXPECT_THAT(refusal_of([&] { program->block(2).rename_var("x", "x"); }),
+  EXPECT_THAT(message_of([&] { program->block(2).rename_var("x", "x"); }),
               HasSubstr("exists already"));
 }
 
@@ -124,7 +123,7 @@ TEST(Op, GivesVariablesBySlot) {
   EXPECT_THAT(op.input_names(), ElementsAre("g", "w"));
   EXPECT_TRUE(op.reads("g"));
   EXPECT_FALSE(op.writes("g"));
-  EXPECT_EQ(refusal_of([&] { op.input("None"); }),
+  EXPECT_EQ(message_of([&] { op.input("None"); }),
             "slot None of adam must hold one variable, but holds 0");
 }
 
@@ -171,10 +170,10 @@ TEST(Program, EntersAndLeavesBlocks) {
   program.leave_block();
   program.leave_block();
   EXPECT_EQ(program.current_block().index(), 0);
-  EXPECT_EQ(refusal_of([&] { program.leave_block(); }), "the global block cannot be left");
-  EXPECT_EQ(refusal_of([&] { program.block(3); }),
+  EXPECT_EQ(message_of([&] { program.leave_block(); }), "the global block cannot be left");
+  EXPECT_EQ(message_of([&] { program.block(3); }),
             "the program has 3 blocks, but block 3 was named");
-  EXPECT_EQ(refusal_of([&] { program.create_block(-1); }),
+  EXPECT_EQ(message_of([&] { program.create_block(-1); }),
             "a block must lie in one of the program's 3 blocks, but -1 was named");
 }
 
