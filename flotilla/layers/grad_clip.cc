@@ -1,5 +1,10 @@
 #include "flotilla/layers/grad_clip.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "flotilla/layers/functions.h"
+
 namespace flotilla::layers {
 namespace {
 
@@ -8,27 +13,30 @@ bool wants_clip(const Block& block, const ParamGrad& pg) {
   return !param.parameter || param.parameter->need_clip;
 }
 
-// g * max / max(norm, max), with the norm over all gradients.
-void clip_by_global_norm(Block& block, float max, std::vector<ParamGrad>& params_grads) {
-  LayerHelper helper("clip_by_global_norm");
-  std::vector<std::string> squares;
-  for (const ParamGrad& pg : params_grads) {
-    if (wants_clip(block, pg)) {
-      squares.push_back(helper.result("squared_l2_norm", {{"X", {pg.grad}}}).name);
-    }
+// The sum of squares of a gradient. Rows that repeat in a sparse one add up first.
+Variable squared_norm(Variable grad) {
+  if (grad->kind == VarKind::kSelectedRows) {
+    grad = op("merge_selected_rows", {{"X", grad}});
+    grad = op("get_tensor_from_selected_rows", {{"X", grad}});
   }
-  if (squares.empty()) return;
-  Var& sum = helper.result("sum", {{"X", squares}});
-  Var& norm = helper.result("sqrt", {{"X", {sum.name}}});
-  Var& limit = helper.result("fill_constant", {},
-                             {{"shape", std::vector<int64_t>{1}},
-                              {"dtype", static_cast<int32_t>(to_paddle(norm.dtype))},
-                              {"value", max}});
-  Var& larger = helper.result("elementwise_max", {{"X", {limit.name}}, {"Y", {norm.name}}});
-  Var& factor = helper.result("elementwise_div", {{"X", {limit.name}}, {"Y", {larger.name}}});
-  for (ParamGrad& pg : params_grads) {
-    if (!wants_clip(block, pg)) continue;
-    pg.grad = helper.result("elementwise_mul", {{"X", {pg.grad}}, {"Y", {factor.name}}}).name;
+  return op("squared_l2_norm", {{"X", grad}});
+}
+
+// g = g * max / max(norm, max), with the norm over all gradients.
+void append_global_norm(Block& block, float max, const std::vector<ParamGrad>& params_grads) {
+  Variables squares;
+  for (const ParamGrad& pg : params_grads) {
+    const RoleGuard role(block.program(), kOptimizeRole, {pg.param, pg.grad});
+    squares.push_back(squared_norm(block.var(pg.grad)));
+  }
+  const RoleGuard role(block.program(), kOptimizeRole);
+  const Variable norm = sqrt(op("sum", {{"X", squares}}, {}, {.layer = "add_n"}));
+  const Variable limit = full({1}, max, norm.dtype());
+  const Variable factor =
+      elementwise("elementwise_div", limit, elementwise("elementwise_max", limit, norm));
+  for (const ParamGrad& pg : params_grads) {
+    const RoleGuard both(block.program(), kOptimizeRole, {pg.param, pg.grad});
+    op("elementwise_mul", {{"X", block.var(pg.grad)}, {"Y", factor}}, {}, {.out = pg.grad});
   }
 }
 
@@ -37,15 +45,19 @@ void clip_by_global_norm(Block& block, float max, std::vector<ParamGrad>& params
 void append_grad_clip(Block& block, const GradClip& clip, std::vector<ParamGrad>& params_grads) {
   if (clip.kind == GradClip::kNone) return;
   if (clip.kind == GradClip::kByGlobalNorm) {
-    return clip_by_global_norm(block, clip.max, params_grads);
+    std::vector<ParamGrad> clipped;
+    std::copy_if(params_grads.begin(), params_grads.end(), std::back_inserter(clipped),
+                 [&](const ParamGrad& pg) { return wants_clip(block, pg); });
+    if (!clipped.empty()) append_global_norm(block, clip.max, clipped);
+    return;
   }
-  LayerHelper helper("clip");
   for (ParamGrad& pg : params_grads) {
     if (!wants_clip(block, pg)) continue;
-    pg.grad =
-        clip.kind == GradClip::kByValue
-            ? helper.result("clip", {{"X", {pg.grad}}}, {{"min", clip.min}, {"max", clip.max}}).name
-            : helper.result("clip_by_norm", {{"X", {pg.grad}}}, {{"max_norm", clip.max}}).name;
+    const RoleGuard role(block.program(), kOptimizeRole, {pg.param, pg.grad});
+    const Inputs grad = {{"X", block.var(pg.grad)}};
+    pg.grad = clip.kind == GradClip::kByValue
+                  ? op("clip", grad, {{"min", clip.min}, {"max", clip.max}}).name()
+                  : op("clip_by_norm", grad, {{"max_norm", clip.max}}).name();
   }
 }
 

@@ -62,7 +62,8 @@ class LayerHelper {
 // A persistable variable that is no parameter: create_global_var of Paddle.
 Var& create_global_var(Shape shape, double value, DType dtype, bool persistable,
                        std::string name = {});
+// A parameter by itself. `layer`: whose it is, for the default name <layer>.w_0.
 Var& create_parameter(Shape shape, DType dtype, const ParamAttr& attr = {}, bool is_bias = false,
-                      std::optional<Initializer> initializer = {});
+                      std::optional<Initializer> initializer = {}, std::string_view layer = {});
 
 }  // namespace flotilla::layers

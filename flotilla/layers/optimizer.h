@@ -5,11 +5,12 @@
 
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "flotilla/autodiff/backward.h"
@@ -23,20 +24,40 @@ struct GradClip {
   float max = 0;  // value: upper bound; norm: the largest that is left alone
   float min = 0;  // value: lower bound
 };
+inline GradClip clip_by_value(float min, float max) { return {GradClip::kByValue, max, min}; }
+inline GradClip clip_by_norm(float max) { return {GradClip::kByNorm, max}; }
+inline GradClip clip_by_global_norm(float max) { return {GradClip::kByGlobalNorm, max}; }
 
 struct OptimizerOptions {
   float learning_rate = 0.001f;
   // A variable of the program that holds the learning rate, made by a schedule; instead of the
   // number.
   std::string learning_rate_var = {};
+
+  // Added to gradients after clipping. A parameter's own regularizer stands before it.
   Regularizer regularization = {};
   GradClip clip = {};
   std::vector<std::string> parameters = {};  // empty: all trainable ones
-  std::string name = {};
+  std::string name = {};                     // part of the accumulators' names
+
   // What the rule takes: beta1, mu, epsilon, use_nesterov, ... Unknown names are refused.
   Attrs attrs = {};
+
+  // Whether the decay of adamw, lamb and lars_momentum applies to a parameter; empty: to all.
+  std::function<bool(const Var&)> decays = {};
 };
 
+struct MinimizeOptions {
+  std::shared_ptr<Program> startup = {};     // initialises accumulators; null: the current one
+  std::vector<std::string> parameters = {};  // empty: those of the optimizer
+  std::vector<std::string> no_grad_set = {};
+};
+
+// The order of what is appended is Paddle's: parameters by name; clipping; decay of all; updates.
+//
+// L2 decay adds coeff * p to the gradient g of p, L1 decay coeff * sign(p). Momentum takes L2 decay
+// as attributes of its op. A sparse gradient becomes a dense one, <g>@NEWGRAD@: all rows of p
+// decay, looked up or not.
 class Optimizer {
  public:
   // `type`: sgd, momentum, adam, adamw, adagrad, rmsprop, adadelta, adamax, ftrl, lamb,
@@ -48,17 +69,17 @@ class Optimizer {
     std::vector<ParamGrad> params_grads = {};
   };
   // backward() and apply_gradients() on the program of `loss`.
-  Result minimize(Var& loss, const std::vector<std::string>& parameters = {},
-                  const std::vector<std::string>& no_grad_set = {});
-  std::vector<ParamGrad> backward(Var& loss, const std::vector<std::string>& parameters = {},
-                                  const std::vector<std::string>& no_grad_set = {});
+  Result minimize(Var& loss, const MinimizeOptions& options = {});
+  std::vector<ParamGrad> backward(Var& loss, const MinimizeOptions& options = {});
+  // On the current main program.
   std::vector<Op*> apply_gradients(std::vector<ParamGrad> params_grads);
 
   const std::string& type() const { return type_; }
   const OptimizerOptions& options() const { return options_; }
   OptimizerOptions& options() { return options_; }
-  // The variable with the learning rate in `program`; made on first use.
-  Var& learning_rate_var(Program& program);
+  // The variable with the learning rate in `program`; made there, and in the current startup
+  // program, on first use.
+  Var& learning_rate_var(const std::shared_ptr<Program>& program);
   // Accumulators by kind ("velocity") and parameter, for state dictionaries.
   const std::map<std::pair<std::string, std::string>, std::string>& accumulators() const {
     return accumulators_;
@@ -67,7 +88,7 @@ class Optimizer {
  private:
   Op& append_update(Block& block, const ParamGrad& param_grad, Var& learning_rate);
   Var& accumulator(const Var& param, const std::string& kind, double value, bool scalar);
-  // The optimizer's learning rate times the parameter's own.
+  // The optimizer's learning rate times the parameter's own, in the parameter's dtype.
   Var& learning_rate_of(Block& block, const Var& param, Var& learning_rate);
 
   std::string type_;
@@ -76,18 +97,19 @@ class Optimizer {
   std::map<std::pair<std::string, std::string>, std::string> accumulators_;
 };
 
-inline Optimizer sgd(float learning_rate) {
-  return Optimizer("sgd", {.learning_rate = learning_rate});
+inline Regularizer l2_decay(float coeff) { return {Regularizer::kL2, coeff}; }
+inline Regularizer l1_decay(float coeff) { return {Regularizer::kL1, coeff}; }
+
+inline Optimizer sgd(float learning_rate, Regularizer regularization = {}) {
+  return Optimizer("sgd", {.learning_rate = learning_rate, .regularization = regularization});
 }
 inline Optimizer momentum(float learning_rate, float mu = 0.9f, Regularizer regularization = {}) {
   return Optimizer(
       "momentum",
       {.learning_rate = learning_rate, .regularization = regularization, .attrs = {{"mu", mu}}});
 }
-inline Optimizer adam(float learning_rate = 0.001f) {
-  return Optimizer("adam", {.learning_rate = learning_rate});
+inline Optimizer adam(float learning_rate = 0.001f, Regularizer regularization = {}) {
+  return Optimizer("adam", {.learning_rate = learning_rate, .regularization = regularization});
 }
-inline Regularizer l2_decay(float coeff) { return {Regularizer::kL2, coeff}; }
-inline Regularizer l1_decay(float coeff) { return {Regularizer::kL1, coeff}; }
 
 }  // namespace flotilla::layers
