@@ -85,7 +85,8 @@ def resnet18():
     x = fluid.data("x", [None, 3, 64, 64], "float32")
     y = fluid.data("y", [None, 1], "int64")
     out = resnet(FluidLayers, x, 18, class_dim=10)
-    loss, softmax = fluid.layers.softmax_with_cross_entropy(out, y, return_softmax=True)
+    loss = fluid.layers.softmax_with_cross_entropy(out, y)
+    softmax = fluid.layers.softmax(out)
     accuracy = fluid.layers.accuracy(input=softmax, label=y, k=5)
     return fluid.layers.reduce_mean(loss), softmax, [accuracy]
 

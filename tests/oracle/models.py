@@ -92,11 +92,11 @@ class StaticLayers:
         )
 
 
-def resnet_of(layers):
+def resnet_of(layers, size=64, class_dim=10):
     def build():
-        x = static.data("x", [None, 3, 64, 64], "float32")
+        x = static.data("x", [None, 3, size, size], "float32")
         y = static.data("y", [None, 1], "int64")
-        out = resnet(StaticLayers, x, layers, class_dim=10)
+        out = resnet(StaticLayers, x, layers, class_dim)
         loss = F.cross_entropy(input=out, label=y)
         accuracies = [paddle.metric.accuracy(input=out, label=y, k=k) for k in (1, 5)]
         return loss, F.softmax(out), accuracies

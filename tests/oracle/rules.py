@@ -3,7 +3,8 @@
 Every array is drawn from a RandomState seeded by the CRC of a key; numpy keeps that stream fixed
 over its versions. A rule in a recording is a list: ["uniform", low, high], ["integers", low, high],
 ["values", [...]], ["full", value], or ["patches", low, high, cells]: images of cells x cells
-squares under noise, because the examples of a batch must differ in more than noise for batch norm to be tame.
+squares under noise, because the examples of a batch must differ in more than noise for batch norm
+to be tame.
 """
 
 import zlib
@@ -38,7 +39,7 @@ def draw(key, shape, dtype, rule):
 
 
 def parameter(name, shape):
-    """The value of parameter `name` before the first step: scaled as initializers do, never flat."""
+    """The value of parameter `name` before the first step: scaled as initializers do, not flat."""
     shape = tuple(int(size) for size in shape)
     unit = random_state(name).uniform(-1, 1, size=shape)
     if name.startswith("bn"):

@@ -35,7 +35,7 @@ def build(model):
     return model_parts.build_training(model, static, unique_name)
 
 
-def train(model, built, perturb=0.0):
+def train(model, built, perturb=0.0, steps=STEPS):
     """Losses and metrics of every step, and the checksums of the parameters after the last.
 
     `built` needs main, startup, loss, metrics and parameters, as build() gives them. `perturb`
@@ -49,7 +49,7 @@ def train(model, built, perturb=0.0):
         if perturb:
             _shake(scope, built["parameters"], perturb)
         fetches, rows = [built["loss"], *built["metrics"]], []
-        for step in range(STEPS):
+        for step in range(steps):
             values = executor.run(built["main"], feed=model.feed(step), fetch_list=fetches)
             rows.append([float(np.array(value).reshape(-1)[0]) for value in values])
         final = {

@@ -61,7 +61,7 @@ def record(case):
 
 
 def with_kinds(type, attrs):
-    """Attributes as name -> [kind, value], the kind taken from Paddle's own definition of the op."""
+    """Attributes as name -> [kind, value], the kind taken from Paddle's definition of the op."""
     holder = (paddle.fluid if IS_18 else paddle.base).framework.OpProtoHolder.instance()
     known = holder.op_proto_map.get(type)
     kinds = {attr.name: KINDS[attr.type] for attr in known.attrs} if known else {}

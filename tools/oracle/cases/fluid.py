@@ -20,13 +20,31 @@ def cases():
     ids = values([1, 5, 1, 0], 4, 1, dtype="int64")
     yield case("lookup_table", {"W": uniform(8, 3), "Ids": ids}, grad="W")
     rows = {"w@GRAD": [8, 3]}
-    yield case("lookup_table.sparse", {"W": uniform(8, 3), "Ids": ids}, attrs={"is_sparse": True}, grad="W", sparse=rows)  # fmt: skip
-    yield case("softmax_with_cross_entropy", {"Logits": uniform(4, 5), "Label": labels}, "Loss Softmax", grad="Logits")  # fmt: skip
+    yield case(
+        "lookup_table.sparse",
+        {"W": uniform(8, 3), "Ids": ids},
+        attrs={"is_sparse": True},
+        grad="W",
+        sparse=rows,
+    )
+    yield case(
+        "softmax_with_cross_entropy",
+        {"Logits": uniform(4, 5), "Label": labels},
+        "Loss Softmax",
+        grad="Logits",
+    )
     yield case("mul", {"X": uniform(2, 3, 2), "Y": uniform(6, 4)}, grad="X Y")
-    yield case("elementwise_add", {"X": uniform(4, 5), "Y": uniform(5)}, attrs={"axis": 1}, grad="X Y")  # fmt: skip
+    yield case(
+        "elementwise_add", {"X": uniform(4, 5), "Y": uniform(5)}, attrs={"axis": 1}, grad="X Y"
+    )
     yield case("reduce_mean.all", {"X": uniform(2, 3)}, attrs={"reduce_all": True}, grad="X")
     yield case("hard_sigmoid", {"X": uniform(4, 5, low=-5, high=5)}, grad="X")
-    yield case("matmul", {"X": uniform(2, 3, 4), "Y": uniform(2, 5, 4)}, attrs={"transpose_Y": True, "alpha": 0.5}, grad="X Y")  # fmt: skip
+    yield case(
+        "matmul",
+        {"X": uniform(2, 3, 4), "Y": uniform(2, 5, 4)},
+        attrs={"transpose_Y": True, "alpha": 0.5},
+        grad="X Y",
+    )
     test = {"is_test": True, "dropout_prob": 0.3}
     yield case("dropout.test", {"X": uniform(3, 4)}, "Out -Mask", test, dtypes={"Mask": "uint8"})
     inputs = {
@@ -34,7 +52,9 @@ def cases():
         "Indices": values([1, 0, 1, 2], 4, 1, dtype="int64"),
         "Label": labels,
     }
-    yield case("accuracy", inputs, "Accuracy Correct Total", dtypes={"Correct": "int32", "Total": "int32"})  # fmt: skip
+    yield case(
+        "accuracy", inputs, "Accuracy Correct Total", dtypes={"Correct": "int32", "Total": "int32"}
+    )
     p, g, rate = uniform(3, 4), uniform(3, 4), full(0.1, 1)
     momentum = {"Param": p, "Grad": g, "Velocity": uniform(3, 4), "LearningRate": rate}
     yield case("momentum", momentum, "ParamOut VelocityOut", {"mu": 0.9})

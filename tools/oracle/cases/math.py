@@ -5,7 +5,18 @@ from cases.dsl import case, full, integers, positive, uniform, values
 
 def activations():
     x = uniform(3, 5, low=-3, high=3)
-    for name in ("relu", "tanh", "sigmoid", "square", "abs", "exp", "softplus", "silu", "sin", "cos"):
+    for name in (
+        "relu",
+        "tanh",
+        "sigmoid",
+        "square",
+        "abs",
+        "exp",
+        "softplus",
+        "silu",
+        "sin",
+        "cos",
+    ):
         yield case(name, {"X": x}, grad="X")
     for name in ("sqrt", "log", "reciprocal", "rsqrt"):
         yield case(name, {"X": positive(3, 5)}, grad="X")
@@ -32,13 +43,18 @@ def activations():
     )
     yield case("scale.int64", {"X": integers(2, 3)}, attrs={"scale": 3.0}, dtypes={"Out": "int64"})
     yield case("softmax", {"X": x}, grad="X")
-    yield case("softmax.axis1", {"X": uniform(2, 4, 3, low=-4, high=4)}, attrs={"axis": 1}, grad="X")
+    yield case(
+        "softmax.axis1", {"X": uniform(2, 4, 3, low=-4, high=4)}, attrs={"axis": 1}, grad="X"
+    )
     yield case("softmax.large", {"X": uniform(2, 6, low=900, high=1000)}, grad="X")
     yield case("log_softmax", {"X": x}, attrs={"axis": -1}, grad="X")
     yield case("increment", {"X": full(3, 1)}, attrs={"step": 2.0})
     yield case(
-        "increment.int64", {"X": full(3, 1, dtype="int64")}, attrs={"step": 1.0}, dtypes={"Out": "int64"}
-    )  # fmt: skip
+        "increment.int64",
+        {"X": full(3, 1, dtype="int64")},
+        attrs={"step": 1.0},
+        dtypes={"Out": "int64"},
+    )
 
 
 def elementwise():
@@ -47,12 +63,19 @@ def elementwise():
         yield case(f"elementwise_{name}", {"X": x, "Y": y}, grad="X Y")
     yield case("elementwise_div", {"X": x, "Y": positive(2, 3, 4)}, grad="X Y")
     yield case("elementwise_pow", {"X": positive(3, 4), "Y": positive(3, 4)}, grad="X Y")
-    yield case("elementwise_add.bias", {"X": uniform(4, 5), "Y": uniform(5)}, attrs={"axis": 1}, grad="X Y")  # fmt: skip
+    yield case(
+        "elementwise_add.bias", {"X": uniform(4, 5), "Y": uniform(5)}, attrs={"axis": 1}, grad="X Y"
+    )
     yield case("elementwise_add.middle", {"X": x, "Y": uniform(3)}, attrs={"axis": 1}, grad="X Y")
     yield case("elementwise_add.front", {"X": x, "Y": uniform(2, 3)}, attrs={"axis": 0}, grad="X Y")
     yield case("elementwise_add.ones", {"X": uniform(2, 1, 4), "Y": uniform(1, 3, 1)}, grad="X Y")
     yield case("elementwise_add.scalar", {"X": x, "Y": uniform(1)}, grad="X Y")
-    yield case("elementwise_mul.channel", {"X": uniform(2, 3, 2, 2), "Y": uniform(3)}, attrs={"axis": 1}, grad="X Y")  # fmt: skip
+    yield case(
+        "elementwise_mul.channel",
+        {"X": uniform(2, 3, 2, 2), "Y": uniform(3)},
+        attrs={"axis": 1},
+        grad="X Y",
+    )
     yield case("elementwise_mul.trailing", {"X": x, "Y": uniform(3, 4)}, grad="X Y")
     yield case("elementwise_sub.column", {"X": uniform(4, 3), "Y": uniform(4, 1)}, grad="X Y")
     yield case("elementwise_div.row", {"X": uniform(4, 3), "Y": positive(3)}, grad="X Y")
@@ -68,8 +91,10 @@ def comparisons():
     for name in ("equal", "not_equal", "less_than", "less_equal", "greater_than", "greater_equal"):
         yield case(name, a, dtypes={"Out": "bool"})
     yield case(
-        "equal.int64", {"X": integers(4, low=0, high=3), "Y": integers(4, low=0, high=3)}, dtypes={"Out": "bool"}
-    )  # fmt: skip
+        "equal.int64",
+        {"X": integers(4, low=0, high=3), "Y": integers(4, low=0, high=3)},
+        dtypes={"Out": "bool"},
+    )
     x = values([True, True, False, False], 4, dtype="bool")
     y = values([True, False, True, False], 4, dtype="bool")
     for name in ("logical_and", "logical_or", "logical_xor"):
@@ -86,7 +111,9 @@ def reductions():
     yield case("reduce_mean.two", {"X": x}, attrs={"dim": [0, 2]}, grad="X")
     yield case("reduce_mean.two_keep", {"X": x}, attrs={"dim": [0, 2], "keep_dim": True}, grad="X")
     yield case("reduce_sum.default", {"X": x}, grad="X")
-    yield case("reduce_sum.int64", {"X": integers(3, 4)}, attrs={"dim": [1]}, dtypes={"Out": "int64"})
+    yield case(
+        "reduce_sum.int64", {"X": integers(3, 4)}, attrs={"dim": [1]}, dtypes={"Out": "int64"}
+    )
     flags = values([True, False, False, False, False, False], 2, 3, dtype="bool")
     yield case("reduce_any", {"X": flags}, attrs={"dim": [1]}, dtypes={"Out": "bool"})
     yield case("reduce_all", {"X": flags}, attrs={"dim": [0]}, dtypes={"Out": "bool"})
@@ -112,10 +139,22 @@ def products():
     )
     product = "matmul_v2"
     yield case(product, {"X": uniform(3, 4), "Y": uniform(4, 5)}, grad="X Y")
-    yield case(f"{product}.trans_x", {"X": uniform(4, 3), "Y": uniform(4, 5)}, attrs={"trans_x": True}, grad="X Y")  # fmt: skip
-    yield case(f"{product}.trans_y", {"X": uniform(3, 4), "Y": uniform(5, 4)}, attrs={"trans_y": True}, grad="X Y")  # fmt: skip
+    yield case(
+        f"{product}.trans_x",
+        {"X": uniform(4, 3), "Y": uniform(4, 5)},
+        attrs={"trans_x": True},
+        grad="X Y",
+    )
+    yield case(
+        f"{product}.trans_y",
+        {"X": uniform(3, 4), "Y": uniform(5, 4)},
+        attrs={"trans_y": True},
+        grad="X Y",
+    )
     both = {"trans_x": True, "trans_y": True}
-    yield case(f"{product}.trans_xy", {"X": uniform(4, 3), "Y": uniform(5, 4)}, attrs=both, grad="X Y")
+    yield case(
+        f"{product}.trans_xy", {"X": uniform(4, 3), "Y": uniform(5, 4)}, attrs=both, grad="X Y"
+    )
     yield case(f"{product}.batch", {"X": uniform(2, 3, 4), "Y": uniform(2, 4, 5)}, grad="X Y")
     # Forward only: 2.6.2 infers [2, 1, 3, 2] while building, and then refuses the gradient.
     yield case(f"{product}.broadcast", {"X": uniform(2, 1, 3, 4), "Y": uniform(3, 4, 2)})

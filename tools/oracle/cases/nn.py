@@ -23,7 +23,13 @@ def convolutions():
     yield conv("conv2d.same", strides=[2, 2], padding_algorithm="SAME")
     yield conv("conv2d.valid", paddings=[3, 3], padding_algorithm="VALID")
     yield conv("conv2d.nhwc", x=uniform(2, 7, 6, 4), data_format="NHWC", paddings=[1, 1])
-    yield conv("conv2d.stem", x=uniform(1, 3, 12, 12), w=uniform(4, 3, 7, 7), strides=[2, 2], paddings=[3, 3])  # fmt: skip
+    yield conv(
+        "conv2d.stem",
+        x=uniform(1, 3, 12, 12),
+        w=uniform(4, 3, 7, 7),
+        strides=[2, 2],
+        paddings=[3, 3],
+    )
     yield conv("depthwise_conv2d", w=uniform(4, 1, 3, 3), groups=4, paddings=[1, 1])
 
 
@@ -82,8 +88,20 @@ def normalisations():
     )
     x = uniform(3, 4)
     test = {"is_test": True, "dropout_prob": 0.3}
-    yield case("dropout.test", {"X": x}, "Out -Mask", {**test, "dropout_implementation": "downgrade_in_infer"}, dtypes={"Mask": "uint8"})  # fmt: skip
-    yield case("dropout.test_upscale", {"X": x}, "Out -Mask", {**test, "dropout_implementation": "upscale_in_train"}, dtypes={"Mask": "uint8"})  # fmt: skip
+    yield case(
+        "dropout.test",
+        {"X": x},
+        "Out -Mask",
+        {**test, "dropout_implementation": "downgrade_in_infer"},
+        dtypes={"Mask": "uint8"},
+    )
+    yield case(
+        "dropout.test_upscale",
+        {"X": x},
+        "Out -Mask",
+        {**test, "dropout_implementation": "upscale_in_train"},
+        dtypes={"Mask": "uint8"},
+    )
 
 
 def embeddings():
@@ -94,12 +112,26 @@ def embeddings():
     yield case(v2, {"W": w, "Ids": ids}, attrs={"is_sparse": False}, grad="W")
     yield case(f"{v2}.matrix", {"W": w, "Ids": integers(2, 4, high=8)}, grad="W")
     yield case(f"{v2}.padding", {"W": w, "Ids": ids}, attrs={"padding_idx": 1}, grad="W")
-    yield case(f"{v2}.sparse", {"W": w, "Ids": ids}, attrs={"is_sparse": True}, grad="W", sparse=rows)
-    yield case(f"{v2}.sparse_padding", {"W": w, "Ids": ids}, attrs={"is_sparse": True, "padding_idx": 1}, grad="W", sparse=rows)  # fmt: skip
+    yield case(
+        f"{v2}.sparse", {"W": w, "Ids": ids}, attrs={"is_sparse": True}, grad="W", sparse=rows
+    )
+    yield case(
+        f"{v2}.sparse_padding",
+        {"W": w, "Ids": ids},
+        attrs={"is_sparse": True, "padding_idx": 1},
+        grad="W",
+        sparse=rows,
+    )
     column = values([1, 5, 1, 0, 7, 2], 6, 1, dtype="int64")
     yield case("lookup_table", {"W": w, "Ids": column}, attrs={"is_sparse": False}, grad="W")
     yield case("lookup_table.padding", {"W": w, "Ids": column}, attrs={"padding_idx": 1}, grad="W")
-    yield case("lookup_table.sparse", {"W": w, "Ids": column}, attrs={"is_sparse": True}, grad="W", sparse=rows)  # fmt: skip
+    yield case(
+        "lookup_table.sparse",
+        {"W": w, "Ids": column},
+        attrs={"is_sparse": True},
+        grad="W",
+        sparse=rows,
+    )
     yield program(
         "sum.sparse",
         {"w": w, "a": ids, "b": values([0, 1, 1], 3, dtype="int64")},
@@ -131,7 +163,13 @@ def losses():
     name = "softmax_with_cross_entropy"
     both = {"Logits": logits, "Label": labels}
     yield case(name, both, "Loss Softmax", grad="Logits")
-    yield case(f"{name}.soft", {"Logits": logits, "Label": soft}, "Loss Softmax", {"soft_label": True}, grad="Logits")  # fmt: skip
+    yield case(
+        f"{name}.soft",
+        {"Logits": logits, "Label": soft},
+        "Loss Softmax",
+        {"soft_label": True},
+        grad="Logits",
+    )
     yield case(f"{name}.ignore", both, "Loss Softmax", {"ignore_index": 2}, grad="Logits")
     yield case(
         f"{name}.axis",
@@ -140,21 +178,56 @@ def losses():
         {"axis": 1},
         grad="Logits",
     )
-    yield case(f"{name}.large", {"Logits": uniform(4, 5, low=-90, high=90), "Label": labels}, "Loss Softmax", grad="Logits")  # fmt: skip
+    yield case(
+        f"{name}.large",
+        {"Logits": uniform(4, 5, low=-90, high=90), "Label": labels},
+        "Loss Softmax",
+        grad="Logits",
+    )
     chances = uniform(4, 5, low=0.05, high=0.9)
     yield case("cross_entropy2", {"X": chances, "Label": labels}, "Y -XShape MatchX", grad="X")
-    yield case("cross_entropy2.ignore", {"X": chances, "Label": labels}, "Y -XShape MatchX", {"ignore_index": 4}, grad="X")  # fmt: skip
+    yield case(
+        "cross_entropy2.ignore",
+        {"X": chances, "Label": labels},
+        "Y -XShape MatchX",
+        {"ignore_index": 4},
+        grad="X",
+    )
     predicted, truth = uniform(5, 1, low=0.05, high=0.95), values([1, 0, 0, 1, 1], 5, 1)
-    yield case("log_loss", {"Predicted": predicted, "Labels": truth}, "Loss", {"epsilon": 1e-4}, grad="Predicted")  # fmt: skip
-    yield case("sigmoid_cross_entropy_with_logits", {"X": uniform(5, 3, low=-4, high=4), "Label": uniform(5, 3, low=0, high=1)}, grad="X")  # fmt: skip
-    yield case("huber_loss", {"X": uniform(5, 1), "Y": uniform(5, 1, low=-3, high=3)}, "Out -Residual", {"delta": 1.0}, grad="X Y")  # fmt: skip
+    yield case(
+        "log_loss",
+        {"Predicted": predicted, "Labels": truth},
+        "Loss",
+        {"epsilon": 1e-4},
+        grad="Predicted",
+    )
+    yield case(
+        "sigmoid_cross_entropy_with_logits",
+        {"X": uniform(5, 3, low=-4, high=4), "Label": uniform(5, 3, low=0, high=1)},
+        grad="X",
+    )
+    yield case(
+        "huber_loss",
+        {"X": uniform(5, 1), "Y": uniform(5, 1, low=-3, high=3)},
+        "Out -Residual",
+        {"delta": 1.0},
+        grad="X Y",
+    )
 
 
 def metrics():
     x = values([0.1, 0.7, 0.2, 0.9, 0.05, 0.03, 0.3, 0.1, 0.6, 0.4, 0.35, 0.25], 4, 3)
     yield case("top_k_v2", {"X": x}, "Out Indices", {"k": 2}, dtypes={"Indices": "int64"}, grad="X")
-    yield case("top_k_v2.smallest", {"X": x}, "Out Indices", {"k": 2, "largest": False}, dtypes={"Indices": "int64"})  # fmt: skip
-    yield case("top_k_v2.axis", {"X": x}, "Out Indices", {"k": 1, "axis": 0}, dtypes={"Indices": "int64"})  # fmt: skip
+    yield case(
+        "top_k_v2.smallest",
+        {"X": x},
+        "Out Indices",
+        {"k": 2, "largest": False},
+        dtypes={"Indices": "int64"},
+    )
+    yield case(
+        "top_k_v2.axis", {"X": x}, "Out Indices", {"k": 1, "axis": 0}, dtypes={"Indices": "int64"}
+    )
     yield case("top_k", {"X": x}, "Out Indices", {"k": 2}, dtypes={"Indices": "int64"}, grad="X")
     yield case("arg_max", {"X": x}, attrs={"axis": -1, "dtype": 3}, dtypes={"Out": "int64"})
     inputs = {
@@ -162,7 +235,9 @@ def metrics():
         "Indices": values([1, 2, 0, 1, 2, 0, 0, 1], 4, 2, dtype="int64"),
         "Label": values([2, 2, 1, 1], 4, 1, dtype="int64"),
     }
-    yield case("accuracy", inputs, "Accuracy Correct Total", dtypes={"Correct": "int32", "Total": "int32"})  # fmt: skip
+    yield case(
+        "accuracy", inputs, "Accuracy Correct Total", dtypes={"Correct": "int32", "Total": "int32"}
+    )
     for slide, size in ((0, 1 * 33), (2, 3 * 33 + 1)):
         inputs = {
             "Predict": uniform(12, 2, low=0, high=1),

@@ -19,12 +19,18 @@ def shapes():
     yield case(flat, {"X": x}, "Out -XShape", {"start_axis": 1, "stop_axis": -1}, grad="X")
     yield case("flatten2", {"X": x}, "Out -XShape", {"axis": 2}, grad="X")
     yield case("shape", {"Input": x}, dtypes={"Out": "int32"})
-    yield case("concat", {"X": [uniform(2, 3), uniform(2, 1), uniform(2, 4)]}, attrs={"axis": 1}, grad="X")  # fmt: skip
+    yield case(
+        "concat", {"X": [uniform(2, 3), uniform(2, 1), uniform(2, 4)]}, attrs={"axis": 1}, grad="X"
+    )
     yield case("concat.rows", {"X": [uniform(1, 3), uniform(2, 3)]}, attrs={"axis": 0}, grad="X")
-    yield case("concat.negative", {"X": [uniform(2, 2, 3), uniform(2, 2, 1)]}, attrs={"axis": -1}, grad="X")  # fmt: skip
+    yield case(
+        "concat.negative", {"X": [uniform(2, 2, 3), uniform(2, 2, 1)]}, attrs={"axis": -1}, grad="X"
+    )
     yield case("stack", {"X": [uniform(2, 3), uniform(2, 3)]}, "Y", {"axis": 1}, grad="X")
     yield case("split", {"X": uniform(2, 6)}, "Out*3", {"num": 3, "axis": 1}, grad="X")
-    yield case("split.sections", {"X": uniform(2, 6)}, "Out*2", {"sections": [2, 4], "axis": 1}, grad="X")  # fmt: skip
+    yield case(
+        "split.sections", {"X": uniform(2, 6)}, "Out*2", {"sections": [2, 4], "axis": 1}, grad="X"
+    )
     yield case("expand_v2", {"X": uniform(3, 1)}, attrs={"shape": [2, 3, 4]}, grad="X")
     yield case("expand_v2.keep", {"X": uniform(3, 1)}, attrs={"shape": [-1, 4]}, grad="X")
     yield case("tile", {"X": uniform(2, 3)}, attrs={"repeat_times": [2, 2]}, grad="X")
@@ -40,25 +46,65 @@ def pieces():
     yield case("slice.decrease", {"Input": x}, attrs=first, grad="Input")
     element = {"axes": [0], "starts": [1], "ends": [2], "decrease_axis": [0]}
     yield case("slice.scalar", {"Input": uniform(4)}, attrs=element, grad="Input")
-    yield case("slice.int32", {"Input": integers(4, dtype="int32")}, attrs=element, dtypes={"Out": "int32"})  # fmt: skip
-    strided = {"axes": [0, 1], "starts": [0, 3], "ends": [3, 0], "strides": [2, -1], "infer_flags": [1, 1]}
+    yield case(
+        "slice.int32", {"Input": integers(4, dtype="int32")}, attrs=element, dtypes={"Out": "int32"}
+    )
+    strided = {
+        "axes": [0, 1],
+        "starts": [0, 3],
+        "ends": [3, 0],
+        "strides": [2, -1],
+        "infer_flags": [1, 1],
+    }
     yield case("strided_slice", {"Input": x}, attrs=strided, grad="Input")
     rows = values([2, 0, 2], 3, dtype="int64")
     yield case("gather", {"X": uniform(4, 3), "Index": rows}, grad="X")
-    yield case("one_hot_v2", {"X": values([1, 0, 3], 3, dtype="int64")}, attrs={"depth": 4, "dtype": FLOAT32})  # fmt: skip
+    yield case(
+        "one_hot_v2",
+        {"X": values([1, 0, 3], 3, dtype="int64")},
+        attrs={"depth": 4, "dtype": FLOAT32},
+    )
     mask = values([True, False, True, True, False, False], 2, 3, dtype="bool")
     yield case("where", {"Condition": mask, "X": uniform(2, 3), "Y": uniform(2, 3)}, grad="X Y")
 
 
 def constants():
-    yield case("cast.to_int64", {"X": values([1.7, -1.7, 0.0], 3)}, attrs={"in_dtype": FLOAT32, "out_dtype": INT64}, dtypes={"Out": "int64"})  # fmt: skip
-    yield case("cast.to_float", {"X": integers(2, 3)}, attrs={"in_dtype": INT64, "out_dtype": FLOAT32})  # fmt: skip
-    yield case("cast.to_bool", {"X": values([0.0, 2.0, -1.0], 3)}, attrs={"in_dtype": FLOAT32, "out_dtype": BOOL}, dtypes={"Out": "bool"})  # fmt: skip
-    yield case("cast.to_double", {"X": uniform(2, 3)}, attrs={"in_dtype": FLOAT32, "out_dtype": FLOAT64}, dtypes={"Out": "float64"}, grad="X")  # fmt: skip
+    yield case(
+        "cast.to_int64",
+        {"X": values([1.7, -1.7, 0.0], 3)},
+        attrs={"in_dtype": FLOAT32, "out_dtype": INT64},
+        dtypes={"Out": "int64"},
+    )
+    yield case(
+        "cast.to_float", {"X": integers(2, 3)}, attrs={"in_dtype": INT64, "out_dtype": FLOAT32}
+    )
+    yield case(
+        "cast.to_bool",
+        {"X": values([0.0, 2.0, -1.0], 3)},
+        attrs={"in_dtype": FLOAT32, "out_dtype": BOOL},
+        dtypes={"Out": "bool"},
+    )
+    yield case(
+        "cast.to_double",
+        {"X": uniform(2, 3)},
+        attrs={"in_dtype": FLOAT32, "out_dtype": FLOAT64},
+        dtypes={"Out": "float64"},
+        grad="X",
+    )
     yield case("assign", {"X": uniform(2, 3)}, grad="X")
     yield case("fill_constant", {}, attrs={"shape": [2, 3], "value": 1.5, "dtype": FLOAT32})
-    yield case("fill_constant.int64", {}, attrs={"shape": [2], "value": 7.0, "dtype": INT64}, dtypes={"Out": "int64"})  # fmt: skip
-    yield case("fill_constant.text", {}, attrs={"shape": [1], "str_value": "0.1", "dtype": FLOAT64}, dtypes={"Out": "float64"})  # fmt: skip
+    yield case(
+        "fill_constant.int64",
+        {},
+        attrs={"shape": [2], "value": 7.0, "dtype": INT64},
+        dtypes={"Out": "int64"},
+    )
+    yield case(
+        "fill_constant.text",
+        {},
+        attrs={"shape": [1], "str_value": "0.1", "dtype": FLOAT64},
+        dtypes={"Out": "float64"},
+    )
     yield program(
         "fill_constant.shape_tensor",
         {"n": values([3], 1, dtype="int32")},

@@ -1,0 +1,31 @@
+"""The same batches for every side: seeded, made once, gone round by the steps."""
+
+import itertools
+
+import numpy as np
+
+SLOTS, DENSE, TABLE_ROWS, EMBEDDING, LAYERS = 26, 13, 1_000_001, 10, (400, 400, 400)
+
+
+def batches(case, count=4):
+    """An endless iterator over `count` different batches of `case`, each a tuple of arrays."""
+    generator = np.random.RandomState(7)
+    make = {"mlp": digits, "resnet50": images, "wide_deep": clicks}[case]
+    return itertools.cycle([make(generator) for _ in range(count)])
+
+
+def digits(generator, batch=64):
+    x = generator.uniform(-1, 1, (batch, 1, 28, 28)).astype("float32")
+    return x, generator.randint(0, 10, (batch, 1)).astype("int64")
+
+
+def images(generator, batch=16):
+    x = generator.uniform(-1, 1, (batch, 3, 224, 224)).astype("float32")
+    return x, generator.randint(0, 102, (batch, 1)).astype("int64")
+
+
+def clicks(generator, batch=512):
+    """Few ids are frequent, as in click logs."""
+    ids = (generator.uniform(0, 1, (batch, SLOTS)) ** 4 * TABLE_ROWS).astype("int64")
+    dense = generator.uniform(0, 1, (batch, DENSE)).astype("float32")
+    return ids, dense, generator.randint(0, 2, (batch, 1)).astype("int64")

@@ -1,0 +1,240 @@
+"""Flotilla beside PyTorch and Paddle, on this machine, in this run.
+
+Every side runs in its own process and environment; rounds go round the sides, so that a busy
+moment of the machine hits all of them. The best round and the median are shown. Rivals live in
+$FLT_ORACLE_DIR (tools/oracle/setup.sh); one that is absent is reported and left out.
+
+    ./bench                 all cases
+    ./bench --quick         fewer and shorter rounds
+    ./bench --only mlp      one case: mlp, resnet50, wide_deep, import, memory
+    ./bench --json FILE     also write one JSON line per side
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+ORACLE = Path(os.environ.get("FLT_ORACLE_DIR", Path.home() / ".cache" / "flotilla-oracle"))
+
+
+@dataclass(frozen=True)
+class Side:
+    name: str
+    python: Path
+    module: str
+    package: str
+
+    def absent(self):
+        """Why this side cannot run, or nothing."""
+        if self.python.exists():
+            return ""
+        return (
+            f"{self.name} is absent; to install it: tools/oracle/setup.sh {self.python.parts[-3]}"
+        )
+
+
+FLOTILLA = Side("Flotilla", Path(sys.executable), "paddle_side", "paddle")
+TORCH = Side("PyTorch", ORACLE / "torch" / "bin" / "python", "torch_side", "torch")
+PADDLE = Side("Paddle", ORACLE / "paddle26" / "bin" / "python", "paddle_side", "paddle")
+
+
+@dataclass
+class Case:
+    name: str
+    title: str
+    threads: int
+    per_round: float  # seconds of steps in a round, at least one step
+    rounds: int
+    torch_variants: tuple
+    goals: dict = field(default_factory=dict)  # rival -> how many times faster Flotilla should be
+
+
+CASES = [
+    Case("mlp", "MLP step, batch 64, Adam", 1, 0.5, 9,
+         ("eager", "foreach", "fused", "compiled"), {"PyTorch": 2.0, "Paddle": 4.0}),
+    Case("resnet50", "ResNet50 training step, batch 16, 224x224, Momentum", 2, 4.0, 5,
+         ("contiguous", "channels_last", "channels_last_compiled"), {"PyTorch": 1.2}),
+    Case("wide_deep", "Wide&Deep step, batch 512, 26 slots, SGD", 2, 0.5, 7,
+         ("eager", "compiled")),
+]  # fmt: skip
+
+
+class Worker:
+    """A process that has built one variant of one case and runs steps when asked."""
+
+    def __init__(self, side, case, variant):
+        self.side, self.variant, self.seconds = side, variant, []
+        threads = str(case.threads)
+        environment = {**os.environ, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads,
+                       "GLOG_minloglevel": "3", "PYTHONWARNINGS": "ignore"}  # fmt: skip
+        self.process = subprocess.Popen(
+            [side.python, HERE / "worker.py", side.module, case.name, variant, threads],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+        )
+        first = self.read()
+        self.failed, self.version = first.get("failed"), first.get("ready")
+
+    def read(self):
+        """The next JSON line; a process that ended without one has failed."""
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                return json.loads(line)
+        return {"failed": f"the process ended with status {self.process.wait()}"}
+
+    def ask(self, *words):
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        return self.read()
+
+    def steps(self, count):
+        """Seconds per step, over `count` of them."""
+        answer = self.ask("steps", count)
+        if "failed" in answer:
+            sys.exit(f"{self.label()} stopped in the middle of a run: {answer['failed']}")
+        return answer["seconds"]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+    def label(self):
+        return f"{self.side.name} {self.variant}".strip()
+
+
+def run_case(case, sides, quick, emit):
+    """Steps of `case` on all `sides`, round by round; prints a table and the ratios."""
+    workers = []
+    for side in sides:
+        for variant in case.torch_variants if side is TORCH else ("",):
+            workers.append(Worker(side, case, variant))
+    good = [worker for worker in workers if not worker.failed]
+    span = case.per_round * (0.3 if quick else 1)
+    counts = {worker: max(1, round(span / worker.steps(1))) for worker in good}
+    for _ in range(3 if quick else case.rounds):
+        for worker in good:
+            worker.seconds.append(worker.steps(counts[worker]))
+    rows = []
+    for worker in workers:
+        if worker.failed:
+            rows.append((worker.label(), "-", "-", worker.failed))
+            continue
+        best, median = min(worker.seconds), statistics.median(worker.seconds)
+        numbers = f"{best * 1e3:.3f}", f"{median * 1e3:.3f}", f"{1 / best:.1f}"
+        rows.append((worker.label(), *numbers))
+        emit(case=case.name, side=worker.side.name, variant=worker.variant, unit="s/step",
+             version=worker.version, threads=case.threads, best=best, median=median,
+             rounds=worker.seconds)  # fmt: skip
+        worker.close()
+    title = f"{case.title}, {case.threads} thread{'s' * (case.threads > 1)}"
+    show(title, rows, ("ms, best", "ms, median", "steps/s"))
+    ratios({s.name: [w.seconds for w in good if w.side is s] for s in sides}, case.goals)
+
+
+def ratios(seconds, goals):
+    """How many times faster Flotilla is: by the best round, and by the best median."""
+    ours = seconds.get("Flotilla")
+    for rival, theirs in seconds.items():
+        if not ours or not theirs or rival == "Flotilla":
+            continue
+        best = min(map(min, theirs)) / min(map(min, ours))
+        median = min(map(statistics.median, theirs)) / min(map(statistics.median, ours))
+        goal = f"  (goal: {goals[rival]:.1f})" if rival in goals else ""
+        print(f"  {best:.2f} times as fast as {rival} (median: {median:.2f}){goal}")
+
+
+def run_import(sides, quick, emit):
+    code = (
+        "import numpy, time; begin = time.perf_counter(); import {}; "
+        "print('seconds', time.perf_counter() - begin)"
+    )
+    seconds = {side: [] for side in sides}
+    for _ in range(3 if quick else 7):
+        for side in sides:
+            command = [side.python, "-W", "ignore", "-c", code.format(side.package)]
+            done = subprocess.run(command, capture_output=True, text=True, cwd=HERE)
+            if done.returncode == 0:
+                seconds[side].append(float(done.stdout.split()[-1]))
+    rows = []
+    for side, found in seconds.items():
+        if not found:
+            rows.append((side.name, "-", "import failed"))
+            continue
+        best, median = min(found), statistics.median(found)
+        rows.append((side.name, f"{best:.3f}", f"{median:.3f}"))
+        emit(case="import", side=side.name, unit="s", best=best, median=median, rounds=found)
+    show("Import, beyond numpy's", rows, ("s, best", "s, median"))
+    ratios({side.name: [found] for side, found in seconds.items() if found}, {})
+
+
+def run_memory(sides, quick, emit):
+    """Peak memory of two ResNet50 steps, each side in a fresh process, after its imports."""
+    case = next(case for case in CASES if case.name == "resnet50")
+    rows = []
+    for side in sides:
+        for variant in ("contiguous", "channels_last") if side is TORCH else ("",):
+            worker = Worker(side, case, variant)
+            if worker.failed:
+                rows.append((worker.label(), worker.failed))
+                continue
+            peak = worker.ask("peak")["mebibytes"]
+            worker.close()
+            rows.append((worker.label(), f"{peak:.0f}"))
+            emit(case="memory", side=side.name, variant=variant, unit="MiB", best=peak)
+    show("Peak memory of a ResNet50 step, batch 16, beyond the imports", rows, ("MiB",))
+
+
+def show(title, rows, columns):
+    print(f"\n{title}")
+    table = [("", *columns), *rows]
+    first, *others = [max(map(len, column)) for column in zip(*table)]
+    for name, *cells in table:
+        numbers = [cell.rjust(width) for cell, width in zip(cells, others)]
+        print("  " + "  ".join([name.ljust(first), *numbers]), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = [case.name for case in CASES] + ["import", "memory"]
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--only", choices=names, action="append", help="run this case (repeatable)")
+    parser.add_argument("--json", type=Path, help="write JSON lines to this file")
+    parser.add_argument("--without", choices=["Flotilla", "PyTorch", "Paddle"], action="append",
+                        default=[], help="leave a side out (repeatable)")  # fmt: skip
+    options = parser.parse_args()
+    sides = []
+    for side in (FLOTILLA, TORCH, PADDLE):
+        if side.name in options.without:
+            continue
+        if side.absent():
+            print(side.absent())
+        else:
+            sides.append(side)
+    lines = options.json.open("w") if options.json else None
+
+    def emit(**values):
+        if lines:
+            print(json.dumps(values), file=lines, flush=True)
+
+    for case in CASES:
+        if not options.only or case.name in options.only:
+            run_case(case, sides, options.quick, emit)
+    for name, run in (("import", run_import), ("memory", run_memory)):
+        if not options.only or name in options.only:
+            run(sides, options.quick, emit)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""One side of a round trip; runs under Flotilla and under both releases of Paddle.
+
+    round_trip_side.py save MODEL FOLDER    trains two steps, saves the model and the programs there
+    round_trip_side.py load MODEL FOLDER    loads all of it, writes what it computes to loaded.npz
+
+Models whose name starts with fluid_ go through fluid.io (one file per variable, and combined), the
+others through paddle.static. `saved.npz` and `loaded.npz` hold the predictions and the losses of a
+few steps of the serialized training program, from the same parameters.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent.parent / "tests" / "oracle"
+sys.path[:0] = [str(TESTS)]
+
+import model as parts  # noqa: E402
+import numpy as np  # noqa: E402
+import training  # noqa: E402
+from training import place, static  # noqa: E402
+
+LABELS = {"y", "label"}
+STEPS = 4
+
+
+def save(name, folder):
+    model = training.models()[name]
+    built = training.build(model)
+    answers = {"losses": losses_of(model, built)}
+    with static.scope_guard(static.Scope()):
+        executor = static.Executor(place)
+        executor.run(built["startup"])
+        parts.set_parameters(static.global_scope(), built["parameters"], place)
+        for step in range(2):
+            executor.run(built["main"], feed=model.feed(step))
+        (writer_18 if name.startswith("fluid_") else writer_26)(folder, executor, model, built)
+        feed, fetches = model.feed(3), [built["prediction"]]
+        (answers["prediction"],) = executor.run(built["infer"], feed=feed, fetch_list=fetches)
+    for part in ("main", "startup"):
+        (folder / f"{part}.program").write_bytes(built[part].desc.serialize_to_string())
+    kept = {key: built[key] for key in ("loss", "metrics", "parameters")}
+    (folder / "info.json").write_text(json.dumps(kept))
+    np.savez(folder / "saved.npz", **{key: np.array(value) for key, value in answers.items()})
+
+
+def feeds_of(model, built):
+    block = built["infer"].global_block()
+    return [block.var(name) for name in model.feeds if name not in LABELS]
+
+
+def writer_26(folder, executor, model, built):
+    fetches = [built["infer"].global_block().var(built["prediction"])]
+    static.save_inference_model(
+        str(folder / "model"), feeds_of(model, built), fetches, executor, program=built["infer"]
+    )
+
+
+def writer_18(folder, executor, model, built):
+    import paddle.fluid as fluid
+
+    fetches = [built["infer"].global_block().var(built["prediction"])]
+    names = [variable.name for variable in feeds_of(model, built)]
+    for kind, file in (("separate", None), ("combined", "__params__")):
+        fluid.io.save_inference_model(
+            str(folder / kind), names, fetches, executor, built["infer"], params_filename=file
+        )
+
+
+def load(name, folder):
+    model, answers = training.models()[name], {}
+    readers = reader_18(folder) if name.startswith("fluid_") else reader_26(folder)
+    for kind, reader in readers.items():
+        with static.scope_guard(static.Scope()):
+            executor = static.Executor(place)
+            program, feeds, fetches = reader(executor)
+            feed = model.feed(3, names=set(feeds))
+            (answers[kind],) = executor.run(program, feed=feed, fetch_list=fetches)
+    built = json.loads((folder / "info.json").read_text())
+    for part in ("main", "startup"):
+        data = (folder / f"{part}.program").read_bytes()
+        built[part] = static.Program.parse_from_string(data)
+    answers["losses"] = losses_of(model, built)
+    np.savez(folder / "loaded.npz", **{key: np.array(value) for key, value in answers.items()})
+
+
+def reader_26(folder):
+    prefix = str(folder / "model")
+    return {"prediction": lambda executor: static.load_inference_model(prefix, executor)}
+
+
+def reader_18(folder):
+    import paddle.fluid as fluid
+
+    def reader(kind, file):
+        path = str(folder / kind)
+        return lambda executor: fluid.io.load_inference_model(path, executor, params_filename=file)
+
+    return {
+        "prediction": reader("separate", None),
+        "prediction of combined": reader("combined", "__params__"),
+    }
+
+
+def losses_of(model, built):
+    return training.train(model, built, steps=STEPS)["losses"]
+
+
+if __name__ == "__main__":
+    {"save": save, "load": load}[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))
