@@ -25,7 +25,7 @@ Step forward_sparse(PrepareContext& c) {
 }
 
 Step forward(PrepareContext& c) {
-  if (!c.is_sparse("X")) return pass_through(c, "X", "Out", true);
+  if (!c.is_sparse("X")) return pass_through(c, "X", "Out", c.layout("X"));
   return c.dtype("X") == f64 ? forward_sparse<double>(c) : forward_sparse<float>(c);
 }
 

@@ -30,7 +30,7 @@ To converted(From x) {
 
 template <typename From>
 Step forward(PrepareContext& c) {
-  if (c.dtype("Out") == c.dtype("X")) return pass_through(c, "X", "Out", true);
+  if (c.dtype("Out") == c.dtype("X")) return pass_through(c, "X", "Out", c.layout("X"));
   const Layout layout = c.layout("X");
   const int64_t n = layout.physical_numel(c.shape("X"));
   return visit_dtype(c.dtype("Out"), [&](auto to) -> Step {

@@ -60,8 +60,8 @@ void zero_bytes(void* to, int64_t bytes) {
   });
 }
 
-Step pass_through(PrepareContext& c, std::string_view in, std::string_view out, bool keep_layout) {
-  const Layout layout = keep_layout ? c.layout(in) : Layout();
+Step pass_through(PrepareContext& c, std::string_view in, std::string_view out,
+                  const Layout& layout) {
   const int64_t bytes = layout.physical_numel(c.shape(in)) * size_of(c.dtype(in));
   c.view(in, out);
   return [bytes, from = c.in_bytes(in, 0, layout), to = c.out_bytes(out, 0, layout)] {

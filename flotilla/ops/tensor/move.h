@@ -21,9 +21,8 @@ std::vector<Kernel> every_dtype(Step (*prepare)(PrepareContext&));
 void copy_bytes(void* to, const void* from, int64_t bytes);
 
 // `out` holds the elements of `in` in the same order: a view where the plan can, else a copy.
-// In the input's layout if `keep_layout` (same shape), else row by row.
 Step pass_through(PrepareContext& c, std::string_view in, std::string_view out,
-                  bool keep_layout = false);
+                  const Layout& layout = {});
 
 // Copies a box of elements between two tensors, each with a stride of its own along every axis:
 // slices, transposes, repeats, flips. Decides the order of its loops when it is made.

@@ -1,0 +1,346 @@
+// flotilla/ops/math/reduce.cc
+//
+// Sums, means, products, extremes of a tensor over some of its axes: reduce_sum, reduce_mean,
+// reduce_max, reduce_min, reduce_prod, reduce_all, reduce_any, and mean over all of them. A result
+// without an axis has shape [1].
+
+#include <algorithm>
+
+#include "flotilla/ops/math/elementwise.h"
+#include "flotilla/ops/math/reduce_engine.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+namespace {
+
+// The axes that are folded.
+template <typename Context>
+std::vector<bool> folded_axes(const Context& c, const Shape& x) {
+  const Ints dims = c.template attr<Ints>("dim");
+  const bool all = c.template attr<bool>("reduce_all") || dims.empty() || x.rank() == 0;
+  std::vector<bool> folded(static_cast<size_t>(x.rank()), all);
+  if (all) return folded;
+  for (const int64_t dim : dims) {
+    require(-x.rank() <= dim && dim < x.rank(),
+            "dim must lie in [{}, {}) because X has shape {}, but holds {}", -x.rank(), x.rank(), x,
+            dim);
+    folded[static_cast<size_t>(dim < 0 ? dim + x.rank() : dim)] = true;
+  }
+  return folded;
+}
+
+// The shape of X with extent 1 where it is folded.
+template <typename Context>
+Shape folded_shape(const Context& c, const Shape& x) {
+  const std::vector<bool> folded = folded_axes(c, x);
+  Shape to = x;
+  for (int64_t a = 0; a < x.rank(); ++a) {
+    if (folded[static_cast<size_t>(a)]) to[a] = 1;
+  }
+  return to;
+}
+
+void infer(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  const std::vector<bool> folded = folded_axes(c, x.shape);
+  const bool keep = c.attr<bool>("keep_dim");
+  Ints dims;
+  for (int64_t a = 0; a < x.shape.rank(); ++a) {
+    if (!folded[static_cast<size_t>(a)]) {
+      dims.push_back(x.shape[a]);
+    } else if (keep) {
+      dims.push_back(1);
+    }
+  }
+  if (dims.empty()) dims.push_back(1);
+  VarMeta out = VarMeta::tensor(x.dtype, Shape(std::move(dims)));
+  const bool rows_stay = !folded.empty() && !folded[0];
+  if (rows_stay) out.lod_level = x.lod_level, out.lod_source = x.lod_source;
+  const int64_t code = c.attr<int64_t>("out_dtype");
+  if (code >= 0) out.dtype = from_paddle(static_cast<int>(code));
+  c.out("Out") = std::move(out);
+}
+
+// Sums of short integers and bools are counted in int64.
+void infer_sum(InferContext& c) {
+  infer(c);
+  const DType x = c.in("X").dtype;
+  if (c.attr<int64_t>("out_dtype") < 0 && (x == i32 || x == boolean)) c.out("Out").dtype = i64;
+}
+
+void infer_truth(InferContext& c) {
+  infer(c);
+  c.out("Out").dtype = boolean;
+}
+
+// ---- Forward ------------------------------------------------------------------------------------
+
+struct Mean {};  // SumFold, then divided
+
+template <typename Op>
+struct FoldOf {
+  using type = Op;
+};
+template <>
+struct FoldOf<Mean> {
+  using type = SumFold;
+};
+
+// Ends each result: a mean is divided by the number of its elements.
+template <typename Op, typename T>
+struct Finish {
+  int64_t count = 1;
+  T operator()(T total) const {
+    if constexpr (!std::is_same_v<Op, Mean>) return total;
+    return total / static_cast<T>(count);
+  }
+};
+
+template <typename Op, typename T>
+class Reduction {
+ public:
+  Reduction(PrepareContext& c, const Shape& x, const Shape& to)
+      : fold_(x, Layout(), to),
+        finish_{std::max<int64_t>(1, x.numel()) / std::max<int64_t>(1, to.numel())},
+        work_(c.workspace<T>(fold_.workspace())) {}
+  void run(const T* x, T* y) const {
+    fold_.template run<typename FoldOf<Op>::type>(x, y, work_.data(), finish_);
+  }
+
+ private:
+  FoldPlan fold_;
+  Finish<Op, T> finish_;
+  Out<T> work_;
+};
+
+// X as another dtype first.
+template <typename Op, typename From, typename To>
+Step converting(PrepareContext& c, const Shape& to) {
+  const Shape& x = c.shape("X");
+  return [n = x.numel(), reduction = Reduction<Op, To>(c, x, to), in = c.in<From>("X"),
+          copy = c.workspace<To>(x.numel()), out = c.out<To>("Out")] {
+    const From* from = in.data();
+    To* whole = copy.data();
+    parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) whole[i] = static_cast<To>(from[i]);
+    });
+    reduction.run(whole, out.data());
+  };
+}
+
+template <typename Op, typename T>
+Step forward(PrepareContext& c) {
+  const Shape to = folded_shape(c, c.shape("X"));
+  const DType out = c.dtype("Out");
+  if constexpr (std::is_same_v<Op, SumFold> || std::is_same_v<Op, Mean>) {
+    if (out != dtype_of<T>) {
+      if (out == f32) return converting<Op, T, float>(c, to);
+      if (out == f64) return converting<Op, T, double>(c, to);
+      if (out == i32) return converting<Op, T, int32_t>(c, to);
+      if (out == i64) return converting<Op, T, int64_t>(c, to);
+    }
+  }
+  if constexpr (std::is_same_v<T, bool> && !std::is_same_v<Op, AllFold> &&
+                !std::is_same_v<Op, AnyFold>) {
+    refuse("{} of bool cannot give {}", c.op().type(), out);
+  } else {
+    return [reduction = Reduction<Op, T>(c, c.shape("X"), to), in = c.in<T>("X"),
+            y = c.out<T>("Out")] { reduction.run(in.data(), y.data()); };
+  }
+}
+
+// ---- Backward -----------------------------------------------------------------------------------
+
+void infer_grad(InferContext& c) {
+  VarMeta grad = like(c.in("X"));
+  c.out("X@GRAD") = std::move(grad);
+}
+
+struct Times {
+  template <typename T>
+  static T f(T x, T y) {
+    return x * y;
+  }
+};
+
+// Sum and mean: every element of X gets its result's gradient, times `factor`.
+template <typename T>
+Step spread(PrepareContext& c, const Shape& to, T factor) {
+  const Shape& x = c.shape("X@GRAD");
+  if (factor == T{1} && to == x) return pass_through(c, "Out@GRAD", "X@GRAD");
+  const Walk walk(x, {}, to, Shape(Ints(x.dims().size(), 1)));
+  return [walk, factor, dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
+    apply<Times>(walk, dout.data(), &factor, din.data());
+  };
+}
+
+template <typename T>
+Step sum_backward(PrepareContext& c) {
+  return spread<T>(c, folded_shape(c, c.shape("X")), T{1});
+}
+
+template <typename T>
+Step mean_backward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  const Shape to = folded_shape(c, x);
+  return spread<T>(c, to,
+                   static_cast<T>(to.numel()) / static_cast<T>(std::max<int64_t>(1, x.numel())));
+}
+
+// The elements that are the extreme get its gradient, all of them.
+struct ExtremeGrad {
+  template <typename T>
+  static T f(T o, T g, T x, T) {
+    return x == o ? g : T{0};
+  }
+};
+
+struct ProductGrad {
+  template <typename T>
+  static T f(T o, T g, T x, T) {
+    return g * o / x;
+  }
+};
+
+template <typename F, typename T>
+Step element_backward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  const Shape to = folded_shape(c, x);
+  return [walk = Walk(x, {}, to, to), in = c.in<T>("X"), out = c.in<T>("Out"),
+          dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
+    const T *from = in.data(), *o = out.data(), *g = dout.data();
+    T* dx = din.data();
+    const BlockStrides strides = strides_of(walk);
+    walk.run([=](const WalkBlock& b) {
+      simd([=] {
+        apply_grad_rows<F>(o + b.x, g + b.y, from + b.out, from + b.out, dx + b.out, b.rows,
+                           b.columns, strides);
+      });
+    });
+  };
+}
+
+// ---- Definitions --------------------------------------------------------------------------------
+
+std::vector<AttrSpec> attrs(Attr dim) {
+  return {{"dim", std::move(dim), "the axes to fold; all where it is empty"},
+          {"keep_dim", false, "folded axes stay, with extent 1"},
+          {"reduce_all", false, "folds all axes, whatever `dim` says"},
+          {"in_dtype", int32_t{-1}, "dtype of X; taken from X itself"},
+          {"out_dtype", int32_t{-1}, "code of the dtype of Out; -1: that of X"}};
+}
+
+const std::vector<int32_t> kFirst = {0};
+
+template <typename Op>
+std::vector<Kernel> numbers() {
+  return kernels_for<float, double, int32_t, int64_t>(
+      []<typename T>(PrepareContext& c) { return forward<Op, T>(c); });
+}
+
+OpDef definition(std::string type, std::string what, void (*infer)(InferContext&),
+                 std::vector<Kernel> kernels) {
+  return {.type = std::move(type),
+          .doc = "The " + std::move(what) + " of the elements of X along some axes.",
+          .inputs = {{.name = "X", .doc = "tensor"}},
+          .outputs = {{.name = "Out", .doc = "X without the folded axes"}},
+          .attrs = attrs(kFirst),
+          .infer = infer,
+          .kernels = std::move(kernels)};
+}
+
+void define(OpDef def, bool reads_elements, std::vector<Kernel> backward) {
+  const std::string type = def.type;
+  def.grad = reads_elements ? grad_op({"X", "Out"}) : grad_op({"X"});
+  define_op(std::move(def));
+  define_op({.type = type + "_grad",
+             .doc = "Gradient of " + type + ".",
+             .inputs = {{.name = "X", .doc = "input of the op", .shape_only = !reads_elements},
+                        {.name = "Out",
+                         .doc = "result of the op",
+                         .optional = true,
+                         .shape_only = !reads_elements},
+                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
+             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+             .attrs = attrs(kFirst),
+             .infer = infer_grad,
+             .kernels = std::move(backward),
+             .dtype_slot = "Out@GRAD"});
+}
+
+void define_truth(std::string type, std::string what, std::vector<Kernel> kernels) {
+  OpDef def = definition(std::move(type), std::move(what), infer_truth, std::move(kernels));
+  def.attrs = attrs(std::vector<int64_t>{0});
+  define_op(std::move(def));
+}
+
+const bool kDefined = [] {
+  OpDef sum = definition("reduce_sum", "sum", infer_sum, numbers<SumFold>());
+  sum.kernels.push_back({kCpu, boolean, forward<SumFold, bool>});
+  define(std::move(sum), false, kernels_for<float, double>([]<typename T>(PrepareContext& c) {
+           return sum_backward<T>(c);
+         }));
+  define(definition("reduce_mean", "mean", infer, numbers<Mean>()), false,
+         kernels_for<float, double>(
+             []<typename T>(PrepareContext& c) { return mean_backward<T>(c); }));
+  const auto extreme = kernels_for<float, double>(
+      []<typename T>(PrepareContext& c) { return element_backward<ExtremeGrad, T>(c); });
+  define(definition("reduce_max", "largest", infer, numbers<MaxFold>()), true, extreme);
+  define(definition("reduce_min", "smallest", infer, numbers<MinFold>()), true, extreme);
+  define(definition("reduce_prod", "product", infer, numbers<ProductFold>()), true,
+         kernels_for<float, double>(
+             []<typename T>(PrepareContext& c) { return element_backward<ProductGrad, T>(c); }));
+  define_truth("reduce_all", "conjunction", {{kCpu, boolean, forward<AllFold, bool>}});
+  define_truth("reduce_any", "disjunction", {{kCpu, boolean, forward<AnyFold, bool>}});
+  return true;
+}();
+
+// ---- mean ---------------------------------------------------------------------------------------
+
+void infer_mean(InferContext& c) { c.out("Out") = VarMeta::tensor(c.in("X").dtype, {1}); }
+
+// Padding is zero and adds nothing, so any layout will do.
+template <typename T>
+Step mean_forward(PrepareContext& c) {
+  const Layout layout = c.layout("X");
+  const int64_t stored = layout.physical_numel(c.shape("X"));
+  const FoldPlan fold({stored}, Layout(), {1});
+  return [fold, n = static_cast<T>(c.shape("X").numel()), in = c.in<T>("X", 0, layout),
+          work = c.workspace<T>(fold.workspace()), out = c.out<T>("Out")] {
+    fold.run<SumFold>(in.data(), out.data(), work.data(), [=](T sum) { return sum / n; });
+  };
+}
+
+template <typename T>
+Step mean_all_backward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  return spread<T>(c, Shape(Ints(x.dims().size(), 1)),
+                   T{1} / static_cast<T>(std::max<int64_t>(1, x.numel())));
+}
+
+const OpDef& mean = define_op({
+    .type = "mean",
+    .doc = "The mean of all elements.",
+    .inputs = {{.name = "X", .doc = "tensor"}},
+    .outputs = {{.name = "Out", .doc = "of shape [1]"}},
+    .infer = infer_mean,
+    .grad = grad_op({"X"}),
+    .kernels = kernels_for<float, double>(
+        []<typename T>(PrepareContext& c) { return mean_forward<T>(c); }),
+});
+
+const OpDef& mean_grad = define_op({
+    .type = "mean_grad",
+    .doc = "Gradient of mean.",
+    .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
+               {.name = "Out@GRAD", .doc = "gradient of the result"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+    .infer = infer_grad,
+    .kernels = kernels_for<float, double>(
+        []<typename T>(PrepareContext& c) { return mean_all_backward<T>(c); }),
+    .dtype_slot = "Out@GRAD",
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,114 @@
+// flotilla/ops/math/scale.cc
+//
+// scale: Out = scale X + bias, or scale (X + bias). For whole numbers scale and bias are cut off to
+// whole numbers first. Sparse rows stay sparse.
+
+#include "flotilla/ops/math/unary.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+namespace {
+
+// a is the scale, b the bias that comes after it.
+struct Line {
+  template <typename T>
+  static T f(T x, const Params<T>& p) {
+    return x * p.a + p.b;
+  }
+};
+
+template <typename T>
+struct Scaling {
+  T scale = 1, bias = 0;
+  bool bias_after = true;
+  In<T> tensor = {};  // instead of scale
+
+  explicit Scaling(PrepareContext& c)
+      : scale(static_cast<T>(c.attr<float>("scale"))),
+        bias(static_cast<T>(c.attr<float>("bias"))),
+        bias_after(c.attr<bool>("bias_after_scale")) {
+    if (c.has("ScaleTensor")) tensor = c.in<T>("ScaleTensor");
+  }
+  Params<T> get() const {
+    const T factor = tensor ? *tensor.data() : scale;
+    return {factor, static_cast<T>(bias_after ? bias : factor * bias)};
+  }
+  bool does_nothing() const { return !tensor && scale == T{1} && bias == T{0}; }
+};
+
+template <typename T>
+void scale_all(const T* x, T* y, int64_t n, const Params<T>& p) {
+  parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
+    simd([=] {
+#pragma GCC ivdep
+      for (int64_t i = begin; i < end; ++i) y[i] = Line::f(x[i], p);
+    });
+  });
+}
+
+template <typename T>
+Step sparse_forward(PrepareContext& c) {
+  return [scaling = Scaling<T>(c), x = c.sparse_in<T>("X"), out = c.sparse_out<T>("Out")] {
+    copy_bytes(out.rows.data(), x.rows.data(), x.count * static_cast<int64_t>(sizeof(int64_t)));
+    scale_all(x.value.data(), out.value.data(), x.count * x.width, scaling.get());
+  };
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (c.is_sparse("X")) return sparse_forward<T>(c);
+  }
+  const Scaling<T> scaling(c);
+  const Layout layout = layout_for(c.layout("X"), c.shape("X"), scaling.bias == T{0});
+  if (scaling.does_nothing()) return pass_through(c, "X", "Out", layout);
+  c.in_place("X", "Out");
+  return [n = layout.physical_numel(c.shape("X")), scaling, in = c.in<T>("X", 0, layout),
+          out = c.out<T>("Out", 0, layout)] { scale_all(in.data(), out.data(), n, scaling.get()); };
+}
+
+void infer(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  VarMeta out = like(x);
+  if (!c.has_in("ScaleTensor")) {
+    const auto scale = static_cast<int64_t>(c.attr<float>("scale"));
+    const auto bias = static_cast<int64_t>(c.attr<float>("bias"));
+    const bool after = c.attr<bool>("bias_after_scale");
+    remember_binary(out, x, x, [=](int64_t value, int64_t) {
+      return after ? value * scale + bias : (value + bias) * scale;
+    });
+  }
+  c.out("Out") = std::move(out);
+}
+
+void grad(GradContext& g) {
+  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
+  if (dx.empty()) return;
+  Slots inputs = {{"X", {dout}}};
+  if (g.op().has_input("ScaleTensor")) inputs["ScaleTensor"] = {g.op().input("ScaleTensor")};
+  g.emit("scale", std::move(inputs), {{"Out", {dx}}},
+         {{"scale", g.op().attr_or("scale", 1.0f)}, {"bias", 0.0f}, {"bias_after_scale", true}});
+}
+
+const OpDef& scale = define_op({
+    .type = "scale",
+    .doc = "Out = scale * X + bias.",
+    .inputs = {{.name = "X", .doc = "tensor or sparse rows"},
+               {.name = "ScaleTensor",
+                .doc = "one element, instead of `scale`",
+                .optional = true,
+                .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
+    .attrs = {{"scale", 1.0f, "factor"},
+              {"bias", 0.0f, "summand"},
+              {"bias_after_scale", true, "bias is added after scaling, not before"}},
+    .infer = infer,
+    .grad = custom_grad(grad),
+    .kernels = kernels_for<float, double, int32_t, int64_t, uint8_t, int8_t, int16_t>(
+        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .dtype_slot = "X",
+});
+
+}  // namespace
+}  // namespace flotilla::ops
