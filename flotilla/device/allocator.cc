@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,8 @@ constexpr int64_t kAlignment = 64;
 // From here on a buffer is a mapping of its own: given back to the system at once when it dies, and
 // worth huge pages.
 constexpr int64_t kMapped = int64_t{4} << 20;
+// More than any machine has, and far from where sizes overflow.
+constexpr int64_t kMost = int64_t{1} << 56;
 
 std::atomic<int64_t> live_bytes = 0;
 std::atomic<int64_t> peak_bytes = 0;
@@ -29,7 +32,7 @@ void count(int64_t bytes) {
 }  // namespace
 
 std::shared_ptr<Buffer> Buffer::make(int64_t bytes) {
-  require(bytes >= 0, "a buffer cannot have {} bytes", bytes);
+  require(bytes >= 0 && bytes <= kMost, "a buffer cannot have {} bytes", bytes);
   const int64_t rounded = std::max<int64_t>((bytes + kAlignment - 1) / kAlignment, 1) * kAlignment;
   void* data = nullptr;
   const bool mapped = rounded >= kMapped;

@@ -202,7 +202,7 @@ Floats naive_pool_backward(const PoolProblem& p, const Floats& src, const Floats
   return diff;
 }
 
-TEST(Pool, ForwardAndBackwardAgreeWithLoops) {
+TEST(Pooling, ForwardAndBackwardAgreeWithLoops) {
   using enum PoolKind;
   for (PoolProblem p : kPools) {
     for (const PoolKind kind : {kMax, kAverageWithPadding, kAverageWithoutPadding}) {
@@ -233,7 +233,7 @@ TEST(Pool, ForwardAndBackwardAgreeWithLoops) {
   }
 }
 
-TEST(Pool, InferenceKeepsNoWorkspace) {
+TEST(Pooling, InferenceKeepsNoWorkspace) {
   PoolForward forward(kPools[0], {}, false);
   EXPECT_EQ(forward.workspace_bytes(), 0);
   const Floats src = uniform(kPools[0].src.numel(), 1);
