@@ -1,0 +1,152 @@
+#include "layers_convert.h"
+
+#include "flotilla/layers/context.h"
+
+namespace flotilla::python {
+namespace {
+
+bool is_list(nb::handle value) { return PyList_Check(value.ptr()) || PyTuple_Check(value.ptr()); }
+
+std::string shown(nb::handle value) { return nb::cast<std::string>(nb::repr(value)); }
+
+int64_t to_int(nb::handle value) {
+  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+  if (!index.is_valid()) throw nb::python_error();
+  return nb::cast<int64_t>(index);
+}
+
+std::vector<int32_t> to_ints(nb::handle list) {
+  std::vector<int32_t> numbers;
+  for (nb::handle item : list) numbers.push_back(static_cast<int32_t>(to_int(item)));
+  return numbers;
+}
+
+layers::Variable to_variable(nb::handle value) {
+  if (nb::isinstance<Var>(value)) return nb::cast<Var&>(value);
+  if (nb::isinstance<nb::str>(value)) {
+    return layers::context().main->current_block().var(nb::cast<std::string>(value));
+  }
+  refuse("a variable of the program or its name is expected, but {} was given", shown(value));
+}
+
+}  // namespace
+
+std::optional<layers::ParamAttr> to_param_attr(nb::handle value) {
+  if (value.is_none() || value.ptr() == Py_True) return layers::ParamAttr{};
+  if (value.ptr() == Py_False) return std::nullopt;
+  if (nb::isinstance<layers::ParamAttr>(value)) return nb::cast<layers::ParamAttr&>(value);
+  if (nb::isinstance<nb::str>(value)) {
+    return layers::ParamAttr{.name = nb::cast<std::string>(value)};
+  }
+  if (nb::isinstance<layers::Initializer>(value)) {
+    return layers::ParamAttr{.initializer = nb::cast<layers::Initializer&>(value)};
+  }
+  if (nb::isinstance<Regularizer>(value)) {
+    return layers::ParamAttr{.regularizer = nb::cast<Regularizer&>(value)};
+  }
+  refuse(
+      "an attribute of a parameter must be a ParamAttr, a name, an initializer, None or False, "
+      "but is {}",
+      shown(value));
+}
+
+layers::ParamAttr to_needed_attr(nb::handle value, const char* what) {
+  std::optional<layers::ParamAttr> attr = to_param_attr(value);
+  require(attr.has_value(), "{} cannot be left out here, but False was given", what);
+  return *std::move(attr);
+}
+
+layers::Variables to_variables(nb::handle value) {
+  if (value.is_none()) return {};
+  if (!is_list(value)) return to_variable(value);
+  layers::Variables vars;
+  for (nb::handle item : value) vars.push_back(to_variable(item));
+  return vars;
+}
+
+layers::Inputs to_inputs(nb::handle slots) {
+  layers::Inputs inputs;
+  if (slots.is_none()) return inputs;
+  for (auto [slot, value] : nb::cast<nb::dict>(slots)) {
+    inputs[nb::cast<std::string>(slot)] = to_variables(value);
+  }
+  return inputs;
+}
+
+layers::Operand to_operand(nb::handle value) {
+  if (nb::isinstance<Var>(value)) return nb::cast<Var&>(value);
+  if (PyIndex_Check(value.ptr()) != 0) return to_int(value);
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (number == -1 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    refuse("an operator takes variables and numbers, but {} was given", shown(value));
+  }
+  return number;
+}
+
+layers::Extents to_extents(nb::handle value) {
+  if (!is_list(value)) return to_int(value);
+  return to_ints(value);
+}
+
+Padding to_padding(nb::handle value, const std::string& data_format) {
+  if (nb::isinstance<nb::str>(value)) {
+    std::string algorithm = nb::cast<std::string>(value);
+    for (char& c : algorithm) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    require(algorithm == "SAME" || algorithm == "VALID",
+            "a padding in words is SAME or VALID, but {} was given", algorithm);
+    return {.algorithm = algorithm};
+  }
+  if (!is_list(value) || nb::len(value) == 0 || !is_list(value[0])) {
+    const layers::Extents sides = to_extents(value);
+    const std::vector<int32_t>& s = sides.values;
+    if (s.size() == 4 && s[0] == s[1] && s[2] == s[3]) return {.sides = {s[0], s[2]}};
+    return {.sides = sides};
+  }
+  require(nb::len(value) == 4, "a padding in pairs has one for each axis of the data, but is {}",
+          shown(value));
+  const int first = data_format == "NHWC" ? 1 : 2;
+  std::vector<int32_t> sides = to_ints(value[first]);
+  for (const int32_t side : to_ints(value[first + 1])) sides.push_back(side);
+  require(sides.size() == 4, "a padding in pairs has one for each axis of the data, but is {}",
+          shown(value));
+  return {.sides = sides};
+}
+
+namespace {
+
+layers::Index to_place(nb::handle item) {
+  using layers::Index;
+  if (item.is_none()) return {.kind = Index::kNewAxis};
+  if (item.ptr() == Py_Ellipsis) return {.kind = Index::kEllipsis};
+  if (PySlice_Check(item.ptr())) {
+    Index range;
+    const nb::object step = item.attr("step"), start = item.attr("start"), stop = item.attr("stop");
+    if (!step.is_none()) range.step = to_int(step);
+    require(range.step != 0, "the step of a slice cannot be 0");
+    range.begin = !start.is_none() ? to_int(start) : range.step > 0 ? 0 : Index{}.end;
+    range.end = !stop.is_none() ? to_int(stop) : range.step > 0 ? Index{}.end : -Index{}.end;
+    return range;
+  }
+  require(PyIndex_Check(item.ptr()) != 0,
+          "an index holds numbers, slices, None and ..., but {} was given", shown(item));
+  return layers::at(to_int(item));
+}
+
+}  // namespace
+
+std::vector<layers::Index> to_index(nb::handle value) {
+  if (!PyTuple_Check(value.ptr())) return {to_place(value)};
+  std::vector<layers::Index> places;
+  for (nb::handle item : value) places.push_back(to_place(item));
+  return places;
+}
+
+nb::object wrap_all(const layers::Variables& vars) {
+  if (vars.size() == 1) return wrap(vars.front());
+  nb::list list;
+  for (const layers::Variable& var : vars) list.append(wrap(static_cast<Var&>(var)));
+  return list;
+}
+
+}  // namespace flotilla::python
