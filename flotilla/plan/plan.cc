@@ -4,6 +4,7 @@
 
 #include "flotilla/ir/text.h"
 #include "flotilla/op/build.h"
+#include "flotilla/passes/pass.h"
 #include "flotilla/plan/memory.h"
 #include "flotilla/plan/planner.h"
 
@@ -19,7 +20,8 @@ using plan::Value;
 class CompiledPlan final : public Plan {
  public:
   explicit CompiledPlan(const PlanRequest& request)
-      : program_(request.program.clone()), planner_(*program_, request) {
+      : program_(passes::run_plan_passes(request.program, request.fetches)),
+        planner_(*program_, request) {
     planner_.run();
     const plan::MemoryReport memory = assign_memory(planner_.draft());
     stats_.arena_bytes = memory.arena_bytes;

@@ -121,22 +121,22 @@ TEST(Executor, RefusalsNameTheVariableAndTheOp) {
   const auto program = parse(R"(
     var x f32[-1, 2] data check_feed
     var w f32[2] persistable
-    var y f32[-1, 2]
-    elementwise_add(X=x, Y=w) -> Out=y
+    var out f32[-1, 2]
+    elementwise_add(X=x, Y=w) -> Out=out
   )");
   Executor executor;
   Scope scope;
   const auto run = [&](std::vector<Feed> feeds, std::string fetch) {
     return refusal([&] { executor.run(*program, feeds, {fetch}, scope); });
   };
-  EXPECT_THAT(run({}, "y"), HasSubstr("variable \"x\" (shape [-1, 2], f32) must be fed"));
-  EXPECT_THAT(run({feed("x", {1, 2}, {1, 2})}, "y"),
+  EXPECT_THAT(run({}, "out"), HasSubstr("variable \"x\" (shape [-1, 2], f32) must be fed"));
+  EXPECT_THAT(run({feed("x", {1, 2}, {1, 2})}, "out"),
               HasSubstr("variable \"w\" is read but has no value yet. Run the startup program"));
-  EXPECT_THAT(run({feed("x", {1, 2, 3}, {1, 3})}, "y"),
+  EXPECT_THAT(run({feed("x", {1, 2, 3}, {1, 3})}, "out"),
               HasSubstr("variable \"x\" is declared with shape [-1, 2], but was fed shape [1, 3]"));
   scope.var("w") = Tensor::of<float>(std::vector<float>{1, 2}, {2});
-  EXPECT_THAT(run({feed("x", {1, 2}, {1, 2})}, "yy"), HasSubstr("Did you mean \"y\"?"));
-  EXPECT_EQ(run({feed("x", {1, 2}, {1, 2})}, "y"), "accepted");
+  EXPECT_THAT(run({feed("x", {1, 2}, {1, 2})}, "outt"), HasSubstr("Did you mean \"out\"?"));
+  EXPECT_EQ(run({feed("x", {1, 2}, {1, 2})}, "out"), "accepted");
 }
 
 TEST(Executor, LoopsAndBranchesRunTheirBlocks) {
@@ -149,7 +149,7 @@ TEST(Executor, LoopsAndBranchesRunTheirBlocks) {
     less_than(X=n, Y=limit) -> Out=go
     while(Condition=go) {sub_block=block 1}
     block 1 in 0 {
-      increment(X=n) -> Out=n {step=2.0}
+      scale(X=n) -> Out=n {scale=1.0, bias=2.0}
       less_than(X=n, Y=limit) -> Out=go
     }
   )");

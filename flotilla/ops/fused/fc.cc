@@ -1,0 +1,247 @@
+// flotilla/ops/fused/fc.cc
+//
+// fc: Out = act(Input W + Bias), Input flattened to a matrix. What the passes make of mul,
+// elementwise_add and an activation; MulOut and AddOut stand for what those would have written and
+// are never made, only their shapes are known.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "flotilla/device/cpu/fast_math.h"
+#include "flotilla/device/cpu/onednn.h"
+#include "flotilla/device/cpu/simd.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/math/product.h"
+
+namespace flotilla::ops {
+namespace {
+
+enum class Act { kNone, kRelu, kTanh, kSigmoid };
+
+Act act_of(const std::string& name) {
+  if (name.empty() || name == "identity") return Act::kNone;
+  if (name == "relu") return Act::kRelu;
+  if (name == "tanh") return Act::kTanh;
+  if (name == "sigmoid") return Act::kSigmoid;
+  refuse("activation_type of fc must be relu, tanh, sigmoid or empty, but is \"{}\"", name);
+}
+
+struct Sizes {
+  int64_t m = 0, k = 0, n = 0;
+};
+
+template <typename Context>
+Sizes sizes_of(const Shape& input, const Shape& w, const Context& c) {
+  const int64_t rows = c.template attr<int64_t>("in_num_col_dims");
+  return {input.numel(0, rows), input.numel(rows, input.rank()), w[1]};
+}
+
+void infer(InferContext& c) {
+  const Shape &input = c.in("Input").shape, &w = c.in("W").shape;
+  const int64_t rows = c.attr<int64_t>("in_num_col_dims");
+  require(0 < rows && rows < input.rank() && w.rank() == 2,
+          "fc needs an Input of more than {} axes and a W of 2, but they are {} and {}", rows,
+          input, w);
+  const int64_t columns = input.numel(rows, input.rank());
+  require(columns < 0 || columns == w[0], "Input {} has {} columns from axis {} on, but W is {}",
+          input, columns, rows, w);
+  act_of(c.attr<std::string>("activation_type"));
+  Shape out;
+  for (int64_t a = 0; a < rows; ++a) out.push_back(input[a]);
+  out.push_back(w[1]);
+  for (const char* slot : {"Out", "MulOut", "AddOut"}) {
+    c.out(slot) = c.in("Input");
+    c.out(slot).shape = out;
+    c.out(slot).value.reset();
+  }
+}
+
+void infer_grad(InferContext& c) {
+  for (const char* slot : {"Input", "W", "Bias"}) {
+    c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(c.in(slot).dtype, c.in(slot).shape);
+  }
+}
+
+onednn::Activation to_onednn(Act act) {
+  switch (act) {
+    case Act::kRelu:
+      return {onednn::Act::kRelu};
+    case Act::kTanh:
+      return {onednn::Act::kTanh};
+    case Act::kSigmoid:
+      return {onednn::Act::kSigmoid};
+    default:
+      return {};
+  }
+}
+
+// tanh of oneDNN is fused into the product but slower than a loop of our own behind it.
+bool runs_behind(Act act) { return act == Act::kTanh || act == Act::kSigmoid; }
+
+void add_and_activate(Act act, const float* bias, float* y, int64_t m, int64_t n) {
+  parallel_ranges(m, std::max<int64_t>(1, kGrainOperations / (8 * n)),
+                  [=](int64_t begin, int64_t end) {
+                    simd([=] {
+                      for (int64_t row = begin; row < end; ++row) {
+                        float* FLT_RESTRICT out = y + row * n;
+                        if (act == Act::kTanh) {
+                          for (int64_t i = 0; i < n; ++i) out[i] = fast_tanh(out[i] + bias[i]);
+                        } else {
+                          for (int64_t i = 0; i < n; ++i) out[i] = fast_sigmoid(out[i] + bias[i]);
+                        }
+                      }
+                    });
+                  });
+}
+
+Step forward(PrepareContext& c) {
+  const Sizes s = sizes_of(c.shape("Input"), c.shape("W"), c);
+  const Act act = act_of(c.attr<std::string>("activation_type"));
+  const bool behind = runs_behind(act);
+  auto product = std::make_shared<onednn::Matmul>(
+      onednn::MatmulProblem{.m = s.m,
+                            .n = s.n,
+                            .k = s.k,
+                            .has_bias = !behind,
+                            .act = behind ? onednn::Activation{} : to_onednn(act)});
+  Out<char> scratch;
+  if (product->scratch_bytes() > 0) scratch = c.workspace(product->scratch_bytes());
+  return [=, x = c.in<float>("Input"), w = c.in<float>("W"), b = c.in<float>("Bias"),
+          y = c.out<float>("Out")] {
+    product->run(x.data(), w.data(), behind ? nullptr : b.data(), y.data(),
+                 scratch ? scratch.data() : nullptr);
+    if (behind) add_and_activate(act, b.data(), y.data(), s.m, s.n);
+  };
+}
+
+// d = dOut * act'(Out), and its column sums, in one pass; without an activation only the sums. Rows
+// are cut into a fixed number of parts whose sums are added in order: the same bits on any number
+// of threads.
+constexpr int64_t kParts = 8;
+
+template <typename Derivative>
+void derive_rows(const float* out, const float* dout, float* d, float* FLT_RESTRICT sums,
+                 int64_t begin, int64_t end, int64_t n, Derivative derivative) {
+  for (int64_t row = begin; row < end; ++row) {
+    const float* FLT_RESTRICT y = out + row * n;
+    const float* dy = dout + row * n;
+    float* dx = d + row * n;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) {
+      dx[i] = derivative(y[i], dy[i]);
+      sums[i] += dx[i];
+    }
+  }
+}
+
+void sum_rows(const float* dout, float* FLT_RESTRICT sums, int64_t begin, int64_t end, int64_t n) {
+  for (int64_t row = begin; row < end; ++row) {
+    const float* FLT_RESTRICT dy = dout + row * n;
+    for (int64_t i = 0; i < n; ++i) sums[i] += dy[i];
+  }
+}
+
+void derive(Act act, const float* out, const float* dout, float* d, float* partial,
+            float* bias_grad, int64_t m, int64_t n) {
+  const int64_t parts = std::min(kParts, std::max<int64_t>(m, 1));
+  const int64_t grain =
+      std::max<int64_t>(1, kGrainOperations * parts / std::max<int64_t>(1, 4 * m * n));
+  parallel_ranges(parts, grain, [=](int64_t first, int64_t last) {
+    simd([=] {
+      for (int64_t part = first; part < last; ++part) {
+        const int64_t begin = m * part / parts, end = m * (part + 1) / parts;
+        float* sums = partial + part * n;
+        std::fill_n(sums, n, 0.0f);
+        if (act == Act::kTanh) {
+          derive_rows(out, dout, d, sums, begin, end, n,
+                      [](float y, float dy) { return dy * (1 - y * y); });
+        } else if (act == Act::kSigmoid) {
+          derive_rows(out, dout, d, sums, begin, end, n,
+                      [](float y, float dy) { return dy * y * (1 - y); });
+        } else if (act == Act::kRelu) {
+          derive_rows(out, dout, d, sums, begin, end, n,
+                      [](float y, float dy) { return y > 0 ? dy : 0.0f; });
+        } else {
+          sum_rows(dout, sums, begin, end, n);
+        }
+      }
+    });
+  });
+  if (bias_grad == nullptr) return;
+  simd([=] {
+    for (int64_t i = 0; i < n; ++i) {
+      float sum = 0;
+      for (int64_t part = 0; part < parts; ++part) sum += partial[part * n + i];
+      bias_grad[i] = sum;
+    }
+  });
+}
+
+Step backward(PrepareContext& c) {
+  const Sizes s = sizes_of(c.shape("Input"), c.shape("W"), c);
+  const Act act = act_of(c.attr<std::string>("activation_type"));
+  const auto partial = c.workspace<float>(kParts * s.n);
+  const auto dout = c.in<float>("Out@GRAD");
+  const In<float> out = act == Act::kNone ? dout : c.in<float>("Out");
+  const Out<float> db = c.has("Bias@GRAD") ? c.out<float>("Bias@GRAD") : Out<float>();
+  // Without an activation d is dOut itself.
+  const Out<float> d = c.workspace<float>(act == Act::kNone ? 1 : s.m * s.n);
+  Step dx, dw;
+  const auto d_data = [=] { return act == Act::kNone ? dout.data() : d.data(); };
+  if (c.has("Input@GRAD")) {
+    dx = [=, product = Product<float>(c, {.m = s.m, .n = s.k, .k = s.n, .transpose_b = true}),
+          w = c.in<float>("W"),
+          to = c.out<float>("Input@GRAD")] { product.run(d_data(), w.data(), to.data()); };
+  }
+  if (c.has("W@GRAD")) {
+    dw = [=, product = Product<float>(c, {.m = s.k, .n = s.n, .k = s.m, .transpose_a = true}),
+          x = c.in<float>("Input"),
+          to = c.out<float>("W@GRAD")] { product.run(x.data(), d_data(), to.data()); };
+  }
+  return [=] {
+    if (act != Act::kNone || db) {
+      derive(act, out.data(), dout.data(), d.data(), partial.data(), db ? db.data() : nullptr, s.m,
+             s.n);
+    }
+    if (dx) dx();
+    if (dw) dw();
+  };
+}
+
+const std::vector<AttrSpec> kAttrs = {
+    {"in_num_col_dims", int32_t{1}, "axes of Input that become rows"},
+    {"activation_type", std::string(), "relu, tanh, sigmoid, or none"},
+};
+
+const OpDef& fc = define_op({
+    .type = "fc",
+    .doc = "act(Input W + Bias), Input flattened to a matrix.",
+    .inputs = {{"Input", "left operand"}, {"W", "weight, [columns, size]"}, {"Bias", "[size]"}},
+    .outputs = {{"Out", "result"},
+                {.name = "MulOut", .doc = "shape of the product", .optional = true},
+                {.name = "AddOut", .doc = "shape of the sum", .optional = true}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .kernels = {{kCpu, f32, forward}},
+});
+
+const OpDef& fc_grad = define_op({
+    .type = "fused_fc_grad",
+    .doc = "Gradient of fc.",
+    .inputs = {{"Input", "left operand"},
+               {"W", "weight"},
+               {.name = "Bias", .doc = "bias", .shape_only = true},
+               {.name = "Out", .doc = "result; not needed without activation", .optional = true},
+               {"Out@GRAD", "its gradient"}},
+    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
+                {.name = "W@GRAD", .doc = "gradient of W", .optional = true},
+                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels = {{kCpu, f32, backward}},
+});
+
+}  // namespace
+}  // namespace flotilla::ops
