@@ -6,6 +6,9 @@
 #include "flotilla/base/env.h"
 #include "flotilla/base/log.h"
 #include "flotilla/ir/text.h"
+#include "flotilla/passes/fuse_bn_act.h"
+#include "flotilla/passes/fuse_fc.h"
+#include "flotilla/passes/fuse_fc_grad.h"
 #include "flotilla/passes/fuse_optimizer.h"
 
 namespace flotilla::passes {
@@ -44,7 +47,13 @@ PassReport run_timed(const PassRow& row, Program& program, PassContext& context)
 }  // namespace
 
 const std::vector<PassRow>& plan_passes() {
+  // The gradients of fc first: then nothing measures the products any more.
   static const std::vector<PassRow> rows = {
+      {"fuse_fc_grad", "gradients of activation, bias and product in one op", fuse_fc_grad},
+      {"fuse_fc", "product with a weight, bias and activation in one op", fuse_fc},
+      {"fuse_bn_act", "batch norm and relu in one op, forward and backward", fuse_bn_act},
+      {"fuse_bn_add_act", "batch norm, residual sum and relu in one op, forward and backward",
+       fuse_bn_add_act},
       {"fuse_optimizer", "updates all parameters of an optimizer in one op", fuse_optimizer},
   };
   return rows;
