@@ -117,12 +117,12 @@ Step uniform(PrepareContext& c) {
   const int64_t step = c.attr<int64_t>("diag_step") + 1;
   const T on_diagonal = c.attr<float>("diag_val");
   const int64_t n = c.shape("Out").numel();
-  require(diagonal == 0 || (diagonal - 1) * step + diagonal - 1 < n,
+  require(diagonal == 0 || (diagonal - 1) * step < n,
           "a tensor of {} elements has no diagonal of {} elements with step {}", n, diagonal, step);
   return [=, source = c.random(c.attr<int64_t>("seed")), out = c.out<T>("Out")] {
     T* to = out.data();
     generate(source.draw(), to, n, [=](uint32_t word) { return min + range * unit<T>(word); });
-    for (int64_t i = 0; i < diagonal; ++i) to[i * step + i] = on_diagonal;
+    for (int64_t i = 0; i < diagonal; ++i) to[i * step] = on_diagonal;
   };
 }
 

@@ -1,0 +1,171 @@
+// reduce.cc, sum.cc, compare.cc
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "flotilla/testing/check_op.h"
+#include "flotilla/testing/run_op.h"
+
+namespace flotilla {
+namespace {
+
+using Dims = std::vector<int32_t>;
+
+Tensor reduce(const std::string& type, Tensor x, Attrs attrs = {}) {
+  return run_op(type, {{"X", std::move(x)}}, attrs).at("Out");
+}
+
+TEST(Reduce, KnownValues) {
+  const Tensor x = tensor({{1, 2, 3}, {4, 5, 7}});
+  EXPECT_THAT(reduce("reduce_sum", x), equal_to(tensor({5, 7, 10})));
+  EXPECT_THAT(reduce("reduce_sum", x, {{"dim", Dims{1}}}), equal_to(tensor({6, 16})));
+  EXPECT_THAT(reduce("reduce_mean", x, {{"dim", Dims{-1}}, {"keep_dim", true}}),
+              near(tensor({2, 16.0 / 3}, Shape{2, 1}), 1e-6));
+  EXPECT_THAT(reduce("reduce_max", x, {{"dim", Dims{0, 1}}}), equal_to(tensor({7})));
+  EXPECT_THAT(reduce("reduce_min", x, {{"reduce_all", true}}), equal_to(tensor({1})));
+  EXPECT_THAT(reduce("reduce_prod", x, {{"dim", Dims{}}, {"keep_dim", true}}),
+              equal_to(tensor({840}, Shape{1, 1})));
+  EXPECT_THAT(reduce("mean", x), near(tensor({22.0 / 6}), 1e-6));
+  EXPECT_THAT(reduce("reduce_all", bools({true, false})), equal_to(bools({false})));
+  EXPECT_THAT(reduce("reduce_any", bools({true, false})), equal_to(bools({true})));
+}
+
+// A result without an axis has shape [1]; X may have none to begin with.
+TEST(Reduce, ScalarsHaveShapeOne) {
+  EXPECT_THAT(reduce("reduce_sum", tensor({1, 2})), has_shape({1}));
+  EXPECT_THAT(reduce("reduce_sum", tensor({5}, Shape{})), equal_to(tensor({5})));
+  EXPECT_THAT(reduce("mean", tensor({5}, Shape{})), equal_to(tensor({5})));
+}
+
+TEST(Reduce, DtypesOfTheResult) {
+  EXPECT_THAT(reduce("reduce_sum", ints({1, 2}, i32)), equal_to(ints({3})));
+  EXPECT_THAT(reduce("reduce_sum", bools({true, true, false})), equal_to(ints({2})));
+  EXPECT_THAT(reduce("reduce_sum", tensor({1.5, 2}), {{"out_dtype", 6}}),
+              equal_to(tensor({3.5}, f64)));
+  EXPECT_THAT(reduce("reduce_mean", ints({1, 2}, i32)), equal_to(ints({1}, i32)));
+  EXPECT_THAT(reduce("reduce_max", ints({1, 2}, i32)), equal_to(ints({2}, i32)));
+}
+
+TEST(Reduce, AllKernelsAgreeOnEveryAxis) {
+  const std::vector<Dims> dims = {{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {-1}, {0, 1, 2}, {}};
+  for (const std::string type :
+       {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod"}) {
+    for (const Dims& dim : dims) {
+      for (const bool keep : {false, true}) {
+        check_op({.type = type,
+                  .inputs = {{"X", uniform({3, 4, 5}, 0.5, 2)}},
+                  .attrs = {{"dim", dim}, {"keep_dim", keep}},
+                  .integers = type != "reduce_mean",
+                  .tolerance = 2e-5});
+      }
+    }
+  }
+  check_op({.type = "reduce_sum",
+            .inputs = {{"X", uniform({2, 18, 2, 3}, -1, 1)}},
+            .attrs = {{"dim", Dims{0, 2, 3}}}});
+  check_op({.type = "mean", .inputs = {{"X", uniform({2, 18, 2, 3}, -1, 1)}}});
+}
+
+// Runs longer than the engine's pieces, wide rows, and more rows than it adds at once.
+TEST(Reduce, LargeTensors) {
+  for (const Shape& shape : {Shape{3, 20000}, Shape{20000, 3}, Shape{300, 200}, Shape{70000}}) {
+    const Tensor x = uniform(shape, 0, 1);
+    const std::vector<double> all = values_of(x);
+    const int64_t columns = shape.numel() / shape[0];
+    std::vector<double> by_column(static_cast<size_t>(columns));
+    for (size_t i = 0; i < all.size(); ++i) by_column[i % by_column.size()] += all[i];
+    const double total = std::accumulate(all.begin(), all.end(), 0.0);
+    EXPECT_THAT(reduce("reduce_sum", x), near(by_column, 1e-6 * total));
+    EXPECT_THAT(reduce("reduce_sum", x, {{"reduce_all", true}}), near({total}, 1e-6 * total));
+  }
+}
+
+TEST(Reduce, EveryExtremeGetsTheGradient) {
+  EXPECT_THAT(run_op("reduce_max_grad",
+                     {{"X", tensor({{1, 2, 2}})}, {"Out", tensor({2})}, {"Out@GRAD", tensor({5})}},
+                     {{"dim", Dims{1}}})
+                  .at("X@GRAD"),
+              equal_to(tensor({{0, 5, 5}})));
+}
+
+TEST(Reduce, RefusesAnAxisBeyondTheRank) {
+  EXPECT_REFUSED(build_op("reduce_sum", {{"X", uniform({2, 3}, 0, 1)}}, {{"dim", Dims{2}}}),
+                 "dim must lie in [-2, 2) because X has shape [2, 3], but holds 2");
+}
+
+TEST(Sum, KnownValues) {
+  const Tensor a = tensor({1, 2}), b = tensor({10, 20}), c = tensor({100, 200});
+  EXPECT_THAT(run_op("sum", {{"X", {a}}}).at("Out"), equal_to({1, 2}));
+  EXPECT_THAT(run_op("sum", {{"X", {a, b}}}).at("Out"), equal_to({11, 22}));
+  EXPECT_THAT(run_op("sum", {{"X", {a, b, c}}}).at("Out"), equal_to({111, 222}));
+}
+
+TEST(Sum, AllKernelsAgree) {
+  check_op({.type = "sum",
+            .inputs = {{"X",
+                        {uniform({3, 18, 2, 2}, -1, 1), uniform({3, 18, 2, 2}, -1, 1, 2),
+                         uniform({3, 18, 2, 2}, -1, 1, 3)}}}});
+}
+
+TEST(Sum, SparseRowsStaySparse) {
+  Operands rows;
+  rows.emplace_back(sparse({2, 0}, tensor({{1, 2}, {3, 4}}), 3));
+  rows.emplace_back(sparse({2}, tensor({{10, 20}}), 3));
+  const BuiltOp built = build_op("sum", {{"X", rows}});
+  EXPECT_EQ(built.var("Out").kind, VarKind::kSelectedRows);
+  EXPECT_THAT(run_op("sum", {{"X", rows}}).at("Out"), equal_to(tensor({{3, 4}, {0, 0}, {11, 22}})));
+}
+
+TEST(Sum, SparseRowsIntoADenseTensor) {
+  Operands mixed;
+  mixed.emplace_back(sparse({2, 2}, tensor({{1, 2}, {3, 4}}), 3));
+  mixed.emplace_back(full({3, 2}, 1));
+  EXPECT_EQ(build_op("sum", {{"X", mixed}}).var("Out").kind, VarKind::kTensor);
+  EXPECT_THAT(run_op("sum", {{"X", mixed}}).at("Out"), equal_to(tensor({{1, 1}, {1, 1}, {5, 7}})));
+}
+
+TEST(Sum, RefusesOtherShapes) {
+  EXPECT_REFUSED(build_op("sum", {{"X", {uniform({2, 3}, 0, 1), uniform({3, 2}, 0, 1)}}}),
+                 "the tensors to sum must be alike, but X[0] is f32[2, 3] and X[1] is f32[3, 2]");
+}
+
+TEST(Compare, KnownValues) {
+  const auto compare = [](const std::string& type, const Tensor& x, const Tensor& y) {
+    return run_op(type, {{"X", x}, {"Y", y}}).at("Out");
+  };
+  for (const DType dtype : {f32, f64, i32, i64}) {
+    const Tensor x = tensor({1, 2, 3}, dtype), y = tensor({2}, dtype);
+    EXPECT_THAT(compare("equal", x, y), equal_to(bools({false, true, false})));
+    EXPECT_THAT(compare("not_equal", x, y), equal_to(bools({true, false, true})));
+    EXPECT_THAT(compare("less_than", x, y), equal_to(bools({true, false, false})));
+    EXPECT_THAT(compare("less_equal", x, y), equal_to(bools({true, true, false})));
+    EXPECT_THAT(compare("greater_than", x, y), equal_to(bools({false, false, true})));
+    EXPECT_THAT(compare("greater_equal", x, y), equal_to(bools({false, true, true})));
+    const Tensor zero = tensor({0, 1.5, 2}, dtype), one = tensor({1, 1, 0}, dtype);
+    EXPECT_THAT(compare("logical_and", zero, one), equal_to(bools({false, true, false})));
+    EXPECT_THAT(compare("logical_or", zero, one), equal_to(bools({true, true, true})));
+    EXPECT_THAT(compare("logical_xor", zero, one), equal_to(bools({true, false, true})));
+    EXPECT_THAT(run_op("logical_not", {{"X", zero}}).at("Out"),
+                equal_to(bools({true, false, false})));
+  }
+  EXPECT_THAT(compare("equal", bools({true, false}), bools({true, true})),
+              equal_to(bools({true, false})));
+}
+
+TEST(Compare, NotANumberAndInfinity) {
+  const Tensor x = tensor({0, INFINITY, NAN});
+  const auto ask = [&](const std::string& type) { return run_op(type, {{"X", x}}).at("Out"); };
+  EXPECT_THAT(ask("isfinite_v2"), equal_to(bools({true, false, false})));
+  EXPECT_THAT(ask("isinf_v2"), equal_to(bools({false, true, false})));
+  EXPECT_THAT(ask("isnan_v2"), equal_to(bools({false, false, true})));
+  EXPECT_THAT(ask("isfinite"), equal_to(bools({false})));
+  EXPECT_THAT(ask("isinf"), equal_to(bools({true})));
+  EXPECT_THAT(ask("isnan"), equal_to(bools({true})));
+  EXPECT_THAT(run_op("equal", {{"X", x}, {"Y", x}}).at("Out"),
+              equal_to(bools({true, true, false})));
+}
+
+}  // namespace
+}  // namespace flotilla
