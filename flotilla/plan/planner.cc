@@ -186,6 +186,7 @@ void Planner::finish_fetches() {
 }
 
 int32_t Planner::add_value(Value value) {
+  if (value.capacity.shape.rank() != value.meta.shape.rank()) value.capacity = value.meta;
   draft_.values.push_back(std::move(value));
   return static_cast<int32_t>(draft_.values.size()) - 1;
 }
@@ -285,7 +286,8 @@ const Cell* Planner::write(int32_t value, const Layout& layout) {
   if (free_choice) v.layout = layout;
   if (!(v.layout == layout)) {
     // The place is given in another layout: write a temporary and reorder it afterwards.
-    const int32_t temporary = add_value({.name = v.name, .meta = v.meta, .layout = layout});
+    const int32_t temporary =
+        add_value({.name = v.name, .meta = v.meta, .layout = layout, .capacity = v.capacity});
     emit_reorder(after_, temporary, value);
     at(temporary).used = at(temporary).written = true;
     node_->writes.push_back(temporary);
@@ -299,8 +301,11 @@ const Cell* Planner::write(int32_t value, const Layout& layout) {
 int32_t Planner::reordered(int32_t value, const Layout& layout) {
   const auto key = std::make_pair(value, to_string(layout));
   if (const auto found = copies_.find(key); found != copies_.end()) return found->second;
-  const int32_t copy = add_value(
-      {.name = at(value).name, .meta = at(value).meta, .layout = layout, .origin = value});
+  const int32_t copy = add_value({.name = at(value).name,
+                                  .meta = at(value).meta,
+                                  .layout = layout,
+                                  .capacity = at(value).capacity,
+                                  .origin = value});
   emit_reorder(draft_.nodes, value, copy);
   copies_.emplace(key, copy);
   return copy;
