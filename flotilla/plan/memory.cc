@@ -159,7 +159,9 @@ std::vector<Piece> find_pieces(Draft& draft, const Groups& groups, int64_t& no_r
       piece.bytes += footprint(draft.values[static_cast<size_t>(v)]);
       cover(piece, draft.values[static_cast<size_t>(v)]);
     }
-    if (piece.end >= 0) pieces.push_back(std::move(piece));
+    if (piece.end < 0) continue;
+    no_reuse += piece.bytes;
+    pieces.push_back(std::move(piece));
   }
   for (const std::vector<int32_t>& members : groups.members()) {
     Piece piece{.begin = kNever, .end = -1, .values = members};
