@@ -158,5 +158,56 @@ TEST(Executor, LoopsAndBranchesRunTheirBlocks) {
   EXPECT_THAT(floats(executor.run(*program, {}, {"n"}, scope)[0]), ElementsAre(6));
 }
 
+// Rows 0, 1, 2, ... of a table of [[0, 1], [2, 3], ...], in two sequences.
+Feed id_feed(int64_t rows) {
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < rows; ++i) ids.push_back(i);
+  Tensor tensor = Tensor::of<int64_t>(ids, {rows});
+  tensor.set_lod({{0, 1, rows}});
+  return {"ids", tensor};
+}
+
+TEST(Executor, AChangingNumberOfRowsMakesNoNewPlanWithinItsClass) {
+  const auto program = parse(R"(
+    var ids i64[-1] lod=1 data
+    var w f32[20, 2] persistable
+    var rows f32[-1, 2] lod=1
+    var flat f32[-1]
+    var doubled f32[-1]
+    lookup_table_v2(Ids=ids, W=w) -> Out=rows
+    reshape2(X=rows) -> Out=flat {shape=[-1]}
+    scale(X=flat) -> Out=doubled {scale=2.0}
+  )");
+  Executor executor;
+  Scope scope;
+  scope.var("w") = Tensor(f32, {20, 2});
+  for (int i = 0; i < 40; ++i) scope.var("w").data<float>()[i] = static_cast<float>(i);
+  for (const int64_t rows : {5, 8, 6, 7, 5, 16, 9}) {
+    const std::vector<float> out =
+        floats(executor.run(*program, {id_feed(rows)}, {"doubled"}, scope)[0]);
+    ASSERT_EQ(out.size(), static_cast<size_t>(rows * 2));
+    for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], 2.0f * static_cast<float>(i));
+  }
+  EXPECT_EQ(executor.plans_made(), 2);  // up to 8 rows, up to 16
+}
+
+TEST(Executor, AProgramWithAFixedBatchStillRunsWithSequences) {
+  const auto program = parse(R"(
+    var ids i64[-1] lod=1 data
+    var w f32[20, 2] persistable
+    var rows f32[-1, 2] lod=1
+    var flat f32[5, 2]
+    lookup_table_v2(Ids=ids, W=w) -> Out=rows
+    reshape2(X=rows) -> Out=flat {shape=[5, 2]}
+  )");
+  Executor executor;
+  Scope scope;
+  scope.var("w") = Tensor(f32, {20, 2});
+  EXPECT_EQ(floats(executor.run(*program, {id_feed(5)}, {"flat"}, scope)[0]).size(), 10u);
+  EXPECT_THAT(refusal([&] { executor.run(*program, {id_feed(6)}, {"flat"}, scope); }),
+              HasSubstr("asks for 10"));
+  EXPECT_EQ(floats(executor.run(*program, {id_feed(5)}, {"flat"}, scope)[0]).size(), 10u);
+}
+
 }  // namespace
 }  // namespace flotilla

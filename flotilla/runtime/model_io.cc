@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "flotilla/base/error.h"
 #include "flotilla/base/atomic_file.h"
+#include "flotilla/base/error.h"
 #include "flotilla/tensor/stream.h"
 
 namespace flotilla {
