@@ -8,11 +8,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "flotilla/ir/program.h"
 #include "flotilla/ir/unique_name.h"
+#include "flotilla/layers/initializer.h"
 
 namespace flotilla::layers {
 
@@ -20,6 +22,9 @@ struct Context {
   std::shared_ptr<Program> main = std::make_shared<Program>();
   std::shared_ptr<Program> startup = std::make_shared<Program>();
   UniqueNames names = {};
+  // How parameters start that say nothing themselves, instead of what their layer chooses.
+  std::optional<Initializer> weight_initializer = {};
+  std::optional<Initializer> bias_initializer = {};
 };
 
 // The process' context.

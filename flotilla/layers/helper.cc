@@ -15,6 +15,14 @@ void initialize(Program& startup, Var var, const Initializer& initializer,
   append_initializer(startup.global_block(), copy, initializer);
 }
 
+const Initializer& first_value(const ParamAttr& attr, const Initializer& otherwise,
+                               std::string_view kind) {
+  if (attr.initializer) return *attr.initializer;
+  const std::optional<Initializer>& general =
+      kind == "b" ? context().bias_initializer : context().weight_initializer;
+  return general ? *general : otherwise;
+}
+
 }  // namespace
 
 LayerHelper::LayerHelper(std::string_view type, std::string_view name)
@@ -45,7 +53,7 @@ Var& LayerHelper::parameter(const ParamAttr& attr, Shape shape, DType dtype,
                                      .do_model_average = attr.do_model_average}};
   // A startup program that serves two main programs initialises a shared parameter once.
   if (!is_written(context().startup->global_block(), var.name)) {
-    initialize(*context().startup, var, attr.initializer.value_or(otherwise),
+    initialize(*context().startup, var, first_value(attr, otherwise, kind),
                main().build().callstack);
   }
   return global.add_var(std::move(var));

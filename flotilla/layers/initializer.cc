@@ -26,6 +26,11 @@ Attrs shape_and_dtype(const Var& var) {
   return {{"shape", var.shape.dims()}, {"dtype", static_cast<int32_t>(to_paddle(var.dtype))}};
 }
 
+// The shortest text that reads back as the same element.
+std::string shortest(double value, DType dtype) {
+  return dtype == f32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+}
+
 void append_random(Block& block, const Var& var, std::string type, const char* first, double a,
                    const char* second, double b, int64_t seed) {
   Attrs attrs = shape_and_dtype(var);
@@ -72,7 +77,7 @@ void append_initializer(Block& block, const Var& var, const Initializer& init) {
     case Initializer::kConstant: {
       Attrs attrs = shape_and_dtype(var);
       attrs["value"] = static_cast<float>(init.a);
-      attrs["str_value"] = fmt::format("{}", init.a);
+      attrs["str_value"] = shortest(init.a, var.dtype);
       append_op(block, "fill_constant", {}, {{"Out", {var.name}}}, std::move(attrs));
       return;
     }

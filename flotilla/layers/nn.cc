@@ -157,10 +157,11 @@ Variable batch_norm(Variable input, const BatchNormOptions& options) {
   const DType dtype = statistics_dtype(x.dtype);
   const Shape shape = {channels_of(x, options.data_layout)};
   const auto statistic = [&](const std::string& name, double first) {
-    return helper
-        .parameter({.name = name, .trainable = false, .do_model_average = options.do_model_average},
-                   shape, dtype, constant(first), "w")
-        .name;
+    const ParamAttr attr = {.name = name,
+                            .initializer = constant(first),
+                            .trainable = false,
+                            .do_model_average = options.do_model_average};
+    return helper.parameter(attr, shape, dtype, constant(first), "w").name;
   };
   const std::string scale = helper.parameter(options.scale, shape, dtype, constant(1), "w").name;
   const std::string bias = helper.parameter(options.bias, shape, dtype, constant(0), "b").name;

@@ -253,7 +253,7 @@ Var& Optimizer::learning_rate_var(const std::shared_ptr<Program>& program) {
     return block.var(found->second);
   }
   const ProgramGuard guard(program);
-  Var& var = create_global_var({1}, static_cast<double>(options_.learning_rate), f32, true,
+  Var& var = create_global_var({1}, options_.learning_rate, f32, true,
                                context().names.generate("learning_rate"));
   learning_rates_[program->id()] = var.name;
   return var;

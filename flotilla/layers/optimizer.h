@@ -29,7 +29,7 @@ inline GradClip clip_by_norm(float max) { return {GradClip::kByNorm, max}; }
 inline GradClip clip_by_global_norm(float max) { return {GradClip::kByGlobalNorm, max}; }
 
 struct OptimizerOptions {
-  float learning_rate = 0.001f;
+  double learning_rate = 0.001;
   // A variable of the program that holds the learning rate, made by a schedule; instead of the
   // number.
   std::string learning_rate_var = {};
@@ -100,15 +100,15 @@ class Optimizer {
 inline Regularizer l2_decay(float coeff) { return {Regularizer::kL2, coeff}; }
 inline Regularizer l1_decay(float coeff) { return {Regularizer::kL1, coeff}; }
 
-inline Optimizer sgd(float learning_rate, Regularizer regularization = {}) {
+inline Optimizer sgd(double learning_rate, Regularizer regularization = {}) {
   return Optimizer("sgd", {.learning_rate = learning_rate, .regularization = regularization});
 }
-inline Optimizer momentum(float learning_rate, float mu = 0.9f, Regularizer regularization = {}) {
+inline Optimizer momentum(double learning_rate, float mu = 0.9f, Regularizer regularization = {}) {
   return Optimizer(
       "momentum",
       {.learning_rate = learning_rate, .regularization = regularization, .attrs = {{"mu", mu}}});
 }
-inline Optimizer adam(float learning_rate = 0.001f, Regularizer regularization = {}) {
+inline Optimizer adam(double learning_rate = 0.001, Regularizer regularization = {}) {
   return Optimizer("adam", {.learning_rate = learning_rate, .regularization = regularization});
 }
 

@@ -88,6 +88,7 @@ void bind_op(nb::module_& m) {
            [](const Op& op, std::string_view slot) { return to_list(op.input_list(slot)); })
       .def("output",
            [](const Op& op, std::string_view slot) { return to_list(op.output_list(slot)); })
+      .def_prop_ro("_role", &Op::role)
       .def("has_attr", &Op::has_attr)
       .def("attr",
            [](const Op& op, std::string_view name) -> nb::object {
@@ -154,7 +155,7 @@ void bind_var(nb::module_& m) {
       .def_rw("stop_gradient", &Var::stop_gradient)
       .def_rw("is_data", &Var::is_data)
       .def_rw("need_check_feed", &Var::need_check_feed)
-      .def_prop_ro("type", [](const Var& v) { return static_cast<int32_t>(v.kind); })
+      .def_prop_ro("_kind", [](const Var& v) { return static_cast<int32_t>(v.kind); })
       .def_prop_ro("is_parameter", &Var::is_parameter)
       .def_prop_rw(
           "trainable", [](const Var& v) { return v.parameter && v.parameter->trainable; },
@@ -313,10 +314,17 @@ void bind_ir(nb::module_& m) {
   bind_var(m);
   bind_block(m);
   bind_program(m);
+  m.attr("kForwardRole") = static_cast<int32_t>(kForwardRole);
+  m.attr("kBackwardRole") = static_cast<int32_t>(kBackwardRole);
+  m.attr("kOptimizeRole") = static_cast<int32_t>(kOptimizeRole);
+  m.attr("kLrSchedRole") = static_cast<int32_t>(kLrSchedRole);
   m.def("op_types", &op_types, "The types of all operators, sorted.");
   m.def("op_doc", [](std::string_view type) { return op_def(type).doc; });
   m.def("dtype_name", [](nb::object dtype) { return std::string(long_name_of(to_dtype(dtype))); });
   m.def("dtype_code", [](nb::object dtype) { return to_paddle(to_dtype(dtype)); });
+  m.def(
+      "names_of", [](nb::object vars) { return to_names(vars); }, nb::arg("vars").none(),
+      "The names of a variable, of a list of variables or names, or of nothing.");
   m.def("nearest", &nearest, "The candidate nearest to a word, or an empty text.");
 }
 

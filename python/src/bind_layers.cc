@@ -85,6 +85,14 @@ void bind_initializer(nb::module_& m) {
             return wrap(where.op(where.size() - 1));
           },
           "var"_a, "block"_a = nb::none(), "Append the op that gives `var` its first value.");
+  m.def(
+      "set_global_initializer",
+      [](std::optional<Initializer> weight, std::optional<Initializer> bias) {
+        layers::context().weight_initializer = std::move(weight);
+        layers::context().bias_initializer = std::move(bias);
+      },
+      "weight"_a.none(), "bias"_a.none(),
+      "How parameters start that say nothing themselves, instead of what their layer chooses.");
 }
 
 Regularizer make_regularizer(const std::string& kind, float coeff) {

@@ -105,7 +105,7 @@ void bind_clip(nb::module_& m) {
       .def_rw("min", &layers::GradClip::min);
 }
 
-void make_optimizer(Optimizer* self, std::string type, float learning_rate,
+void make_optimizer(Optimizer* self, std::string type, double learning_rate,
                     nb::object learning_rate_var, std::optional<Regularizer> regularization,
                     std::optional<layers::GradClip> clip, nb::object parameters, Text name,
                     nb::object attrs, nb::object decays) {
@@ -136,7 +136,7 @@ layers::MinimizeOptions to_minimize_options(std::shared_ptr<Program> startup, nb
 void bind_optimizers(nb::module_& m) {
   nb::class_<Optimizer>(m, "Optimizer", nb::dynamic_attr(),
                         "The gradient of a loss, clipped and regularised, and updates.")
-      .def("__init__", &make_optimizer, "type"_a, "learning_rate"_a = 0.001f,
+      .def("__init__", &make_optimizer, "type"_a, "learning_rate"_a = 0.001,
            "learning_rate_var"_a = nb::none(), "regularization"_a = nb::none(),
            "clip"_a = nb::none(), "parameters"_a = nb::none(), "name"_a = nb::none(),
            "attrs"_a = nb::none(), "decays"_a = nb::none(),
@@ -145,7 +145,7 @@ void bind_optimizers(nb::module_& m) {
       .def_prop_ro("type", &Optimizer::type)
       .def_prop_rw(
           "learning_rate", [](const Optimizer& o) { return o.options().learning_rate; },
-          [](Optimizer& o, float rate) { o.options().learning_rate = rate; },
+          [](Optimizer& o, double rate) { o.options().learning_rate = rate; },
           "The number that the variable starts with.")
       .def(
           "minimize",

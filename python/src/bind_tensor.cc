@@ -86,6 +86,9 @@ void bind_tensor(nb::module_& m) {
             nb::cast<std::string>(nb::str(to_numpy(t))));
       });
 
+  m.def("use_scalar_type", &use_scalar_type, nb::arg("type"),
+        "The array type that single elements come out as.");
+
   nb::class_<SelectedRows>(m, "SelectedRows", "Some rows of a tall tensor: a sparse gradient.")
       .def_prop_ro("height_", [](const SelectedRows& s) { return s.height; })
       .def("height", [](const SelectedRows& s) { return s.height; })

@@ -2,6 +2,8 @@
 
 NB_MODULE(_flotilla, m) {
   m.doc() = "The C++ core behind `paddle`. One bind_* function per folder of flotilla/.";
+  // The default programs and the global scope live until the interpreter ends.
+  nb::set_leak_warnings(false);
   flotilla::python::bind_error(m);
   flotilla::python::bind_tensor(m);
   flotilla::python::bind_ir(m);

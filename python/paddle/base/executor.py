@@ -1,37 +1,24 @@
-"""Running programs: Executor, scopes, and how values go in and come out."""
+"""Running programs: the executor, and how values come out."""
 
-import contextlib
+import os
 
 import numpy as np
 
 import _flotilla as core
 
-from .framework import Program, Variable, default_main_program
+from .framework import Program, default_main_program
+from .place import current_place, to_place
+from .scope import global_scope, scope_guard
 
-_generator = core.Generator(int.from_bytes(__import__("os").urandom(7), "little"))
-_global_scope = core.Scope()
+__all__ = ["Executor", "global_scope", "scope_guard", "seed"]
+
+_generator = core.Generator(int.from_bytes(os.urandom(7), "little"))
 
 
-def seed(value):
+def seed(seed):
     """Start the random numbers of the process anew; the same seed repeats a run."""
-    _generator.manual_seed(int(value))
+    _generator.manual_seed(int(seed) % 2**64)
     return _generator
-
-
-def global_scope():
-    """The scope that runs use unless they name another."""
-    return _global_scope
-
-
-@contextlib.contextmanager
-def scope_guard(scope):
-    """Make ``scope`` the global scope inside the ``with`` block."""
-    global _global_scope
-    before, _global_scope = _global_scope, scope
-    try:
-        yield
-    finally:
-        _global_scope = before
 
 
 class Scalar(np.ndarray):
@@ -46,43 +33,38 @@ class Scalar(np.ndarray):
     def __index__(self):
         return self.item().__index__()
 
+    def __round__(self, digits=None):
+        return round(self.item(), digits)
+
     def __format__(self, spec):
         return format(self.item(), spec) if spec else str(self)
 
+    def __repr__(self):
+        return repr(self.view(np.ndarray))
 
-def _wrap(value):
-    if isinstance(value, np.ndarray) and value.size == 1:
-        return value.view(Scalar)
-    return value
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        # What is computed from one element may have many, and then it is an array like others.
+        if return_scalar:
+            return array[()]
+        return array.view(Scalar if array.size == 1 else np.ndarray)
 
-
-def _as_name(item):
-    if isinstance(item, Variable):
-        return item.name
-    if isinstance(item, str):
-        return item
-    raise TypeError(
-        f"fetch_list takes variables and their names, but holds {type(item).__name__}"
-    )
+    def __reduce__(self):
+        return self.view(np.ndarray).__reduce__()
 
 
-def _as_feed(program, name, value):
-    """Lists and numbers become arrays of the variable's dtype; arrays and tensors go in as they are."""
-    if isinstance(value, (np.ndarray, core.LoDTensor)):
-        return value
-    if hasattr(value, "__array__") and not isinstance(value, (int, float)):
-        return np.asarray(value)
-    variable = program.global_block()._find(name)
-    array = np.asarray(value, variable.dtype_name if variable is not None else None)
-    return array.reshape(1) if array.ndim == 0 else array
+core.use_scalar_type(Scalar)
 
 
 class Executor:
-    """Runs programs on a place. Plans are made at the first run and looked up later."""
+    """Runs programs on a place. Plans are made at the first run and looked up later.
+
+    Several threads may call one executor: they take turns.
+    """
 
     def __init__(self, place=None):
-        self.place = place
+        self.place = current_place() if place is None else to_place(place)
         self._core = core.Executor(_generator)
+        self._pruned = {}
 
     def run(
         self,
@@ -97,42 +79,43 @@ class Executor:
         return_merged=True,
         use_prune=False,
     ):
-        """Run ``program`` once and return the values of ``fetch_list`` in order."""
-        program = default_main_program() if program is None else program
-        program = getattr(program, "_program", program)
-        if not isinstance(program, Program):
-            raise TypeError(
-                f"program must be a paddle.static.Program, but is {type(program).__name__}"
-            )
-        scope = scope or _global_scope
-        feed = _merge(program, feed)
-        if fetch_list is None:
-            fetch_list = ()
-        elif isinstance(fetch_list, (str, Variable)):
-            fetch_list = (fetch_list,)
-        for set_learning_rate in getattr(program, "_before_run", ()):
-            set_learning_rate(scope)
+        """Run a program once and return the values of ``fetch_list`` in order.
+
+        ``program``: by default the default main program. ``feed``: a dict from names to arrays,
+        lists, numbers or LoDTensors, or a list with one such dict. ``fetch_list``: variables or
+        their names. ``return_numpy``: arrays, otherwise LoDTensors. ``use_prune``: leave out the
+        ops that ``fetch_list`` does not need. The other arguments are accepted and change nothing.
+        """
+        if program is None:
+            program = default_main_program()
+        elif not isinstance(program, Program):
+            program = _program_of(program)
+        if scope is None:
+            scope = global_scope()
+        for hook in program._before_run:
+            hook(scope)
         if use_prune and fetch_list:
-            program = program._prune_to(list(feed), [_as_name(item) for item in fetch_list])
-        names = [_as_name(item) for item in fetch_list]
-        results = self._core.run(program, feed, names, scope, return_numpy)
-        return [_wrap(value) for value in results]
+            program = self._prune(program, feed, fetch_list)
+        return self._core.run(program, feed, fetch_list, scope, return_numpy)
 
     def close(self):
         """Give back what the executor holds. It can be used again afterwards."""
         self._core = core.Executor(_generator)
+        self._pruned = {}
+
+    def _prune(self, program, feed, fetch_list):
+        batch = feed[0] if isinstance(feed, (list, tuple)) and feed else feed
+        key = (program._id, program._version, tuple(batch or ()), tuple(core.names_of(fetch_list)))
+        if key not in self._pruned:
+            if len(self._pruned) >= 64:
+                self._pruned.clear()
+            self._pruned[key] = program._prune_to(list(key[2]), list(key[3]))
+        return self._pruned[key]
 
 
-def _merge(program, feed):
-    if feed is None:
-        return {}
-    if isinstance(feed, (list, tuple)):
-        if len(feed) > 1:
-            raise ValueError(
-                f"feed must be a dict or a list with one dict, but the list holds {len(feed)}: "
-                "a program on one place takes one batch at a time"
-            )
-        feed = feed[0] if feed else {}
-    if not isinstance(feed, dict):
-        raise TypeError(f"feed must be a dict, but is {type(feed).__name__}")
-    return {name: _as_feed(program, name, value) for name, value in feed.items()}
+def _program_of(program):
+    inner = getattr(program, "_program", None)
+    if not isinstance(inner, Program):
+        kind = type(program).__name__
+        raise TypeError(f"program must be a paddle.static.Program, but is {kind}")
+    return inner

@@ -7,21 +7,30 @@ import contextlib
 
 import _flotilla as core
 
+from .dtype import VarKind, dtype
+from .scope import global_scope
+
 Program = core.Program
 Block = core.Block
 Variable = core.Variable
 Operator = core.Operator
 
 
-class Parameter:
+class _ParameterType(type):
+    def __instancecheck__(cls, value):
+        return isinstance(value, Variable) and value.is_parameter
+
+
+class Parameter(metaclass=_ParameterType):
     """``isinstance(v, Parameter)`` tells parameters from other variables."""
 
-    class _Meta(type):
-        def __instancecheck__(cls, value):
-            return isinstance(value, Variable) and value.is_parameter
 
+# ---- the current programs
 
-Parameter = Parameter._Meta("Parameter", (), {"__doc__": Parameter.__doc__})
+# Python's handles to the default programs, so that what is attached to them stays.
+_default_programs = (core.main_program(), core.startup_program())
+_name_scopes = [("/", {})]
+_devices = [""]
 
 
 def default_main_program():
@@ -34,47 +43,207 @@ def default_startup_program():
     return core.startup_program()
 
 
+def _switch(main, startup):
+    core.switch_programs(main, startup)
+    _mark_programs()
+
+
+def _mark_programs():
+    """Ops appended from now on carry the current name scope and device."""
+    for program in (core.main_program(), core.startup_program()):
+        program._name_scope = _name_scopes[-1][0]
+        program._device = _devices[-1]
+
+
+def switch_main_program(program):
+    """Let layers append to ``program`` from now on; returns the program before."""
+    before = core.main_program()
+    _switch(_check_program("program", program), core.startup_program())
+    return before
+
+
+def switch_startup_program(program):
+    """Let layers put first values into ``program`` from now on; returns the program before."""
+    before = core.startup_program()
+    _switch(core.main_program(), _check_program("program", program))
+    return before
+
+
 @contextlib.contextmanager
 def program_guard(main_program, startup_program=None):
     """Let layers append to these programs inside the ``with`` block."""
+    before = core.main_program(), core.startup_program()
     _check_program("main_program", main_program)
     if startup_program is not None:
         _check_program("startup_program", startup_program)
-    before = core.main_program(), core.startup_program()
-    core.switch_programs(main_program, startup_program or before[1])
+    _switch(main_program, before[1] if startup_program is None else startup_program)
     try:
         yield
     finally:
-        core.switch_programs(*before)
+        _switch(*before)
 
 
 def _check_program(what, program):
     if not isinstance(program, Program):
-        raise TypeError(
-            f"{what} must be a paddle.static.Program, but is {type(program).__name__}"
-        )
+        kind = type(program).__name__
+        raise TypeError(f"{what} must be a paddle.static.Program, but is {kind}")
+    return program
 
 
-def _create_var(self, name=None, **kwargs):
+@contextlib.contextmanager
+def name_scope(prefix=None):
+    """Put a word before the ops of the ``with`` block, for people who look at the program."""
+    if not prefix:
+        raise ValueError("name_scope needs a prefix, but got none")
+    path, seen = _name_scopes[-1]
+    number = seen[prefix] = seen.get(prefix, -1) + 1
+    _name_scopes.append((f"{path}{prefix}{f'_{number}' if number else ''}/", {}))
+    _mark_programs()
+    try:
+        yield
+    finally:
+        _name_scopes.pop()
+        _mark_programs()
+
+
+@contextlib.contextmanager
+def device_guard(device=None):
+    """Mark the ops of the ``with`` block with a device: ``"cpu"``, ``"gpu"``, ``"gpu:1"``."""
+    kind, _, number = (device or "").partition(":")
+    if kind not in ("", "cpu", "gpu", "xpu", "npu") or (number and not number.isdigit()):
+        raise ValueError(f'device must be "cpu", "gpu", "gpu:<number>" or None, but is {device!r}')
+    _devices.append(device or "")
+    _mark_programs()
+    try:
+        yield
+    finally:
+        _devices.pop()
+        _mark_programs()
+
+
+# ---- modes
+
+
+def enable_static():
+    """Build programs: layers append ops to the default programs. This is the only mode."""
+
+
+def disable_static(place=None):
+    """Refused: programs are always built first and run then."""
+    raise RuntimeError(
+        "Flotilla trains static programs only: build the program, then run it with "
+        "paddle.static.Executor (paddle.disable_static and dygraph mode are not there)"
+    )
+
+
+def in_dynamic_mode():
+    """Whether operators run at once instead of becoming part of a program: never."""
+    return False
+
+
+in_dygraph_mode = in_dynamic_mode
+
+
+# ---- words of blocks
+
+
+def _create_var(self, *, name=None, **kwargs):
     """Add a variable to the block; an existing name gives a handle to the same variable."""
     return self._create_var(name or core.unique_name("_generated_var"), **kwargs)
 
 
-def _append_op(self, type, inputs=None, outputs=None, attrs=None, **_):
-    """Append an operator: variables or names by slot, attributes by name."""
-    return self._append_op(type, inputs, outputs, attrs or {})
+def _create_parameter(
+    self, shape, dtype, name=None, initializer=None, trainable=True, optimize_attr=None, **more
+):
+    """Add a parameter to the program's global block."""
+    block = self.program.global_block()
+    name = name or core.unique_name("_generated_parameter")
+    var = block._create_var(name, shape=shape, dtype=dtype, persistable=True, **more)
+    rate = 1.0 if optimize_attr is None else optimize_attr.get("learning_rate", 1.0)
+    block._make_parameter(name, trainable, rate)
+    if initializer is not None:
+        initializer(var, block)
+    return var
 
 
-def _prepend_op(self, type, inputs=None, outputs=None, attrs=None, **_):
-    return self._insert_op(0, type, inputs, outputs, attrs or {})
+def _prepend_op(self, type, inputs=None, outputs=None, attrs=None, **more):
+    """Put an operator before all others."""
+    return self._insert_op(0, type, inputs, outputs, attrs, **more)
 
 
-def _insert_op_public(self, index, type, inputs=None, outputs=None, attrs=None, **_):
-    return self._insert_op(index, type, inputs, outputs, attrs or {})
+def _clone_variable(self, var, force_persistable=True):
+    """Describe a variable of another block in this one."""
+    return self._create_var(
+        var.name,
+        shape=var.shape,
+        dtype=var.dtype,
+        type=int(var.type),
+        lod_level=var.lod_level,
+        persistable=True if force_persistable else var.persistable,
+    )
+
+
+Block.create_var = _create_var
+Block.create_parameter = _create_parameter
+Block._prepend_op = _prepend_op
+Block._insert_op_without_sync = Block._insert_op
+Block._clone_variable = _clone_variable
+Block._find_var_recursive = Block._find_recursive
+Block._sync_with_cpp = lambda self: None
+Block.iter_parameters = lambda self: iter(self.all_parameters())
+Block.vars = property(lambda self: {v.name: v for v in self._vars()}, doc="Variables by name.")
+Block.to_string = lambda self, throw_on_error=False, with_details=False: str(self)
+Block.backward_block_idx = property(lambda self: -1)
+
+# ---- words of variables
+
+
+def _get_value(self, scope=None):
+    """The variable's tensor in the scope."""
+    found = (scope or global_scope()).find_var(self.name)
+    if found is None:
+        raise ValueError(f'the scope has no variable "{self.name}"; run the startup program first')
+    return found.get_tensor()
+
+
+def _set_value(self, value, scope=None):
+    """Give the variable a value in the scope."""
+    tensor = _get_value(self, scope)
+    if tensor._is_initialized() and list(tensor.shape()) != list(_shape_of(value)):
+        raise ValueError(
+            f'variable "{self.name}" has shape {list(tensor.shape())}, '
+            f"but the value has shape {list(_shape_of(value))}"
+        )
+    tensor.set(value)
+
+
+def _shape_of(value):
+    return value.shape() if isinstance(value, core.LoDTensor) else value.shape
+
+
+Variable.dtype = property(lambda self: dtype(self._dtype_code), doc="The type of the elements.")
+Variable.type = property(lambda self: VarKind(self._kind), doc="What the variable holds.")
+Variable.ndim = property(lambda self: len(self.shape), doc="The number of axes.")
+Variable.dim = Variable.ndimension = lambda self: len(self.shape)
+Variable.grad_name = property(lambda self: self.name + "@GRAD", doc="The gradient's name.")
+Variable.get_value = _get_value
+Variable.set_value = _set_value
+Variable.optimize_attr = property(
+    lambda self: {"learning_rate": self._learning_rate},
+    lambda self, attr: setattr(self, "_learning_rate", attr["learning_rate"]),
+    doc="How an optimizer treats the parameter.",
+)
+
+# ---- words of operators
+
+Operator._is_optimize_op = lambda self: bool(self._role & core.kOptimizeRole)
+Operator._is_backward_op = lambda self: bool(self._role & core.kBackwardRole)
+
+# ---- words of programs
 
 
 class _Desc:
-    """What ``program.desc`` offers: serialization."""
+    """What ``program.desc`` offers: the wire format."""
 
     def __init__(self, program):
         self._program = program
@@ -83,15 +252,83 @@ class _Desc:
         """The program in the wire format of framework.proto."""
         return self._program._serialize()
 
+    def num_blocks(self):
+        """The number of blocks."""
+        return self._program.num_blocks
 
-Block.create_var = _create_var
-Block.append_op = _append_op
-Block._prepend_op = _prepend_op
-Block.vars = property(lambda self: {v.name: v for v in self._vars()})
-Block.__str__ = lambda self: str(self.program)
+
+def _clone(self, for_test=False):
+    """Copy the program; with ``for_test``, without backward and optimizer operators."""
+    copy = self._clone(for_test)
+    copy._before_run = () if for_test else self._before_run
+    return copy
+
+
+def _list_vars(self):
+    """All variables, block by block."""
+    return (var for block in self.blocks for var in block._vars())
+
+
+def _state_dict(self, mode="all", scope=None):
+    """The tensors of the program in the scope: of all persistable variables, or of one sort.
+
+    ``mode``: ``"param"`` for parameters, ``"opt"`` for what optimizers keep, ``"all"`` for both.
+    """
+    if mode not in ("all", "param", "opt"):
+        raise ValueError(f'mode must be "all", "param" or "opt", but is {mode!r}')
+    wanted = {"all": is_persistable, "param": is_parameter, "opt": is_belong_to_optimizer}[mode]
+    return {var.name: var.get_value(scope) for var in self.list_vars() if wanted(var)}
+
+
+def _set_state_dict(self, state_dict, scope=None):
+    """Give the program's variables the values of a dict; names it does not have are left out."""
+    from .state import store
+
+    store(state_dict, self, scope or global_scope())
+
+
+@contextlib.contextmanager
+def _role_guard(program, role, role_var=()):
+    before = program._op_role, program._op_role_var
+    names = [var if isinstance(var, str) else var.name for var in role_var]
+    program._op_role, program._op_role_var = role, names
+    try:
+        yield
+    finally:
+        program._op_role, program._op_role_var = before
+
+
 Program.desc = property(_Desc)
-Program.list_vars = lambda self: (
-    v for i in range(self.num_blocks) for v in self.block(i)._vars()
-)
+Program.clone = _clone
+Program.list_vars = _list_vars
+Program.state_dict = _state_dict
+Program.set_state_dict = _set_state_dict
 Program.blocks = property(lambda self: [self.block(i) for i in range(self.num_blocks)])
 Program.__deepcopy__ = lambda self, memo: self.clone()
+Program.__copy__ = lambda self: self.clone()
+Program._sync_with_cpp = lambda self: None
+Program._prune = lambda self, targets: self._prune_to([], targets)
+Program._optimized_guard = lambda self, vars: _role_guard(self, core.kOptimizeRole, vars)
+Program._backward_role_guard = lambda self: _role_guard(self, core.kBackwardRole)
+Program._lr_schedule_guard = lambda self, is_with_opt=False: _role_guard(
+    self, core.kLrSchedRole | (core.kOptimizeRole if is_with_opt else 0)
+)
+# Functions of a scope that the executor calls before each run of the program.
+Program._before_run = ()
+
+# ---- sorts of variables
+
+
+def is_persistable(var):
+    """Whether the variable lives in the scope from run to run and holds a tensor."""
+    return var.persistable and var.type in (VarKind.LOD_TENSOR, VarKind.SELECTED_ROWS)
+
+
+def is_parameter(var):
+    """Whether the variable is a parameter."""
+    return var.is_parameter
+
+
+def is_belong_to_optimizer(var):
+    """Whether the variable is what an optimizer keeps: persistable, and no parameter."""
+    return is_persistable(var) and not var.is_parameter and not var.is_data

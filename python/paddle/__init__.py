@@ -1,0 +1,60 @@
+"""Paddle's Python API over Flotilla: build a static program, run it on one machine or a cluster.
+
+Thin on purpose: arguments are sorted out here, everything else happens in the C++ core, _flotilla.
+"""
+
+import os as _os
+
+# Frames of files below are ours; the first one outside is the user's, which error messages name.
+_package_folder = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "")
+
+from . import base, static, tensor, version  # noqa: E402
+from ._names import names_of as _names_of  # noqa: E402
+from .base.dtype import (  # noqa: E402, F401
+    bfloat16,
+    bool,
+    dtype,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+)
+from .base.executor import seed  # noqa: E402, F401
+from .base.flags import get_flags, set_flags  # noqa: E402, F401
+from .base.framework import (  # noqa: E402, F401
+    disable_static,
+    enable_static,
+    in_dynamic_mode,
+)
+from .base.input import data  # noqa: E402, F401
+from .base.param_attr import ParamAttr  # noqa: E402, F401
+from .base.place import (  # noqa: E402, F401
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    XPUPlace,
+    get_device,
+    is_compiled_with_cuda,
+    is_compiled_with_rocm,
+    is_compiled_with_xpu,
+    set_device,
+)
+from .framework.io import load, save  # noqa: E402, F401
+from .static import create_parameter  # noqa: E402, F401
+from .tensor import *  # noqa: E402, F403
+
+__version__ = version.full_version
+
+__getattr__, __dir__ = _names_of(
+    __name__,
+    [
+        *("common_ops_import", "device", "distributed", "fluid", "framework", "io", "metric"),
+        *("nn", "optimizer", "regularizer", "utils", "vision"),
+    ],
+)

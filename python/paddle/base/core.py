@@ -1,0 +1,51 @@
+"""What programs take from ``fluid.core``: values, places, codes, and exceptions."""
+
+import _flotilla
+from _flotilla import LoDTensor, Operator, Scope, SelectedRows, nearest  # noqa: F401
+
+from paddle._names import names_of
+
+from .dtype import VarDesc, dtype  # noqa: F401
+from .executor import _generator
+from .framework import Program as ProgramDesc  # noqa: F401
+from .lod_tensor import LoDTensorArray  # noqa: F401
+from .place import (  # noqa: F401
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    Place,
+    XPUPlace,
+    is_compiled_with_cuda,
+    is_compiled_with_rocm,
+    is_compiled_with_xpu,
+)
+
+# The caller's mistakes are ValueErrors, everything else is a RuntimeError; `except` takes both.
+EnforceNotMet = (ValueError, RuntimeError)
+
+
+class EOFException(Exception):
+    """A loader that is part of the program has no more batches; ``reset()`` rearms it."""
+
+
+def get_cuda_device_count():
+    """The number of GPUs that programs can run on."""
+    return 0
+
+
+def set_num_threads(number):
+    """How many threads a program runs on."""
+    _flotilla.set_threads(int(number))
+
+
+def default_cpu_generator():
+    """The source of random numbers."""
+    return _generator
+
+
+def kEmptyVarName():  # noqa: N802 (Paddle's name)
+    """The name that stands for no variable."""
+    return "@EMPTY@"
+
+
+__getattr__, __dir__ = names_of(__name__)

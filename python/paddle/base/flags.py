@@ -1,0 +1,63 @@
+"""FLAGS_*: set by the program or by the environment."""
+
+import os
+
+import _flotilla as core
+
+# Flags that mean something here, with what they are unless set. Others are accepted, so that
+# programs written for Paddle run, and have no effect.
+_DEFAULTS = {
+    "FLAGS_require_gpu": False,
+    "FLAGS_paddle_num_threads": 1,
+    "FLAGS_selected_gpus": "",
+    "FLAGS_check_nan_inf": False,
+    "FLAGS_cpu_deterministic": True,
+    "FLAGS_cudnn_deterministic": True,
+    "FLAGS_benchmark": False,
+}
+_set = {}
+
+
+def set_flags(flags):
+    """Set flags from a dict: ``set_flags({"FLAGS_require_gpu": True})``."""
+    if not isinstance(flags, dict):
+        raise TypeError(f"flags must be a dict, but is {type(flags).__name__}")
+    for name, value in flags.items():
+        _check(name)
+        _set[name] = value
+        if name == "FLAGS_paddle_num_threads":
+            core.set_threads(int(value))
+
+
+def get_flags(flags):
+    """The values of one flag or of a list of flags, as a dict."""
+    names = [flags] if isinstance(flags, str) else list(flags)
+    return {name: _value(name) for name in names}
+
+
+def _check(name):
+    if not isinstance(name, str) or not name.startswith("FLAGS_"):
+        raise ValueError(f"a flag's name begins with FLAGS_, but {name!r} was given")
+
+
+def _value(name):
+    _check(name)
+    if name in _set:
+        return _set[name]
+    if name in os.environ:
+        return _parse(name, os.environ[name])
+    if name in _DEFAULTS:
+        return _DEFAULTS[name]
+    near = core.nearest(name, list(_DEFAULTS))
+    raise ValueError(f"{name} is not set." + (f" Did you mean {near}?" if near else ""))
+
+
+def _parse(name, text):
+    if isinstance(_DEFAULTS.get(name), bool):
+        return core.env_flag(name, False)
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

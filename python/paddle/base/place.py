@@ -1,0 +1,183 @@
+"""Places: where programs run."""
+
+import sys
+
+import _flotilla as core
+
+from .flags import get_flags
+
+
+class Place:
+    """A device, such as ``Place(cpu)`` or ``Place(gpu:0)``."""
+
+    _kind = "cpu"
+
+    def __init__(self, device_id=None):
+        self._id = device_id
+
+    def __repr__(self):
+        number = "" if self._id is None else f":{self._id}"
+        return f"Place({self._kind}{number})"
+
+    def __eq__(self, other):
+        return isinstance(other, Place) and repr(self) == repr(other)
+
+    def __hash__(self):
+        return hash(repr(self))
+
+    def _type(self):
+        return self._kind
+
+    def is_cpu_place(self):
+        """Whether this is the CPU."""
+        return self._kind == "cpu"
+
+    def is_gpu_place(self):
+        """Whether this is a GPU."""
+        return self._kind == "gpu"
+
+    def is_cuda_pinned_place(self):
+        """Whether this is memory of the host that a GPU reads directly."""
+        return self._kind == "gpu_pinned"
+
+    def is_xpu_place(self):
+        """Whether this is an XPU."""
+        return self._kind == "xpu"
+
+    def get_device_id(self):
+        """The number of the device; -1 for the CPU."""
+        return -1 if self._id is None else self._id
+
+    gpu_device_id = get_device_id
+
+
+class CPUPlace(Place):
+    """The CPU."""
+
+    def __init__(self):
+        super().__init__()
+
+
+class CUDAPlace(Place):
+    """A GPU by its number. Without a GPU the program runs on the CPU, and says so once."""
+
+    _kind = "gpu"
+
+    def __init__(self, id=0):
+        super().__init__(_device_id("CUDAPlace", id))
+        _instead("CUDAPlace", self._id)
+
+
+class CUDAPinnedPlace(Place):
+    """Memory of the host that a GPU reads directly."""
+
+    _kind = "gpu_pinned"
+
+    def __init__(self):
+        super().__init__()
+
+
+class XPUPlace(Place):
+    """An XPU by its number; the program runs on the CPU, and says so once."""
+
+    _kind = "xpu"
+
+    def __init__(self, dev_id=0):
+        super().__init__(_device_id("XPUPlace", dev_id))
+        _instead("XPUPlace", self._id)
+
+
+_said = set()
+
+
+def _device_id(what, number):
+    try:
+        number = int(number)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} takes the number of a device, but got {number!r}") from None
+    if number < 0:
+        raise ValueError(f"{what} takes a number from 0 on, but got {number}")
+    return number
+
+
+def _instead(what, number):
+    if get_flags("FLAGS_require_gpu")["FLAGS_require_gpu"]:
+        raise RuntimeError(
+            f"{what}({number}): there is no such device on this machine, "
+            "and FLAGS_require_gpu asks for one"
+        )
+    if what not in _said:
+        _said.add(what)
+        text = "there is no such device on this machine, so programs run on the CPU"
+        print(f"{what}({number}): {text} (FLAGS_require_gpu=1 refuses instead)", file=sys.stderr)
+
+
+def is_compiled_with_cuda():
+    """Whether this build has CUDA kernels."""
+    return core.with_cuda
+
+
+def is_compiled_with_rocm():
+    """Whether this build runs on AMD's GPUs."""
+    return False
+
+
+def is_compiled_with_xpu():
+    """Whether this build runs on XPUs."""
+    return False
+
+
+def cpu_places(device_count=None):
+    """The CPU as a list of places; a process is one place."""
+    return [CPUPlace() for _ in range(1 if device_count is None else int(device_count))]
+
+
+def cuda_places(device_ids=None):
+    """The GPUs of these numbers: by default those that FLAGS_selected_gpus names, else GPU 0."""
+    if device_ids is None:
+        selected = str(get_flags("FLAGS_selected_gpus")["FLAGS_selected_gpus"])
+        device_ids = [number for number in selected.split(",") if number] or [0]
+    elif not isinstance(device_ids, (list, tuple)):
+        device_ids = [device_ids]
+    return [CUDAPlace(number) for number in device_ids]
+
+
+def cuda_pinned_places(device_count=None):
+    """Host memory that GPUs read directly, as a list of places."""
+    return [CUDAPinnedPlace() for _ in range(1 if device_count is None else int(device_count))]
+
+
+def xpu_places(device_ids=None):
+    """The XPUs of these numbers, by default the first."""
+    return [XPUPlace(number) for number in ([0] if device_ids is None else device_ids)]
+
+
+_current = [None]
+
+
+def set_device(device):
+    """Choose where executors without a place run: ``"cpu"``, ``"gpu"`` or ``"gpu:1"``."""
+    _current[0] = to_place(device)
+    return _current[0]
+
+
+def get_device():
+    """Where executors without a place run, such as ``"cpu"`` or ``"gpu:0"``."""
+    return repr(current_place())[len("Place(") : -1]
+
+
+def current_place():
+    """The place that set_device chose, or the CPU."""
+    return _current[0] or CPUPlace()
+
+
+def to_place(what):
+    """A place from a place or from a word such as ``"gpu:0"``."""
+    if isinstance(what, Place):
+        return what
+    kind, _, number = str(what).lower().partition(":")
+    if kind == "cpu" and not number:
+        return CPUPlace()
+    if kind in ("gpu", "xpu") and (number or "0").isdigit():
+        return (CUDAPlace if kind == "gpu" else XPUPlace)(int(number or 0))
+    raise ValueError(f'a device is "cpu", "gpu", "gpu:<number>" or "xpu:<number>", but is "{what}"')

@@ -1,0 +1,44 @@
+"""Where programs run."""
+
+from paddle._names import names_of
+from paddle.base.place import (  # noqa: F401
+    XPUPlace,
+    get_device,
+    is_compiled_with_cuda,
+    is_compiled_with_rocm,
+    is_compiled_with_xpu,
+    set_device,
+)
+
+
+def is_compiled_with_distribute():
+    """Whether this build trains on several processes."""
+    return True
+
+
+def is_compiled_with_cinn():
+    """Whether this build has the CINN compiler."""
+    return False
+
+
+def is_compiled_with_ipu():
+    """Whether this build runs on IPUs."""
+    return False
+
+
+def get_cudnn_version():
+    """The version of cuDNN, or None where there is none."""
+    return None
+
+
+def get_all_device_type():
+    """The kinds of devices that programs can run on."""
+    return ["cpu"]
+
+
+def get_available_device():
+    """The devices that programs can run on."""
+    return ["cpu"]
+
+
+__getattr__, __dir__ = names_of(__name__)

@@ -1,0 +1,10 @@
+"""What keeps gradients within bounds."""
+
+from paddle._names import names_of
+from paddle.base.clip import (  # noqa: F401
+    GradientClipByGlobalNorm,
+    GradientClipByNorm,
+    GradientClipByValue,
+)
+
+__getattr__, __dir__ = names_of(__name__)

@@ -1,0 +1,29 @@
+"""Programs, blocks, variables, and the guards around them."""
+
+from paddle._names import names_of
+from paddle.base import core  # noqa: F401
+from paddle.base.dtype import convert_np_dtype_to_dtype_  # noqa: F401
+from paddle.base.flags import get_flags, set_flags  # noqa: F401
+from paddle.base.framework import (  # noqa: F401
+    Block,
+    Operator,
+    Parameter,
+    Program,
+    Variable,
+    default_main_program,
+    default_startup_program,
+    device_guard,
+    in_dygraph_mode,
+    name_scope,
+    program_guard,
+    switch_main_program,
+    switch_startup_program,
+)
+from paddle.base.place import (  # noqa: F401
+    cpu_places,
+    cuda_pinned_places,
+    cuda_places,
+    is_compiled_with_cuda,
+)
+
+__getattr__, __dir__ = names_of(__name__)

@@ -1,0 +1,130 @@
+"""Saving and loading in the words of ``fluid.io``: a file for each variable, or one for all."""
+
+import os
+
+import _flotilla as core
+from paddle._names import names_of
+from paddle.base.framework import (
+    default_main_program,
+    is_belong_to_optimizer,
+    is_parameter,
+    is_persistable,
+)
+from paddle.base.scope import global_scope
+from paddle.static import io as _io
+from paddle.static.io import load, load_program_state, set_program_state  # noqa: F401
+
+
+def save_vars(executor, dirname, main_program=None, vars=None, predicate=None, filename=None):
+    """Write variables of a program: those of ``vars``, or those for which ``predicate`` is true.
+
+    Each goes to a file of its name in the folder ``dirname``; with ``filename`` all go to one file,
+    in the order of their names.
+    """
+    names = _chosen(main_program, vars, predicate)
+    if filename is None:
+        core.save_vars(os.fspath(dirname), names, global_scope())
+    else:
+        core.save_combined(_join(dirname, filename), names, global_scope())
+
+
+def load_vars(executor, dirname, main_program=None, vars=None, predicate=None, filename=None):
+    """Read what ``save_vars`` wrote."""
+    names = _chosen(main_program, vars, predicate)
+    block = _program(main_program).global_block()
+    if filename is None:
+        core.load_vars(os.fspath(dirname), names, global_scope(), block)
+    else:
+        core.load_combined(_join(dirname, filename), names, global_scope(), block)
+
+
+def save_params(executor, dirname, main_program=None, filename=None):
+    """Write the parameters of a program."""
+    save_vars(executor, dirname, main_program, None, is_parameter, filename)
+
+
+def load_params(executor, dirname, main_program=None, filename=None):
+    """Read the parameters of a program."""
+    load_vars(executor, dirname, main_program, None, is_parameter, filename)
+
+
+def save_persistables(executor, dirname, main_program=None, filename=None):
+    """Write all that a program keeps from run to run: parameters, statistics, optimizer state."""
+    save_vars(executor, dirname, main_program, None, is_persistable, filename)
+
+
+def load_persistables(executor, dirname, main_program=None, filename=None):
+    """Read all that a program keeps from run to run."""
+    load_vars(executor, dirname, main_program, None, is_persistable, filename)
+
+
+def save_inference_model(
+    dirname,
+    feeded_var_names,
+    target_vars,
+    executor,
+    main_program=None,
+    model_filename=None,
+    params_filename=None,
+    export_for_deployment=True,
+    program_only=False,
+):
+    """Write what ``target_vars`` need of a program; returns the names of the targets.
+
+    The program goes to ``__model__`` in the folder ``dirname``, each parameter to a file of its
+    name, or, with ``params_filename``, all to one file.
+    """
+    program = _io.normalize_program(_program(main_program), feeded_var_names, target_vars)
+    core.write_file(_join(dirname, model_filename or "__model__"), program._serialize())
+    names = core.persistable_names(program)
+    if not program_only and names:
+        if params_filename is None:
+            core.save_vars(os.fspath(dirname), names, global_scope())
+        else:
+            core.save_combined(_join(dirname, params_filename), names, global_scope())
+    return core.fetch_names(program)
+
+
+def load_inference_model(
+    dirname, executor, model_filename=None, params_filename=None, pserver_endpoints=None
+):
+    """Read an inference model; returns [program, names of its feeds, variables to fetch]."""
+    model = _join(dirname, model_filename or "__model__")
+    program = _io.deserialize_program(core.read_file(model))
+    load_persistables(executor, dirname, program, params_filename)
+    targets = [program.global_block().var(name) for name in core.fetch_names(program)]
+    return [program, core.feed_names(program), targets]
+
+
+def save(program, model_path):
+    """Write a program and its state: .pdmodel, .pdparams (parameters) and .pdopt (the rest)."""
+    _io.save(program, model_path, protocol=2)
+
+
+def get_program_parameter(program):
+    """The parameters of a program."""
+    return [var for var in program.list_vars() if is_parameter(var)]
+
+
+def get_program_persistable_vars(program):
+    """The variables that a program keeps from run to run."""
+    return [var for var in program.list_vars() if is_persistable(var)]
+
+
+def _program(program):
+    return default_main_program() if program is None else _io._to_program(program)
+
+
+def _chosen(program, vars, predicate):
+    """Names, sorted, as they stand in a combined file."""
+    if vars is not None:
+        return sorted(set(core.names_of(list(vars))))
+    wanted = predicate or is_persistable
+    return sorted({var.name for var in _program(program).list_vars() if wanted(var)})
+
+
+def _join(dirname, filename):
+    return os.path.join(os.fspath(dirname or ""), filename)
+
+
+__getattr__, __dir__ = names_of(__name__)

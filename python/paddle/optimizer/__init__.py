@@ -1,0 +1,5 @@
+"""Optimizers."""
+
+from paddle._names import names_of
+
+__getattr__, __dir__ = names_of(__name__)

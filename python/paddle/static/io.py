@@ -1,0 +1,219 @@
+"""Saving and loading programs and their states, in Paddle's files."""
+
+import os
+
+import numpy as np
+
+import _flotilla as core
+from paddle.base import state as states
+from paddle.base.executor import _program_of
+from paddle.base.framework import (
+    Program,
+    Variable,
+    default_main_program,
+    is_belong_to_optimizer,
+    is_parameter,
+    is_persistable,
+)
+from paddle.base.scope import global_scope
+
+__all__ = [
+    *("save", "load", "save_inference_model", "load_inference_model", "normalize_program"),
+    *("serialize_program", "serialize_persistables", "save_to_file", "load_from_file"),
+    *("deserialize_program", "deserialize_persistables"),
+    *("load_program_state", "set_program_state"),
+]
+
+# ---- inference models
+
+
+def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs):
+    """Write what ``fetch_vars`` need of a program, with its parameters, for inference.
+
+    The files are ``<path_prefix>.pdmodel`` and ``<path_prefix>.pdiparams``. ``program``: instead of
+    the default main program.
+    """
+    prefix = _prefix("path_prefix", path_prefix)
+    program = normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)
+    core.write_file(prefix + ".pdmodel", program._serialize())
+    names = core.persistable_names(program)
+    if names:
+        core.save_combined(prefix + ".pdiparams", names, global_scope())
+
+
+def load_inference_model(path_prefix, executor, **kwargs):
+    """Read an inference model; returns [program, names of its feeds, variables to fetch].
+
+    ``model_filename``, ``params_filename``: names of files in the folder ``path_prefix``, or, where
+    that is None, what the files hold.
+    """
+    if path_prefix is None:
+        program = deserialize_program(kwargs["model_filename"])
+        deserialize_persistables(program, kwargs["params_filename"], executor)
+    else:
+        model, params = _model_files(path_prefix, **kwargs)
+        program = deserialize_program(core.read_file(model))
+        _load_combined(program, params)
+    targets = [program.global_block().var(name) for name in core.fetch_names(program)]
+    return [program, core.feed_names(program), targets]
+
+
+def _model_files(path_prefix, model_filename=None, params_filename=None):
+    path = os.fspath(path_prefix)
+    if model_filename is None and params_filename is None:
+        prefix = _prefix("path_prefix", path)
+        return prefix + ".pdmodel", prefix + ".pdiparams"
+    model = model_filename or "__model__"
+    return os.path.join(path, model), os.path.join(path, params_filename or "")
+
+
+def _load_combined(program, path):
+    names = core.persistable_names(program)
+    if names:
+        core.load_combined(path, names, global_scope(), program.global_block())
+
+
+def normalize_program(program, feed_vars, fetch_vars, **kwargs):
+    """A copy with the ops that ``fetch_vars`` need, between feed and fetch ops."""
+    return core.inference_program(
+        _to_program(program), _names("feed_vars", feed_vars), _names("fetch_vars", fetch_vars)
+    )
+
+
+def serialize_program(feed_vars, fetch_vars, **kwargs):
+    """The bytes of a .pdmodel file. ``program``: instead of the default main program."""
+    return normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)._serialize()
+
+
+def serialize_persistables(feed_vars, fetch_vars, executor, **kwargs):
+    """The bytes of a .pdiparams file; None where the program has no parameters."""
+    program = normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)
+    names = core.persistable_names(program)
+    return core.serialize_vars(names, global_scope()) if names else None
+
+
+def deserialize_program(data):
+    """The program that the bytes of a .pdmodel or __model__ file hold."""
+    return Program.parse_from_string(data)
+
+
+def deserialize_persistables(program, data, executor):
+    """Give the program's variables the values that the bytes of a .pdiparams file hold."""
+    names = core.persistable_names(_to_program(program))
+    if names:
+        core.deserialize_vars(data, names, global_scope(), program.global_block())
+
+
+def save_to_file(path, content):
+    """Write bytes to a file, which appears whole or not at all."""
+    core.write_file(os.fspath(path), content)
+
+
+def load_from_file(path):
+    """The bytes of a file."""
+    return core.read_file(os.fspath(path))
+
+
+# ---- states of programs
+
+
+def save(program, model_path, protocol=4, **configs):
+    """Write a program and its state: .pdmodel, .pdparams (parameters) and .pdopt (the rest)."""
+    prefix = _prefix("model_path", model_path)
+    program = _to_program(program)
+    parameters = states.arrays_of(program, is_parameter)
+    others = states.arrays_of(program, is_belong_to_optimizer)
+    states.write(parameters, prefix + ".pdparams", protocol)
+    states.write(others, prefix + ".pdopt", protocol)
+    core.write_file(prefix + ".pdmodel", program._serialize())
+
+
+def load(program, model_path, executor=None, var_list=None):
+    """Give a program's variables the values that ``save`` wrote, or save_params and the like."""
+    program = _to_program(program)
+    prefix = os.fspath(model_path)
+    prefix = prefix[: -len(".pdparams")] if prefix.endswith(".pdparams") else prefix
+    if not os.path.exists(prefix + ".pdparams"):
+        return _load_files(program, prefix, var_list)
+    _load_state(program, prefix + ".pdparams", is_parameter)
+    if any(is_belong_to_optimizer(var) for var in program.list_vars()):
+        _load_state(program, prefix + ".pdopt", is_belong_to_optimizer)
+    return None
+
+
+def _load_state(program, path, wanted):
+    used = states.store(states.read(path), program, wanted=wanted)
+    missing = sorted({var.name for var in program.list_vars() if wanted(var)} - set(used))
+    if missing:
+        raise ValueError(
+            f'{path} has no value for "{missing[0]}"'
+            + (f" and {len(missing) - 1} other variables" if missing[1:] else "")
+        )
+
+
+def _load_files(program, path, var_list):
+    """A folder with a file for each variable, or one file for all of ``var_list``."""
+    names = [var.name for var in var_list or program.list_vars() if is_persistable(var)]
+    if os.path.isdir(path):
+        there = [name for name in names if os.path.isfile(os.path.join(path, name))]
+        core.load_vars(path, there, global_scope(), program.global_block())
+    elif os.path.isfile(path) and var_list is not None:
+        core.load_combined(path, names, global_scope(), program.global_block())
+    elif os.path.isfile(path):
+        raise ValueError(f"{path} holds many variables: say which, in order, in var_list")
+    else:
+        raise ValueError(f"there is no {path}.pdparams, no folder {path} and no file {path}")
+
+
+def load_program_state(model_path, var_list=None):
+    """The values that ``save`` wrote, or files of variables hold, as a dict of arrays."""
+    path = os.fspath(model_path)
+    prefix = path[: -len(".pdparams")] if path.endswith(".pdparams") else path
+    if os.path.exists(prefix + ".pdparams"):
+        found = states.without_name_table(states.read(prefix + ".pdparams"))
+        if os.path.exists(prefix + ".pdopt"):
+            found.update(states.read(prefix + ".pdopt"))
+        return found
+    scope, names = core.Scope(), _names("var_list", var_list)
+    if os.path.isdir(path):
+        names = names or sorted(name for name in os.listdir(path) if name != "__model__")
+        core.load_vars(path, names, scope)
+    else:
+        core.load_combined(path, names, scope)
+    return {name: np.array(scope.find_var(name).get_tensor()) for name in names}
+
+
+def set_program_state(program, state_dict):
+    """Give a program's variables the values of a dict; names it does not have are left out."""
+    states.store(state_dict, _to_program(program))
+
+
+# ---- arguments
+
+
+def _prefix(what, path):
+    path = os.fspath(path)
+    if not os.path.basename(path):
+        raise ValueError(f'{what} must end with the name of a file, but is "{path}"')
+    if os.path.isdir(path):
+        raise ValueError(f'{what} must be the beginning of file names, but "{path}" is a folder')
+    return path
+
+
+def _to_program(program):
+    return program if isinstance(program, Program) else _program_of(program)
+
+
+def _pop_program(kwargs):
+    program = kwargs.get("program")
+    return default_main_program() if program is None else program
+
+
+def _names(what, vars):
+    """Names of variables; a list, a single one or nothing."""
+    several = vars if isinstance(vars, (list, tuple)) else [] if vars is None else [vars]
+    for var in several:
+        if not isinstance(var, (str, Variable)):
+            kind = type(var).__name__
+            raise TypeError(f"{what} must be variables of the program, but one is of type {kind}")
+    return core.names_of(several)

@@ -1,0 +1,14 @@
+"""Layers with parameters, as functions."""
+
+from paddle._names import names_of
+
+from .common import (  # noqa: F401
+    batch_norm,
+    conv2d,
+    embedding,
+    fc,
+    layer_norm,
+    sparse_embedding,
+)
+
+__getattr__, __dir__ = names_of(__name__)

@@ -1,0 +1,159 @@
+"""Layers with parameters, as functions. Where 1.x and 2.x differ in words, both are understood."""
+
+import _flotilla as core
+
+
+def fc(
+    x=None,
+    size=None,
+    num_flatten_dims=1,
+    weight_attr=None,
+    bias_attr=None,
+    activation=None,
+    name=None,
+    *,
+    input=None,
+    param_attr=None,
+    act=None,
+):
+    """``activation(sum of x_i W_i + b)``; ``x`` is a variable or a list of them.
+
+    >>> fc(paddle.static.data("x", [None, 784]), 10).shape
+    (-1, 10)
+    """
+    return core.fc(
+        input if x is None else x,
+        size,
+        num_flatten_dims,
+        param_attr if weight_attr is None else weight_attr,
+        bias_attr,
+        act if activation is None else activation,
+        name,
+    )
+
+
+def conv2d(
+    input,
+    num_filters,
+    filter_size,
+    stride=1,
+    padding=0,
+    dilation=1,
+    groups=None,
+    param_attr=None,
+    bias_attr=None,
+    use_cudnn=True,
+    act=None,
+    name=None,
+    data_format="NCHW",
+):
+    """A convolution over height and width."""
+    return core.conv2d(
+        input,
+        num_filters,
+        filter_size,
+        stride,
+        padding,
+        dilation,
+        groups,
+        param_attr,
+        bias_attr,
+        act,
+        name,
+        data_format,
+    )
+
+
+def batch_norm(
+    input,
+    act=None,
+    is_test=False,
+    momentum=0.9,
+    epsilon=1e-05,
+    param_attr=None,
+    bias_attr=None,
+    data_layout="NCHW",
+    in_place=False,
+    name=None,
+    moving_mean_name=None,
+    moving_variance_name=None,
+    do_model_average_for_mean_and_var=True,
+    use_global_stats=False,
+):
+    """Each channel scaled to mean 0 and variance 1 over the batch, then by learnt numbers."""
+    return core.batch_norm(
+        input,
+        act,
+        is_test,
+        momentum,
+        epsilon,
+        param_attr,
+        bias_attr,
+        data_layout,
+        name,
+        moving_mean_name,
+        moving_variance_name,
+        do_model_average_for_mean_and_var,
+        use_global_stats,
+    )
+
+
+def layer_norm(
+    input,
+    scale=True,
+    shift=True,
+    begin_norm_axis=1,
+    epsilon=1e-05,
+    param_attr=None,
+    bias_attr=None,
+    act=None,
+    name=None,
+):
+    """Each row scaled to mean 0 and variance 1, then by learnt numbers."""
+    return core.layer_norm(
+        input,
+        begin_norm_axis,
+        epsilon,
+        param_attr if scale else False,
+        bias_attr if shift else False,
+        act,
+        name,
+    )
+
+
+def embedding(
+    input,
+    size,
+    is_sparse=False,
+    is_distributed=False,
+    padding_idx=None,
+    param_attr=None,
+    dtype="float32",
+):
+    """The rows of a table of ``size`` [rows, width] that ``input`` names."""
+    return core.embedding(input, size, is_sparse, is_distributed, padding_idx, param_attr, dtype)
+
+
+def sparse_embedding(
+    input,
+    size,
+    padding_idx=None,
+    is_test=False,
+    entry=None,
+    table_class="MemorySparseTable",
+    param_attr=None,
+    dtype="float32",
+    slot=None,
+):
+    """The rows of a table for parameter servers, one table for each call."""
+    return core.sparse_embedding(
+        input,
+        size,
+        padding_idx,
+        is_test,
+        "none" if entry is None else str(entry),
+        table_class,
+        slot or 0,
+        param_attr,
+        dtype,
+    )

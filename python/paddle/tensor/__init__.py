@@ -1,0 +1,3 @@
+"""Functions of variables."""
+
+__all__ = []

@@ -1,0 +1,57 @@
+"""Names, versions, and a check of the installation."""
+
+import _flotilla as core
+from paddle import version
+from paddle._names import names_of
+
+from . import unique_name  # noqa: F401
+
+
+def run_check():
+    """Train a linear model for some steps, and say whether the installation works."""
+    import numpy as np
+
+    from paddle import optimizer, static, tensor
+
+    main, startup = static.Program(), static.Program()
+    with static.program_guard(main, startup), unique_name.guard():
+        x = static.data("x", [None, 2])
+        loss = tensor.mean(static.nn.fc(x, 1))
+        optimizer.SGD(0.1).minimize(loss)
+    with static.scope_guard(static.Scope()):
+        executor = static.Executor()
+        executor.run(startup)
+        feed = {"x": np.ones((4, 2), "float32")}
+        first, *_, last = (executor.run(main, feed, [loss])[0].item() for _ in range(10))
+    if not last < first:
+        raise RuntimeError(f"the loss must fall, but went from {first} to {last}")
+    print(f"Flotilla {version.flotilla} works, on {core.threads()} threads of the CPU.")
+
+
+def require_version(min_version, max_version=None):
+    """Refuse to go on unless the version of Paddle's API is at least ``min_version``."""
+
+    def numbers(text):
+        return [int(part) for part in str(text).split(".") if part.isdigit()]
+
+    if numbers(version.full_version) < numbers(min_version) or (
+        max_version is not None and numbers(version.full_version) > numbers(max_version)
+    ):
+        raise RuntimeError(
+            f"the program asks for version {min_version}"
+            + (f" to {max_version}" if max_version is not None else " or later")
+            + f" of Paddle's API, and this is {version.full_version}"
+        )
+
+
+def try_import(module_name, err_msg=None):
+    """Import a module, or say which one is missing."""
+    import importlib
+
+    try:
+        return importlib.import_module(module_name)
+    except ImportError:
+        raise ImportError(err_msg or f"{module_name} is not installed") from None
+
+
+__getattr__, __dir__ = names_of(__name__)

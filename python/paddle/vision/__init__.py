@@ -1,0 +1,5 @@
+"""Data sets and models for images."""
+
+from paddle._names import names_of
+
+__getattr__, __dir__ = names_of(__name__)
