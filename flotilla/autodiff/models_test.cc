@@ -1,9 +1,11 @@
 // Gradients of small models of real operators, against finite differences.
 
+#include <algorithm>
 #include <cmath>
 
 #include "flotilla/autodiff/backward.h"
 #include "flotilla/testing/programs.h"
+#include "flotilla/testing/random_model.h"
 
 namespace flotilla {
 namespace {
@@ -14,33 +16,37 @@ struct Model {
   std::vector<Feed> parameters = {};
 };
 
-double loss_of(const Program& program, const Model& model, const std::vector<Feed>& parameters) {
-  return values_of(run_program(program, model.feeds, {"loss"}, parameters).front()).front();
-}
-
 // Moves each element of each parameter.
-void check_model(const Model& model) {
-  const auto program = build(model.program);
-  const auto forward = program->clone();
-  const auto pairs = append_backward(program->global_block().var("loss"));
-  EXPECT_EQ(pairs.size(), model.parameters.size());
-  for (const ParamGrad& pair : pairs) {
+void check_gradients(Program& program, const std::vector<Feed>& feeds,
+                     const std::vector<Feed>& parameters) {
+  const auto forward = program.clone();
+  for (const ParamGrad& pair : append_backward(program.global_block().var("loss"))) {
     const std::vector<double> gradient =
-        values_of(run_program(*program, model.feeds, {pair.grad}, model.parameters).front());
-    std::vector<Feed> moved = model.parameters;
-    for (Feed& feed : moved) feed.tensor = feed.tensor.clone();
+        values_of(run_program(program, feeds, {pair.grad}, parameters).front());
+    std::vector<Feed> moved = parameters;
     const auto feed = std::find_if(moved.begin(), moved.end(),
                                    [&](const Feed& f) { return f.name == pair.param; });
-    double* x = feed->tensor.data<double>();
+    const auto loss_with = [&](size_t i, double by) {
+      feed->tensor = feed->tensor.clone();
+      feed->tensor.data<double>()[i] += by;
+      const Tensor loss = run_program(*forward, feeds, {"loss"}, moved).front();
+      feed->tensor.data<double>()[i] -= by;
+      return *loss.data<double>();
+    };
     for (size_t i = 0; i < gradient.size(); ++i) {
-      const double before = x[i];
-      x[i] = before + 1e-5;
-      const double above = loss_of(*forward, model, moved);
-      x[i] = before - 1e-5;
-      const double below = loss_of(*forward, model, moved);
-      x[i] = before;
-      EXPECT_NEAR(gradient[i], (above - below) / 2e-5, 1e-6) << pair.grad << " " << i;
+      const double difference = (loss_with(i, 1e-5) - loss_with(i, -1e-5)) / 2e-5;
+      EXPECT_NEAR(gradient[i], difference, 1e-6 * std::max(1.0, std::abs(difference)))
+          << pair.grad << " " << i << "\n"
+          << ops_of(program);
     }
+  }
+}
+
+void check_model(const Model& model) {
+  const auto program = build(model.program);
+  check_gradients(*program, model.feeds, model.parameters);
+  for (const Feed& parameter : model.parameters) {
+    EXPECT_NE(program->global_block().find_var(grad_name(parameter.name)), nullptr);
   }
 }
 
@@ -95,6 +101,16 @@ TEST(Models, Residual) {
   )",
                {{"x", uniform({2, 4}, -1, 1, 1, f64)}},
                {{"w", uniform({4, 4}, -1, 1, 2, f64)}}});
+}
+
+// Variables written more than once, read several times, by values and by shapes.
+TEST(Models, DrawnAtRandom) {
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(seed);
+    const RandomModel model(seed, f64);
+    check_gradients(*model.program, model.feeds, model.persistables);
+    if (::testing::Test::HasFailure()) return;
+  }
 }
 
 }  // namespace

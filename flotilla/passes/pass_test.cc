@@ -1,11 +1,8 @@
 #include "flotilla/passes/pass.h"
 
-#include <random>
-
-#include "flotilla/autodiff/backward.h"
 #include "flotilla/ir/verify.h"
-#include "flotilla/op/build.h"
 #include "flotilla/testing/programs.h"
+#include "flotilla/testing/random_model.h"
 
 namespace flotilla::passes {
 namespace {
@@ -69,127 +66,24 @@ TEST(PlanPasses, PrintTheProgramAfterOne) {
   EXPECT_THAT(said, ::testing::HasSubstr("fused_sgd(Grad=[g, g]"));
 }
 
-// Draws a program of layers, activations and sums over a few names, some of which are written more
-// than once, some read twice, some fetched, and half of them with gradients and updates.
-class RandomProgram {
- public:
-  explicit RandomProgram(uint64_t seed) : engine_(seed) {
-    Block& block = program->global_block();
-    block.add_var({.name = "lr", .shape = {1}, .persistable = true});
-    persistables.push_back({"lr", tensor({0.1})});
-    for (int i = 0; i < 2; ++i) {
-      add_parameter(fmt::format("w{}", i), {3, 3});
-      add_parameter(fmt::format("b{}", i), {3});
-      const std::string name = fmt::format("x{}", i);
-      block.add_var({.name = name, .shape = {3, 3}, .stop_gradient = i == 0, .is_data = true});
-      feeds.push_back({name, uniform({3, 3}, -1, 1, engine_())});
-      written_.push_back(name);
-    }
-    for (int i = draw(4, 14); i > 0; --i) add_layer();
-    append_op(block, "reduce_mean", {{"X", {written_.back()}}}, {{"Out", {"loss"}}},
-              {{"reduce_all", true}});
-    if (draw(0, 3) > 0) train();
-    fetches = {"loss", "w0", "w1", "b0", "b1"};
-    for (const auto& var : block.vars()) {
-      const bool dense = var->kind == VarKind::kTensor && is_floating(var->dtype);
-      if (dense && draw(0, 7) == 0) fetches.push_back(var->name);
-    }
-  }
-
-  std::shared_ptr<Program> program = std::make_shared<Program>();
-  std::vector<Feed> feeds;
-  std::vector<Feed> persistables;
-  std::vector<std::string> fetches;
-
- private:
-  int draw(int least, int most) {
-    return least + static_cast<int>(engine_() % static_cast<uint64_t>(most - least + 1));
-  }
-
-  void add_parameter(const std::string& name, const Shape& shape) {
-    program->global_block().add_var(
-        {.name = name, .shape = shape, .persistable = true, .parameter = ParameterInfo{}});
-    persistables.push_back({name, uniform(shape, -1, 1, engine_())});
-  }
-
-  // Mostly what was written last, so that chains arise.
-  std::string some_value() {
-    return draw(0, 3) > 0
-               ? written_.back()
-               : written_[static_cast<size_t>(draw(0, static_cast<int>(written_.size()) - 1))];
-  }
-
-  std::string new_value() {
-    std::string name = draw(0, 6) == 0 ? some_value() : fmt::format("t{}", next_++);
-    written_.push_back(name);
-    return name;
-  }
-
-  void add_layer() {
-    Block& block = program->global_block();
-    const std::string x = some_value(), y = some_value(), w = fmt::format("w{}", draw(0, 1)),
-                      b = fmt::format("b{}", draw(0, 1));
-    switch (draw(0, 6)) {
-      case 0:
-      case 1:
-        append_op(block, "mul", {{"X", {x}}, {"Y", {w}}}, {{"Out", {new_value()}}});
-        break;
-      case 2:
-        append_op(block, "matmul_v2", {{"X", {x}}, {"Y", {w}}}, {{"Out", {new_value()}}},
-                  {{"trans_y", draw(0, 4) == 0}});
-        break;
-      case 3:
-      case 4:
-        append_op(block, "elementwise_add", {{"X", {x}}, {"Y", {b}}}, {{"Out", {new_value()}}},
-                  {{"axis", draw(0, 4) == 0 ? 0 : 1}});
-        break;
-      case 5:
-        append_op(block, draw(0, 1) == 0 ? "tanh" : "sigmoid", {{"X", {x}}},
-                  {{"Out", {new_value()}}});
-        break;
-      default:
-        append_op(block, "elementwise_add", {{"X", {x}}, {"Y", {y}}}, {{"Out", {new_value()}}});
-    }
-  }
-
-  void train() {
-    Block& block = program->global_block();
-    const auto pairs = append_backward(block.var("loss"));
-    const RoleGuard role(*program, kOptimizeRole);
-    for (const ParamGrad& pair : pairs) {
-      append_op(block, "sgd",
-                {{"Param", {pair.param}}, {"Grad", {pair.grad}}, {"LearningRate", {"lr"}}},
-                {{"ParamOut", {pair.param}}});
-    }
-  }
-
-  std::mt19937_64 engine_;
-  std::vector<std::string> written_;
-  int next_ = 0;
-};
-
-std::vector<Tensor> run_fresh(const Program& program, const RandomProgram& drawn) {
-  std::vector<Feed> persistables = drawn.persistables;
-  for (Feed& feed : persistables) feed.tensor = feed.tensor.clone();
-  return run_program(program, drawn.feeds, drawn.fetches, persistables);
-}
-
-TEST(PlanPasses, ChangeNoResultOfRandomPrograms) {
+TEST(PlanPasses, ChangeNoResultOfRandomModels) {
   int64_t fused = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
-    const RandomProgram drawn(seed);
-    const auto changed = run_plan_passes(*drawn.program, drawn.fetches);
+    RandomModel model(seed);
+    if (model.draw(0, 3) > 0) model.train();
+    const std::vector<std::string> fetches = model.draw_fetches();
+    const auto changed = run_plan_passes(*model.program, fetches);
     verify(*changed, Stage::kParallel);
     for (const std::string_view type : {"fc", "fused_fc_grad", "fused_sgd"}) {
       fused += changed->global_block().count(type);
     }
     const EnvGuard no_more("FLT_SKIP_PASSES", "all");
-    const std::vector<Tensor> expected = run_fresh(*drawn.program, drawn);
-    const std::vector<Tensor> found = run_fresh(*changed, drawn);
+    const std::vector<Tensor> expected = model.run(*model.program, fetches);
+    const std::vector<Tensor> found = model.run(*changed, fetches);
     for (size_t i = 0; i < found.size(); ++i) {
       ASSERT_LE(distance(found[i], expected[i]), 1e-5)
-          << "seed " << seed << ", " << drawn.fetches[i] << "\n"
-          << ops_of(*drawn.program) << "==>\n"
+          << "seed " << seed << ", " << fetches[i] << "\n"
+          << ops_of(*model.program) << "==>\n"
           << ops_of(*changed);
     }
   }
