@@ -94,7 +94,9 @@ class UniformInitializer(Initializer):
 
     def __init__(self, low=-1.0, high=1.0, seed=0, diag_num=0, diag_step=0, diag_val=1.0):
         if diag_num:
-            raise ValueError(f"values on the diagonal are not there yet, but diag_num is {diag_num}")
+            raise ValueError(
+                f"values on the diagonal are not there yet, but diag_num is {diag_num}"
+            )
         super().__init__("uniform", low, high, seed=seed)
 
 

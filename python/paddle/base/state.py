@@ -111,9 +111,8 @@ def _unnamed(value):
     """The value without the names that dygraph tensors are stored with: (name, array)."""
     if isinstance(value, dict):
         return {key: _unnamed(one) for key, one in value.items()}
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
-        if isinstance(value[1], np.ndarray):
-            return value[1]
+    if isinstance(value, tuple) and [type(one) for one in value] == [str, np.ndarray]:
+        return value[1]
     return value
 
 

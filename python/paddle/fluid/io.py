@@ -6,7 +6,7 @@ import _flotilla as core
 from paddle._names import names_of
 from paddle.base.framework import (
     default_main_program,
-    is_belong_to_optimizer,
+    is_belong_to_optimizer,  # noqa: F401
     is_parameter,
     is_persistable,
 )

@@ -11,9 +11,7 @@ def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, n
     return core.create_global_var(shape, value, dtype, persistable, name)
 
 
-def create_parameter(
-    shape, dtype, name=None, attr=None, is_bias=False, default_initializer=None
-):
+def create_parameter(shape, dtype, name=None, attr=None, is_bias=False, default_initializer=None):
     """A parameter by itself."""
     if name is not None:
         attr = core.to_param_attr(attr)
