@@ -1,7 +1,8 @@
 """Operators where real Paddle is no oracle: it is random there, or wrong.
 
-Both 1.8.5 and 2.6.2 take the beta powers one step ahead in Adam with row-sparse gradients, and
-2.6.2 refuses some broadcast matrix products; here the formula is the reference.
+Both 1.8.5 and 2.6.2 take the beta powers one step ahead in Adam with row-sparse gradients and give
+the padding row of an embedding a gradient if that is row-sparse; 2.6.2 refuses some broadcast
+matrix products. Here the formula is the reference.
 """
 
 import numpy as np
@@ -68,6 +69,23 @@ def test_adam_with_sparse_rows(lazy):
     assert rules.relative_error(found["moment2"], v) < 1e-5
     assert rules.relative_error(found["param"], expected) < 1e-5
     assert rules.relative_error(found["beta1pow"], np.array([0.9**4])) < 1e-5
+
+
+def test_padding_row_gets_no_sparse_gradient():
+    variables = {
+        "w": float_var(8, 3),
+        "ids": {"shape": [4], "dtype": "int64", "rule": ["values", [1, 5, 1, 0]]},
+        "out@SEED": float_var(4, 3),
+    }
+    attrs = {"is_sparse": ["bool", True], "padding_idx": ["long", 1]}
+    inputs = {"W": ["w"], "Ids": ["ids"]}
+    case = one_op("padding", "lookup_table_v2", inputs, {"Out": ["out"]}, attrs, variables)
+    case.update(grad=["w"], seeds=["out"], sparse={"w@GRAD": [8, 3]})
+    found, seed = op_program.run(case), op_program.inputs_of(case)["out@SEED"]
+    expected = np.zeros((8, 3), "float32")
+    expected[5], expected[0] = seed[1], seed[3]
+    np.testing.assert_allclose(found["w@GRAD"], expected, rtol=1e-6)
+    assert not found["out"][[0, 2]].any()
 
 
 @pytest.mark.parametrize("x, y", [((2, 1, 3, 4), (3, 4, 2)), ((2, 3, 3, 4), (3, 4, 2))])
