@@ -76,6 +76,22 @@ struct SparseOut {
   int64_t height = 0;
 };
 
+class PrepareHost;
+
+// A tensor to write whose extents the Step itself finds out: memory comes when it asks for it.
+template <typename T>
+class LateOut {
+ public:
+  LateOut() = default;
+  LateOut(PrepareHost* host, int32_t value) : host_(host), value_(value) {}
+  // Called once in each run of the Step.
+  T* resize(const Shape& shape) const;
+
+ private:
+  PrepareHost* host_ = nullptr;
+  int32_t value_ = -1;
+};
+
 // The offsets of the sequences in a tensor's rows, as they are in this run.
 class LodHandle {
  public:
@@ -119,7 +135,13 @@ class PrepareHost {
   virtual void keep_together(const std::vector<int32_t>& values) = 0;
   virtual const Cell* workspace(int64_t bytes) = 0;
   virtual RandomSource random(int64_t op_seed) = 0;
+  virtual void* resize(int32_t value, const Shape& shape) = 0;
 };
+
+template <typename T>
+T* LateOut<T>::resize(const Shape& shape) const {
+  return static_cast<T*>(host_->resize(value_, shape));
+}
 
 class PrepareContext {
  public:
@@ -158,6 +180,11 @@ class PrepareContext {
   template <typename T>
   Out<T> out(std::string_view slot, size_t i = 0, const Layout& layout = {}) {
     return Out<T>(write(slot, i, dtype_of<T>, layout));
+  }
+  // An output of which `infer` left an extent unknown even when the plan was made.
+  template <typename T>
+  LateOut<T> late_out(std::string_view slot, size_t i = 0) {
+    return LateOut<T>(&host_, output_port(slot, i).value);
   }
   // For kernels that only move bytes.
   In<char> in_bytes(std::string_view slot, size_t i = 0, const Layout& layout = {});

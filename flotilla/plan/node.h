@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "flotilla/device/pool.h"
 #include "flotilla/kernel/prepare.h"
 
 namespace flotilla::plan {
@@ -22,6 +23,7 @@ enum class Home {
   kArena,  // planned memory, lives within a run
   kFeed,   // the caller's memory
   kStore,  // a persistable variable's own memory
+  kLate,   // from a pool, while the plan runs: its size is known only then
 };
 
 // One version of a variable: each write makes a new one, save where the variable has a fixed place
@@ -32,11 +34,12 @@ struct Value {
   Layout layout = {};
   VarMeta capacity = {};  // of a plan that adapts: the largest it may become
   Home home = Home::kArena;
-  int32_t index = -1;    // among the feeds or the store's variables
-  int32_t origin = -1;   // a reordered copy of this value
-  bool pinned = false;   // one place for all writes, for the whole run
-  bool used = false;     // some node already relies on its layout
-  bool written = false;  // by a node of this plan
+  int32_t index = -1;                      // among the feeds or the store's variables
+  int32_t origin = -1;                     // a reordered copy of this value
+  bool pinned = false;                     // one place for all writes, for the whole run
+  bool used = false;                       // some node already relies on its layout
+  std::shared_ptr<Pool::Block> late = {};  // kLate: its memory
+  bool written = false;                    // by a node of this plan
   Cell cell = {};
   Cell rows = {};  // kSelectedRows: the row numbers
 

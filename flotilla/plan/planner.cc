@@ -132,6 +132,7 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
   infer_capacity(made, declared);
   made.kernel =
       &find_kernel(def, request_.device, kernel_dtype(def, metas_of(made.inputs, false), metas));
+  if (is_late(made, metas)) return prepare_late(std::move(made));
   Node node{.op = &op, .side_effect = def.side_effect};
   node_ = &node;
   node.step = run_kernel(made);
@@ -209,6 +210,9 @@ int32_t Planner::writing(const Block& block, const std::string& name, const VarM
   const Var* var = block.find_var_recursive(name);
   const bool persistable = var != nullptr && var->persistable;
   const auto found = current_.find(name);
+  require(!persistable || meta.shape.known(),
+          "the size of the persistable variable \"{}\" ({}) is not known when the plan is made",
+          name, meta.shape);
   if (persistable || (found != current_.end() && at(found->second).pinned)) {
     const int32_t value = found != current_.end() && at(found->second).home != Home::kFeed
                               ? found->second
@@ -226,9 +230,14 @@ int32_t Planner::writing(const Block& block, const std::string& name, const VarM
     std::erase_if(copies_, [&](const auto& copy) { return copy.first.first == value; });
     return value;
   }
-  require(meta.shape.known(), "the size of variable \"{}\" ({}) is not known when the plan is made",
-          name, meta.shape);
-  const int32_t value = add_value({.name = name, .meta = meta, .pinned = pinned_.contains(name)});
+  const bool late = !meta.shape.known();
+  require(!late || !pinned_.contains(name),
+          "the size of variable \"{}\" ({}) changes in a block that is run inside another", name,
+          meta.shape);
+  const int32_t value = add_value({.name = name,
+                                   .meta = meta,
+                                   .home = late ? Home::kLate : Home::kArena,
+                                   .pinned = pinned_.contains(name)});
   if (at(value).pinned) at(value).meta.value.reset();
   current_[name] = value;
   return value;
@@ -262,6 +271,7 @@ bool Planner::may_fix_layout(const Value& value) const {
 
 const Cell* Planner::read(int32_t value, const Layout& layout) {
   invariant(value >= 0, "a kernel reads a variable that is not there");
+  if (late_ != nullptr) return late_cell(value, layout, false);
   if (again_) return again(value, layout);
   if (!(at(value).layout == layout)) {
     if (may_fix_layout(at(value))) {
@@ -280,6 +290,7 @@ const Cell* Planner::write_rows(int32_t value) { return &at(value).rows; }
 
 const Cell* Planner::write(int32_t value, const Layout& layout) {
   invariant(value >= 0, "a kernel writes a variable that nobody needs");
+  if (late_ != nullptr) return late_cell(value, layout, true);
   if (again_) return again(value, layout);
   Value& v = at(value);
   const bool free_choice = v.home == Home::kArena ? !v.pinned : may_fix_layout(v);
@@ -337,11 +348,12 @@ const Cell* Planner::lod_of(int32_t value) {
 }
 
 void Planner::share(int32_t from, int32_t to, bool view) {
-  if (from >= 0 && to >= 0 && !again_) node_->shares.push_back({from, to, view});
+  if (from >= 0 && to >= 0 && !again_ && late_ == nullptr)
+    node_->shares.push_back({from, to, view});
 }
 
 void Planner::keep_together(const std::vector<int32_t>& values) {
-  if (again_) return;
+  if (again_ || late_ != nullptr) return;
   std::vector<int32_t> bundle;
   for (const int32_t value : values) {
     if (value >= 0 && at(value).home == Home::kArena && !at(value).pinned && at(value).bundle < 0) {
@@ -353,6 +365,9 @@ void Planner::keep_together(const std::vector<int32_t>& values) {
 }
 
 const Cell* Planner::workspace(int64_t bytes) {
+  if (late_ != nullptr) {
+    return late_->workspaces.emplace_back(bytes, std::make_unique<Cell>()).second.get();
+  }
   if (again_) return workspace_again(bytes);
   Workspace& made = draft_.workspaces.emplace_back();
   made.bytes = adaptive_ ? capacity_of(bytes) : bytes;

@@ -5,7 +5,9 @@
 
 #pragma once
 
+#include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -38,6 +40,16 @@ struct Prepared {
   size_t node = 0;
 };
 
+// An op that can be prepared only when it is its turn to run: the shape of an input or an output is
+// not known before.
+struct LateOp {
+  Prepared op = {};
+  Step step = {};
+  InferContext::Metas inputs = {};  // what `step` was prepared for
+  std::vector<std::pair<int64_t, std::unique_ptr<Cell>>> workspaces = {};
+  std::vector<Pool::Block> workspace_blocks = {};
+};
+
 // The capacity class of an extent or of a size in bytes: the next power of two.
 int64_t capacity_of(int64_t extent);
 
@@ -68,6 +80,7 @@ class Planner final : public PrepareHost {
   void keep_together(const std::vector<int32_t>& values) override;
   const Cell* workspace(int64_t bytes) override;
   RandomSource random(int64_t op_seed) override;
+  void* resize(int32_t value, const Shape& shape) override;
 
  private:
   void plan_block(const Block& block);
@@ -78,6 +91,12 @@ class Planner final : public PrepareHost {
   InferContext::Metas infer(const Prepared& op, const InferContext::Metas& declared,
                             bool capacity) const;
   Step run_kernel(const Prepared& op);
+
+  // Sizes known only at run time (late.cc).
+  bool is_late(const Prepared& op, const InferContext::Metas& outputs) const;
+  void prepare_late(Prepared op);
+  void run_late(LateOp& op);
+  const Cell* late_cell(int32_t value, const Layout& layout, bool writes);
 
   // Adapting (adapt.cc).
   void give_capacity();
@@ -103,6 +122,7 @@ class Planner final : public PrepareHost {
   const Program& program_;
   const PlanRequest& request_;  // gone after run()
   Generator& generator_;
+  Pool pool_;  // before the draft, whose values hold blocks of it
   Draft draft_;
   std::vector<StoreVar> store_vars_;
   std::map<std::string, int32_t, std::less<>> current_;  // variable to its latest version
@@ -111,6 +131,8 @@ class Planner final : public PrepareHost {
       copies_;  // (value, layout) to its reordered copy
   int64_t reorders_ = 0;
 
+  std::deque<LateOp> late_ops_;
+  LateOp* late_ = nullptr;  // the one that is being prepared
   bool adaptive_ = false;
   std::vector<Prepared> prepared_;
   // Set while an op is prepared again: nothing may be added to the draft.

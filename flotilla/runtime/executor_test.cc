@@ -209,5 +209,32 @@ TEST(Executor, AProgramWithAFixedBatchStillRunsWithSequences) {
   EXPECT_EQ(floats(executor.run(*program, {id_feed(5)}, {"flat"}, scope)[0]).size(), 10u);
 }
 
+TEST(Executor, SizesKnownOnlyAtRunTimeComeFromAPool) {
+  const auto program = parse(R"(
+    var x f32[-1] data
+    var at i64[-1, 1]
+    var picked f32[-1]
+    var doubled f32[-1]
+    var total f32[1]
+    where_index(Condition=x) -> Out=at
+    gather(X=x, Index=at) -> Out=picked
+    scale(X=picked) -> Out=doubled {scale=2.0}
+    reduce_sum(X=doubled) -> Out=total {reduce_all=true}
+  )");
+  Executor executor;
+  Scope scope;
+  const auto run = [&](std::vector<float> values) {
+    const int64_t n = static_cast<int64_t>(values.size());
+    return executor.run(*program, {feed("x", values, {n})}, {"doubled", "total"}, scope);
+  };
+  auto results = run({0, 1, 0, 3, 5});
+  EXPECT_THAT(floats(results[0]), ElementsAre(2, 6, 10));
+  EXPECT_THAT(floats(results[1]), ElementsAre(18));
+  results = run({0, 0, 0, 3, 0});
+  EXPECT_THAT(floats(results[0]), ElementsAre(6));
+  EXPECT_THAT(floats(results[1]), ElementsAre(6));
+  EXPECT_EQ(executor.plans_made(), 1);
+}
+
 }  // namespace
 }  // namespace flotilla

@@ -1,0 +1,119 @@
+// Ops whose sizes are known only when they run: what a mask selects, what a sequence expands to,
+// and everything computed from it until a size is known again. Their nodes infer, prepare and run
+// in one go; what was prepared is kept as long as the shapes stay the same. Memory comes from a
+// pool.
+
+#include "flotilla/plan/planner.h"
+
+namespace flotilla::plan {
+namespace {
+
+bool same(const InferContext::Metas& a, const InferContext::Metas& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return std::equal(x.second.begin(), x.second.end(), y.second.begin(), y.second.end(),
+                      [](const VarMeta& m, const VarMeta& n) {
+                        return m.shape == n.shape && m.sequences == n.sequences && m.rows == n.rows;
+                      });
+  });
+}
+
+template <typename F>
+void for_each_value(const Ports& ports, F f) {
+  for (const auto& [slot, values] : ports) {
+    for (const int32_t v : values) {
+      if (v >= 0) f(v);
+    }
+  }
+}
+
+}  // namespace
+
+bool Planner::is_late(const Prepared& op, const InferContext::Metas& outputs) const {
+  bool late = false;
+  for_each_value(op.inputs, [&](int32_t v) { late = late || at(v).home == Home::kLate; });
+  for (const auto& [slot, metas] : outputs) {
+    for (const VarMeta& meta : metas) late = late || !meta.shape.known();
+  }
+  return late;
+}
+
+void Planner::prepare_late(Prepared op) {
+  Node node{.op = op.op, .side_effect = op.def->side_effect};
+  // What the kernel will read is not known yet: everything is kept for it.
+  for_each_value(op.inputs, [&](int32_t v) {
+    if (!at(v).layout.plain()) v = reordered(v, {});
+    at(v).used = true;
+    node.reads.push_back(v);
+  });
+  for_each_value(op.outputs, [&](int32_t v) {
+    require(at(v).layout.plain(), "variable \"{}\" in layout {} cannot take a result of {}",
+            at(v).name, at(v).layout, op.op->type());
+    at(v).used = at(v).written = true;
+    node.writes.push_back(v);
+  });
+  LateOp& late = late_ops_.emplace_back();
+  late.op = std::move(op);
+  node.step = [this, &late] { run_late(late); };
+  draft_.nodes.push_back(std::move(node));
+}
+
+void Planner::run_late(LateOp& late) {
+  InferContext::Metas inputs = metas_of(late.op.inputs, false);
+  if (!late.step || !same(inputs, late.inputs)) {
+    const InferContext::Metas metas = infer(late.op, metas_of(late.op.outputs, false), false);
+    for (const auto& [slot, values] : late.op.outputs) {
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (values[i] < 0 || at(values[i]).home != Home::kLate) continue;
+        VarMeta& meta = at(values[i]).meta;
+        const int32_t lod_source = meta.lod_source;
+        meta = metas.at(slot)[i];
+        meta.lod_source = lod_source;
+      }
+    }
+    late.workspaces.clear();
+    late_ = &late;
+    try {
+      late.step = run_kernel(late.op);
+    } catch (...) {
+      late_ = nullptr;
+      throw;
+    }
+    late_ = nullptr;
+    late.inputs = std::move(inputs);
+  }
+  for_each_value(late.op.outputs, [&](int32_t v) {
+    if (at(v).home == Home::kLate && at(v).meta.shape.known()) resize(v, at(v).meta.shape);
+  });
+  late.workspace_blocks.clear();
+  for (const auto& [bytes, cell] : late.workspaces) {
+    cell->data = late.workspace_blocks.emplace_back(pool_.take(bytes)).data();
+  }
+  late.step();
+}
+
+const Cell* Planner::late_cell(int32_t value, const Layout& layout, bool writes) {
+  Value& v = at(value);
+  if (writes && v.home == Home::kLate) v.layout = layout;
+  // The reordered copy that prepare_late made.
+  if (!(v.layout == layout) && !writes) {
+    const auto copy = copies_.find({value, to_string(layout)});
+    if (copy != copies_.end()) return &at(copy->second).cell;
+  }
+  require(v.layout == layout,
+          "variable \"{}\", whose size is known only when the program runs, is needed in layout "
+          "{}, but "
+          "has {}",
+          v.name, layout, v.layout);
+  return &v.cell;
+}
+
+void* Planner::resize(int32_t value, const Shape& shape) {
+  Value& v = at(value);
+  v.meta.shape = shape;
+  v.late.reset();  // first back, then out again: often the same block
+  v.late = std::make_shared<Pool::Block>(pool_.take(v.bytes()));
+  v.cell.data = v.late->data();
+  return v.cell.data;
+}
+
+}  // namespace flotilla::plan
