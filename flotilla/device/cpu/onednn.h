@@ -193,9 +193,10 @@ struct ConvProblem {
   Activation act = {};  // applied by ConvForward; for inference, since backward knows nothing of it
 };
 
-// What is given and what oneDNN may choose. A given layout is never reordered inside (but for plain
-// weights in groups): a bad choice costs speed, not memory. The gradient of a tensor has the
-// tensor's layout.
+// What is given and what oneDNN may choose. The gradient of a tensor has the tensor's layout, so in
+// training the backward directions are given what forward chose. Given src and dst are never
+// reordered inside: a bad choice costs speed. Weights are, where oneDNN has no good code for the
+// given layout; that costs scratch memory and some hundredths of the time.
 struct ConvLayouts {
   std::optional<Layout> src = {}, weights = {}, dst = {};
 };
@@ -211,14 +212,14 @@ class Convolution : public Primitive {
   Convolution();
   void adopt(std::unique_ptr<State> state, Layout src, Layout dst);
   // `inside`: the layout that the primitive wants, with the groups as an axis of their own.
-  void adopt_weights(const ConvProblem& problem, const std::optional<Layout>& given,
-                     const Layout& inside, bool weights_are_output);
+  void adopt_weights(const ConvProblem& problem, const ConvLayouts& given, const Layout& inside,
+                     bool weights_are_output);
   const float* weights_inside(const float* weights, void* scratch);
 
   Layout src_, weights_, dst_;
-  // Between plain grouped weights and what the primitive wants; the offsets are into scratch.
-  std::optional<Reorder> regroup_;
-  int64_t regroup_scratch_ = 0, regrouped_ = 0;
+  // Between weights as given and as the primitive wants them; the offsets are into scratch.
+  std::optional<Reorder> reorder_;
+  int64_t reorder_scratch_ = 0, reordered_ = 0;
 };
 
 class ConvForward : public Convolution {

@@ -1,6 +1,10 @@
-// Grouped weights are [O, C / groups, kernel...] for us and [groups, O / groups, C / groups,
-// kernel...] for oneDNN. Where oneDNN's layout reads the same with the first two axes as one, it is
-// ours too; where it does not, ours is plain and each run reorders into scratch memory.
+// Two things stand between our weights and oneDNN's; where they matter, each run reorders the
+// weights into or out of scratch memory, which costs little beside the convolution.
+// - Grouped weights are [O, C / groups, kernel...] for us and [groups, O / groups, C / groups,
+//   kernel...] for oneDNN. Where oneDNN's layout reads the same with the first two axes as one, it
+//   is ours too; where it does not, ours is plain.
+// - The source gradient wants the blocks of forward's weights transposed ("ABcd16a16b", not
+//   "ABcd16b16a") and otherwise falls to reference code, a thousand times slower.
 
 #include <algorithm>
 
@@ -111,10 +115,6 @@ Descs descs_of(const ConvProblem& p, const ConvLayouts& given) {
       .pads_begin = p.pads_begin,
       .pads_end = p.pads_end,
   };
-  // Plain weights in groups are no wish but the want of a better name: oneDNN may choose inside.
-  if (given.weights && !(p.groups > 1 && given.weights->plain())) {
-    d.weights = to_desc(grouped_shape(p), split_groups(*given.weights, p));
-  }
   if (p.has_bias) d.bias = to_desc({p.weights[0]}, {});
   for (int64_t& dilation : d.dilations) --dilation;  // oneDNN counts the gap
   return d;
@@ -132,6 +132,29 @@ dnnl::convolution_forward::primitive_desc forward_desc(const ConvProblem& p, con
                                : Desc(kind, kDirect, d.src, d.weights, d.dst, d.strides,
                                       d.dilations, d.pads_begin, d.pads_end);
   return dnnl::convolution_forward::primitive_desc(desc, attr, engine());
+}
+
+// Code that no weights layout deserves: plain loops, and matrix products group by group.
+bool is_slow(const std::string& implementation, const ConvProblem& p) {
+  return implementation.starts_with("ref") ||
+         (p.groups > 1 && implementation.find("gemm") != std::string::npos);
+}
+
+// The descriptor that `make` gives for d, with the given weights layout where oneDNN has good code
+// for it and with the one that it chooses otherwise.
+template <typename Make>
+auto with_weights(const ConvProblem& p, const ConvLayouts& given, Descs& d, std::string_view what,
+                  Make&& make) {
+  const std::string text = fmt::format("{}{}", what, describe(p));
+  const auto free = [&] { return create(text, make); };
+  if (!given.weights) return free();
+  const memory::desc any = d.weights;
+  d.weights = to_desc(grouped_shape(p), split_groups(*given.weights, p));
+  auto taken = create(text, make);
+  if (!is_slow(taken.impl_info_str(), p)) return taken;
+  d.weights = any;
+  auto chosen = free();
+  return is_slow(chosen.impl_info_str(), p) ? taken : chosen;
 }
 
 // A given layout keeps the name it was given, whatever else the same memory could be called.
@@ -153,44 +176,45 @@ void Convolution::adopt(std::unique_ptr<State> state, Layout src, Layout dst) {
   dst_ = std::move(dst);
 }
 
-void Convolution::adopt_weights(const ConvProblem& p, const std::optional<Layout>& given,
+void Convolution::adopt_weights(const ConvProblem& p, const ConvLayouts& given,
                                 const Layout& inside, bool weights_are_output) {
-  if (p.groups == 1) {
-    weights_ = given.value_or(inside);
-    return;
-  }
-  const std::optional<Layout> merged = merge_groups(inside, p.weights[0] / p.groups);
-  const bool plain_given = given && given->plain();
-  if (merged && (!plain_given || merged->plain())) {
-    weights_ = given.value_or(*merged);
-    return;
-  }
   const Shape shape = grouped_shape(p);
-  weights_ = Layout();
-  if (weights_are_output) {
-    regroup_.emplace(shape, f32, inside, Layout());
+  Layout outside = inside;
+  if (given.weights) {
+    weights_ = *given.weights;
+    outside = split_groups(weights_, p);
+  } else if (p.groups == 1) {
+    weights_ = inside;
+  } else if (const auto merged = merge_groups(inside, p.weights[0] / p.groups)) {
+    weights_ = *merged;
   } else {
-    regroup_.emplace(shape, f32, Layout(), inside);
+    weights_ = outside = Layout();
   }
-  regroup_scratch_ = aligned(state_->scratch_bytes);
-  regrouped_ = regroup_scratch_ + aligned(regroup_->scratch_bytes());
-  state_->scratch_bytes = regrouped_ + inside.physical_numel(shape) * size_of(f32);
+  if (to_desc(shape, outside) == to_desc(shape, inside)) return;
+  if (weights_are_output) {
+    reorder_.emplace(shape, f32, inside, outside);
+  } else {
+    reorder_.emplace(shape, f32, outside, inside);
+  }
+  reorder_scratch_ = aligned(state_->scratch_bytes);
+  reordered_ = reorder_scratch_ + aligned(reorder_->scratch_bytes());
+  state_->scratch_bytes = reordered_ + inside.physical_numel(shape) * size_of(f32);
 }
 
 const float* Convolution::weights_inside(const float* weights, void* scratch) {
-  if (!regroup_) return weights;
-  regroup_->run(weights, at(scratch, regrouped_), at(scratch, regroup_scratch_));
-  return static_cast<const float*>(at(scratch, regrouped_));
+  if (!reorder_) return weights;
+  reorder_->run(weights, at(scratch, reordered_), at(scratch, reorder_scratch_));
+  return static_cast<const float*>(at(scratch, reordered_));
 }
 
 ConvForward::ConvForward(const ConvProblem& p, const ConvLayouts& given) : has_bias_(p.has_bias) {
   check(p);
-  const Descs d = descs_of(p, given);
+  Descs d = descs_of(p, given);
   dnnl::primitive_attr attr = user_scratch();
   dnnl::post_ops post_ops;
   append_act(post_ops, p.act);
   attr.set_post_ops(post_ops);
-  const auto pd = create(describe(p), [&] { return forward_desc(p, d, attr); });
+  const auto pd = with_weights(p, given, d, "", [&] { return forward_desc(p, d, attr); });
   auto state = std::make_unique<State>(dnnl::convolution_forward(pd), pd);
   state->add(DNNL_ARG_SRC, pd.src_desc());
   state->add(DNNL_ARG_WEIGHTS, pd.weights_desc());
@@ -198,7 +222,7 @@ ConvForward::ConvForward(const ConvProblem& p, const ConvLayouts& given) : has_b
   state->add(DNNL_ARG_DST, pd.dst_desc());
   adopt(std::move(state), layout_of(pd.src_desc(), given.src, p),
         layout_of(pd.dst_desc(), given.dst, p));
-  adopt_weights(p, given.weights, layout_of(pd.weights_desc(), {}, p), false);
+  adopt_weights(p, given, layout_of(pd.weights_desc(), {}, p), false);
 }
 
 void ConvForward::run(const float* src, const float* weights, const float* bias, float* dst,
@@ -213,8 +237,8 @@ void ConvForward::run(const float* src, const float* weights, const float* bias,
 
 ConvBackwardData::ConvBackwardData(const ConvProblem& p, const ConvLayouts& given) {
   check(p);
-  const Descs d = descs_of(p, given);
-  const auto pd = create("the source gradient of " + describe(p), [&] {
+  Descs d = descs_of(p, given);
+  const auto pd = with_weights(p, given, d, "the source gradient of ", [&] {
     return dnnl::convolution_backward_data::primitive_desc(
         {kDirect, d.src, d.weights, d.dst, d.strides, d.dilations, d.pads_begin, d.pads_end},
         user_scratch(), engine(), forward_desc(p, d, {}));
@@ -225,7 +249,7 @@ ConvBackwardData::ConvBackwardData(const ConvProblem& p, const ConvLayouts& give
   state->add(DNNL_ARG_DIFF_SRC, pd.diff_src_desc());
   adopt(std::move(state), layout_of(pd.diff_src_desc(), given.src, p),
         layout_of(pd.diff_dst_desc(), given.dst, p));
-  adopt_weights(p, given.weights, layout_of(pd.weights_desc(), {}, p), false);
+  adopt_weights(p, given, layout_of(pd.weights_desc(), {}, p), false);
 }
 
 void ConvBackwardData::run(const float* diff_dst, const float* weights, float* diff_src,
@@ -236,8 +260,8 @@ void ConvBackwardData::run(const float* diff_dst, const float* weights, float* d
 ConvBackwardWeights::ConvBackwardWeights(const ConvProblem& p, const ConvLayouts& given)
     : has_bias_(p.has_bias) {
   check(p);
-  const Descs d = descs_of(p, given);
-  const auto pd = create("the weight gradient of " + describe(p), [&] {
+  Descs d = descs_of(p, given);
+  const auto pd = with_weights(p, given, d, "the weight gradient of ", [&] {
     using Desc = dnnl::convolution_backward_weights::desc;
     const Desc desc = p.has_bias ? Desc(kDirect, d.src, d.weights, d.bias, d.dst, d.strides,
                                         d.dilations, d.pads_begin, d.pads_end)
@@ -253,18 +277,18 @@ ConvBackwardWeights::ConvBackwardWeights(const ConvProblem& p, const ConvLayouts
   if (p.has_bias) state->add(DNNL_ARG_DIFF_BIAS, d.bias);
   adopt(std::move(state), layout_of(pd.src_desc(), given.src, p),
         layout_of(pd.diff_dst_desc(), given.dst, p));
-  adopt_weights(p, given.weights, layout_of(pd.diff_weights_desc(), {}, p), true);
+  adopt_weights(p, given, layout_of(pd.diff_weights_desc(), {}, p), true);
 }
 
 void ConvBackwardWeights::run(const float* src, const float* diff_dst, float* diff_weights,
                               float* diff_bias, void* scratch) {
-  float* inside = regroup_ ? static_cast<float*>(at(scratch, regrouped_)) : diff_weights;
+  float* inside = reorder_ ? static_cast<float*>(at(scratch, reordered_)) : diff_weights;
   if (has_bias_) {
     state_->run({src, diff_dst, inside, diff_bias}, scratch);
   } else {
     state_->run({src, diff_dst, inside}, scratch);
   }
-  if (regroup_) regroup_->run(inside, diff_weights, at(scratch, regroup_scratch_));
+  if (reorder_) reorder_->run(inside, diff_weights, at(scratch, reorder_scratch_));
 }
 
 }  // namespace flotilla::onednn
