@@ -1,0 +1,329 @@
+// flotilla/ops/nn/conv2d.cc
+//
+// conv2d and depthwise_conv2d: Output[n, o] = sum over c of Input[n, c] correlated with
+// Filter[o, c], the channels cut into groups.
+//
+// f32 runs in oneDNN, which chooses how images and weights lie in memory. The layouts that are
+// there are kept wherever it has fast code for them: a reorder costs as much as a small
+// convolution, and the gradient of a weight should lie as the weight does.
+
+#include <algorithm>
+#include <memory>
+
+#include "flotilla/device/cpu/onednn.h"
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/nn/channels.h"
+#include "flotilla/ops/nn/window.h"
+
+namespace flotilla::ops {
+namespace {
+
+using onednn::ConvLayouts;
+using onednn::ConvProblem;
+
+template <typename Context>
+WindowAttrs window_attrs(const Context& c) {
+  using Ints = std::vector<int64_t>;
+  return {.strides = c.template attr<Ints>("strides"),
+          .paddings = c.template attr<Ints>("paddings"),
+          .dilations = c.template attr<Ints>("dilations"),
+          .algorithm = c.template attr<std::string>("padding_algorithm")};
+}
+
+// `input` has channels first.
+template <typename Context>
+std::vector<Window> windows_of(const Context& c, const Shape& input, const Shape& filter) {
+  return windows({input[2], input[3]}, {filter[2], filter[3]}, window_attrs(c));
+}
+
+void refuse_fusions(const InferContext& c) {
+  for (const std::string_view name :
+       {"fuse_relu", "fuse_brelu", "fuse_residual_connection", "fuse_relu_before_depthwise_conv"}) {
+    require(!c.attr<bool>(name), "{} must be false: passes fuse convolutions, not programs", name);
+  }
+  require(c.attr<std::string>("fuse_activation").empty(),
+          "fuse_activation must be empty: passes fuse convolutions, not programs");
+}
+
+void infer(InferContext& c) {
+  refuse_fusions(c);
+  const Shape& given = c.in("Input").shape;
+  const Shape& filter = c.in("Filter").shape;
+  const DataFormat format(c.attr<std::string>("data_format"));
+  require(given.rank() == 4, "Input must have rank 4, but has shape {}", given);
+  require(filter.rank() == 4, "Filter must have rank 4, but has shape {}", filter);
+  const Shape input = format.first(given);
+  const int64_t groups = c.attr<int64_t>("groups");
+  require(groups > 0, "groups must be positive, but is {}", groups);
+  require(input[1] == filter[1] * groups || input[1] < 0,
+          "Input has {} channels, but Filter of shape {} and {} group(s) take {}", input[1], filter,
+          groups, filter[1] * groups);
+  require(filter[0] % groups == 0, "{} filters cannot be cut into {} groups", filter[0], groups);
+  const std::vector<Window> w = windows_of(c, input, filter);
+  Shape out = {input[0], filter[0], w[0].places(input[2]), w[1].places(input[3])};
+  require(out[2] != 0 && out[3] != 0,
+          "a window of {}x{} does not fit into Input of shape {} with paddings {},{} and {},{}",
+          w[0].reach(), w[1].reach(), given, w[0].pad_begin, w[0].pad_end, w[1].pad_begin,
+          w[1].pad_end);
+  c.out("Output") = VarMeta::tensor(c.in("Input").dtype, format.program(out));
+}
+
+void infer_grad(InferContext& c) {
+  c.out("Input@GRAD") = c.in("Input");
+  c.out("Filter@GRAD") = c.in("Filter");
+}
+
+ConvProblem problem_of(const PrepareContext& c, const DataFormat& format, const Shape& output) {
+  ConvProblem p = {.src = format.first(c.shape("Input")),
+                   .weights = c.shape("Filter"),
+                   .dst = format.first(output),
+                   .groups = c.attr<int64_t>("groups")};
+  for (const Window& w : windows_of(c, p.src, p.weights)) {
+    p.strides.push_back(w.stride);
+    p.pads_begin.push_back(w.pad_begin);
+    p.pads_end.push_back(w.pad_end);
+    p.dilations.push_back(w.dilation);
+  }
+  return p;
+}
+
+// oneDNN solves everything, if need be as a loop or as a matrix product of unfolded images.
+bool is_fast(const onednn::Primitive& primitive) {
+  const std::string& name = primitive.implementation();
+  return name.find("ref") == std::string::npos && name.find("gemm") == std::string::npos;
+}
+
+// The first wish that oneDNN has fast code for; else what it likes best.
+template <typename Conv>
+std::shared_ptr<Conv> choose(const ConvProblem& problem, const std::vector<ConvLayouts>& wishes) {
+  for (const ConvLayouts& wish : wishes) {
+    auto conv = std::make_shared<Conv>(problem, wish);
+    if (is_fast(*conv)) return conv;
+  }
+  return std::make_shared<Conv>(problem);
+}
+
+// A plain layout is what nobody has chosen: oneDNN may.
+std::optional<Layout> chosen(const Layout& layout) {
+  return layout.plain() ? std::nullopt : std::optional(layout);
+}
+
+Step forward_f32(PrepareContext& c) {
+  if (c.shape("Output").numel() == 0) return [] {};
+  const DataFormat format(c.attr<std::string>("data_format"));
+  const ConvProblem problem = problem_of(c, format, c.shape("Output"));
+  const std::optional<Layout> src = chosen(format.first(c.layout("Input"), 4));
+  const std::optional<Layout> weights = chosen(c.layout("Filter"));
+  std::vector<ConvLayouts> wishes;
+  if (src || weights) wishes.push_back({.src = src, .weights = weights});
+  if (src && weights) wishes.push_back({.src = src});
+  const auto conv = choose<onednn::ConvForward>(problem, wishes);
+  return [conv, x = c.in<float>("Input", 0, format.program(conv->src(), 4)),
+          w = c.in<float>("Filter", 0, conv->weights()),
+          y = c.out<float>("Output", 0, format.program(conv->dst(), 4)),
+          scratch = c.workspace(conv->scratch_bytes())] {
+    conv->run(x.data(), w.data(), nullptr, y.data(), scratch.data());
+  };
+}
+
+Step backward_data_f32(PrepareContext& c, const ConvProblem& problem, const DataFormat& format) {
+  const std::optional<Layout> src = chosen(format.first(c.layout("Input"), 4));
+  const std::optional<Layout> dst = chosen(format.first(c.layout("Output@GRAD"), 4));
+  std::vector<ConvLayouts> wishes;
+  if (src || dst) wishes.push_back({.src = src, .dst = dst});
+  const auto conv = choose<onednn::ConvBackwardData>(problem, wishes);
+  return [conv, dy = c.in<float>("Output@GRAD", 0, format.program(conv->dst(), 4)),
+          w = c.in<float>("Filter", 0, conv->weights()),
+          dx = c.out<float>("Input@GRAD", 0, format.program(conv->src(), 4)),
+          scratch = c.workspace(conv->scratch_bytes())] {
+    conv->run(dy.data(), w.data(), dx.data(), scratch.data());
+  };
+}
+
+Step backward_weights_f32(PrepareContext& c, const ConvProblem& problem, const DataFormat& format) {
+  // A plain source is a choice too: the forward convolution has read it so.
+  const Layout src = format.first(c.layout("Input"), 4);
+  const std::optional<Layout> dst = chosen(format.first(c.layout("Output@GRAD"), 4));
+  const Layout weights = c.layout("Filter");
+  const auto conv = choose<onednn::ConvBackwardWeights>(
+      problem, {{.src = src, .weights = weights, .dst = dst},
+                {.src = chosen(src), .weights = weights, .dst = dst},
+                {.src = chosen(src), .dst = dst}});
+  return [conv, x = c.in<float>("Input", 0, format.program(conv->src(), 4)),
+          dy = c.in<float>("Output@GRAD", 0, format.program(conv->dst(), 4)),
+          dw = c.out<float>("Filter@GRAD", 0, conv->weights()),
+          scratch = c.workspace(conv->scratch_bytes())] {
+    conv->run(x.data(), dy.data(), dw.data(), nullptr, scratch.data());
+  };
+}
+
+Step backward_f32(PrepareContext& c) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  const bool data = c.has("Input@GRAD"), weights = c.has("Filter@GRAD");
+  if (c.shape("Output@GRAD").numel() == 0) {
+    const int64_t n = weights ? c.shape("Filter").numel() : 0;
+    return [n, dw = weights ? c.out<float>("Filter@GRAD") : Out<float>()] {
+      if (dw) std::fill_n(dw.data(), n, 0.0f);
+    };
+  }
+  const ConvProblem problem = problem_of(c, format, c.shape("Output@GRAD"));
+  const Step none = [] {};
+  // Weights first: the source gradient may then take the memory of what is no longer read.
+  const Step weights_step = weights ? backward_weights_f32(c, problem, format) : none;
+  const Step data_step = data ? backward_data_f32(c, problem, format) : none;
+  if (!data) return weights_step;
+  if (!weights) return data_step;
+  return [weights_step, data_step] {
+    weights_step();
+    data_step();
+  };
+}
+
+// The reference: loops over everything. An index of the program's image is
+// n * strides[0] + c * strides[1] + y * strides[2] + x * strides[3].
+struct Image {
+  Shape extents;  // channels first
+  int64_t strides[4];
+
+  Image(const Shape& program, const DataFormat& format) : extents(format.first(program)) {
+    const int64_t channels = extents[1], height = extents[2], width = extents[3];
+    const bool last = format.channels_last();
+    strides[0] = channels * height * width;
+    strides[1] = last ? 1 : height * width;
+    strides[2] = last ? width * channels : width;
+    strides[3] = last ? channels : 1;
+  }
+  int64_t at(int64_t n, int64_t c, int64_t y, int64_t x) const {
+    return n * strides[0] + c * strides[1] + y * strides[2] + x * strides[3];
+  }
+};
+
+// Calls f(input index, filter index, output index) for every product of the output channels
+// [begin, end).
+template <typename F>
+void for_products(const Image& in, const Image& out, const ConvProblem& p, int64_t begin,
+                  int64_t end, F f) {
+  const int64_t depth = p.weights[1], kh = p.weights[2], kw = p.weights[3];
+  const int64_t filters_per_group = p.weights[0] / p.groups;
+  for (int64_t o = begin; o < end; ++o) {
+    for (int64_t n = 0; n < in.extents[0]; ++n) {
+      for (int64_t y = 0; y < out.extents[2]; ++y) {
+        for (int64_t x = 0; x < out.extents[3]; ++x) {
+          for (int64_t k = 0; k < depth * kh * kw; ++k) {
+            const int64_t channel = k / (kh * kw), ky = k / kw % kh, kx = k % kw;
+            const int64_t iy = y * p.strides[0] + ky * p.dilations[0] - p.pads_begin[0];
+            const int64_t ix = x * p.strides[1] + kx * p.dilations[1] - p.pads_begin[1];
+            if (iy < 0 || iy >= in.extents[2] || ix < 0 || ix >= in.extents[3]) continue;
+            f(in.at(n, o / filters_per_group * depth + channel, iy, ix), o * depth * kh * kw + k,
+              out.at(n, o, y, x));
+          }
+        }
+      }
+    }
+  }
+}
+
+Step forward_f64(PrepareContext& c) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  const Image in(c.shape("Input"), format), out(c.shape("Output"), format);
+  return [in, out, p = problem_of(c, format, c.shape("Output")), input = c.in<double>("Input"),
+          filter = c.in<double>("Filter"), output = c.out<double>("Output")] {
+    const double* x = input.data();
+    const double* w = filter.data();
+    double* y = output.data();
+    std::fill_n(y, out.extents.numel(), 0.0);
+    parallel_ranges(p.weights[0], 1, [&](int64_t begin, int64_t end) {
+      for_products(in, out, p, begin, end,
+                   [=](int64_t i, int64_t k, int64_t o) { y[o] += x[i] * w[k]; });
+    });
+  };
+}
+
+Step backward_f64(PrepareContext& c) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  const Image in(c.shape("Input"), format), out(c.shape("Output@GRAD"), format);
+  const bool data = c.has("Input@GRAD"), weights = c.has("Filter@GRAD");
+  return [in, out, p = problem_of(c, format, c.shape("Output@GRAD")), input = c.in<double>("Input"),
+          filter = c.in<double>("Filter"), gradient = c.in<double>("Output@GRAD"),
+          dinput = data ? c.out<double>("Input@GRAD") : Out<double>(),
+          dfilter = weights ? c.out<double>("Filter@GRAD") : Out<double>()] {
+    const double* x = input.data();
+    const double* w = filter.data();
+    const double* dy = gradient.data();
+    if (dinput) {
+      double* dx = dinput.data();
+      std::fill_n(dx, in.extents.numel(), 0.0);
+      for_products(in, out, p, 0, p.weights[0],
+                   [=](int64_t i, int64_t k, int64_t o) { dx[i] += dy[o] * w[k]; });
+    }
+    if (dfilter) {
+      double* dw = dfilter.data();
+      std::fill_n(dw, p.weights.numel(), 0.0);
+      for_products(in, out, p, 0, p.weights[0],
+                   [=](int64_t i, int64_t k, int64_t o) { dw[k] += dy[o] * x[i]; });
+    }
+  };
+}
+
+using Ints = std::vector<int32_t>;
+
+const std::vector<AttrSpec> kAttrs = {
+    {"strides", Ints{1, 1}, "steps of the window, down and right"},
+    {"paddings", Ints{0, 0}, "zeros around Input: two numbers, or top, bottom, left, right"},
+    {"padding_algorithm", "EXPLICIT", "EXPLICIT, or SAME or VALID to work the paddings out"},
+    {"dilations", Ints{1, 1}, "distances of the window's elements"},
+    {"groups", 1, "how many parts the channels are cut into"},
+    {"data_format", "NCHW", "NCHW or NHWC"},
+    // Hints of other devices and marks of inference passes, which programs carry along.
+    {"exhaustive_search", false, "of no effect"},
+    {"workspace_size_MB", 512, "of no effect"},
+    {"force_fp32_output", false, "of no effect"},
+    {"use_addto", false, "of no effect"},
+    {"fuse_relu_before_depthwise_conv", false, "must be false"},
+    {"fuse_relu", false, "must be false"},
+    {"fuse_brelu", false, "must be false"},
+    {"fuse_brelu_threshold", 6.0f, "of no effect"},
+    {"fuse_activation", "", "must be empty"},
+    {"fuse_alpha", 0.0f, "of no effect"},
+    {"fuse_beta", 0.0f, "of no effect"},
+    {"fuse_residual_connection", false, "must be false"},
+    {"Scale_in", 1.0f, "of no effect"},
+    {"Scale_out", 1.0f, "of no effect"},
+    {"Scale_in_eltwise", 1.0f, "of no effect"},
+    {"Scale_weights", std::vector<float>{1.0f}, "of no effect"}};
+
+OpDef forward_definition(std::string type, std::string doc) {
+  return {.type = std::move(type),
+          .doc = std::move(doc),
+          .inputs = {{"Input", "images, [N, C, H, W] or [N, H, W, C]"},
+                     {"Filter", "[filters, C / groups, height, width]"}},
+          .outputs = {{"Output", "images with a channel for each filter"}},
+          .attrs = kAttrs,
+          .infer = infer,
+          .grad = grad_op({"Input", "Filter"}),
+          .kernels = {{kCpu, f32, forward_f32}, {kCpu, f64, forward_f64}}};
+}
+
+OpDef backward_definition(std::string type) {
+  return {.type = type + "_grad",
+          .doc = "Gradient of " + type + ".",
+          .inputs = {{"Input", "as before"},
+                     {"Filter", "as before"},
+                     {"Output@GRAD", "gradient of Output"}},
+          .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
+                      {.name = "Filter@GRAD", .doc = "gradient of Filter", .optional = true}},
+          .attrs = kAttrs,
+          .infer = infer_grad,
+          .kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}}};
+}
+
+const OpDef& conv2d =
+    define_op(forward_definition("conv2d", "Slides filters over images and sums the products."));
+const OpDef& conv2d_grad = define_op(backward_definition("conv2d"));
+const OpDef& depthwise_conv2d = define_op(forward_definition(
+    "depthwise_conv2d", "Slides filters over images, each over one channel or a few."));
+const OpDef& depthwise_conv2d_grad = define_op(backward_definition("depthwise_conv2d"));
+
+}  // namespace
+}  // namespace flotilla::ops
