@@ -108,8 +108,11 @@ Op read(const pb::OpDesc& op, int32_t block, int position) {
       fmt::format("block {}, op #{} ({})", block, position, bare_or_quoted(op.type()));
   Attrs attrs;
   for (const pb::OpDesc::Attr& attr : op.attrs()) {
-    const bool is_new = attrs.emplace(attr.name(), read(attr)).second;
-    require(is_new, "{}: attribute {} stands there twice", place, bare_or_quoted(attr.name()));
+    // Paddle 2.6 writes some hints (use_mkldnn) of reshape2 twice.
+    const Attr value = read(attr);
+    const auto [found, is_new] = attrs.emplace(attr.name(), value);
+    require(is_new || found->second == value, "{}: attribute {} has two values", place,
+            bare_or_quoted(attr.name()));
   }
   return Op(op.type(), read_slots(op.inputs(), "input", place),
             read_slots(op.outputs(), "output", place), std::move(attrs));

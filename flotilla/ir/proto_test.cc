@@ -215,8 +215,11 @@ TEST(Proto, RefusesPartsThatDoNotFitTogether) {
             "block 0: variable x stands there twice");
   EXPECT_EQ(bend([](auto& p) { op_of(p).add_inputs()->set_parameter("X"); }),
             "block 0, op #0 (scale): input X stands there twice");
-  EXPECT_EQ(bend([](auto& p) { *op_of(p).add_attrs() = op_of(p).attrs(0); }),
-            "block 0, op #0 (scale): attribute bias stands there twice");
+  EXPECT_EQ(bend([](auto& p) {
+              *op_of(p).add_attrs() = op_of(p).attrs(0);
+              op_of(p).mutable_attrs(0)->set_f(7);
+            }),
+            "block 0, op #0 (scale): attribute bias has two values");
   EXPECT_EQ(bend([](auto& p) { p.mutable_blocks(1)->set_forward_block_idx(9); }),
             "block 1 names block 9 as its forward block, but the program has 2 blocks");
   const auto run_block = [](int32_t index) {
