@@ -4,11 +4,15 @@ import sys
 from pathlib import Path
 
 import paddle
+import paddle.nn.functional as F
 from paddle import static
 
 import data
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "oracle"))
+
+import models  # noqa: E402
+from resnet import resnet  # noqa: E402
 
 
 def version():
@@ -17,24 +21,13 @@ def version():
 
 def build(case, variant, threads):
     """A function that runs one training step and returns the loss."""
-    import models
-
     paddle.enable_static()
-    builders = {
-        "mlp": models.mlp,
-        "resnet50": models.resnet_of(50, size=224, class_dim=102),
-        "wide_deep": wide_deep,
-    }
-    optimizers = {
-        "mlp": lambda: paddle.optimizer.Adam(learning_rate=0.001),
-        "resnet50": models.momentum,
-        "wide_deep": lambda: paddle.optimizer.SGD(learning_rate=0.0001),
-    }
+    if variant == "onednn":
+        paddle.set_flags({"FLAGS_use_mkldnn": True})
     main, startup = static.Program(), static.Program()
     with static.program_guard(main, startup):
-        loss = builders[case]()
-        loss = loss[0] if isinstance(loss, tuple) else loss
-        optimizers[case]().minimize(loss)
+        loss, optimizer = {"mlp": mlp, "resnet50": resnet50, "wide_deep": wide_deep}[case]()
+        optimizer.minimize(loss)
     executor = static.Executor(paddle.CPUPlace())
     executor.run(startup)
     batches = data.batches(case)
@@ -47,16 +40,31 @@ def build(case, variant, threads):
     return step
 
 
-def wide_deep():
-    import models
-    import paddle.nn.functional as F
+def images(*shape):
+    return static.data("x", [None, *shape], "float32"), static.data("y", [None, 1], "int64")
 
+
+def mlp():
+    x, y = images(1, 28, 28)
+    hidden = static.nn.fc(paddle.reshape(x, [-1, 784]), size=128, activation="tanh")
+    hidden = static.nn.fc(hidden, size=128, activation="tanh")
+    loss = F.cross_entropy(input=static.nn.fc(hidden, size=10), label=y)
+    return loss, paddle.optimizer.Adam(learning_rate=0.001)
+
+
+def resnet50():
+    x, y = images(3, 224, 224)
+    out = resnet(models.StaticLayers, x, 50, class_dim=102)
+    return F.cross_entropy(input=out, label=y), models.momentum()
+
+
+def wide_deep():
     dense = static.data("dense_input", [None, data.DENSE], "float32")
     ids = [static.data(f"C{i}", [None, 1], "int64", lod_level=1) for i in range(data.SLOTS)]
     label = static.data("label", [None, 1], "int64")
     net = models.WideDeep(data.TABLE_ROWS, data.EMBEDDING, data.SLOTS, data.DENSE, data.LAYERS)
     cost = F.log_loss(input=net.forward(ids, dense), label=paddle.cast(label, dtype="float32"))
-    return paddle.mean(x=cost)
+    return paddle.mean(x=cost), paddle.optimizer.SGD(learning_rate=0.0001)
 
 
 def feed_of(case, batch):

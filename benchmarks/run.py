@@ -53,14 +53,20 @@ class Case:
     per_round: float  # seconds of steps in a round, at least one step
     rounds: int
     torch_variants: tuple
+    paddle_variants: tuple = ("", "onednn")
     goals: dict = field(default_factory=dict)  # rival -> how many times faster Flotilla should be
+
+    def variants(self, side):
+        return {"PyTorch": self.torch_variants, "Paddle": self.paddle_variants}.get(
+            side.name, ("",)
+        )
 
 
 CASES = [
     Case("mlp", "MLP step, batch 64, Adam", 1, 0.5, 9,
-         ("eager", "foreach", "fused", "compiled"), {"PyTorch": 2.0, "Paddle": 4.0}),
+         ("eager", "foreach", "fused", "compiled"), goals={"PyTorch": 2.0, "Paddle": 4.0}),
     Case("resnet50", "ResNet50 training step, batch 16, 224x224, Momentum", 2, 4.0, 5,
-         ("contiguous", "channels_last", "channels_last_compiled"), {"PyTorch": 1.2}),
+         ("contiguous", "channels_last", "channels_last_compiled"), goals={"PyTorch": 1.2}),
     Case("wide_deep", "Wide&Deep step, batch 512, 26 slots, SGD", 2, 0.5, 7,
          ("eager", "compiled")),
 ]  # fmt: skip
@@ -116,7 +122,7 @@ def run_case(case, sides, quick, emit):
     """Steps of `case` on all `sides`, round by round; prints a table and the ratios."""
     workers = []
     for side in sides:
-        for variant in case.torch_variants if side is TORCH else ("",):
+        for variant in case.variants(side):
             workers.append(Worker(side, case, variant))
     good = [worker for worker in workers if not worker.failed]
     span = case.per_round * (0.3 if quick else 1)

@@ -2,7 +2,6 @@
 
 import paddle.fluid as fluid
 
-from model import Model
 from resnet import resnet
 
 
@@ -116,29 +115,9 @@ def momentum():
     return fluid.optimizer.Momentum(learning_rate=0.0001, momentum=0.9, regularization=decay)
 
 
-DIGITS = {
-    "x": ([64, 1, 28, 28], "float32", ["uniform", -1, 1]),
-    "y": ([64, 1], "int64", ["integers", 0, 10]),
-}
-HOUSES = {
-    "x": ([20, 13], "float32", ["uniform", -1, 1]),
-    "y": ([20, 1], "float32", ["uniform", 5, 50]),
-}
-IMAGES = {
-    "x": ([8, 3, 64, 64], "float32", ["patches", -1, 1, 8]),
-    "y": ([8, 1], "int64", ["integers", 0, 10]),
-}
-CLICKS = {
-    "dense_input": ([32, 13], "float32", ["uniform", 0, 1]),
-    **{f"C{i}": ([32, 1], "int64", ["integers", 0, 101]) for i in range(1, 5)},
-    "label": ([32, 1], "int64", ["integers", 0, 2]),
-}
-
 MODELS = {
-    "fluid_mlp": Model(mlp, lambda: fluid.optimizer.Adam(learning_rate=0.001), DIGITS),
-    "fluid_linear_regression": Model(
-        linear_regression, lambda: fluid.optimizer.SGD(learning_rate=0.01), HOUSES
-    ),
-    "fluid_resnet18": Model(resnet18, momentum, IMAGES),
-    "fluid_wide_deep": Model(wide_deep, lambda: fluid.optimizer.Adagrad(0.02), CLICKS),
+    "fluid_mlp": (mlp, lambda: fluid.optimizer.Adam(learning_rate=0.001)),
+    "fluid_linear_regression": (linear_regression, lambda: fluid.optimizer.SGD(0.01)),
+    "fluid_resnet18": (resnet18, momentum),
+    "fluid_wide_deep": (wide_deep, lambda: fluid.optimizer.Adagrad(0.02)),
 }

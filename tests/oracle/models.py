@@ -1,4 +1,8 @@
-"""The six models in the words of the 2.x API, as 2.6.2 and Flotilla both understand them."""
+"""The six models in the words of the 2.x API, as 2.6.2 and Flotilla both understand them.
+
+A model is a pair of functions: one appends the net to the default programs and returns (loss,
+prediction, metrics), the other gives the optimizer. feeds.py says what it eats.
+"""
 
 import math
 
@@ -6,7 +10,6 @@ import paddle
 import paddle.nn.functional as F
 from paddle import nn, static
 
-from model import Model
 from resnet import resnet
 
 
@@ -153,34 +156,19 @@ def momentum():
     return paddle.optimizer.Momentum(learning_rate=0.0001, momentum=0.9, weight_decay=decay)
 
 
-def digits(batch):
-    return {
-        "x": ([batch, 1, 28, 28], "float32", ["uniform", -1, 1]),
-        "y": ([batch, 1], "int64", ["integers", 0, 10]),
-    }
+def adam():
+    return paddle.optimizer.Adam(learning_rate=0.001)
 
 
-IMAGES = {
-    "x": ([8, 3, 64, 64], "float32", ["patches", -1, 1, 8]),
-    "y": ([8, 1], "int64", ["integers", 0, 10]),
-}
-CLICKS = {
-    "dense_input": ([32, 13], "float32", ["uniform", 0, 1]),
-    **{f"C{i}": ([32, 1], "int64", ["integers", 0, 1001]) for i in range(1, 27)},
-    "label": ([32, 1], "int64", ["integers", 0, 2]),
-}
-HOUSES = {
-    "x": ([20, 13], "float32", ["uniform", -1, 1]),
-    "y": ([20, 1], "float32", ["uniform", 5, 50]),
-}
+def sgd():
+    return paddle.optimizer.SGD(learning_rate=0.01)
+
 
 MODELS = {
-    "mlp": Model(mlp, lambda: paddle.optimizer.Adam(learning_rate=0.001), digits(64)),
-    "lenet": Model(lenet, lambda: paddle.optimizer.Adam(learning_rate=0.001), digits(16)),
-    "resnet18": Model(resnet_of(18), momentum, IMAGES),
-    "resnet50": Model(resnet_of(50), momentum, IMAGES),
-    "wide_deep": Model(wide_deep, lambda: paddle.optimizer.SGD(learning_rate=0.01), CLICKS),
-    "linear_regression": Model(
-        linear_regression, lambda: paddle.optimizer.SGD(learning_rate=0.01), HOUSES
-    ),
+    "mlp": (mlp, adam),
+    "lenet": (lenet, adam),
+    "resnet18": (resnet_of(18), momentum),
+    "resnet50": (resnet_of(50), momentum),
+    "wide_deep": (wide_deep, sgd),
+    "linear_regression": (linear_regression, sgd),
 }

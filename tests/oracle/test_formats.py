@@ -10,6 +10,7 @@ import pytest
 import golden
 import rules
 import training
+from feeds import feed
 from training import place, static
 
 FORMATS = Path(__file__).parent / "recorded" / "formats"
@@ -31,7 +32,7 @@ def executor():
 def predict(executor, loaded, expected):
     program, feeds, fetches = loaded
     assert list(feeds) == ["x"]
-    x = golden.MODEL_26.feed(3)["x"]
+    x = feed("golden", 3)["x"]
     (found,) = executor.run(program, feed={"x": x}, fetch_list=fetches)
     assert found.shape == expected.shape
     assert rules.relative_error(found, expected) < 1e-5
@@ -54,8 +55,8 @@ def test_inference_model_of_1_8(executor, folder, params):
 
 def resume(executor, version, load):
     """Builds the net, lets `load(program)` bring the state, and trains on as Paddle did."""
-    parts = golden.MODEL_18 if version == "1.8.5" else golden.MODEL_26
-    built, answers = training.build(parts), answers_of(version)
+    model = golden.MODEL_18 if version == "1.8.5" else golden.MODEL_26
+    built, answers = training.build(model), answers_of(version)
     executor.run(built["startup"])
     load(built["main"])
     for name, expected in answers.items():
@@ -63,7 +64,7 @@ def resume(executor, version, load):
             found = np.array(static.global_scope().find_var(name).get_tensor())
             np.testing.assert_array_equal(found.reshape(-1), expected.reshape(-1), err_msg=name)
     for step, expected in enumerate(answers["@losses"], start=3):
-        (loss,) = executor.run(built["main"], parts.feed(step), [built["loss"]])
+        (loss,) = executor.run(built["main"], feed("golden", step), [built["loss"]])
         assert abs(float(np.array(loss).reshape(-1)[0]) - expected) < 1e-4
 
 

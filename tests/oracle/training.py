@@ -1,11 +1,12 @@
-"""Trains a recorded program in whichever `paddle` is imported, 20 steps from known parameters."""
+"""Builds a model, and trains it 20 steps from known parameters, in whichever `paddle` is imported."""
 
 import importlib.util
 
 import numpy as np
 import paddle
 
-import model as model_parts
+import rules
+from feeds import feed
 
 try:
     import paddle.static as static
@@ -32,33 +33,62 @@ def models():
 
 
 def build(model):
-    return model_parts.build_training(model, static, unique_name)
+    """Programs of `model` after minimize, before any run, with the names that matter in them."""
+    net, optimizer = model
+    main, startup = static.Program(), static.Program()
+    with static.program_guard(main, startup), unique_name.guard():
+        loss, prediction, metrics = net()
+        infer = main.clone(for_test=True)
+        optimizer().minimize(loss)
+    return {
+        "main": main,
+        "startup": startup,
+        "infer": infer,
+        "loss": loss.name,
+        "prediction": prediction.name,
+        "metrics": [metric.name for metric in metrics],
+        "parameters": {p.name: list(p.shape) for p in main.all_parameters() if p.trainable},
+    }
 
 
-def train(model, built, perturb=0.0, steps=STEPS):
+def set_parameters(scope, parameters):
+    """Gives every parameter the value its name stands for."""
+    for name, shape in parameters.items():
+        scope.find_var(name).get_tensor().set(rules.parameter(name, shape), place)
+
+
+def train(name, built, perturb=0.0, steps=STEPS):
     """Losses and metrics of every step, and the checksums of the parameters after the last.
 
-    `built` needs main, startup, loss, metrics and parameters, as build() gives them. `perturb`
-    scales random changes of the initial parameters, to see how much a program amplifies them.
+    `name` picks the feeds. `built` needs main, startup, loss, metrics and parameters, as build()
+    gives them. `perturb` scales random changes of the initial parameters, to see how much a program
+    amplifies them.
     """
     scope = static.Scope()
     with static.scope_guard(scope):
         executor = static.Executor(place)
         executor.run(built["startup"])
-        model_parts.set_parameters(scope, built["parameters"], place)
+        set_parameters(scope, built["parameters"])
         if perturb:
             _shake(scope, built["parameters"], perturb)
         fetches, rows = [built["loss"], *built["metrics"]], []
         for step in range(steps):
-            values = executor.run(built["main"], feed=model.feed(step), fetch_list=fetches)
+            values = executor.run(built["main"], feed=feed(name, step), fetch_list=fetches)
             rows.append([float(np.array(value).reshape(-1)[0]) for value in values])
         final = {
-            name: model_parts.checksum(np.array(scope.find_var(name).get_tensor()))
-            for name in built["parameters"]
+            parameter: _checksum(np.array(scope.find_var(parameter).get_tensor()))
+            for parameter in built["parameters"]
         }
     rows = np.array(rows)
-    metrics = {name: rows[:, i + 1].tolist() for i, name in enumerate(built["metrics"])}
+    metrics = {metric: rows[:, i + 1].tolist() for i, metric in enumerate(built["metrics"])}
     return {"losses": rows[:, 0].tolist(), "metrics": metrics, "checksums": final}
+
+
+def _checksum(array):
+    """Two numbers that change with any value and with the order of values."""
+    flat = array.reshape(-1).astype("float64")
+    weights = rules.random_state("checksum").uniform(-1, 1, size=flat.size)
+    return [float(flat.sum()), float((flat * weights).sum())]
 
 
 def _shake(scope, parameters, size):

@@ -14,10 +14,10 @@ TESTS = Path(__file__).resolve().parent.parent.parent / "tests" / "oracle"
 sys.path[:0] = [str(TESTS)]
 
 import golden  # noqa: E402
-import model  # noqa: E402
 import numpy as np  # noqa: E402
 import paddle  # noqa: E402
 import training  # noqa: E402
+from feeds import feed  # noqa: E402
 from training import place, static  # noqa: E402
 
 FORMATS = TESTS / "recorded" / "formats"
@@ -25,26 +25,26 @@ FORMATS = TESTS / "recorded" / "formats"
 
 def main():
     is_18 = paddle.__version__.startswith("1.8")
-    parts = golden.MODEL_18 if is_18 else golden.MODEL_26
+    model = golden.MODEL_18 if is_18 else golden.MODEL_26
     folder = FORMATS / paddle.__version__
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    built = training.build(parts)
+    built = training.build(model)
     scope = static.Scope()
     with static.scope_guard(scope):
         executor = static.Executor(place)
         executor.run(built["startup"])
-        model.set_parameters(scope, built["parameters"], place)
+        training.set_parameters(scope, built["parameters"])
         for step in range(3):
-            executor.run(built["main"], feed=parts.feed(step))
+            executor.run(built["main"], feed=feed("golden", step))
         (save_18 if is_18 else save_26)(folder, executor, built)
         for path in folder.rglob("*"):
             if path.name == "__model__" or path.suffix == ".pdmodel":
                 strip(path)
         answers = values_of(scope, built)
-        (prediction,) = executor.run(built["infer"], parts.feed(3), [built["prediction"]])
+        (prediction,) = executor.run(built["infer"], feed("golden", 3), [built["prediction"]])
         losses = [
-            executor.run(built["main"], parts.feed(step), [built["loss"]])[0].reshape(-1)[0]
+            executor.run(built["main"], feed("golden", step), [built["loss"]])[0].reshape(-1)[0]
             for step in range(3, 6)
         ]
     answers.update({"@prediction": prediction, "@losses": np.array(losses)})

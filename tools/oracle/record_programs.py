@@ -32,18 +32,18 @@ def main():
     for name, model in training.models().items():
         if options.only in (None, name):
             built = training.build(model)
-            recorded[name] = record(name, model, built, options.shake)
+            recorded[name] = record(name, built, options.shake)
     if not options.shake:
         lines = [f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in recorded.items()]
         path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def record(name, model, built, shake):
-    answer = training.train(model, built)
+def record(name, built, shake):
+    answer = training.train(name, built)
     losses = np.array(answer["losses"])
     print(f"{name}: loss {losses[0]:.6f} to {losses[-1]:.6f}", end="")
     if shake:
-        moved = np.abs(np.array(training.train(model, built, perturb=1e-7)["losses"]) - losses)
+        moved = np.abs(np.array(training.train(name, built, perturb=1e-7)["losses"]) - losses)
         print(f", moved by {moved.max():.1e}", end="")
     print(flush=True)
     if not shake:

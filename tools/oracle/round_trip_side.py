@@ -15,9 +15,9 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent.parent.parent / "tests" / "oracle"
 sys.path[:0] = [str(TESTS)]
 
-import model as parts  # noqa: E402
 import numpy as np  # noqa: E402
 import training  # noqa: E402
+from feeds import FEEDS, feed  # noqa: E402
 from training import place, static  # noqa: E402
 
 LABELS = {"y", "label"}
@@ -25,18 +25,17 @@ STEPS = 4
 
 
 def save(name, folder):
-    model = training.models()[name]
-    built = training.build(model)
-    answers = {"losses": losses_of(model, built)}
+    built = training.build(training.models()[name])
+    answers = {"losses": losses_of(name, built)}
     with static.scope_guard(static.Scope()):
         executor = static.Executor(place)
         executor.run(built["startup"])
-        parts.set_parameters(static.global_scope(), built["parameters"], place)
+        training.set_parameters(static.global_scope(), built["parameters"])
         for step in range(2):
-            executor.run(built["main"], feed=model.feed(step))
-        (writer_18 if name.startswith("fluid_") else writer_26)(folder, executor, model, built)
-        feed, fetches = model.feed(3), [built["prediction"]]
-        (answers["prediction"],) = executor.run(built["infer"], feed=feed, fetch_list=fetches)
+            executor.run(built["main"], feed=feed(name, step))
+        (writer_18 if name.startswith("fluid_") else writer_26)(folder, executor, name, built)
+        batch, fetches = feed(name, 3), [built["prediction"]]
+        (answers["prediction"],) = executor.run(built["infer"], feed=batch, fetch_list=fetches)
     for part in ("main", "startup"):
         (folder / f"{part}.program").write_bytes(built[part].desc.serialize_to_string())
     kept = {key: built[key] for key in ("loss", "metrics", "parameters")}
@@ -44,23 +43,23 @@ def save(name, folder):
     np.savez(folder / "saved.npz", **{key: np.array(value) for key, value in answers.items()})
 
 
-def feeds_of(model, built):
+def feeds_of(name, built):
     block = built["infer"].global_block()
-    return [block.var(name) for name in model.feeds if name not in LABELS]
+    return [block.var(feed) for feed in FEEDS[name] if feed not in LABELS]
 
 
-def writer_26(folder, executor, model, built):
+def writer_26(folder, executor, name, built):
     fetches = [built["infer"].global_block().var(built["prediction"])]
     static.save_inference_model(
-        str(folder / "model"), feeds_of(model, built), fetches, executor, program=built["infer"]
+        str(folder / "model"), feeds_of(name, built), fetches, executor, program=built["infer"]
     )
 
 
-def writer_18(folder, executor, model, built):
+def writer_18(folder, executor, name, built):
     import paddle.fluid as fluid
 
     fetches = [built["infer"].global_block().var(built["prediction"])]
-    names = [variable.name for variable in feeds_of(model, built)]
+    names = [variable.name for variable in feeds_of(name, built)]
     for kind, file in (("separate", None), ("combined", "__params__")):
         fluid.io.save_inference_model(
             str(folder / kind), names, fetches, executor, built["infer"], params_filename=file
@@ -68,19 +67,19 @@ def writer_18(folder, executor, model, built):
 
 
 def load(name, folder):
-    model, answers = training.models()[name], {}
+    answers = {}
     readers = reader_18(folder) if name.startswith("fluid_") else reader_26(folder)
     for kind, reader in readers.items():
         with static.scope_guard(static.Scope()):
             executor = static.Executor(place)
             program, feeds, fetches = reader(executor)
-            feed = model.feed(3, names=set(feeds))
-            (answers[kind],) = executor.run(program, feed=feed, fetch_list=fetches)
+            batch = feed(name, 3, names=set(feeds))
+            (answers[kind],) = executor.run(program, feed=batch, fetch_list=fetches)
     built = json.loads((folder / "info.json").read_text())
     for part in ("main", "startup"):
         data = (folder / f"{part}.program").read_bytes()
         built[part] = static.Program.parse_from_string(data)
-    answers["losses"] = losses_of(model, built)
+    answers["losses"] = losses_of(name, built)
     np.savez(folder / "loaded.npz", **{key: np.array(value) for key, value in answers.items()})
 
 
@@ -102,8 +101,8 @@ def reader_18(folder):
     }
 
 
-def losses_of(model, built):
-    return training.train(model, built, steps=STEPS)["losses"]
+def losses_of(name, built):
+    return training.train(name, built, steps=STEPS)["losses"]
 
 
 if __name__ == "__main__":
