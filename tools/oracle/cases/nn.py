@@ -45,7 +45,6 @@ def pools():
     yield pool("pool2d.max_ceil", ceil_mode=True)
     yield pool("pool2d.max_nhwc", x=uniform(2, 7, 6, 3), data_format="NHWC", paddings=[1, 1])
     yield pool("pool2d.max_global", global_pooling=True)
-    yield pool("pool2d.max_adaptive", adaptive=True, ksize=[3, 2])
     yield pool("pool2d.max_same", padding_algorithm="SAME")
     avg = {"pooling_type": "avg"}
     yield pool("pool2d.avg", **avg)
