@@ -103,6 +103,47 @@ TEST(Models, Residual) {
                {{"w", uniform({4, 4}, -1, 1, 2, f64)}}});
 }
 
+// Ops, names and order as paddlepaddle 2.6.2 writes them.
+TEST(Models, HaveTheGradientsThatPaddleGivesThem) {
+  const auto program = build(R"(
+    var x f32[-1, 4] data stop_gradient
+    var y f32[-1, 3] data stop_gradient
+    var w0 f32[4, 3] persistable parameter
+    var b0 f32[3] persistable parameter
+    var w f32[3, 3] persistable parameter
+    mul(X=x, Y=w0) -> m
+    elementwise_add(X=m, Y=b0) -> a {axis=1}
+    tanh(X=a) -> h
+    matmul_v2(X=h, Y=w) -> left
+    elementwise_mul(X=h, Y=h) -> hh
+    matmul_v2(X=hh, Y=w) -> right
+    elementwise_add(X=left, Y=right) -> z
+    concat(X=[z, y, h]) -> c {axis=1}
+    reduce_mean(X=c) -> loss {reduce_all=true}
+  )");
+  append_backward(program->global_block().var("loss"));
+  std::string found;
+  for (const auto& op : program->global_block().ops()) {
+    if (op->role() & kBackwardRole) {
+      found += print(Op(op->type(), op->inputs(), op->outputs())) + "\n";
+    }
+  }
+  EXPECT_EQ(found, text(R"(
+    fill_constant() -> loss@GRAD
+    reduce_mean_grad(Out@GRAD=loss@GRAD, X=c) -> X@GRAD=c@GRAD
+    concat_grad(Out@GRAD=c@GRAD, X=[z, y, h]) -> X@GRAD=[z@GRAD, @EMPTY@, h@GRAD@RENAME@block0@0]
+    elementwise_add_grad(Out@GRAD=z@GRAD, X=left, Y=right) -> X@GRAD=left@GRAD, Y@GRAD=right@GRAD
+    matmul_v2_grad(Out@GRAD=right@GRAD, X=hh, Y=w) -> X@GRAD=hh@GRAD, Y@GRAD=w@GRAD@RENAME@block0@0
+    elementwise_mul_grad(Out@GRAD=hh@GRAD, X=h, Y=h) -> X@GRAD=h@GRAD@RENAME@block0@1, Y@GRAD=h@GRAD@RENAME@block0@2
+    matmul_v2_grad(Out@GRAD=left@GRAD, X=h, Y=w) -> X@GRAD=h@GRAD@RENAME@block0@3, Y@GRAD=w@GRAD@RENAME@block0@1
+    sum(X=[h@GRAD@RENAME@block0@0, h@GRAD@RENAME@block0@1, h@GRAD@RENAME@block0@2, h@GRAD@RENAME@block0@3]) -> h@GRAD
+    tanh_grad(Out=h, Out@GRAD=h@GRAD) -> X@GRAD=a@GRAD
+    elementwise_add_grad(Out@GRAD=a@GRAD, X=m, Y=b0) -> X@GRAD=m@GRAD, Y@GRAD=b0@GRAD
+    mul_grad(Out@GRAD=m@GRAD, X=x, Y=w0) -> Y@GRAD=w0@GRAD
+    sum(X=[w@GRAD@RENAME@block0@0, w@GRAD@RENAME@block0@1]) -> w@GRAD
+  )"));
+}
+
 // Variables written more than once, read several times, by values and by shapes.
 TEST(Models, DrawnAtRandom) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
