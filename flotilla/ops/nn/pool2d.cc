@@ -1,0 +1,319 @@
+// flotilla/ops/nn/pool2d.cc
+//
+// pool2d: the largest element or the mean of each window of an image.
+//
+// The loops run over [batch][channel block][height][width][lane], which is how an image lies in all
+// the layouts that convolutions leave; the innermost one runs over lanes. The gradient of a maximum
+// goes to its first place in the window.
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/device/cpu/simd.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/nn/channels.h"
+#include "flotilla/ops/nn/window.h"
+
+namespace flotilla::ops {
+namespace {
+
+struct Range {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+
+// The windows along one axis, cut to the image.
+struct Axis {
+  int64_t extent = 0;
+  std::vector<Range> ranges = {};
+  int64_t window = 0;  // what a mean divides by where padding counts; 0: what is there
+};
+
+template <typename Context>
+std::pair<Axis, Axis> axes_of(const Context& c, const Shape& input) {
+  using Ints = std::vector<int64_t>;
+  Ints sizes = c.template attr<Ints>("ksize");
+  require(sizes.size() == 2, "ksize must hold 2 numbers, but holds {}", sizes.size());
+  const bool global = c.template attr<bool>("global_pooling");
+  const bool adaptive = c.template attr<bool>("adaptive");
+  const bool exclusive = c.template attr<bool>("exclusive");
+  const bool ceil = c.template attr<bool>("ceil_mode");
+  WindowAttrs attrs = {.strides = c.template attr<Ints>("strides"),
+                       .paddings = c.template attr<Ints>("paddings"),
+                       .algorithm = c.template attr<std::string>("padding_algorithm")};
+  if (global) {
+    sizes = {input[2], input[3]};
+    attrs.paddings = {0, 0};
+    attrs.algorithm = "EXPLICIT";
+  }
+  const std::vector<Window> w = windows({input[2], input[3]}, sizes, attrs);
+  Axis found[2];
+  for (int64_t a = 0; a < 2; ++a) {
+    const Window& window = w[static_cast<size_t>(a)];
+    Axis& axis = found[a];
+    axis.extent = input[a + 2];
+    const int64_t places = adaptive ? window.size : global ? 1 : window.places(axis.extent, ceil);
+    axis.ranges.resize(static_cast<size_t>(std::max<int64_t>(places, 0)));
+    axis.window = exclusive || adaptive ? 0 : window.size;
+    if (axis.extent < 0) continue;
+    for (int64_t i = 0; i < places; ++i) {
+      Range& range = axis.ranges[static_cast<size_t>(i)];
+      if (adaptive) {
+        range = {i * axis.extent / places, ((i + 1) * axis.extent + places - 1) / places};
+      } else {
+        const int64_t begin = i * window.stride - window.pad_begin;
+        range = {std::max<int64_t>(begin, 0), std::min(begin + window.size, axis.extent)};
+        range.begin = std::min(range.begin, axis.extent);
+      }
+    }
+  }
+  return {found[0], found[1]};
+}
+
+void infer(InferContext& c) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  const Shape& given = c.in("X").shape;
+  require(given.rank() == 4, "X must have rank 4, but has shape {}", given);
+  const auto type = c.attr<std::string>("pooling_type");
+  require(type == "max" || type == "avg", "pooling_type must be max or avg, but is \"{}\"", type);
+  const Shape x = format.first(given);
+  const bool fixed = c.attr<bool>("global_pooling") || c.attr<bool>("adaptive");
+  const auto [rows, columns] = axes_of(c, x);
+  const auto extent = [&](const Axis& axis) {
+    if (axis.extent < 0 && !fixed) return int64_t{-1};
+    const auto places = static_cast<int64_t>(axis.ranges.size());
+    require(places > 0, "a window of ksize {} does not fit into X of shape {}",
+            fmt::join(c.attr<std::vector<int64_t>>("ksize"), "x"), given);
+    return places;
+  };
+  c.out("Out") = c.in("X");
+  c.out("Out").shape = format.program({x[0], x[1], extent(rows), extent(columns)});
+}
+
+void infer_grad(InferContext& c) { c.out("X@GRAD") = c.in("X"); }
+
+constexpr int64_t kMostLanes = 16;
+
+struct Pool {
+  Axis rows, columns;
+  bool max = false;
+  int64_t tasks = 0;   // images of a few lanes
+  int64_t lanes = 1;   // elements from one place to the next
+  int64_t chunks = 1;  // tasks that share a place
+
+  Pool(const PrepareContext& c, const Shape& x, const ChannelBlocks& blocks)
+      : max(c.attr<std::string>("pooling_type") == "max"), lanes(blocks.lanes) {
+    std::tie(rows, columns) = axes_of(c, x);
+    chunks = (lanes + kMostLanes - 1) / kMostLanes;
+    tasks = blocks.batch * blocks.blocks * chunks;
+  }
+
+  int64_t out_height() const { return static_cast<int64_t>(rows.ranges.size()); }
+  int64_t out_width() const { return static_cast<int64_t>(columns.ranges.size()); }
+  // Where a task's lanes begin in an image of `places`, and how many they are.
+  int64_t base(int64_t task, int64_t places) const {
+    return task / chunks * places * lanes + task % chunks * kMostLanes;
+  }
+  int64_t lanes_of(int64_t task) const {
+    return std::min(kMostLanes, lanes - task % chunks * kMostLanes);
+  }
+
+  // What the sum over a window is divided by.
+  int64_t divisor(size_t y, size_t x) const {
+    if (rows.window != 0) return rows.window * columns.window;
+    return std::max<int64_t>(1, rows.ranges[y].size() * columns.ranges[x].size());
+  }
+
+  // Calls f(place in Out, y, x) for each window.
+  template <typename F>
+  void for_windows(F f) const {
+    for (size_t y = 0; y < rows.ranges.size(); ++y) {
+      for (size_t x = 0; x < columns.ranges.size(); ++x) {
+        f(static_cast<int64_t>(y * columns.ranges.size() + x), y, x);
+      }
+    }
+  }
+  // Calls f(place in X) for each place of the window.
+  template <typename F>
+  void for_places(size_t y, size_t x, F f) const {
+    for (int64_t i = rows.ranges[y].begin; i < rows.ranges[y].end; ++i) {
+      for (int64_t j = columns.ranges[x].begin; j < columns.ranges[x].end; ++j) {
+        f(i * columns.extent + j);
+      }
+    }
+  }
+};
+
+// kLanes is 0 where the number is known only when it runs.
+template <int64_t kLanes, typename T>
+void pool_task(const Pool& p, int64_t count, const T* x, T* out) {
+  const int64_t n = kLanes == 0 ? count : kLanes;
+  p.for_windows([&](int64_t to, size_t row, size_t column) {
+    T found[kMostLanes];
+    const bool empty = p.rows.ranges[row].size() <= 0 || p.columns.ranges[column].size() <= 0;
+    const T start = p.max && !empty ? std::numeric_limits<T>::lowest() : T{0};
+    for (int64_t l = 0; l < n; ++l) found[l] = start;
+    p.for_places(row, column, [&](int64_t from) {
+      const T* place = x + from * p.lanes;
+      if (p.max) {
+        for (int64_t l = 0; l < n; ++l) found[l] = place[l] > found[l] ? place[l] : found[l];
+      } else {
+        for (int64_t l = 0; l < n; ++l) found[l] += place[l];
+      }
+    });
+    const T scale = p.max ? T{1} : 1 / static_cast<T>(p.divisor(row, column));
+    for (int64_t l = 0; l < n; ++l) out[to * p.lanes + l] = found[l] * scale;
+  });
+}
+
+template <int64_t kLanes, typename T>
+void mean_grad_task(const Pool& p, int64_t count, const T* dout, T* dx) {
+  const int64_t n = kLanes == 0 ? count : kLanes;
+  p.for_windows([&](int64_t to, size_t row, size_t column) {
+    const T scale = 1 / static_cast<T>(p.divisor(row, column));
+    T share[kMostLanes];
+    for (int64_t l = 0; l < n; ++l) share[l] = dout[to * p.lanes + l] * scale;
+    p.for_places(row, column, [&](int64_t from) {
+      T* place = dx + from * p.lanes;
+      for (int64_t l = 0; l < n; ++l) place[l] += share[l];
+    });
+  });
+}
+
+template <int64_t kLanes, typename T>
+void max_grad_task(const Pool& p, int64_t count, const T* x, const T* out, const T* dout, T* dx) {
+  const int64_t n = kLanes == 0 ? count : kLanes;
+  p.for_windows([&](int64_t to, size_t row, size_t column) {
+    // What is still to be given away; the first place that holds the maximum takes it.
+    T rest[kMostLanes], most[kMostLanes];
+    for (int64_t l = 0; l < n; ++l) {
+      rest[l] = dout[to * p.lanes + l];
+      most[l] = out[to * p.lanes + l];
+    }
+    p.for_places(row, column, [&](int64_t from) {
+      const T* place = x + from * p.lanes;
+      T* gradient = dx + from * p.lanes;
+      for (int64_t l = 0; l < n; ++l) {
+        const bool hit = place[l] == most[l];
+        gradient[l] += hit ? rest[l] : T{0};
+        rest[l] = hit ? T{0} : rest[l];
+      }
+    });
+  });
+}
+
+// Calls f(constant, task, lanes, ...): the constant is the number of lanes where that is usual.
+template <typename F>
+void for_tasks(const Pool& p, F f) {
+  const int64_t cost = p.out_height() * p.out_width() * 9 * p.lanes_of(0);
+  parallel_for(p.tasks, cost, [&](int64_t task) {
+    const int64_t n = p.lanes_of(task);
+    simd([&] {
+      if (n == 16) return f(std::integral_constant<int64_t, 16>{}, task, n);
+      if (n == 8) return f(std::integral_constant<int64_t, 8>{}, task, n);
+      if (n == 1) return f(std::integral_constant<int64_t, 1>{}, task, n);
+      f(std::integral_constant<int64_t, 0>{}, task, n);
+    });
+  });
+}
+
+// How X lies, and how Out does: the same way, or plainly where that is the same.
+struct Layouts {
+  Layout x, out;
+  ChannelBlocks blocks;
+
+  Layouts(const PrepareContext& c, const DataFormat& format, const Shape& out_shape) {
+    const Shape shape = format.first(c.shape("X"));
+    const Layout given = format.first(c.layout("X"), 4);
+    const Layout plain = format.first(Layout(), 4);
+    const std::optional<ChannelBlocks> found = channel_blocks(shape, given);
+    blocks = found ? *found : *channel_blocks(shape, plain);
+    x = format.program(found ? given : plain, 4);
+    const Shape out_first = format.first(out_shape);
+    const bool one_place = out_first[2] * out_first[3] == 1;
+    out = one_place && shape[1] % blocks.lanes == 0 ? Layout() : x;
+  }
+};
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  const Layouts layouts(c, format, c.shape("Out"));
+  const auto pool = std::make_shared<Pool>(c, format.first(c.shape("X")), layouts.blocks);
+  return [pool, in = c.in<T>("X", 0, layouts.x), out = c.out<T>("Out", 0, layouts.out)] {
+    const int64_t places = pool->rows.extent * pool->columns.extent;
+    const int64_t out_places = pool->out_height() * pool->out_width();
+    for_tasks(*pool, [&](auto lanes, int64_t task, int64_t n) {
+      pool_task<decltype(lanes)::value>(*pool, n, in.data() + pool->base(task, places),
+                                        out.data() + pool->base(task, out_places));
+    });
+  };
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  const Layouts layouts(c, format, c.shape("Out@GRAD"));
+  const auto pool = std::make_shared<Pool>(c, format.first(c.shape("X")), layouts.blocks);
+  const int64_t n = layouts.x.physical_numel(c.shape("X"));
+  const int64_t places = pool->rows.extent * pool->columns.extent;
+  const int64_t out_places = pool->out_height() * pool->out_width();
+  return [=, x = pool->max ? c.in<T>("X", 0, layouts.x) : In<T>(),
+          out = pool->max ? c.in<T>("Out", 0, layouts.out) : In<T>(),
+          dout = c.in<T>("Out@GRAD", 0, layouts.out), dx = c.out<T>("X@GRAD", 0, layouts.x)] {
+    parallel_ranges(n, kGrainOperations, [&](int64_t begin, int64_t end) {
+      std::fill(dx.data() + begin, dx.data() + end, T{0});
+    });
+    for_tasks(*pool, [&](auto lanes, int64_t task, int64_t count) {
+      const int64_t at = pool->base(task, places), to = pool->base(task, out_places);
+      if (pool->max) {
+        max_grad_task<decltype(lanes)::value>(*pool, count, x.data() + at, out.data() + to,
+                                              dout.data() + to, dx.data() + at);
+      } else {
+        mean_grad_task<decltype(lanes)::value>(*pool, count, dout.data() + to, dx.data() + at);
+      }
+    });
+  };
+}
+
+using Ints = std::vector<int32_t>;
+
+const std::vector<AttrSpec> kAttrs = {
+    {"pooling_type", "", "max or avg"},
+    {"ksize", Ints{}, "height and width of a window; of Out where adaptive"},
+    {"global_pooling", false, "whether one window covers the whole image"},
+    {"strides", Ints{1, 1}, "steps of the window, down and right"},
+    {"paddings", Ints{0, 0}, "around X: two numbers, or top, bottom, left, right"},
+    {"exclusive", true, "whether a mean leaves padding out"},
+    {"adaptive", false, "whether windows of about the same size cover the image"},
+    {"ceil_mode", false, "whether a window may reach beyond the image to cover its rest"},
+    {"padding_algorithm", "EXPLICIT", "EXPLICIT, or SAME or VALID to work the paddings out"},
+    {"data_format", "NCHW", "NCHW or NHWC"}};
+
+const OpDef& pool2d = define_op({
+    .type = "pool2d",
+    .doc = "The largest element or the mean of each window of an image.",
+    .inputs = {{"X", "images, [N, C, H, W] or [N, H, W, C]"}},
+    .outputs = {{"Out", "images with an element for each window"}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"X", "Out"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& pool2d_grad = define_op({
+    .type = "pool2d_grad",
+    .doc = "Gradient of pool2d.",
+    .inputs = {{"X", "as before"}, {"Out", "as before"}, {"Out@GRAD", "gradient of Out"}},
+    .outputs = {{"X@GRAD", "gradient of X"}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops
