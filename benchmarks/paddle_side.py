@@ -22,8 +22,6 @@ def version():
 def build(case, variant, threads):
     """A function that runs one training step and returns the loss."""
     paddle.enable_static()
-    if variant == "onednn":
-        paddle.set_flags({"FLAGS_use_mkldnn": True})
     main, startup = static.Program(), static.Program()
     with static.program_guard(main, startup):
         loss, optimizer = {"mlp": mlp, "resnet50": resnet50, "wide_deep": wide_deep}[case]()
