@@ -1,0 +1,94 @@
+// flotilla/flotilla.h
+//
+// The C++ API in one include: build a program with layers, give it an optimizer, run it.
+//
+//   namespace nn = flotilla::layers;
+//   nn::Variable x = nn::data("x", {-1, 13}), y = nn::data("y", {-1, 1});
+//   nn::Variable loss = nn::mean(nn::square_error_cost(nn::fc(x, 1), y));
+//   nn::sgd(0.01).minimize(loss);
+//
+//   flotilla::Session session;
+//   session.run(nn::default_startup_program());
+//   double cost = item(session.run(nn::default_main_program(), {{"x", xs}, {"y", ys}}, {loss})[0]);
+
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "flotilla/autodiff/backward.h"
+#include "flotilla/ir/program.h"
+#include "flotilla/ir/text.h"
+#include "flotilla/layers/by_rule.h"
+#include "flotilla/layers/context.h"
+#include "flotilla/layers/functions.h"
+#include "flotilla/layers/lr.h"
+#include "flotilla/layers/lr_ops.h"
+#include "flotilla/layers/nn.h"
+#include "flotilla/layers/optimizer.h"
+#include "flotilla/runtime/executor.h"
+#include "flotilla/runtime/model_io.h"
+#include "flotilla/runtime/scope.h"
+#include "flotilla/tensor/tensor.h"
+
+namespace flotilla {
+
+// The only element of a tensor, as a number.
+inline double item(const Tensor& tensor) {
+  require(tensor.numel() == 1, "a tensor of one element was expected, but it has shape {}",
+          tensor.shape());
+  return visit_dtype(tensor.dtype(), [&](auto zero) {
+    return static_cast<double>(*tensor.data<decltype(zero)>());
+  });
+}
+
+// An executor with a scope of its own: parameters live in it from run to run.
+//
+// Thread safety: none; a session belongs to one thread at a time.
+class Session {
+ public:
+  // With a seed, random operators draw the same numbers in every process.
+  Session() = default;
+  explicit Session(uint64_t seed) : generator_(seed), executor_({.generator = &generator_}) {}
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Runs the program once and returns copies of `fetches`; sparse rows are made dense.
+  std::vector<Tensor> run(const Program& program, const std::vector<Feed>& feeds = {},
+                          const layers::Variables& fetches = {}) {
+    std::vector<Tensor> results;
+    for (FetchedValue& value : executor_.run(program, feeds, fetches.names(), scope_)) {
+      SelectedRows* rows = std::get_if<SelectedRows>(&value);
+      results.push_back(rows != nullptr ? rows->to_dense() : std::get<Tensor>(std::move(value)));
+    }
+    return results;
+  }
+
+  // A variable that a run left, in whatever layout: plain() puts its elements in order. Refuses one
+  // that has no value.
+  const Tensor& get(const std::string& name) {
+    const Tensor* found = scope_.find(name);
+    require(found != nullptr && found->defined(), "the session has no value of \"{}\"", name);
+    return *found;
+  }
+  // Gives a variable its value, as the startup program does.
+  void set(const std::string& name, Tensor value) { scope_.var(name) = std::move(value); }
+  // The learning rate of the runs that follow, where it is a number.
+  void set_learning_rate(layers::Optimizer& optimizer, const std::shared_ptr<Program>& program,
+                         double rate) {
+    const float value = static_cast<float>(rate);
+    set(optimizer.learning_rate_var(program).name, Tensor::of<float>({&value, 1}, {1}));
+  }
+
+  Scope& scope() { return scope_; }
+  Executor& executor() { return executor_; }
+
+ private:
+  Generator generator_;
+  Scope scope_;
+  Executor executor_;
+};
+
+}  // namespace flotilla
