@@ -1,0 +1,99 @@
+"""What the functions of single ops are made with."""
+
+import functools
+
+import _flotilla as core
+
+from .base.dtype import dtype, get_default_dtype
+from .base.framework import Variable
+
+
+def also(**others):
+    """Let a function take arguments under their names of other eras: ``@also(input="x")``."""
+
+    def decorate(function):
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            for other in others.keys() & kwargs.keys():
+                if others[other] in kwargs:
+                    raise TypeError(
+                        f"{function.__name__}() got the same argument twice, "
+                        f"as {other!r} and as {others[other]!r}"
+                    )
+                kwargs[others[other]] = kwargs.pop(other)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def unary(word, doc, type=None, layer=None):
+    """The function ``word(x, name=None)`` of an op from X to Out, ``type`` where it differs."""
+
+    def function(x, name=None):
+        return core.op(type or word, {"X": x}, name=name, layer=layer or word)
+
+    return _named(function, word, doc)
+
+
+def compared(word, doc):
+    """The function ``word(x, y, name=None)`` of an op that compares; a side may be a number."""
+
+    def function(x, y, name=None):
+        if not isinstance(y, Variable):
+            return core.binary(word, x, y)
+        return core.op(word, {"X": x, "Y": y}, name=name, stop_gradient=True)
+
+    return _named(function, word, doc)
+
+
+def elementwise(word, type, doc):
+    """The function ``word(x, y, name=None)`` of an op of two tensors; a side may be a number."""
+
+    def function(x, y, name=None):
+        if isinstance(x, Variable) and isinstance(y, Variable):
+            return core.op(type, {"X": x, "Y": y}, {"axis": -1}, name=name)
+        return core.binary(type, x, y)
+
+    return _named(function, word, doc)
+
+
+def _named(function, word, doc):
+    function.__name__ = function.__qualname__ = word
+    function.__doc__ = doc
+    return function
+
+
+def op_with_shape(type, inputs, attrs, name=None, layer=None, act=None):
+    """Append an op that notes the shape of X beside its output, and return the output."""
+    outs = ["Out", "XShape"]
+    return core.op(type, inputs, attrs, name=name, layer=layer, act=act, outs=outs)[0]
+
+
+def shape_inputs(shape, whole, several):
+    """(inputs, extents) of a shape: one variable, or numbers of which some may be variables.
+
+    ``whole`` and ``several`` are the op's slots for the two kinds of variables.
+    """
+    if isinstance(shape, Variable):
+        return {whole: shape}, []
+    extents, tensors = core.shape_argument([shape] if isinstance(shape, int) else shape)
+    return {several: tensors} if tensors else {}, extents
+
+
+def several(value):
+    """A list of one thing or many, or of none."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def code(what):
+    """The number of an element type, by default of the default type."""
+    return int(dtype(get_default_dtype() if what is None else what))
+
+
+def is_floating(x):
+    """Whether the elements of a variable are floating-point numbers."""
+    return "float" in x.dtype_name

@@ -1,0 +1,131 @@
+"""Products with weights, lookups, dropout, and forms of data."""
+
+import _flotilla as core
+from paddle._words import code, several
+from paddle.base.framework import Variable
+from paddle.tensor.attribute import shape
+from paddle.tensor.manipulation import cast, squeeze, unsqueeze
+from paddle.tensor.math import clip, divide, maximum, multiply, scale, sum
+from paddle.tensor.ops import sqrt
+from paddle.tensor.random import uniform
+
+__all__ = [
+    *("cosine_similarity", "dropout", "dropout2d", "dropout3d", "embedding", "label_smooth"),
+    *("linear", "normalize", "one_hot", "pad", "zeropad2d"),
+]
+
+
+def linear(x, weight, bias=None, name=None):
+    """x @ weight + bias.
+
+    >>> linear(x, weight)  # [None, 4] by [4, 5] is [None, 5]
+    """
+    name = name or core.unique_name("linear")
+    product = core.op("matmul_v2", {"X": x, "Y": weight}, name=name)
+    if bias is None:
+        return product
+    return core.op("elementwise_add", {"X": product, "Y": bias}, {"axis": -1}, name=name)
+
+
+def embedding(x, weight, padding_idx=None, sparse=False, name=None):
+    """The rows of the table ``weight`` that ``x`` names. ``padding_idx`` gives zeros.
+
+    ``sparse``: the gradient holds the rows that were looked up, not the whole table.
+    """
+    if padding_idx is None:
+        padding_idx = -1
+    elif padding_idx < 0:
+        padding_idx += weight.shape[0]
+    attrs = {"is_sparse": sparse, "is_distributed": False, "padding_idx": padding_idx}
+    inputs = {"Ids": x, "W": weight}
+    return core.op("lookup_table_v2", inputs, attrs, name=name, layer="embedding")
+
+
+def one_hot(x, num_classes, name=None):
+    """Vectors with a one at the place that ``x`` names and zeros elsewhere."""
+    inputs, attrs = {"X": x}, {"dtype": code("float32"), "allow_out_of_range": False}
+    if isinstance(num_classes, Variable):
+        inputs["depth_tensor"] = num_classes
+    else:
+        attrs["depth"] = num_classes
+    return core.op("one_hot_v2", inputs, attrs, name=name, stop_gradient=True)
+
+
+# ---- dropout
+
+
+def dropout(x, p=0.5, axis=None, training=True, mode="upscale_in_train", name=None):
+    """Set elements to zero with probability ``p`` while training.
+
+    ``upscale_in_train`` divides the others by 1 - p; ``downscale_in_infer`` multiplies all by it
+    afterwards. ``axis``: where elements are dropped one by one; whole slices elsewhere.
+    """
+    if mode not in ("upscale_in_train", "downscale_in_infer"):
+        raise ValueError(f"mode must be upscale_in_train or downscale_in_infer, but is {mode!r}")
+    if isinstance(p, (int, float)) and p == 0:
+        return x
+    if axis is not None:
+        return _dropout_slices(x, p, several(axis), training, mode)
+    return core.dropout(x, p, not training, None, mode == "upscale_in_train", name)
+
+
+def _dropout_slices(x, p, axes, training, mode):
+    if not training:
+        return x if mode == "upscale_in_train" else scale(x, 1 - p)
+    extents = shape(x)
+    places = [extents[i] if i in axes else 1 for i in range(x.ndim)]
+    kept = cast(uniform(places, "float32", 0.0, 1.0) >= p, x.dtype)
+    return multiply(scale(x, 1 / (1 - p) if mode == "upscale_in_train" else 1.0), kept)
+
+
+def dropout2d(x, p=0.5, training=True, data_format="NCHW", name=None):
+    """Set whole channels of images to zero with probability ``p`` while training."""
+    return dropout(x, p, [0, 1] if data_format == "NCHW" else [0, 3], training, name=name)
+
+
+def dropout3d(x, p=0.5, training=True, data_format="NCDHW", name=None):
+    """Set whole channels of volumes to zero with probability ``p`` while training."""
+    return dropout(x, p, [0, 1] if data_format == "NCDHW" else [0, 4], training, name=name)
+
+
+# ---- forms
+
+
+def label_smooth(label, prior_dist=None, epsilon=0.1, name=None):
+    """(1 - epsilon) * label + epsilon * prior_dist, by default the same for all classes."""
+    if prior_dist is None:
+        return scale(label, 1 - epsilon, epsilon / label.shape[-1], name=name)
+    return scale(label, 1 - epsilon) + scale(prior_dist, epsilon)
+
+
+def normalize(x, p=2, axis=1, epsilon=1e-12, name=None):
+    """Divide slices along ``axis`` by their norm, or by epsilon where that is larger."""
+    from paddle.tensor.linalg import norm
+
+    return divide(x, maximum(norm(x, float(p), axis, True), epsilon), name)
+
+
+def cosine_similarity(x1, x2, axis=1, eps=1e-8):
+    """The cosine of the angle between slices along ``axis``."""
+    product = sum(multiply(x1, x2), axis)
+    lengths = sum(multiply(x1, x1), axis) * sum(multiply(x2, x2), axis)
+    return product / sqrt(clip(lengths, eps * eps))
+
+
+def pad(x, pad, mode="constant", value=0.0, data_format="NCHW", name=None):
+    """Add elements around: two numbers for each axis, or for the last axes first, before, after."""
+    if len(pad) == 2 * x.ndim and mode == "constant":
+        attrs = {"paddings": list(pad), "pad_value": float(value)}
+        return core.op("pad", {"X": x}, attrs, name=name)
+    front, attrs = data_format.startswith("NC"), {"mode": mode, "value": float(value)}
+    attrs["paddings"] = list(pad) + [0] * (6 - len(pad))
+    attrs["data_format"] = "NCDHW" if front else "NDHWC"
+    axes = list(range(2, 7 - x.ndim)) if front else list(range(1, 6 - x.ndim))
+    wide = unsqueeze(x, axes) if axes else x
+    padded = core.op("pad3d", {"X": wide}, attrs, name=name)
+    return squeeze(padded, axes) if axes else padded
+
+
+def zeropad2d(x, padding, data_format="NCHW", name=None):
+    """Zeros around images: left, right, top, bottom."""
+    return pad(x, padding, data_format=data_format, name=name)

@@ -1,0 +1,154 @@
+"""Normalisations."""
+
+import _flotilla as core
+from paddle._words import several
+from paddle.base.param_attr import ParamAttr
+from paddle.nn import functional as F
+from paddle.nn.functional.norm import batch_norm_op
+from paddle.nn.initializer import Constant
+
+from .layers import Layer
+
+__all__ = ["BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "LayerNorm"]
+
+
+class _Statistics(Layer):
+    """A scale and a bias to learn, and a running mean and variance."""
+
+    def _make(self, channels, scale, bias, mean_name=None, variance_name=None, average=True):
+        self.weight = self._learnt(channels, scale, 1.0, False)
+        self.bias = self._learnt(channels, bias, 0.0, True)
+        self._mean = self._running(channels, mean_name, 0.0, average)
+        self._variance = self._running(channels, variance_name, 1.0, average)
+
+    def _learnt(self, channels, attr, value, is_bias):
+        """False makes a parameter that stays as it is."""
+        fixed = attr is False
+        attr = ParamAttr(trainable=False) if fixed else attr
+        made = self.create_parameter([channels], attr, None, is_bias, Constant(value))
+        made.stop_gradient = made.stop_gradient or fixed
+        return made
+
+    def _running(self, channels, name, value, average):
+        attr = ParamAttr(name, Constant(value), trainable=False, do_model_average=average)
+        made = self.create_parameter([channels], attr)
+        made.stop_gradient = True
+        return made
+
+
+class _BatchNorm(_Statistics):
+    _data_format = "NCHW"
+
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format=None,
+        use_global_stats=None,
+        name=None,
+    ):
+        super().__init__()
+        self._make(num_features, weight_attr, bias_attr)
+        self._num_features, self._momentum, self._epsilon = num_features, momentum, epsilon
+        self._format = data_format or self._data_format
+        self._use_global_stats, self._name = use_global_stats, name
+
+    def forward(self, input):
+        """``input`` with channels of mean 0 and variance 1, scaled and moved."""
+        learnt = (self._mean, self._variance, self.weight, self.bias)
+        return F.batch_norm(
+            *(input, *learnt, self.training, self._momentum, self._epsilon, self._format),
+            use_global_stats=self._use_global_stats,
+            name=self._name,
+        )
+
+    def extra_repr(self):
+        """The number of channels."""
+        return (
+            f"num_features={self._num_features}, momentum={self._momentum}, epsilon={self._epsilon}"
+        )
+
+
+class BatchNorm1D(_BatchNorm):
+    """Channels of rows or sequences scaled to mean 0 and variance 1 over the batch."""
+
+    _data_format = "NCL"
+
+
+class BatchNorm2D(_BatchNorm):
+    """Channels of images scaled to mean 0 and variance 1 over the batch."""
+
+
+class BatchNorm3D(_BatchNorm):
+    """Channels of volumes scaled to mean 0 and variance 1 over the batch."""
+
+    _data_format = "NCDHW"
+
+
+class BatchNorm(_Statistics):
+    """Channels scaled to mean 0 and variance 1 over the batch, in the words of 1.x."""
+
+    def __init__(
+        self,
+        num_channels,
+        act=None,
+        is_test=False,
+        momentum=0.9,
+        epsilon=1e-05,
+        param_attr=None,
+        bias_attr=None,
+        dtype="float32",
+        data_layout="NCHW",
+        in_place=False,
+        moving_mean_name=None,
+        moving_variance_name=None,
+        do_model_average_for_mean_and_var=True,
+        use_global_stats=False,
+        trainable_statistics=False,
+    ):
+        super().__init__(dtype=dtype)
+        average = do_model_average_for_mean_and_var
+        names = (moving_mean_name, moving_variance_name)
+        self._make(num_channels, param_attr, bias_attr, *names, average)
+        self._act, self._is_test = act, is_test
+        self._attrs = {
+            "momentum": float(momentum),
+            "epsilon": float(epsilon),
+            "data_layout": data_layout,
+            "use_global_stats": use_global_stats,
+            "trainable_statistics": trainable_statistics,
+        }
+
+    def forward(self, input):
+        """``input`` with channels of mean 0 and variance 1, scaled and moved."""
+        attrs = {**self._attrs, "is_test": self._is_test or not self.training}
+        words = ["SavedMean", "SavedVariance", "ReserveSpace", "Y"]
+        learnt = (self._mean, self._variance, self.weight, self.bias)
+        made = batch_norm_op(input, *learnt, attrs, words, self._full_name)
+        return made if self._act is None else core.op(self._act, {"X": made}, name=self._full_name)
+
+
+class LayerNorm(Layer):
+    """The last axes scaled to mean 0 and variance 1, then by learnt numbers."""
+
+    def __init__(
+        self, normalized_shape, epsilon=1e-05, weight_attr=None, bias_attr=None, name=None
+    ):
+        super().__init__()
+        self._shape, self._epsilon = several(normalized_shape), epsilon
+        count = 1
+        for extent in self._shape:
+            count *= extent
+        self.weight = self.create_parameter([count], weight_attr, None, False, Constant(1.0))
+        self.bias = self.create_parameter([count], bias_attr, is_bias=True)
+
+    def forward(self, input):
+        """``input`` with rows of mean 0 and variance 1, scaled and moved."""
+        return F.layer_norm(input, self._shape, self.weight, self.bias, self._epsilon)
+
+    def extra_repr(self):
+        """The axes."""
+        return f"normalized_shape={self._shape}, epsilon={self._epsilon}"

@@ -1,0 +1,242 @@
+"""Functions that move, join, cut and repeat the elements of tensors."""
+
+import _flotilla as core
+from paddle._words import also, code, op_with_shape, several, shape_inputs
+from paddle.base.framework import Variable
+
+__all__ = [
+    "broadcast_to",
+    "cast",
+    "chunk",
+    "concat",
+    "expand",
+    "expand_as",
+    "flatten",
+    "flip",
+    "gather",
+    "gather_nd",
+    "moveaxis",
+    "reshape",
+    "roll",
+    "scatter",
+    "slice",
+    "split",
+    "squeeze",
+    "stack",
+    "strided_slice",
+    "t",
+    "tile",
+    "transpose",
+    "unbind",
+    "unsqueeze",
+    "unstack",
+]
+
+
+def cast(x, dtype):
+    """The elements of ``x`` as another type."""
+    return core.op("cast", {"X": x}, {"in_dtype": code(x.dtype), "out_dtype": code(dtype)})
+
+
+@also(input="x")
+def reshape(x, shape, name=None, actual_shape=None, act=None, inplace=False):
+    """The elements of ``x`` in another shape. 0 copies an extent, one -1 is worked out.
+
+    >>> paddle.reshape(x, [-1, 784])
+    """
+    inputs, extents = shape_inputs(shape, "Shape", "ShapeTensor")
+    if isinstance(actual_shape, Variable):
+        inputs = {"Shape": actual_shape}
+    return op_with_shape("reshape2", {"X": x, **inputs}, {"shape": extents}, name, act=act)
+
+
+@also(input="x")
+def concat(x, axis=0, name=None):
+    """Join tensors along an axis.
+
+    >>> paddle.concat(x=[a, b], axis=1)
+    """
+    if isinstance(axis, Variable):
+        return core.op("concat", {"X": several(x), "AxisTensor": axis}, name=name)
+    return core.op("concat", {"X": several(x)}, {"axis": axis}, name=name)
+
+
+def stack(x, axis=0, name=None):
+    """Join tensors of one shape along a new axis."""
+    return core.op("stack", {"X": several(x)}, {"axis": axis}, name=name)
+
+
+def _listed(vars):
+    """core.op gives one variable by itself."""
+    return vars if isinstance(vars, list) else [vars]
+
+
+def unstack(x, axis=0, num=None):
+    """The slices of ``x`` along an axis, which disappears."""
+    attrs = {"axis": axis, "num": x.shape[axis] if num is None else num}
+    return _listed(core.op("unstack", {"X": x}, attrs, outs=[("Y", attrs["num"])]))
+
+
+@also(input="x")
+def unbind(x, axis=0):
+    """The slices of ``x`` along an axis, which disappears."""
+    return _listed(core.op("unbind", {"X": x}, {"axis": axis}, outs=[("Out", x.shape[axis])]))
+
+
+@also(input="x", dim="axis")
+def split(x, num_or_sections, axis=0, name=None):
+    """Cut ``x`` into so many equal parts, or parts of these extents; one may be -1.
+
+    >>> a, b = paddle.split(x, [2, -1], axis=1)
+    """
+    equal = isinstance(num_or_sections, int)
+    sections = [] if equal else list(num_or_sections)
+    attrs = {"num": num_or_sections if equal else 0, "sections": sections, "axis": axis}
+    count = num_or_sections if equal else len(sections)
+    return _listed(core.op("split", {"X": x}, attrs, name=name, outs=[("Out", count)]))
+
+
+def chunk(x, chunks, axis=0, name=None):
+    """Cut ``x`` into so many equal parts."""
+    return split(x, chunks, axis, name)
+
+
+@also(axes="axis", input="x")
+def squeeze(x, axis=None, name=None):
+    """Drop axes of extent one: those given, or all."""
+    return op_with_shape("squeeze2", {"X": x}, {"axes": several(axis)}, name, "squeeze")
+
+
+@also(axes="axis", input="x")
+def unsqueeze(x, axis, name=None):
+    """Add axes of extent one at these places."""
+    inputs, axes = shape_inputs(axis, "AxesTensor", "AxesTensorList")
+    return op_with_shape("unsqueeze2", {"X": x, **inputs}, {"axes": axes}, name)
+
+
+def flatten(x, start_axis=0, stop_axis=-1, name=None):
+    """Make one axis of those from ``start_axis`` to ``stop_axis``."""
+    attrs = {"start_axis": start_axis, "stop_axis": stop_axis}
+    return op_with_shape("flatten_contiguous_range", {"X": x}, attrs, name, "flatten")
+
+
+def transpose(x, perm, name=None):
+    """The axes of ``x`` in another order."""
+    return op_with_shape("transpose2", {"X": x}, {"axis": list(perm)}, name, "transpose")
+
+
+def moveaxis(x, source, destination, name=None):
+    """Move axes to other places; the rest keeps its order."""
+    moved = [axis % x.ndim for axis in several(source)]
+    perm = [axis for axis in range(x.ndim) if axis not in moved]
+    for place, axis in sorted(zip((to % x.ndim for to in several(destination)), moved)):
+        perm.insert(place, axis)
+    return op_with_shape("transpose2", {"X": x}, {"axis": perm}, name, "moveaxis")
+
+
+@also(input="x")
+def t(x, name=None):
+    """The transpose of a matrix; vectors stay as they are."""
+    if len(x.shape) < 2:
+        return x
+    return op_with_shape("transpose2", {"X": x}, {"axis": [1, 0]}, name, "t")
+
+
+# ---- ranges
+
+
+def _range_inputs(starts, ends, strides=None):
+    """Attributes and inputs of the bounds of ranges, which may be variables."""
+    inputs, attrs, flags = {}, {}, None
+    for word, slot, bounds in (
+        ("starts", "Starts", starts),
+        ("ends", "Ends", ends),
+        ("strides", "Strides", strides),
+    ):
+        if bounds is None:
+            continue
+        found, numbers = shape_inputs(bounds, slot + "Tensor", slot + "TensorList")
+        inputs.update(found)
+        attrs[word] = numbers
+        unknown = [-1 if isinstance(b, Variable) else 1 for b in bounds] if numbers else []
+        flags = unknown if flags is None else [min(pair) for pair in zip(flags, unknown)]
+    return inputs, {**attrs, "infer_flags": flags}
+
+
+@also(x="input")
+def slice(input, axes, starts, ends):
+    """Cut ranges out of some axes.
+
+    >>> paddle.slice(x, axes=[0, 1], starts=[1, 0], ends=[3, 2])
+    """
+    inputs, attrs = _range_inputs(starts, ends)
+    attrs["axes"] = list(axes)
+    return core.op("slice", {"Input": input, **inputs}, attrs)
+
+
+@also(input="x")
+def strided_slice(x, axes, starts, ends, strides, name=None):
+    """Cut ranges with steps out of some axes; negative steps go backwards."""
+    inputs, attrs = _range_inputs(starts, ends, strides)
+    attrs["axes"] = list(axes)
+    return core.op("strided_slice", {"Input": x, **inputs}, attrs, name=name)
+
+
+# ---- repeats
+
+
+def expand(x, shape, name=None):
+    """Repeat the elements of ``x`` along axes of extent one, up to ``shape``; -1 keeps one."""
+    inputs, extents = shape_inputs(shape, "Shape", "expand_shapes_tensor")
+    return core.op("expand_v2", {"X": x, **inputs}, {"shape": extents}, name=name, layer="expand")
+
+
+broadcast_to = expand
+
+
+@also(target_tensor="y")
+def expand_as(x, y, name=None):
+    """Repeat the elements of ``x`` up to the shape of ``y``."""
+    attrs = {"target_shape": list(y.shape)}
+    return core.op("expand_as_v2", {"X": x, "Y": y}, attrs, name=name, layer="expand_as")
+
+
+def tile(x, repeat_times, name=None):
+    """Repeat ``x`` so many times along each axis."""
+    inputs, times = shape_inputs(repeat_times, "RepeatTimes", "repeat_times_tensor")
+    return core.op("tile", {"X": x, **inputs}, {"repeat_times": times}, name=name)
+
+
+# ---- by index
+
+
+def gather(x, index, axis=None, name=None):
+    """The slices of ``x`` along ``axis`` that ``index`` names."""
+    attrs = {"axis": 0 if axis is None else axis}
+    return core.op("gather", {"X": x, "Index": index}, attrs, name=name)
+
+
+@also(input="x")
+def gather_nd(x, index, name=None):
+    """The elements or slices of ``x`` at the places that the rows of ``index`` hold."""
+    return core.op("gather_nd", {"X": x, "Index": index}, name=name)
+
+
+@also(input="x")
+def scatter(x, index, updates, overwrite=True, name=None):
+    """``x`` with the rows that ``index`` names replaced by, or added to, ``updates``."""
+    inputs = {"X": x, "Ids": index, "Updates": updates}
+    return core.op("scatter", inputs, {"overwrite": overwrite}, name=name)
+
+
+@also(dims="axis", input="x")
+def flip(x, axis, name=None):
+    """Turn the order of elements round along these axes."""
+    return core.op("flip", {"X": x}, {"axis": several(axis)}, name=name)
+
+
+@also(dims="axis", input="x")
+def roll(x, shifts, axis=None, name=None):
+    """Move elements along axes; what leaves at the end comes in at the front."""
+    attrs = {"shifts": several(shifts), "axis": several(axis)}
+    return core.op("roll", {"X": x}, attrs, name=name)

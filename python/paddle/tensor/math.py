@@ -1,0 +1,156 @@
+"""Arithmetic on tensors, and sums over their axes."""
+
+import _flotilla as core
+from paddle._words import also, code, elementwise, several, shape_inputs  # noqa: F401
+from paddle.base.framework import Variable
+
+__all__ = [
+    "add",
+    "add_n",
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "clip",
+    "cumsum",
+    "divide",
+    "floor_divide",
+    "floor_mod",
+    "increment",
+    "logsumexp",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "mod",
+    "multiply",
+    "pow",
+    "prod",
+    "remainder",
+    "scale",
+    "subtract",
+    "sum",
+]
+
+add = elementwise("add", "elementwise_add", "x + y; y is repeated where x is larger.")
+subtract = elementwise("subtract", "elementwise_sub", "x - y.")
+multiply = elementwise("multiply", "elementwise_mul", "x * y, element by element.")
+divide = elementwise("divide", "elementwise_div", "x / y.")
+floor_divide = elementwise("floor_divide", "elementwise_floordiv", "x // y.")
+mod = elementwise("mod", "elementwise_mod", "The rest of x / y, with the sign of y.")
+maximum = elementwise("maximum", "elementwise_max", "The larger of x and y.")
+minimum = elementwise("minimum", "elementwise_min", "The smaller of x and y.")
+remainder = floor_mod = mod
+
+
+def pow(x, y, name=None):
+    """x to the power of y, a number or a tensor."""
+    if isinstance(y, Variable):
+        return core.op("elementwise_pow", {"X": x, "Y": y}, {"axis": -1}, name=name)
+    return core.op("pow", {"X": x}, {"factor": float(y)}, name=name)
+
+
+def scale(x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None):
+    """scale * x + bias, or scale * (x + bias)."""
+    inputs, attrs = {"X": x}, {"bias": float(bias), "bias_after_scale": bias_after_scale}
+    if isinstance(scale, Variable):
+        inputs["ScaleTensor"] = scale
+    else:
+        attrs["scale"] = float(scale)
+    return core.op("scale", inputs, attrs, name=name, act=act)
+
+
+def increment(x, value=1.0, name=None):
+    """Add ``value`` to ``x``, a tensor of one element, in place."""
+    return core.op("increment", {"X": x}, {"step": float(value)}, out=x)
+
+
+def clip(x, min=None, max=None, name=None):
+    """x, but at least ``min`` and at most ``max``; both may be tensors."""
+    inputs, attrs = {"X": x}, {"min": -_LARGEST, "max": _LARGEST}
+    for bound, slot, value in (("min", "Min", min), ("max", "Max", max)):
+        if isinstance(value, Variable):
+            inputs[slot] = value
+        elif value is not None:
+            attrs[bound] = float(value)
+    return core.op("clip", inputs, attrs, name=name)
+
+
+_LARGEST = 3.4028234663852886e38
+
+
+def add_n(inputs, name=None):
+    """The sum of several tensors."""
+    return core.op("sum", {"X": several(inputs)}, name=name)
+
+
+# ---- over axes
+
+
+def _reduce(type, layer, x, axis, keepdim, name):
+    return core.reduce(type, x, axis, keepdim, name, layer)
+
+
+@also(dim="axis", keep_dim="keepdim", input="x")
+def sum(x, axis=None, dtype=None, keepdim=False, name=None):
+    """The sum over ``axis``, one or several, or over all.
+
+    >>> paddle.sum(static.data("x", [None, 3]), axis=1).shape
+    (-1,)
+    """
+    if dtype is None and x.dtype == "bool":
+        dtype = "int64"
+    if dtype is not None and x.dtype != dtype:
+        x = core.op("cast", {"X": x}, {"in_dtype": code(x.dtype), "out_dtype": code(dtype)})
+    return _reduce("reduce_sum", "sum", x, axis, keepdim, name)
+
+
+@also(dim="axis", keep_dim="keepdim", input="x")
+def max(x, axis=None, keepdim=False, name=None):
+    """The largest element over ``axis``, one or several, or over all."""
+    return _reduce("reduce_max", "max", x, axis, keepdim, name)
+
+
+@also(dim="axis", keep_dim="keepdim", input="x")
+def min(x, axis=None, keepdim=False, name=None):
+    """The smallest element over ``axis``, one or several, or over all."""
+    return _reduce("reduce_min", "min", x, axis, keepdim, name)
+
+
+amax, amin = max, min
+
+
+@also(dim="axis", keep_dim="keepdim", input="x")
+def prod(x, axis=None, keepdim=False, dtype=None, name=None):
+    """The product over ``axis``, one or several, or over all."""
+    if dtype is not None and x.dtype != dtype:
+        x = core.op("cast", {"X": x}, {"in_dtype": code(x.dtype), "out_dtype": code(dtype)})
+    return _reduce("reduce_prod", "reduce_prod", x, axis, keepdim, name)
+
+
+@also(dim="axis", keep_dim="keepdim", input="x")
+def all(x, axis=None, keepdim=False, name=None):
+    """Whether all elements over ``axis`` are true."""
+    return _reduce("reduce_all", "all", x, axis, keepdim, name)
+
+
+@also(dim="axis", keep_dim="keepdim", input="x")
+def any(x, axis=None, keepdim=False, name=None):
+    """Whether one element over ``axis`` is true."""
+    return _reduce("reduce_any", "any", x, axis, keepdim, name)
+
+
+@also(dim="axis", keep_dim="keepdim")
+def logsumexp(x, axis=None, keepdim=False, name=None):
+    """log(sum(exp(x))) over ``axis``."""
+    axes = several(axis)
+    attrs = {"axis": axes or [0], "keepdim": keepdim, "reduce_all": not axes}
+    return core.op("logsumexp", {"X": x}, attrs, name=name)
+
+
+def cumsum(x, axis=None, dtype=None, name=None):
+    """The sums of the elements so far along ``axis``; without one, of all in order."""
+    if dtype is not None and x.dtype != dtype:
+        x = core.op("cast", {"X": x}, {"in_dtype": code(x.dtype), "out_dtype": code(dtype)})
+    attrs = {"axis": -1 if axis is None else axis, "flatten": axis is None}
+    return core.op("cumsum", {"X": x}, attrs, name=name)

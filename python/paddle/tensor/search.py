@@ -1,0 +1,91 @@
+"""Order, places and choices of elements."""
+
+import _flotilla as core
+from paddle._words import also, code
+from paddle.base.framework import Variable
+
+__all__ = [
+    "argmax",
+    "argmin",
+    "argsort",
+    "index_sample",
+    "index_select",
+    "masked_select",
+    "nonzero",
+    "sort",
+    "topk",
+    "where",
+]
+
+
+def _arg(type, word, x, axis, keepdim, dtype, name):
+    attrs = {
+        "axis": 0 if axis is None else axis,
+        "keepdims": keepdim,
+        "flatten": axis is None,
+        "dtype": code(dtype),
+    }
+    return core.op(type, {"X": x}, attrs, name=name, layer=word, stop_gradient=True)
+
+
+def argmax(x, axis=None, keepdim=False, dtype="int64", name=None):
+    """The place of the largest element along ``axis``, or among all."""
+    return _arg("arg_max", "argmax", x, axis, keepdim, dtype, name)
+
+
+def argmin(x, axis=None, keepdim=False, dtype="int64", name=None):
+    """The place of the smallest element along ``axis``, or among all."""
+    return _arg("arg_min", "argmin", x, axis, keepdim, dtype, name)
+
+
+def argsort(x, axis=-1, descending=False, name=None):
+    """The places of elements in ascending order along ``axis``."""
+    attrs = {"axis": axis, "descending": descending}
+    return core.op("argsort", {"X": x}, attrs, name=name, outs=["Out", "Indices"])[1]
+
+
+def sort(x, axis=-1, descending=False, name=None):
+    """The elements in ascending order along ``axis``."""
+    attrs = {"axis": axis, "descending": descending}
+    return core.op("argsort", {"X": x}, attrs, name, outs=["Out", "Indices"], layer="sort")[0]
+
+
+@also(input="x")
+def topk(x, k, axis=None, largest=True, sorted=True, name=None):
+    """The k largest elements along ``axis``, and their places.
+
+    >>> values, places = paddle.topk(x, k=5)
+    """
+    inputs, attrs = {"X": x}, {"axis": -1 if axis is None else axis}
+    attrs.update(largest=largest, sorted=sorted)
+    if isinstance(k, Variable):
+        inputs["K"] = k
+    else:
+        attrs["k"] = k
+    return tuple(core.op("top_k_v2", inputs, attrs, name=name, outs=["Out", "Indices"]))
+
+
+def where(condition, x=None, y=None, name=None):
+    """x where the condition is true, y elsewhere."""
+    return core.op("where", {"Condition": condition, "X": x, "Y": y}, name=name)
+
+
+def nonzero(x, as_tuple=False):
+    """The places of elements that are true or not zero, one row for each."""
+    return core.op("where_index", {"Condition": x}, stop_gradient=True)
+
+
+@also(input="x", dim="axis")
+def index_select(x, index, axis=0, name=None):
+    """The slices of ``x`` along ``axis`` that ``index`` names."""
+    return core.op("index_select", {"X": x, "Index": index}, {"dim": axis}, name=name)
+
+
+def index_sample(x, index):
+    """From each row of ``x`` the elements that the row of ``index`` names."""
+    return core.op("index_sample", {"X": x, "Index": index})
+
+
+def masked_select(x, mask, name=None):
+    """The elements of ``x`` where the mask is true."""
+    return core.op("masked_select", {"X": x, "Mask": mask}, name=name)
