@@ -101,14 +101,13 @@ Tensor from_numpy(nb::handle object) {
   if (std::optional<Tensor> found = borrow(object)) return *std::move(found);
   // A view with strides, another byte order, a list, a number.
   nb::object array = numpy().asarray(object);
-  const nb::object native = array.attr("dtype").attr("newbyteorder")("=");
-  array = numpy().asarray(array, native, nb::arg("order") = "C");
-  std::optional<Tensor> found = borrow(array);
-  require(found.has_value(),
-          "an array of dtype {} cannot be a tensor; use float32, float64, float16, int64, int32, "
-          "int16, int8, uint8 or bool",
-          nb::cast<std::string>(nb::str(array.attr("dtype"))));
-  return *std::move(found);
+  const nb::object native = array.attr("dtype").attr("newbyteorder")(nb::str("="));
+  array = numpy().asarray(array, native, nb::arg("order") = nb::str("C"));
+  if (std::optional<Tensor> found = borrow(array)) return *std::move(found);
+  refuse(
+      "an array of dtype {} cannot be a tensor; use float32, float64, float16, int64, int32, "
+      "int16, int8, uint8 or bool",
+      nb::cast<std::string>(array.attr("dtype").attr("name")));
 }
 
 Tensor from_numpy(nb::handle object, DType otherwise) {

@@ -46,20 +46,20 @@ struct Runner {
 };
 
 // What has no dtype of its own gets the variable's; a number fed to a vector becomes one element.
-Tensor to_feed(const Program& program, const std::string& name, nb::handle value) {
+Tensor to_feed(const Var& var, nb::handle value) {
   if (nb::isinstance<Tensor>(value)) {
     const Tensor& tensor = nb::cast<Tensor&>(value);
     Tensor plain = tensor.plain();
     plain.set_lod(tensor.lod());
     return plain;
   }
-  const Var* var = program.global_block().find_var(name);
+  require(!value.is_none(), "the feed \"{}\" is None, but an array is expected", var.name);
   try {
-    Tensor tensor = from_numpy(value, var == nullptr ? f32 : var->dtype);
-    const bool widen = tensor.shape().rank() == 0 && (var == nullptr || var->shape.rank() == 1);
+    Tensor tensor = from_numpy(value, var.dtype);
+    const bool widen = tensor.shape().rank() == 0 && var.shape.rank() == 1;
     return widen ? tensor.reshaped(Shape{1}) : tensor;
   } catch (nb::python_error& error) {
-    refuse("the feed \"{}\" cannot become an array: {}", name,
+    refuse("the feed \"{}\" cannot become an array: {}", var.name,
            nb::cast<std::string>(nb::str(error.value())));
   }
 }
@@ -88,8 +88,13 @@ std::vector<Feed> to_feeds(const Program& program, nb::object given) {
   for (auto [key, value] : nb::borrow<nb::dict>(feed)) {
     std::vector<std::string> name = to_names(key);
     require(name.size() == 1, "the keys of feed must be names or variables");
-    Tensor tensor = to_feed(program, name.front(), value);
-    feeds.push_back({.name = std::move(name.front()), .tensor = std::move(tensor)});
+    if (const Var* var = program.global_block().find_var(name.front())) {
+      feeds.push_back({.name = std::move(name.front()), .tensor = to_feed(*var, value)});
+    } else if (PyErr_WarnFormat(PyExc_UserWarning, 2,
+                                "the program has no variable \"%s\": what is fed to it is not used",
+                                name.front().c_str()) != 0) {
+      throw nb::python_error();
+    }
   }
   return feeds;
 }
