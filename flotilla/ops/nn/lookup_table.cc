@@ -1,180 +1,168 @@
 // flotilla/ops/nn/lookup_table.cc
 //
-// lookup_table, lookup_table_v2: Out[i] = W[Ids[i]], row by row; zeros where Ids[i] is padding_idx.
-// The older op wants Ids with a last axis of 1, which Out does not have. The gradient of W is
-// dense, or, with is_sparse, the rows that were read: ids and the gradients of their rows, repeated
-// ids repeated.
+// lookup_table_v2: Out[i] = W[Ids[i]], row by row; an id equal to padding_idx gives zeros.
+// lookup_table:    the same for Ids whose last extent is 1, which Out drops.
+//
+// The gradient of W is dense, or with is_sparse one row for each id. An id of padding gives none.
 
 #include <algorithm>
-#include <cstring>
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/loss/labels.h"
 
 namespace flotilla::ops {
 namespace {
 
-constexpr int64_t kNoPadding = -1;
+Shape rows_of(const InferContext& c, bool drop_last) {
+  const Shape& ids = c.in("Ids").shape;
+  if (!drop_last) return ids;
+  require(ids.rank() >= 1 && ids[ids.rank() - 1] == 1,
+          "the last extent of Ids must be 1, but Ids has shape {}", ids);
+  return Shape(std::vector<int64_t>(ids.begin(), ids.end() - 1));
+}
 
-bool is_old(const Op& op) { return !op.type().starts_with("lookup_table_v2"); }
-
-void infer(InferContext& c) {
-  const VarMeta &ids = c.in("Ids"), &w = c.in("W");
-  require(w.shape.rank() == 2, "W must be [rows, width], but has shape {}", w.shape);
-  require(ids.dtype == i64 || ids.dtype == i32, "Ids must be int64 or int32, but is {}", ids.dtype);
-  std::vector<int64_t> dims = ids.shape.dims();
-  if (is_old(c.op())) {
-    require(!dims.empty() && (dims.back() == 1 || dims.back() == -1),
-            "the last axis of Ids must be 1, but Ids has shape {}", ids.shape);
-    dims.pop_back();
-  }
-  dims.push_back(w.shape[1]);
-  VarMeta out = ids;
-  out.dtype = w.dtype;
-  out.shape = Shape(dims);
-  out.value.reset();
-  c.out("Out") = out;
+void infer(InferContext& c, bool drop_last) {
+  check_labels(c, "Ids");
+  const VarMeta& table = c.in("W");
+  require(table.shape.rank() == 2, "W must have rank 2, but has shape {}", table.shape);
+  Shape shape = rows_of(c, drop_last);
+  shape.push_back(table.shape[1]);
+  VarMeta out = c.in("Ids");
+  out.dtype = table.dtype;
+  out.shape = std::move(shape);
+  out.value = {};
+  c.out("Out") = std::move(out);
 }
 
 void infer_grad(InferContext& c) {
-  VarMeta grad = VarMeta::tensor(c.in("W").dtype, c.in("W").shape);
+  const VarMeta& table = c.in("W");
+  VarMeta grad = VarMeta::tensor(table.dtype, table.shape);
   if (c.attr<bool>("is_sparse")) {
     grad.kind = VarKind::kSelectedRows;
     grad.rows = c.in("Ids").shape.numel();
   }
-  c.out("W@GRAD") = grad;
+  c.out("W@GRAD") = std::move(grad);
 }
 
-// A padding index counted from the end, as Paddle allows, is counted from the front here.
-int64_t padding_of(const PrepareContext& c, int64_t rows) {
-  const int64_t padding = c.attr<int64_t>("padding_idx");
-  return padding == kNoPadding || padding >= 0 ? padding : padding + rows;
-}
-
-struct Table {
-  int64_t rows = 0, width = 0, padding = kNoPadding;
-
-  void check(int64_t id) const {
-    require(0 <= id && id < rows, "the id {} lies outside a table of {} rows", id, rows);
-  }
-};
-
-Table table_of(const PrepareContext& c) {
-  const Shape& w = c.shape("W");
-  return {w[0], w[1], padding_of(c, w[0])};
-}
-
-template <typename T, typename Id>
+template <typename T>
 Step forward(PrepareContext& c) {
-  const Table t = table_of(c);
-  const int64_t n = c.shape("Ids").numel();
-  return [t, n, ids = c.in<Id>("Ids"), w = c.in<T>("W"), out = c.out<T>("Out")] {
-    const int64_t grain = std::max<int64_t>(1, kGrainOperations / std::max<int64_t>(t.width, 1));
-    parallel_ranges(n, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t id = ids.data()[i];
-        T* row = out.data() + i * t.width;
-        if (id == t.padding) {
-          std::fill_n(row, t.width, T{0});
-        } else {
-          t.check(id);
-          std::copy_n(w.data() + id * t.width, t.width, row);
-        }
+  const int64_t n = c.shape("Ids").numel(), height = c.shape("W")[0], width = c.shape("W")[1];
+  return [=, ids = LabelsIn(c, "Ids"), table = c.in<T>("W"), out = c.out<T>("Out"),
+          padding = c.attr<int64_t>("padding_idx"), name = c.op().input("W")] {
+    const T* w = table.data();
+    T* y = out.data();
+    // A row comes from far away in memory: a miss costs more than the copy.
+    parallel_for(n, width + 64, [=, &ids, &name](int64_t i) {
+      const int64_t id = ids[i];
+      if (id == padding && padding != -1) {
+        std::fill_n(y + i * width, width, T{0});
+        return;
+      }
+      require(0 <= id && id < height,
+              "id {} at position {} is not a row of the table \"{}\", which has the rows 0 to {}",
+              id, i, name, height - 1);
+      std::copy_n(w + id * width, width, y + i * width);
+    });
+  };
+}
+
+template <typename T>
+Step backward_sparse(PrepareContext& c) {
+  const SparseOut<T> grad = c.sparse_out<T>("W@GRAD");
+  const int64_t padding = c.attr<int64_t>("padding_idx");
+  if (padding == -1) c.view("Out@GRAD", "W@GRAD");
+  return [grad, padding, ids = LabelsIn(c, "Ids"), dout = c.in<T>("Out@GRAD")] {
+    const T* dy = dout.data();
+    T* dw = grad.value.data();
+    for (int64_t i = 0; i < grad.count; ++i) grad.rows.data()[i] = ids[i];
+    if (dw != dy) std::copy_n(dy, grad.count * grad.width, dw);
+    for (int64_t i = 0; padding != -1 && i < grad.count; ++i) {
+      if (ids[i] == padding) std::fill_n(dw + i * grad.width, grad.width, T{0});
+    }
+  };
+}
+
+// Threads share out columns, so that repeated ids are added in the order they come.
+template <typename T>
+Step backward_dense(PrepareContext& c) {
+  const int64_t n = c.shape("Ids").numel(), height = c.shape("W")[0], width = c.shape("W")[1];
+  return [=, ids = LabelsIn(c, "Ids"), dout = c.in<T>("Out@GRAD"), out = c.out<T>("W@GRAD"),
+          padding = c.attr<int64_t>("padding_idx")] {
+    const T* dy = dout.data();
+    T* dw = out.data();
+    parallel_ranges(height * width, kGrainOperations,
+                    [=](int64_t begin, int64_t end) { std::fill(dw + begin, dw + end, T{0}); });
+    const int64_t grain = std::max<int64_t>(16, kGrainOperations / std::max<int64_t>(n, 1));
+    parallel_ranges(width, grain, [=, &ids](int64_t begin, int64_t end) {
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t id = ids[i];
+        if (id == padding && padding != -1) continue;
+        for (int64_t j = begin; j < end; ++j) dw[id * width + j] += dy[i * width + j];
       }
     });
   };
 }
 
-// The rows of the ids, in order; those of the padding are zero.
-template <typename T, typename Id>
-Step sparse_backward(PrepareContext& c, const Table& t) {
-  const auto grad = c.sparse_out<T>("W@GRAD");
-  return [t, grad, ids = c.in<Id>("Ids"), dout = c.in<T>("Out@GRAD")] {
-    for (int64_t i = 0; i < grad.count; ++i) {
-      const int64_t id = ids.data()[i];
-      grad.rows.data()[i] = id;
-      T* row = grad.value.data() + i * t.width;
-      if (id == t.padding) {
-        std::fill_n(row, t.width, T{0});
-      } else {
-        std::copy_n(dout.data() + i * t.width, t.width, row);
-      }
-    }
-  };
-}
-
-template <typename T, typename Id>
+template <typename T>
 Step backward(PrepareContext& c) {
-  const Table t = table_of(c);
-  if (c.is_sparse("W@GRAD")) return sparse_backward<T, Id>(c, t);
-  const int64_t n = c.shape("Ids").numel();
-  return [t, n, ids = c.in<Id>("Ids"), dout = c.in<T>("Out@GRAD"), dw = c.out<T>("W@GRAD")] {
-    std::fill_n(dw.data(), t.rows * t.width, T{0});
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t id = ids.data()[i];
-      if (id == t.padding) continue;
-      t.check(id);
-      const T* from = dout.data() + i * t.width;
-      T* to = dw.data() + id * t.width;
-      for (int64_t j = 0; j < t.width; ++j) to[j] += from[j];
-    }
-  };
+  return c.is_sparse("W@GRAD") ? backward_sparse<T>(c) : backward_dense<T>(c);
 }
 
-template <typename T>
-Step pick_forward(PrepareContext& c) {
-  return c.dtype("Ids") == i64 ? forward<T, int64_t>(c) : forward<T, int32_t>(c);
-}
-
-template <typename T>
-Step pick_backward(PrepareContext& c) {
-  return c.dtype("Ids") == i64 ? backward<T, int64_t>(c) : backward<T, int32_t>(c);
-}
+const Slot kIds = {.name = "Ids", .doc = "row numbers, i64 or i32", .no_grad = true};
 
 const std::vector<AttrSpec> kAttrs = {
-    {"is_sparse", false, "the gradient of W holds only the rows that were read"},
-    {"is_distributed", false, "the table lives on parameter servers"},
-    {"padding_idx", kNoPadding, "an id whose row is zero and is not trained; -1: none"},
-    {"remote_prefetch", false, "rows are fetched from parameter servers"},
-    {"trainer_id", int32_t{0}, "rank of this worker"},
-    {"slot", int32_t{0}, "number of the feature"},
-    {"entry_config", std::string(), "admission of new rows"},
-    {"entry", std::string("none"), "admission of new rows"},
-    {"table_class", std::string("none"), "kind of the table on the servers"},
-    {"is_test", false, "no row is made"},
-    {"grad_inplace", false, "a hint of Paddle's"},
-    {"epmap", std::vector<std::string>{}, "addresses of parameter servers"},
-    {"height_sections", std::vector<int64_t>{}, "rows of each parameter server"},
-    {"table_names", std::vector<std::string>{}, "parts of the table"},
-};
+    {"padding_idx", int64_t{-1}, "the id that stands for nothing; -1: none"},
+    {"is_sparse", false, "whether the gradient of W holds only the rows that were looked up"},
+    // Marks that parameter-server programs carry along.
+    {"is_distributed", false, "of no effect"},
+    {"remote_prefetch", false, "of no effect"},
+    {"grad_inplace", false, "of no effect"},
+    {"entry_config", "", "of no effect"},
+    {"entry", "none", "of no effect"},
+    {"table_class", "none", "of no effect"},
+    {"table_names", std::vector<std::string>{}, "of no effect"},
+    {"epmap", std::vector<std::string>{}, "of no effect"},
+    {"height_sections", std::vector<int64_t>{}, "of no effect"},
+    {"trainer_id", 0, "of no effect"},
+    {"slot", 0, "of no effect"}};
 
-bool define(const std::string& type) {
-  define_op({.type = type,
-             .doc = "Takes the rows of W that Ids names.",
-             .inputs = {{.name = "W", .doc = "table, [rows, width]"},
-                        {.name = "Ids", .doc = "row numbers", .no_grad = true}},
-             .outputs = {{"Out", "the rows"}},
-             .attrs = kAttrs,
-             .infer = infer,
-             .grad = grad_op({"W", "Ids"}),
-             .kernels = {{kCpu, f32, pick_forward<float>}, {kCpu, f64, pick_forward<double>}},
-             .dtype_slot = "W"});
-  define_op({.type = type + "_grad",
-             .doc = "Gradient of " + type + ".",
-             .inputs = {{.name = "W", .doc = "table", .shape_only = true},
-                        {"Ids", "row numbers"},
-                        {"Out@GRAD", "gradient of the rows"}},
-             .outputs = {{"W@GRAD", "gradient of the table"}},
-             .attrs = kAttrs,
-             .infer = infer_grad,
-             .kernels = {{kCpu, f32, pick_backward<float>}, {kCpu, f64, pick_backward<double>}},
-             .dtype_slot = "W"});
-  return true;
+OpDef forward_definition(std::string type, std::string ids_doc, void (*infer)(InferContext&)) {
+  Slot ids = kIds;
+  ids.doc = std::move(ids_doc);
+  return {.type = std::move(type),
+          .doc = "Looks up rows of a table.",
+          .inputs = {std::move(ids), {"W", "the table, [rows, width]"}},
+          .outputs = {{"Out", "a row for each id"}},
+          .attrs = kAttrs,
+          .infer = infer,
+          .grad = grad_op({"Ids", "W"}),
+          .kernels = kernels_for<float, double>(
+              []<typename T>(PrepareContext& c) { return ops::forward<T>(c); }),
+          .dtype_slot = "W"};
 }
 
-const bool old_op = define("lookup_table");
-const bool new_op = define("lookup_table_v2");
+OpDef backward_definition(std::string type) {
+  return {.type = type + "_grad",
+          .doc = "Gradient of " + type + ".",
+          .inputs = {kIds,
+                     {.name = "W", .doc = "as before", .shape_only = true},
+                     {"Out@GRAD", "gradient of Out"}},
+          .outputs = {{"W@GRAD", "gradient of W, dense or sparse rows"}},
+          .attrs = kAttrs,
+          .infer = infer_grad,
+          .kernels = kernels_for<float, double>(
+              []<typename T>(PrepareContext& c) { return ops::backward<T>(c); }),
+          .dtype_slot = "Out@GRAD"};
+}
+
+const OpDef& lookup_table_v2 =
+    define_op(forward_definition("lookup_table_v2", "row numbers, i64 or i32, of any shape",
+                                 [](InferContext& c) { infer(c, false); }));
+const OpDef& lookup_table_v2_grad = define_op(backward_definition("lookup_table_v2"));
+
+const OpDef& lookup_table = define_op(forward_definition(
+    "lookup_table", "row numbers, i64 or i32, [..., 1]", [](InferContext& c) { infer(c, true); }));
+const OpDef& lookup_table_grad = define_op(backward_definition("lookup_table"));
 
 }  // namespace
 }  // namespace flotilla::ops
