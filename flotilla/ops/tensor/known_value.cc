@@ -30,10 +30,16 @@ MaybeInts read_ints(const Context& c, const IntSource& source) {
   }
   const size_t listed = source.list.empty() ? 0 : count_at(c, source.list);
   if (listed > 0) {
+    // While a program is built, the attribute still tells the numbers among the variables.
+    const Ints given = source.attr.empty() ? Ints{} : c.template attr<Ints>(source.attr);
     MaybeInts ints(listed);
     for (size_t i = 0; i < listed; ++i) {
       const VarMeta& meta = meta_at(c, source.list, i);
-      if (meta.value && meta.value->size() == 1) ints[i] = meta.value->front();
+      if (meta.value && meta.value->size() == 1) {
+        ints[i] = meta.value->front();
+      } else if (given.size() == listed && given[i] > 0) {
+        ints[i] = given[i];
+      }
     }
     return ints;
   }

@@ -1,0 +1,291 @@
+// flotilla/ops/math/along_axis.cc
+//
+// Operators that work slice by slice along an axis: cumsum, arg_max, arg_min, p_norm.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/tensor/known_value.h"
+
+namespace flotilla::ops {
+namespace {
+
+// `axis` cuts a tensor into count() slices of n elements that lie `stride` apart.
+struct Slices {
+  int64_t outer = 1, n = 1, stride = 1;
+
+  int64_t count() const { return outer * stride; }
+  int64_t begin(int64_t i) const { return i / stride * n * stride + i % stride; }
+};
+
+Slices slices(const Shape& shape, int64_t axis, bool flat) {
+  if (flat || shape.rank() == 0) return {1, shape.numel(), 1};
+  const int64_t a = shape.axis(axis);
+  return {shape.numel(0, a), shape[a], shape.numel(a + 1, shape.rank())};
+}
+
+// The shape without the axis; with `keep` it stays, with extent 1. Never without any axis.
+Shape dropped(const Shape& x, int64_t axis, bool flat, bool keep) {
+  if (flat) return keep ? Shape(Ints(std::max<size_t>(1, x.dims().size()), 1)) : Shape{1};
+  Ints dims = x.dims();
+  const auto at = dims.begin() + x.axis(axis);
+  if (keep) {
+    *at = 1;
+  } else {
+    dims.erase(at);
+  }
+  return dims.empty() ? Shape{1} : Shape(std::move(dims));
+}
+
+// ---- cumsum -------------------------------------------------------------------------------------
+
+void infer_cumsum(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  VarMeta out = like(x);
+  if (c.attr<bool>("flatten")) {
+    out = VarMeta::tensor(x.dtype, {x.shape.numel()});
+  } else if (x.shape.rank() > 0) {
+    x.shape.axis(c.attr<int64_t>("axis"));
+  }
+  c.out("Out") = std::move(out);
+}
+
+template <typename T>
+Step running_sum(PrepareContext& c, std::string_view in, std::string_view out, const Shape& shape,
+                 bool reverse) {
+  const Slices s = slices(shape, c.attr<int64_t>("axis"), c.attr<bool>("flatten"));
+  return
+      [s, reverse, exclusive = c.attr<bool>("exclusive"), from = c.in<T>(in), to = c.out<T>(out)] {
+        const T* x = from.data();
+        T* y = to.data();
+        parallel_for(s.count(), s.n, [=](int64_t slice) {
+          const int64_t step = reverse ? -s.stride : s.stride;
+          int64_t at = s.begin(slice) + (reverse ? (s.n - 1) * s.stride : 0);
+          T sum = 0;
+          for (int64_t i = 0; i < s.n; ++i, at += step) {
+            const T value = x[at];
+            y[at] = exclusive ? sum : static_cast<T>(sum + value);
+            sum = static_cast<T>(sum + value);
+          }
+        });
+      };
+}
+
+template <typename T>
+Step cumsum_forward(PrepareContext& c) {
+  return running_sum<T>(c, "X", "Out", c.shape("X"), c.attr<bool>("reverse"));
+}
+
+// Every element is in the sums after it, so the gradient sums from the other end.
+template <typename T>
+Step cumsum_backward(PrepareContext& c) {
+  return running_sum<T>(c, "Out@GRAD", "X@GRAD", c.shape("X@GRAD"), !c.attr<bool>("reverse"));
+}
+
+void infer_like_x(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+
+const std::vector<AttrSpec> kCumsumAttrs = {
+    {"axis", int32_t{-1}, "direction of the sums"},
+    {"flatten", false, "sums over X as one long row"},
+    {"exclusive", false, "an element is not part of its own sum"},
+    {"reverse", false, "sums from the end"}};
+
+const OpDef& cumsum = define_op({
+    .type = "cumsum",
+    .doc = "Each element plus all that come before it along the axis.",
+    .inputs = {{.name = "X", .doc = "tensor"}},
+    .outputs = {{.name = "Out", .doc = "same shape as X"}},
+    .attrs = kCumsumAttrs,
+    .infer = infer_cumsum,
+    .grad = grad_op({"X"}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(
+        []<typename T>(PrepareContext& c) { return cumsum_forward<T>(c); }),
+});
+
+const OpDef& cumsum_grad = define_op({
+    .type = "cumsum_grad",
+    .doc = "Gradient of cumsum.",
+    .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
+               {.name = "Out@GRAD", .doc = "gradient of the result"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+    .attrs = kCumsumAttrs,
+    .infer = infer_like_x,
+    .kernels = kernels_for<float, double>(
+        []<typename T>(PrepareContext& c) { return cumsum_backward<T>(c); }),
+    .dtype_slot = "Out@GRAD",
+});
+
+// ---- arg_max, arg_min ---------------------------------------------------------------------------
+
+void infer_arg(InferContext& c) {
+  const Shape& x = c.in("X").shape;
+  const bool flat = c.attr<bool>("flatten") || x.rank() == 0;
+  const int64_t code = c.attr<int64_t>("dtype");
+  const DType dtype = code < 0 ? i64 : from_paddle(static_cast<int>(code));
+  require(dtype == i64 || dtype == i32, "{} gives int64 or int32, but dtype names {}",
+          c.op().type(), dtype);
+  c.out("Out") =
+      VarMeta::tensor(dtype, dropped(x, c.attr<int64_t>("axis"), flat, c.attr<bool>("keepdims")));
+}
+
+// Of equal elements the first; NaN counts as the extreme.
+template <typename T>
+bool better(T a, T b, bool largest) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(b)) return false;
+    if (std::isnan(a)) return true;
+  }
+  return largest ? a > b : a < b;
+}
+
+template <typename T, typename Place>
+Step arg_as(PrepareContext& c) {
+  const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"), c.attr<bool>("flatten"));
+  require(s.n > 0, "{} of nothing: X has shape {}", c.op().type(), c.shape("X"));
+  return [s, largest = c.op().type() == "arg_max", in = c.in<T>("X"), out = c.out<Place>("Out")] {
+    const T* x = in.data();
+    Place* to = out.data();
+    parallel_for(s.count(), s.n, [=](int64_t slice) {
+      const T* from = x + s.begin(slice);
+      int64_t found = 0;
+      for (int64_t i = 1; i < s.n; ++i) {
+        if (better(from[i * s.stride], from[found * s.stride], largest)) found = i;
+      }
+      to[slice] = static_cast<Place>(found);
+    });
+  };
+}
+
+template <typename T>
+Step arg_forward(PrepareContext& c) {
+  return c.dtype("Out") == i32 ? arg_as<T, int32_t>(c) : arg_as<T, int64_t>(c);
+}
+
+void define_arg(const std::string& type, const std::string& what) {
+  define_op({.type = type,
+             .doc = "Where the " + what + " element of each slice stands.",
+             .inputs = {{.name = "X", .doc = "tensor", .no_grad = true}},
+             .outputs = {{.name = "Out", .doc = "X without the axis"}},
+             .attrs = {{"axis", int64_t{0}, "direction of a slice"},
+                       {"keepdims", false, "the axis stays, with extent 1"},
+                       {"flatten", false, "X as one long row"},
+                       {"dtype", int32_t{3}, "code of the dtype of Out; -1: int64"}},
+             .infer = infer_arg,
+             .kernels = kernels_for<float, double, int32_t, int64_t, uint8_t>(
+                 []<typename T>(PrepareContext& c) { return arg_forward<T>(c); })});
+}
+
+const bool kArgs = [] {
+  define_arg("arg_max", "largest");
+  define_arg("arg_min", "smallest");
+  return true;
+}();
+
+// ---- p_norm -------------------------------------------------------------------------------------
+
+void infer_norm(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  const bool flat = c.attr<bool>("asvector") || x.shape.rank() == 0;
+  c.out("Out") = VarMeta::tensor(
+      x.dtype, dropped(x.shape, c.attr<int64_t>("axis"), flat, c.attr<bool>("keepdim")));
+}
+
+// (sum |x|^p)^(1/p); the number of elements that are not zero for p = 0, extremes for infinity.
+template <typename T>
+T norm_of(const T* x, int64_t n, int64_t stride, T p) {
+  T total = p == -std::numeric_limits<T>::infinity() ? std::numeric_limits<T>::infinity() : T{0};
+  for (int64_t i = 0; i < n; ++i) {
+    const T size = std::abs(x[i * stride]);
+    if (std::isinf(p)) {
+      total = p > 0 ? std::max(total, size) : std::min(total, size);
+    } else if (p == 0) {
+      total += size != 0 ? T{1} : T{0};
+    } else if (p == 1) {
+      total += size;
+    } else if (p == 2) {
+      total += size * size;
+    } else {
+      total += std::pow(size, p);
+    }
+  }
+  if (std::isinf(p) || p == 0 || p == 1) return total;
+  return p == 2 ? std::sqrt(total) : std::pow(total, T{1} / p);
+}
+
+template <typename T>
+Step norm_forward(PrepareContext& c) {
+  const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"), c.attr<bool>("asvector"));
+  return [s, p = static_cast<T>(c.attr<float>("porder")), in = c.in<T>("X"),
+          out = c.out<T>("Out")] {
+    const T* x = in.data();
+    T* to = out.data();
+    parallel_for(s.count(), s.n,
+                 [=](int64_t slice) { to[slice] = norm_of(x + s.begin(slice), s.n, s.stride, p); });
+  };
+}
+
+template <typename T>
+T norm_slope(T x, T norm, T p, T epsilon) {
+  const T size = std::abs(x), sign = static_cast<T>((x > 0) - (x < 0));
+  if (p == 0) return T{0};
+  if (std::isinf(p)) return size == norm ? sign : T{0};
+  if (p == 1) return sign;
+  if (p == 2) return x / (norm + epsilon);
+  return size == 0 ? T{0} : sign * std::pow(size, p - T{1}) / (std::pow(norm, p - T{1}) + epsilon);
+}
+
+template <typename T>
+Step norm_backward(PrepareContext& c) {
+  const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"), c.attr<bool>("asvector"));
+  return [s, p = static_cast<T>(c.attr<float>("porder")),
+          epsilon = static_cast<T>(c.attr<float>("epsilon")), in = c.in<T>("X"),
+          out = c.in<T>("Out"), dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
+    const T *x = in.data(), *norm = out.data(), *g = dout.data();
+    T* dx = din.data();
+    parallel_for(s.count(), s.n, [=](int64_t slice) {
+      const int64_t begin = s.begin(slice);
+      for (int64_t i = begin; i < begin + s.n * s.stride; i += s.stride) {
+        dx[i] = g[slice] * norm_slope(x[i], norm[slice], p, epsilon);
+      }
+    });
+  };
+}
+
+const std::vector<AttrSpec> kNormAttrs = {
+    {"porder", 2.0f, "p; 0 counts elements that are not zero, infinity takes the largest"},
+    {"axis", int32_t{-1}, "direction of a slice"},
+    {"epsilon", 1e-12f, "keeps the gradient finite at zero"},
+    {"keepdim", false, "the axis stays, with extent 1"},
+    {"asvector", false, "X as one long row"}};
+
+const OpDef& p_norm = define_op({
+    .type = "p_norm",
+    .doc = "The p-norm of each slice.",
+    .inputs = {{.name = "X", .doc = "tensor"}},
+    .outputs = {{.name = "Out", .doc = "X without the axis"}},
+    .attrs = kNormAttrs,
+    .infer = infer_norm,
+    .grad = grad_op({"X", "Out"}),
+    .kernels = kernels_for<float, double>(
+        []<typename T>(PrepareContext& c) { return norm_forward<T>(c); }),
+});
+
+const OpDef& p_norm_grad = define_op({
+    .type = "p_norm_grad",
+    .doc = "Gradient of p_norm.",
+    .inputs = {{.name = "X", .doc = "input of the op"},
+               {.name = "Out", .doc = "result of the op"},
+               {.name = "Out@GRAD", .doc = "gradient of the result"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+    .attrs = kNormAttrs,
+    .infer = infer_like_x,
+    .kernels = kernels_for<float, double>(
+        []<typename T>(PrepareContext& c) { return norm_backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,432 @@
+// flotilla/ops/tensor/index_maps.cc
+//
+// Operators where each axis of Out takes its indices from an axis of X by a table: pad, pad2d,
+// pad3d (mirrored, repeated, or a constant beyond the border), roll, flip.
+//
+//     pad3d, mode reflect, [1, 2]:  out 0 1 2 3 4 5  from  1 0 1 2 1 0
+//     roll by 1:                    out 0 1 2        from  2 0 1
+
+#include <algorithm>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+namespace {
+
+// table[i]: the index of X that index i of Out takes; -1: the constant.
+using Table = Ints;
+
+class IndexMap {
+ public:
+  IndexMap(const Shape& x, std::vector<Table> tables)
+      : strides_(dense_strides(x)), tables_(std::move(tables)) {
+    for (const Table& table : tables_) rows_ *= static_cast<int64_t>(table.size());
+    columns_ = tables_.empty() ? 1 : static_cast<int64_t>(tables_.back().size());
+    rows_ = columns_ == 0 ? 0 : rows_ / columns_;
+  }
+
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  // Where row `row` of Out begins in X; -1: all of it is the constant.
+  int64_t row_of(int64_t row) const {
+    int64_t from = 0;
+    for (size_t a = tables_.empty() ? 0 : tables_.size() - 1; a-- > 0;) {
+      const int64_t extent = static_cast<int64_t>(tables_[a].size());
+      const int64_t index = tables_[a][static_cast<size_t>(row % extent)];
+      if (index < 0) return -1;
+      from += index * strides_[a];
+      row /= extent;
+    }
+    return from;
+  }
+  // The index within a row of X.
+  int64_t column_of(int64_t column) const {
+    return tables_.empty() ? 0 : tables_.back()[static_cast<size_t>(column)];
+  }
+
+ private:
+  Ints strides_;
+  std::vector<Table> tables_;
+  int64_t rows_ = 1, columns_ = 1;
+};
+
+template <typename T>
+void take(const IndexMap& map, const T* x, T* out, T constant) {
+  parallel_for(map.rows(), map.columns() * 2, [&](int64_t row) {
+    const int64_t from = map.row_of(row);
+    T* to = out + row * map.columns();
+    for (int64_t i = 0; i < map.columns(); ++i) {
+      const int64_t column = map.column_of(i);
+      to[i] = from < 0 || column < 0 ? constant : x[from + column];
+    }
+  });
+}
+
+// Elements of X that were taken several times get several gradients: one thread adds them.
+template <typename T>
+void give_back(const IndexMap& map, const T* dout, T* dx, int64_t n) {
+  zero_bytes(dx, n * static_cast<int64_t>(sizeof(T)));
+  for (int64_t row = 0; row < map.rows(); ++row) {
+    const int64_t to = map.row_of(row);
+    if (to < 0) continue;
+    for (int64_t i = 0; i < map.columns(); ++i) {
+      const int64_t column = map.column_of(i);
+      if (column >= 0) dx[to + column] += dout[row * map.columns() + i];
+    }
+  }
+}
+
+// ---- Tables -------------------------------------------------------------------------------------
+
+enum class Border { kConstant, kReflect, kRepeat, kCircular };
+
+Table border_table(int64_t extent, int64_t before, int64_t after, Border border) {
+  Table table;
+  for (int64_t i = -before; i < extent + after; ++i) {
+    int64_t from = i;
+    const bool outside = i < 0 || i >= extent;
+    if (outside && border == Border::kConstant) from = -1;
+    if (border == Border::kRepeat) from = std::clamp<int64_t>(i, 0, extent - 1);
+    if (border == Border::kCircular) from = (i % extent + extent) % extent;
+    if (border == Border::kReflect) from = i < 0 ? -i : i >= extent ? 2 * extent - 2 - i : i;
+    table.push_back(from);
+  }
+  return table;
+}
+
+// Before and after, for each axis.
+struct Pads {
+  Ints before = {}, after = {};
+};
+
+Shape padded(const Shape& x, const Pads& pads) {
+  Shape out = x;
+  for (int64_t a = 0; a < x.rank(); ++a) {
+    const size_t i = static_cast<size_t>(a);
+    if (out[a] >= 0) out[a] += pads.before[i] + pads.after[i];
+  }
+  return out;
+}
+
+std::vector<Table> border_tables(const Shape& x, const Pads& pads, Border border) {
+  std::vector<Table> tables;
+  for (int64_t a = 0; a < x.rank(); ++a) {
+    const size_t i = static_cast<size_t>(a);
+    const int64_t before = pads.before[i], after = pads.after[i];
+    require(border != Border::kReflect || (before < x[a] && after < x[a]),
+            "a mirrored border must be narrower than the axis, but {} and {} meet extent {}",
+            before, after, x[a]);
+    tables.push_back(border_table(x[a], before, after, border));
+  }
+  return tables;
+}
+
+// ---- pad, pad2d, pad3d --------------------------------------------------------------------------
+
+struct PadAll {
+  template <typename Context>
+  static Pads pads(const Context& c, const Shape& x) {
+    const Ints given = c.template attr<Ints>("paddings");
+    require(static_cast<int64_t>(given.size()) == 2 * x.rank(),
+            "paddings must hold two numbers for each axis of X, which has shape {}, but holds {}",
+            x, given.size());
+    Pads pads;
+    for (size_t i = 0; i < given.size(); i += 2) {
+      pads.before.push_back(given[i]);
+      pads.after.push_back(given[i + 1]);
+    }
+    return pads;
+  }
+  static Border border(const PrepareContext&) { return Border::kConstant; }
+  static constexpr std::string_view kValue = "pad_value";
+};
+
+// Paddings name spatial axes in an order of their own: `axes`, counted among the spatial ones.
+template <typename Context>
+Pads spatial_pads(const Context& c, const Shape& x, const Ints& axes) {
+  const int64_t rank = static_cast<int64_t>(axes.size()) + 2;
+  require(x.rank() == rank, "{} takes an X of rank {}, but X has shape {}", c.op().type(), rank, x);
+  MaybeInts given = ints_of(c, {.tensor = "Paddings", .attr = "paddings"});
+  require(given.size() == 2 * axes.size(), "paddings of {} must hold {} numbers, but holds {}",
+          c.op().type(), 2 * axes.size(), given.size());
+  const bool channels_last = c.template attr<std::string>("data_format").ends_with("C");
+  Pads pads{Ints(static_cast<size_t>(rank), 0), Ints(static_cast<size_t>(rank), 0)};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const size_t axis = static_cast<size_t>(axes[i] + (channels_last ? 1 : 2));
+    require(given[2 * i].has_value() && given[2 * i + 1].has_value(),
+            "Paddings of {} must be known when the plan is made, but is computed from data",
+            c.op().type());
+    pads.before[axis] = *given[2 * i];
+    pads.after[axis] = *given[2 * i + 1];
+  }
+  return pads;
+}
+
+Border border_named(const PrepareContext& c,
+                    std::initializer_list<std::pair<std::string_view, Border>> names) {
+  const std::string mode = c.attr<std::string>("mode");
+  std::string known;
+  for (const auto& [name, border] : names) {
+    if (mode == name) return border;
+    known += known.empty() ? name : fmt::format(", {}", name);
+  }
+  refuse("mode of {} must be one of {}, but is \"{}\"", c.op().type(), known, mode);
+}
+
+struct Pad2d {
+  template <typename Context>
+  static Pads pads(const Context& c, const Shape& x) {
+    return spatial_pads(c, x, {0, 1});
+  }
+  static Border border(const PrepareContext& c) {
+    return border_named(c, {{"constant", Border::kConstant},
+                            {"reflect", Border::kReflect},
+                            {"edge", Border::kRepeat}});
+  }
+  static constexpr std::string_view kValue = "pad_value";
+};
+
+struct Pad3d {
+  template <typename Context>
+  static Pads pads(const Context& c, const Shape& x) {
+    return spatial_pads(c, x, {2, 1, 0});
+  }
+  static Border border(const PrepareContext& c) {
+    return border_named(c, {{"constant", Border::kConstant},
+                            {"reflect", Border::kReflect},
+                            {"replicate", Border::kRepeat},
+                            {"circular", Border::kCircular}});
+  }
+  static constexpr std::string_view kValue = "value";
+};
+
+template <typename Op>
+void infer_pad(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  if (!c.running() && c.has_in("Paddings")) {
+    c.out("Out") = VarMeta::tensor(x.dtype, Shape(Ints(x.shape.dims().size(), -1)));
+    return;
+  }
+  c.out("Out") = VarMeta::tensor(x.dtype, padded(x.shape, Op::pads(c, x.shape)));
+}
+
+// Where X is not given, its shape follows from that of the result.
+template <typename Op>
+void infer_pad_grad(InferContext& c) {
+  if (c.has_in("X")) {
+    c.out("X@GRAD") = like(c.in("X"));
+    return;
+  }
+  const VarMeta& dout = c.in("Out@GRAD");
+  Pads pads = Op::pads(c, dout.shape);
+  for (int64_t& extent : pads.before) extent = -extent;
+  for (int64_t& extent : pads.after) extent = -extent;
+  c.out("X@GRAD") = VarMeta::tensor(dout.dtype, padded(dout.shape, pads));
+}
+
+template <typename Op, typename T>
+Step pad_forward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  return [map = IndexMap(x, border_tables(x, Op::pads(c, x), Op::border(c))),
+          value = static_cast<T>(c.attr<float>(Op::kValue)), in = c.in<T>("X"),
+          out = c.out<T>("Out")] { take(map, in.data(), out.data(), value); };
+}
+
+template <typename Op, typename T>
+Step pad_backward(PrepareContext& c) {
+  const Shape& x = c.shape("X@GRAD");
+  return [map = IndexMap(x, border_tables(x, Op::pads(c, x), Op::border(c))), n = x.numel(),
+          dout = c.in<T>("Out@GRAD"),
+          din = c.out<T>("X@GRAD")] { give_back(map, dout.data(), din.data(), n); };
+}
+
+template <typename Op>
+void define_pad(const std::string& type, std::vector<AttrSpec> attrs, bool grad_reads_x) {
+  const Slot paddings = {
+      .name = "Paddings", .doc = "instead of `paddings`", .optional = true, .no_grad = true};
+  OpDef def{.type = type,
+            .doc = "X with a border.",
+            .inputs = {{.name = "X", .doc = "tensor"}},
+            .outputs = {{.name = "Out", .doc = "X inside a border"}},
+            .attrs = attrs,
+            .infer = infer_pad<Op>,
+            .grad = grad_reads_x ? grad_op({"X", "Paddings"}) : grad_op({}),
+            .kernels = kernels_for<float, double, int32_t, int64_t>(
+                []<typename T>(PrepareContext& c) { return pad_forward<Op, T>(c); }),
+            .dtype_slot = "X"};
+  OpDef grad{
+      .type = type + "_grad",
+      .doc = "Gradient of " + type + ".",
+      .inputs = {{.name = "X", .doc = "input of the op", .optional = true, .shape_only = true},
+                 {.name = "Out@GRAD", .doc = "gradient of the result"}},
+      .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+      .attrs = std::move(attrs),
+      .infer = infer_pad_grad<Op>,
+      .kernels = kernels_for<float, double>(
+          []<typename T>(PrepareContext& c) { return pad_backward<Op, T>(c); }),
+      .dtype_slot = "Out@GRAD"};
+  if (grad_reads_x) {
+    def.inputs.push_back(paddings);
+    grad.inputs.push_back(paddings);
+  }
+  define_op(std::move(def));
+  define_op(std::move(grad));
+}
+
+// ---- roll, flip ---------------------------------------------------------------------------------
+
+// Without axes X is rolled as one long row.
+template <typename Context>
+Ints roll_axes(const Context& c) {
+  return c.template attr<Ints>("axis");
+}
+
+std::vector<Table> roll_tables(const PrepareContext& c, const Shape& x, bool back) {
+  const Ints shifts = known_ints(c, {.tensor = "ShiftsTensor", .attr = "shifts"});
+  const Ints axes = roll_axes(c);
+  Shape walked = axes.empty() ? Shape{x.numel()} : x;
+  Ints total(walked.dims().size(), 0);
+  for (size_t i = 0; i < shifts.size(); ++i) {
+    const int64_t axis = axes.empty() ? 0 : walked.axis(axes.at(i));
+    total[static_cast<size_t>(axis)] += back ? -shifts[i] : shifts[i];
+  }
+  std::vector<Table> tables;
+  for (int64_t a = 0; a < walked.rank(); ++a) {
+    const int64_t extent = walked[a];
+    Table& table = tables.emplace_back();
+    for (int64_t i = 0; i < extent; ++i) {
+      table.push_back(((i - total[static_cast<size_t>(a)]) % extent + extent) % extent);
+    }
+  }
+  return tables;
+}
+
+void infer_roll(InferContext& c) {
+  const size_t shifts = ints_of(c, {.tensor = "ShiftsTensor", .attr = "shifts"}).size();
+  const Ints axes = roll_axes(c);
+  require(axes.empty() ? shifts == 1 : shifts == axes.size(),
+          "roll needs a shift for each axis, but has {} shifts and {} axes", shifts, axes.size());
+  for (const int64_t axis : axes) c.in("X").shape.axis(axis);
+  c.out("Out") = like(c.in("X"));
+}
+
+Step roll(PrepareContext& c, std::string_view in, std::string_view out, bool back) {
+  const Shape& shape = c.shape(in);
+  const Shape walked = roll_axes(c).empty() ? Shape{shape.numel()} : shape;
+  return visit_dtype(c.dtype(in), [&](auto type) -> Step {
+    using T = decltype(type);
+    return [map = IndexMap(walked, roll_tables(c, shape, back)), from = c.in<T>(in),
+            to = c.out<T>(out)] { take(map, from.data(), to.data(), T{0}); };
+  });
+}
+
+Step roll_forward(PrepareContext& c) { return roll(c, "X", "Out", false); }
+Step roll_backward(PrepareContext& c) { return roll(c, "Out@GRAD", "X@GRAD", true); }
+void infer_roll_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("Out@GRAD")); }
+
+template <typename Context>
+Ints flip_axes(const Context& c, const Shape& x) {
+  Ints axes = c.template attr<Ints>("axis");
+  const Ints dims = c.op().type() == "flip" ? c.template attr<Ints>("dims") : Ints();
+  axes.insert(axes.end(), dims.begin(), dims.end());
+  for (int64_t& axis : axes) axis = x.axis(axis);
+  return axes;
+}
+
+void infer_flip(InferContext& c) {
+  flip_axes(c, c.in("X").shape);
+  c.out("Out") = like(c.in("X"));
+}
+
+Step flip_forward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  Ints strides = dense_strides(x);
+  int64_t first = 0;
+  for (const int64_t axis : flip_axes(c, x)) {
+    int64_t& stride = strides[static_cast<size_t>(axis)];
+    first += (x[axis] - 1) * stride;
+    stride = -stride;
+  }
+  const int64_t size = size_of(c.dtype("X"));
+  const BoxCopy copy(x.dims(), dense_strides(x), strides, size);
+  return [copy, offset = first * size, empty = x.numel() == 0, in = c.in_bytes("X"),
+          out = c.out_bytes("Out")] {
+    if (!empty) copy.run(out.data(), in.data() + offset);
+  };
+}
+
+void flip_grad(GradContext& g) {
+  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
+  if (dx.empty()) return;
+  Attrs attrs;
+  for (const std::string_view name : {"axis", "dims"}) {
+    if (const Attr* attr = g.op().find_attr(name)) attrs.emplace(name, *attr);
+  }
+  g.emit(g.op().type(), {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
+}
+
+void define_flip(const std::string& type, std::vector<AttrSpec> attrs) {
+  define_op({.type = type,
+             .doc = "X with some axes in reverse order.",
+             .inputs = {{.name = "X", .doc = "tensor"}},
+             .outputs = {{.name = "Out", .doc = "same shape as X"}},
+             .attrs = std::move(attrs),
+             .infer = infer_flip,
+             .grad = custom_grad(flip_grad),
+             .kernels = every_dtype(flip_forward)});
+}
+
+// ---- Definitions --------------------------------------------------------------------------------
+
+const bool kDefined = [] {
+  const std::vector<int32_t> none;
+  const AttrSpec paddings = {"paddings", none, "width of the border, before and after"};
+  const AttrSpec mode = {"mode", std::string("constant"), "what the border holds"};
+  define_pad<PadAll>("pad", {paddings, {"pad_value", 0.0f, "what the border holds"}}, false);
+  define_pad<Pad2d>("pad2d",
+                    {paddings,
+                     mode,
+                     {"pad_value", 0.0f, "the constant"},
+                     {"data_format", std::string("NCHW"), "where the channels stand"}},
+                    true);
+  define_pad<Pad3d>("pad3d",
+                    {paddings,
+                     mode,
+                     {"value", 0.0f, "the constant"},
+                     {"data_format", std::string("NCDHW"), "where the channels stand"}},
+                    true);
+  const std::vector<AttrSpec> roll_attrs = {
+      {"shifts", std::vector<int64_t>{}, "how far along each axis"},
+      {"axis", std::vector<int64_t>{}, "the axes; none: X as one long row"}};
+  const Slot shifts = {
+      .name = "ShiftsTensor", .doc = "instead of `shifts`", .optional = true, .no_grad = true};
+  define_op(
+      {.type = "roll",
+       .doc = "X moved along some axes; what leaves at one end comes in at the other.",
+       .inputs = {{.name = "X", .doc = "tensor"}, shifts},
+       .outputs = {{.name = "Out", .doc = "same shape as X"}},
+       .attrs = roll_attrs,
+       .infer = infer_roll,
+       .grad = grad_op({"X", "ShiftsTensor"}),
+       .kernels = kernels_for_all([]<typename T>(PrepareContext& c) { return roll_forward(c); }),
+       .dtype_slot = "X"});
+  define_op({.type = "roll_grad",
+             .doc = "Gradient of roll.",
+             .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
+                        shifts,
+                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
+             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+             .attrs = roll_attrs,
+             .infer = infer_roll_grad,
+             .kernels = kernels_for<float, double>(
+                 []<typename T>(PrepareContext& c) { return roll_backward(c); }),
+             .dtype_slot = "Out@GRAD"});
+  define_flip("flip", {{"axis", none, "the axes to reverse"}, {"dims", none, "of 1.8: the same"}});
+  define_flip("reverse", {{"axis", none, "the axes to reverse"}});
+  return true;
+}();
+
+}  // namespace
+}  // namespace flotilla::ops

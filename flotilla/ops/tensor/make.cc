@@ -1,0 +1,363 @@
+// flotilla/ops/tensor/make.cc
+//
+// Operators that make tensors by a rule: range, linspace, eye, one_hot; and tril_triu and where,
+// which choose elements by one.
+
+#include <algorithm>
+#include <cmath>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+namespace {
+
+DType dtype_attr(const InferContext& c) {
+  const int code = static_cast<int>(c.attr<int64_t>("dtype"));
+  require(is_paddle_dtype(code), "dtype of {} must name a dtype, but is {}", c.op().type(), code);
+  return from_paddle(code);
+}
+
+Slot number(std::string name, std::string doc) {
+  return {.name = std::move(name), .doc = std::move(doc), .no_grad = true};
+}
+
+// ---- range --------------------------------------------------------------------------------------
+
+void infer_range(InferContext& c) {
+  VarMeta out = VarMeta::tensor(c.in("Start").dtype, {-1});
+  const std::optional<Ints> start = known_ints(c, {"Start"}), end = known_ints(c, {"End"}),
+                            step = known_ints(c, {"Step"});
+  if (start && end && step) {
+    const int64_t first = start->at(0), last = end->at(0), by = step->at(0);
+    require(by != 0, "Step of range must not be 0");
+    require((last - first) * by >= 0, "range cannot go from {} to {} in steps of {}", first, last,
+            by);
+    const int64_t span = std::abs(last - first), stride = std::abs(by);
+    out.shape = {(span + stride - 1) / stride};
+    Ints values;
+    for (int64_t i = 0; i < std::min<int64_t>(out.shape[0], 64); ++i) {
+      values.push_back(first + i * by);
+    }
+    remember(out, std::move(values));
+  }
+  c.out("Out") = std::move(out);
+}
+
+template <typename T>
+Step range(PrepareContext& c) {
+  return [n = c.shape("Out").numel(), start = c.in<T>("Start"), step = c.in<T>("Step"),
+          out = c.out<T>("Out")] {
+    const T first = *start.data(), by = *step.data();
+    for (int64_t i = 0; i < n; ++i) out.data()[i] = static_cast<T>(first + static_cast<T>(i) * by);
+  };
+}
+
+const OpDef& range_op = define_op({
+    .type = "range",
+    .doc = "The numbers from Start up to and without End, in steps of Step.",
+    .inputs = {number("Start", "first number"), number("End", "where to stop before"),
+               number("Step", "from one number to the next")},
+    .outputs = {{.name = "Out", .doc = "a vector"}},
+    .infer = infer_range,
+    .kernels = kernels_for<float, double, int32_t, int64_t>(
+        []<typename T>(PrepareContext& c) { return range<T>(c); }),
+});
+
+// ---- linspace -----------------------------------------------------------------------------------
+
+void infer_linspace(InferContext& c) {
+  const std::optional<Ints> count = known_ints(c, {"Num"});
+  require(!count || count->at(0) > 0, "Num of linspace must be positive, but is {}",
+          count ? count->at(0) : 0);
+  const int64_t code = c.attr<int64_t>("dtype");
+  c.out("Out") =
+      VarMeta::tensor(code < 0 ? c.in("Start").dtype : dtype_attr(c), {count ? count->at(0) : -1});
+}
+
+// From both ends towards the middle, so that the last number is Stop to the bit.
+template <typename From>
+Step linspace(PrepareContext& c) {
+  return visit_dtype(c.dtype("Out"), [&](auto type) -> Step {
+    using To = decltype(type);
+    return [n = c.shape("Out").numel(), start = c.in<From>("Start"), stop = c.in<From>("Stop"),
+            out = c.out<To>("Out")] {
+      const double first = static_cast<double>(*start.data());
+      const double last = static_cast<double>(*stop.data());
+      const double step = n > 1 ? (last - first) / static_cast<double>(n - 1) : 0;
+      for (int64_t i = 0; i < n; ++i) {
+        const bool front = n == 1 || i < n / 2;
+        const double value = front ? first + step * static_cast<double>(i)
+                                   : last - step * static_cast<double>(n - 1 - i);
+        out.data()[i] = static_cast<To>(value);
+      }
+    };
+  });
+}
+
+const OpDef& linspace_op = define_op({
+    .type = "linspace",
+    .doc = "Num numbers from Start to Stop, evenly spaced.",
+    .inputs = {number("Start", "first number"), number("Stop", "last number"),
+               number("Num", "how many")},
+    .outputs = {{.name = "Out", .doc = "a vector"}},
+    .attrs = {{"dtype", int32_t{-1}, "code of the dtype of Out; -1: that of Start"}},
+    .infer = infer_linspace,
+    .kernels = kernels_for<float, double, int32_t, int64_t>(
+        []<typename T>(PrepareContext& c) { return linspace<T>(c); }),
+});
+
+// ---- eye ----------------------------------------------------------------------------------------
+
+void infer_eye(InferContext& c) {
+  const int64_t rows = c.attr<int64_t>("num_rows"), columns = c.attr<int64_t>("num_columns");
+  require(rows >= 0, "num_rows of eye must not be negative, but is {}", rows);
+  c.out("Out") = VarMeta::tensor(dtype_attr(c), {rows, columns < 0 ? rows : columns});
+}
+
+template <typename T>
+Step eye(PrepareContext& c) {
+  return [rows = c.shape("Out")[0], columns = c.shape("Out")[1], out = c.out<T>("Out")] {
+    std::fill_n(out.data(), rows * columns, T{0});
+    for (int64_t i = 0; i < std::min(rows, columns); ++i) out.data()[i * columns + i] = T{1};
+  };
+}
+
+const OpDef& eye_op = define_op({
+    .type = "eye",
+    .doc = "A matrix with ones on its diagonal and zeros elsewhere.",
+    .outputs = {{.name = "Out", .doc = "a matrix"}},
+    .attrs = {{"num_rows", int64_t{0}, "rows"},
+              {"num_columns", int64_t{-1}, "columns; -1: as many as rows"},
+              {"dtype", int32_t{5}, "code of the dtype of Out"}},
+    .infer = infer_eye,
+    .kernels = kernels_for_all([]<typename T>(PrepareContext& c) { return eye<T>(c); }),
+});
+
+// ---- one_hot_v2, one_hot ------------------------------------------------------------------------
+
+const IntSource kDepth = {.tensor = "depth_tensor", .attr = "depth"};
+
+// one_hot replaces a last axis of extent 1, one_hot_v2 adds an axis.
+void infer_one_hot(InferContext& c) {
+  const Shape& x = c.in("X").shape;
+  Ints dims = x.dims();
+  if (c.op().type() == "one_hot") {
+    require(x.rank() > 0 && (dims.back() == 1 || dims.back() == -1),
+            "the last axis of X must have extent 1, but X has shape {}", x);
+    dims.pop_back();
+  }
+  const std::optional<int64_t> depth = known_int(c, kDepth);
+  require(!depth || *depth > 0, "depth must be positive, but is {}", depth.value_or(0));
+  dims.push_back(depth.value_or(-1));
+  VarMeta out = VarMeta::tensor(dtype_attr(c), Shape(std::move(dims)));
+  out.lod_level = c.in("X").lod_level;
+  out.lod_source = c.in("X").lod_source;
+  out.sequences = c.in("X").sequences;
+  c.out("Out") = std::move(out);
+}
+
+template <typename From, typename To>
+Step one_hot_as(PrepareContext& c) {
+  return
+      [n = c.shape("X").numel(), depth = known_int(c, kDepth),
+       lenient = c.attr<bool>("allow_out_of_range"), in = c.in<From>("X"), out = c.out<To>("Out")] {
+        const From* x = in.data();
+        To* to = out.data();
+        zero_bytes(to, n * depth * static_cast<int64_t>(sizeof(To)));
+        for (int64_t i = 0; i < n; ++i) {
+          const bool inside = 0 <= x[i] && x[i] < depth;
+          require(inside || lenient, "the class at place {} must lie in [0, {}), but is {}", i,
+                  depth, x[i]);
+          if (inside) to[i * depth + x[i]] = To{1};
+        }
+      };
+}
+
+template <typename From>
+Step one_hot(PrepareContext& c) {
+  switch (c.dtype("Out")) {
+    case DType::kF64:
+      return one_hot_as<From, double>(c);
+    case DType::kInt32:
+      return one_hot_as<From, int32_t>(c);
+    case DType::kInt64:
+      return one_hot_as<From, int64_t>(c);
+    default:
+      return one_hot_as<From, float>(c);
+  }
+}
+
+void define_one_hot(const std::string& type) {
+  define_op({
+      .type = type,
+      .doc = "Each number of X as a row of zeros with a one at its place.",
+      .inputs = {number("X", "whole numbers"),
+                 {.name = "depth_tensor",
+                  .doc = "instead of `depth`",
+                  .optional = true,
+                  .no_grad = true}},
+      .outputs = {{.name = "Out", .doc = "rows of `depth` elements"}},
+      .attrs = {{"depth", int32_t{-1}, "length of a row"},
+                {"dtype", int32_t{5}, "code of the dtype of Out"},
+                {"allow_out_of_range", false, "a number outside [0, depth) gives zeros"}},
+      .infer = infer_one_hot,
+      .kernels = kernels_for<int32_t, int64_t>(
+          []<typename T>(PrepareContext& c) { return one_hot<T>(c); }),
+      .dtype_slot = "X",
+  });
+}
+
+// ---- tril_triu ----------------------------------------------------------------------------------
+
+void infer_triangle(InferContext& c) {
+  require(c.in("X").shape.rank() >= 2, "tril_triu takes matrices, but X has shape {}",
+          c.in("X").shape);
+  c.out("Out") = like(c.in("X"));
+}
+
+void infer_triangle_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("Out@GRAD")); }
+
+template <typename T>
+Step keep_triangle(PrepareContext& c, std::string_view in, std::string_view out) {
+  const Shape& shape = c.shape(in);
+  const int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+  c.in_place(in, out);
+  return [count = shape.numel(0, shape.rank() - 1), rows, columns,
+          diagonal = c.attr<int64_t>("diagonal"), lower = c.attr<bool>("lower"), from = c.in<T>(in),
+          to = c.out<T>(out)] {
+    const T* x = from.data();
+    T* y = to.data();
+    parallel_for(count, columns, [=](int64_t i) {
+      const int64_t edge = i % rows + diagonal;  // the last column below, the first above
+      for (int64_t j = 0; j < columns; ++j) {
+        y[i * columns + j] = (lower ? j <= edge : j >= edge) ? x[i * columns + j] : T{0};
+      }
+    });
+  };
+}
+
+template <typename T>
+Step triangle_forward(PrepareContext& c) {
+  return keep_triangle<T>(c, "X", "Out");
+}
+template <typename T>
+Step triangle_backward(PrepareContext& c) {
+  return keep_triangle<T>(c, "Out@GRAD", "X@GRAD");
+}
+
+void define_triangle() {
+  const std::vector<AttrSpec> attrs = {
+      {"diagonal", int32_t{0}, "the diagonal that is kept too; above the main one if positive"},
+      {"lower", false, "keeps what lies below it, otherwise above"}};
+  define_op({.type = "tril_triu",
+             .doc = "The lower or upper triangle of matrices, zeros elsewhere.",
+             .inputs = {{.name = "X", .doc = "matrices in the last two axes"}},
+             .outputs = {{.name = "Out", .doc = "same shape as X"}},
+             .attrs = attrs,
+             .infer = infer_triangle,
+             .grad = grad_op({}),
+             .kernels = kernels_for_all(
+                 []<typename T>(PrepareContext& c) { return triangle_forward<T>(c); })});
+  define_op({.type = "tril_triu_grad",
+             .doc = "Gradient of tril_triu.",
+             .inputs = {{.name = "Out@GRAD", .doc = "gradient of the result"}},
+             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+             .attrs = attrs,
+             .infer = infer_triangle_grad,
+             .kernels = kernels_for<float, double>(
+                 []<typename T>(PrepareContext& c) { return triangle_backward<T>(c); })});
+}
+
+// ---- where --------------------------------------------------------------------------------------
+
+void infer_where(InferContext& c) {
+  const VarMeta &x = c.in("X"), &y = c.in("Y"), &condition = c.in("Condition");
+  require(condition.dtype == boolean, "Condition must hold bool, but holds {}", condition.dtype);
+  bool alike = x.shape.rank() == y.shape.rank() && x.shape.rank() == condition.shape.rank();
+  for (int64_t a = 0; alike && a < x.shape.rank(); ++a) {
+    const int64_t extents[] = {x.shape[a], y.shape[a], condition.shape[a]};
+    const int64_t most = *std::max_element(std::begin(extents), std::end(extents));
+    alike = std::all_of(std::begin(extents), std::end(extents),
+                        [=](int64_t extent) { return extent == most || extent == -1; });
+  }
+  require(alike && x.dtype == y.dtype,
+          "Condition, X and Y must be alike, but have shapes {}, {} and {} and hold {} and {}",
+          condition.shape, x.shape, y.shape, x.dtype, y.dtype);
+  c.out("Out") = like(x);
+}
+
+template <typename T>
+Step where_forward(PrepareContext& c) {
+  c.in_place("X", "Out");
+  c.in_place("Y", "Out");
+  return [n = c.shape("X").numel(), condition = c.in<bool>("Condition"), x = c.in<T>("X"),
+          y = c.in<T>("Y"), out = c.out<T>("Out")] {
+    const bool* chosen = condition.data();
+    const T *a = x.data(), *b = y.data();
+    T* to = out.data();
+    parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = chosen[i] ? a[i] : b[i];
+    });
+  };
+}
+
+void infer_where_grad(InferContext& c) {
+  c.out("X@GRAD") = like(c.in("X"));
+  c.out("Y@GRAD") = like(c.in("Y"));
+}
+
+template <typename T>
+Step where_backward(PrepareContext& c) {
+  const bool wants_x = c.has("X@GRAD"), wants_y = c.has("Y@GRAD");
+  return [n = c.shape("Out@GRAD").numel(), condition = c.in<bool>("Condition"),
+          dout = c.in<T>("Out@GRAD"), dx = wants_x ? c.out<T>("X@GRAD") : Out<T>(),
+          dy = wants_y ? c.out<T>("Y@GRAD") : Out<T>()] {
+    const bool* chosen = condition.data();
+    const T* g = dout.data();
+    T* x = dx ? dx.data() : nullptr;
+    T* y = dy ? dy.data() : nullptr;
+    parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; x != nullptr && i < end; ++i) x[i] = chosen[i] ? g[i] : T{0};
+      for (int64_t i = begin; y != nullptr && i < end; ++i) y[i] = chosen[i] ? T{0} : g[i];
+    });
+  };
+}
+
+void define_where() {
+  define_op({.type = "where",
+             .doc = "X where Condition holds, Y elsewhere.",
+             .inputs = {{.name = "Condition", .doc = "bool", .no_grad = true},
+                        {.name = "X", .doc = "tensor"},
+                        {.name = "Y", .doc = "tensor"}},
+             .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
+             .infer = infer_where,
+             .grad = grad_op({"Condition", "X", "Y"}),
+             .kernels =
+                 kernels_for_all([]<typename T>(PrepareContext& c) { return where_forward<T>(c); }),
+             .dtype_slot = "X"});
+  define_op({.type = "where_grad",
+             .doc = "Gradient of where.",
+             .inputs = {{.name = "Condition", .doc = "bool"},
+                        {.name = "X", .doc = "input of the op", .shape_only = true},
+                        {.name = "Y", .doc = "input of the op", .shape_only = true},
+                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
+             .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
+                         {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
+             .infer = infer_where_grad,
+             .kernels = kernels_for<float, double>(
+                 []<typename T>(PrepareContext& c) { return where_backward<T>(c); }),
+             .dtype_slot = "Out@GRAD"});
+}
+
+const bool kDefined = [] {
+  define_one_hot("one_hot_v2");
+  define_one_hot("one_hot");
+  define_triangle();
+  define_where();
+  return true;
+}();
+
+}  // namespace
+}  // namespace flotilla::ops
