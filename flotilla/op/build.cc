@@ -122,6 +122,10 @@ Op& insert_op(Block& block, size_t position, std::string type, Slots inputs, Slo
     check_slots(def, def.outputs, op.outputs(), "output");
     Attrs converted = op.attrs();
     convert_attrs(def, converted);
+    // Program::clone(for_test) sets it where an op carries it.
+    if (const AttrSpec* spec = def.find_attr("is_test")) {
+      converted.try_emplace("is_test", spec->initial);
+    }
     op = Op(op.type(), op.inputs(), op.outputs(), std::move(converted));
     infer_op(block, op, def);
   } catch (Error& error) {

@@ -19,6 +19,20 @@ std::vector<std::string> to_list(std::span<const std::string> names) {
   return {names.begin(), names.end()};
 }
 
+nb::object attr_of(const Op& op, std::string_view name) {
+  if (const Attr* found = op.find_attr(name)) return from_attr(*found);
+  const OpDef* def = find_op(op.type());
+  if (const AttrSpec* spec = def == nullptr ? nullptr : def->find_attr(name)) {
+    return from_attr(spec->initial);
+  }
+  const BuildState unmarked;
+  if (name == "op_role") return nb::cast(unmarked.op_role);
+  if (name == "op_role_var") return nb::cast(unmarked.op_role_var);
+  if (name == "op_namescope") return nb::cast(unmarked.name_scope);
+  if (name == "op_device") return nb::cast(unmarked.device);
+  return nb::none();
+}
+
 int64_t position_of(const Op& op) {
   const auto& ops = op.block()->ops();
   const auto found = std::find_if(ops.begin(), ops.end(),
@@ -90,13 +104,7 @@ void bind_op(nb::module_& m) {
            [](const Op& op, std::string_view slot) { return to_list(op.output_list(slot)); })
       .def_prop_ro("_role", &Op::role)
       .def("has_attr", &Op::has_attr)
-      .def("attr",
-           [](const Op& op, std::string_view name) -> nb::object {
-             if (const Attr* found = op.find_attr(name)) return from_attr(*found);
-             const OpDef* def = find_op(op.type());
-             const AttrSpec* spec = def == nullptr ? nullptr : def->find_attr(name);
-             return spec == nullptr ? nb::none() : from_attr(spec->initial);
-           })
+      .def("attr", &attr_of, nb::arg("name"), "The attribute, or what it is where nothing is said.")
       .def("all_attrs",
            [](const Op& op) {
              nb::dict attrs;

@@ -125,7 +125,8 @@ layers::Index to_place(nb::handle item) {
     if (!step.is_none()) range.step = to_int(step);
     require(range.step != 0, "the step of a slice cannot be 0");
     range.begin = !start.is_none() ? to_int(start) : range.step > 0 ? 0 : Index{}.end;
-    range.end = !stop.is_none() ? to_int(stop) : range.step > 0 ? Index{}.end : -Index{}.end;
+    // Backwards, Paddle's end of exactly -1 takes the first element along.
+    range.end = !stop.is_none() ? to_int(stop) : range.step > 0 ? Index{}.end : -1;
     return range;
   }
   require(PyIndex_Check(item.ptr()) != 0,

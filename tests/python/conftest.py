@@ -9,9 +9,9 @@ from paddle.utils import unique_name
 @pytest.fixture(autouse=True)
 def fresh():
     programs = static.Program(), static.Program()
-    with static.program_guard(*programs), static.scope_guard(static.Scope()):
-        with unique_name.guard():
-            yield
+    scope = static.Scope()
+    with static.program_guard(*programs), static.scope_guard(scope), unique_name.guard():
+        yield
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Results of one element: arrays of shape (1,) that print and format like numbers, on any numpy."""
 
+# ruff: noqa: UP031, UP032 (the formats are what is tested)
+
 import json
 import math
 import pickle
@@ -29,7 +31,7 @@ def test_formats_like_a_number(loss):
     assert "%.5f" % loss == "0.25000"
     assert "%d" % loss == "0"
     assert f"{loss:.3f}" == "0.250"
-    assert f"{loss:.2e}" == "2.50e-01"
+    assert "{:.2e}".format(loss) == "2.50e-01"
     assert "%f %s" % (loss, loss) == "0.250000 [0.25]"
 
 
