@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "flotilla/layers/layers_testing.h"
 #include "flotilla/layers/nn.h"
 #include "flotilla/testing/errors.h"
+#include "flotilla/testing/layers.h"
 #include "flotilla/testing/tensors.h"
 
 namespace flotilla::layers {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "flotilla/layers/layers_testing.h"
 #include "flotilla/layers/lr_ops.h"
 #include "flotilla/testing/errors.h"
+#include "flotilla/testing/layers.h"
 #include "flotilla/testing/tensors.h"
 
 namespace flotilla::layers {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "flotilla/layers/layers_testing.h"
 #include "flotilla/testing/errors.h"
+#include "flotilla/testing/layers.h"
 
 namespace flotilla::layers {
 namespace {

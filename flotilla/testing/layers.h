@@ -1,4 +1,4 @@
-// flotilla/layers/layers_testing.h
+// flotilla/testing/layers.h
 //
 // What the tests of layers share: every test builds into programs of its own, with fresh names.
 
