@@ -173,6 +173,8 @@ void Primitive::State::run(std::span<const void* const> pointers, void* scratch)
   invariant(pointers.size() + 1 == memories.size(), "{} takes {} arguments, not {}", implementation,
             memories.size() - 1, pointers.size());
   for (size_t i = 0; i < pointers.size(); ++i) {
+    invariant(reinterpret_cast<uintptr_t>(pointers[i]) % alignment == 0,
+              "{} needs memory aligned to {} bytes", implementation, alignment);
     memories[i].set_data_handle(const_cast<void*>(pointers[i]));
   }
   memories.back().set_data_handle(scratch);

@@ -72,6 +72,7 @@ struct Primitive::State {
   std::function<void(std::span<const void* const>)> own = {};
   int64_t scratch_bytes = 0;
   int64_t workspace_bytes = 0;
+  uintptr_t alignment = 1;            // of all pointers, where the code dies otherwise
   int threads = 1;                    // as of the day it was made; scratch is sized for it
   std::vector<memory> memories = {};  // the last one is the scratch
   std::vector<dnnl_exec_arg_t> arguments = {};  // of `memories`, in their order

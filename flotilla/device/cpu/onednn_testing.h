@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <new>
@@ -18,7 +19,18 @@
 
 namespace flotilla::onednn {
 
-using Floats = std::vector<float>;
+// Aligned as in an arena.
+template <typename T>
+struct Aligned {
+  using value_type = T;
+  T* allocate(size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64}));
+  }
+  void deallocate(T* data, size_t) { ::operator delete(data, std::align_val_t{64}); }
+  bool operator==(const Aligned&) const = default;
+};
+
+using Floats = std::vector<float, Aligned<float>>;
 
 inline Floats uniform(int64_t count, uint32_t seed, float least = -1, float most = 1) {
   std::mt19937 engine(seed);
@@ -81,10 +93,13 @@ class Scratch {
   std::vector<Line> words_;
 };
 
+// `tolerance` is a share of the largest number, or of 1 where all are smaller.
 inline void expect_near(const Floats& found, const Floats& expected, float tolerance) {
   ASSERT_EQ(found.size(), expected.size());
+  float largest = 1;
+  for (const float value : expected) largest = std::max(largest, std::abs(value));
   for (size_t i = 0; i < found.size(); ++i) {
-    ASSERT_NEAR(found[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << "at " << i;
+    ASSERT_NEAR(found[i], expected[i], tolerance * largest) << "at " << i;
   }
 }
 
