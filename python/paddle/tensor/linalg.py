@@ -1,11 +1,16 @@
 """Products of matrices and vectors, and norms."""
 
 import _flotilla as core
+from paddle._words import also, several
 
 from .manipulation import reshape
+from .ops import sqrt, square
 
 __all__ = [
     "addmm",
+    "dist",
+    "inner",
+    "norm",
     "bmm",
     "dot",
     "matmul",
@@ -36,7 +41,7 @@ def bmm(x, y, name=None):
 
 def dot(x, y, name=None):
     """The inner products of vectors, in the last axis."""
-    return core.reduce("reduce_sum", core.op("elementwise_mul", {"X": x, "Y": y}), -1)
+    return core.op("dot", {"X": x, "Y": y}, name=name)
 
 
 def mv(x, vec, name=None):
@@ -52,4 +57,34 @@ def outer(x, y, name=None):
 
 def addmm(input, x, y, beta=1.0, alpha=1.0, name=None):
     """beta * input + alpha * (x @ y)."""
-    return beta * input + alpha * matmul(x, y)
+    attrs = {"Beta": float(beta), "Alpha": float(alpha)}
+    return core.op("addmm", {"Input": input, "X": x, "Y": y}, attrs, name=name)
+
+
+def inner(x, y, name=None):
+    """The inner products of the last axis of ``x`` with that of ``y``."""
+    rows, columns = reshape(x, [-1, x.shape[-1]]), reshape(y, [-1, y.shape[-1]])
+    made = matmul(rows, columns, transpose_y=True)
+    return reshape(made, [*x.shape[:-1], *y.shape[:-1]], name)
+
+
+@also(dim="axis", keep_dim="keepdim")
+def norm(x, p="fro", axis=None, keepdim=False, name=None):
+    """The p-norm of slices along ``axis``, or of all elements; ``p`` may be inf.
+
+    Two axes are those of matrices and take the Frobenius norm, or any norm of their elements.
+    """
+    order = 2.0 if p == "fro" else float(p)
+    axes = list(range(x.ndim)) if axis is None else several(axis)
+    if len(axes) > 1 and order == 2.0:
+        return sqrt(core.reduce("reduce_sum", square(x), axes, keepdim), name)
+    if len(axes) > 1 and axis is not None:
+        raise ValueError(f"matrices have the norm p='fro' here, but p is {p!r}")
+    attrs = {"porder": order, "keepdim": keepdim, "asvector": axis is None, "epsilon": 1e-12}
+    attrs["axis"] = axes[0] if len(axes) == 1 else -1
+    return core.op("p_norm", {"X": x}, attrs, name=name)
+
+
+def dist(x, y, p=2, name=None):
+    """The p-norm of the difference."""
+    return norm(x - y, p, name=name)

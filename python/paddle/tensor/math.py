@@ -1,8 +1,10 @@
 """Arithmetic on tensors, and sums over their axes."""
 
 import _flotilla as core
-from paddle._words import also, code, elementwise, several, shape_inputs  # noqa: F401
+from paddle._words import also, code, elementwise, several
 from paddle.base.framework import Variable
+
+from .ops import exp, log
 
 __all__ = [
     "add",
@@ -142,10 +144,9 @@ def any(x, axis=None, keepdim=False, name=None):
 
 @also(dim="axis", keep_dim="keepdim")
 def logsumexp(x, axis=None, keepdim=False, name=None):
-    """log(sum(exp(x))) over ``axis``."""
-    axes = several(axis)
-    attrs = {"axis": axes or [0], "keepdim": keepdim, "reduce_all": not axes}
-    return core.op("logsumexp", {"X": x}, attrs, name=name)
+    """log(sum(exp(x))) over ``axis``, without overflow."""
+    total = log(sum(exp(x - max(x, axis, True)), axis, keepdim=keepdim))
+    return add(total, max(x, axis, keepdim), name)
 
 
 def cumsum(x, axis=None, dtype=None, name=None):

@@ -50,7 +50,6 @@ _WORDS = {
     "floordiv": "elementwise_floordiv",
     "mod": "elementwise_mod",
     "pow": "elementwise_pow",
-    "matmul": "matmul_v2",
 }
 for _word, _type in _WORDS.items():
     setattr(Variable, f"__{_word}__", _operator(_type))
@@ -67,6 +66,7 @@ for _word, _type in {
 
 Variable.__div__, Variable.__rdiv__ = Variable.__truediv__, Variable.__rtruediv__
 Variable.__hash__ = object.__hash__
+Variable.__matmul__ = linalg.matmul
 Variable.__neg__ = lambda self: core.negative(self)
 Variable.__abs__ = lambda self: ops.abs(self)
 Variable.__getitem__ = lambda self, index: core.getitem(self, index)

@@ -4,6 +4,7 @@ import _flotilla as core
 from paddle._words import code, several
 from paddle.base.framework import Variable
 from paddle.tensor.attribute import shape
+from paddle.tensor.linalg import norm
 from paddle.tensor.manipulation import cast, squeeze, unsqueeze
 from paddle.tensor.math import clip, divide, maximum, multiply, scale, sum
 from paddle.tensor.ops import sqrt
@@ -100,8 +101,6 @@ def label_smooth(label, prior_dist=None, epsilon=0.1, name=None):
 
 def normalize(x, p=2, axis=1, epsilon=1e-12, name=None):
     """Divide slices along ``axis`` by their norm, or by epsilon where that is larger."""
-    from paddle.tensor.linalg import norm
-
     return divide(x, maximum(norm(x, float(p), axis, True), epsilon), name)
 
 

@@ -2,12 +2,12 @@
 
 import _flotilla as core
 from paddle.tensor.attribute import shape
-from paddle.tensor.manipulation import cast, flatten, gather, reshape, squeeze, unsqueeze
+from paddle.tensor.manipulation import cast, reshape, squeeze, unsqueeze
 from paddle.tensor.math import multiply, subtract, sum
 from paddle.tensor.ops import abs, square
 from paddle.tensor.stat import mean
 
-from .common import label_smooth, one_hot
+from .common import embedding, label_smooth, one_hot
 
 __all__ = [
     *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div"),
@@ -94,7 +94,7 @@ def _weights(weight, label, ignore_index, soft_label, axis):
         return sum(multiply(cast(label, weight.dtype), by_class), axis, keepdim=True)
     counts = label != ignore_index
     places = multiply(cast(counts, label.dtype), label)
-    found = reshape(gather(weight, flatten(places)), shape(label))
+    found = squeeze(embedding(places, reshape(weight, [-1, 1])), -1)
     return multiply(found, cast(counts, weight.dtype))
 
 

@@ -1,0 +1,190 @@
+"""Metrics: ``accuracy`` of a program, and classes that put numbers together batch by batch."""
+
+import abc
+
+import numpy as np
+
+import _flotilla as core
+from paddle._words import several
+from paddle.base.framework import Variable
+from paddle.tensor.manipulation import cast, reshape
+from paddle.tensor.search import topk
+
+
+def accuracy(input, label, k=1, correct=None, total=None, name=None):
+    """The share of rows of ``input`` whose label is among their ``k`` largest values.
+
+    >>> accuracy(logits, label, k=5)
+    """
+    return core.accuracy(input, label, k, correct, total, name=name)
+
+
+def _array(value):
+    return np.asarray(value)
+
+
+class Metric(abc.ABC):
+    """A metric with ``reset``, ``update`` and ``accumulate``."""
+
+    @abc.abstractmethod
+    def reset(self):
+        """Forget all batches."""
+
+    @abc.abstractmethod
+    def update(self, *args):
+        """Take in a batch."""
+
+    @abc.abstractmethod
+    def accumulate(self):
+        """The metric of all batches together."""
+
+    @abc.abstractmethod
+    def name(self):
+        """What the metric is called."""
+
+    def compute(self, *args):
+        """What ``update`` takes, from outputs and labels; may append ops."""
+        return args
+
+
+class Accuracy(Metric):
+    """The share of rows whose label is among their k largest values, for each k of ``topk``."""
+
+    def __init__(self, topk=(1,), name=None, *args, **kwargs):
+        self.topk, self.maxk = tuple(several(topk)), max(several(topk))
+        name = name or "acc"
+        self._name = [name] if self.maxk == 1 else [f"{name}_top{k}" for k in self.topk]
+        self.reset()
+
+    def compute(self, pred, label, *args):
+        """Which of the places of the largest values in ``pred`` are the label, as 0 and 1."""
+        if isinstance(pred, Variable):
+            places = topk(pred, self.maxk)[1]
+            return cast(places == reshape(label, [-1, 1]), "float32")
+        places = np.argsort(-_array(pred), kind="stable")[..., : self.maxk]
+        label = _array(label)
+        if label.ndim == places.ndim and label.shape[-1] != 1:  # one-hot
+            label = label.argmax(-1)
+        return (places == label.reshape(*places.shape[:-1], 1)).astype("float32")
+
+    def update(self, correct, *args):
+        """Take in what ``compute`` gave; returns the shares of this batch."""
+        correct = _array(correct)
+        rows = int(np.prod(correct.shape[:-1]))
+        hits = [float(correct[..., :k].sum()) for k in self.topk]
+        for i, hit in enumerate(hits):
+            self.total[i] += hit
+            self.count[i] += rows
+        shares = [hit / rows for hit in hits]
+        return shares[0] if len(shares) == 1 else shares
+
+    def reset(self):
+        """Forget all batches."""
+        self.total, self.count = [0.0] * len(self.topk), [0] * len(self.topk)
+
+    def accumulate(self):
+        """The shares of all batches together."""
+        shares = [hit / rows if rows else 0.0 for hit, rows in zip(self.total, self.count)]
+        return shares[0] if len(shares) == 1 else shares
+
+    def name(self):
+        """acc, or acc_top1, acc_top5, ..."""
+        return self._name
+
+
+class _Counts(Metric):
+    """Of probabilities for one class: above a half means yes."""
+
+    def __init__(self, name, *args, **kwargs):
+        self._name = name
+        self.reset()
+
+    def _count(self, preds, labels):
+        said = np.floor(_array(preds).reshape(-1) + 0.5).astype("int64") == 1
+        true = _array(labels).reshape(-1) == 1
+        return int((said & true).sum()), int((said & ~true).sum()), int((~said & true).sum())
+
+    def name(self):
+        """What the metric is called."""
+        return self._name
+
+
+class Precision(_Counts):
+    """The share of true ones among those said to be."""
+
+    def __init__(self, name="precision", *args, **kwargs):
+        super().__init__(name)
+
+    def update(self, preds, labels):
+        """Take in a batch: probabilities, and labels of 0 and 1."""
+        hits, false_alarms, _ = self._count(preds, labels)
+        self.tp += hits
+        self.fp += false_alarms
+
+    def reset(self):
+        """Forget all batches."""
+        self.tp = self.fp = 0
+
+    def accumulate(self):
+        """The precision of all batches together."""
+        said = self.tp + self.fp
+        return self.tp / said if said else 0.0
+
+
+class Recall(_Counts):
+    """The share of those said to be among the true ones."""
+
+    def __init__(self, name="recall", *args, **kwargs):
+        super().__init__(name)
+
+    def update(self, preds, labels):
+        """Take in a batch: probabilities, and labels of 0 and 1."""
+        hits, _, misses = self._count(preds, labels)
+        self.tp += hits
+        self.fn += misses
+
+    def reset(self):
+        """Forget all batches."""
+        self.tp = self.fn = 0
+
+    def accumulate(self):
+        """The recall of all batches together."""
+        true = self.tp + self.fn
+        return self.tp / true if true else 0.0
+
+
+class Auc(Metric):
+    """The area under the curve of hits against false alarms, by ``num_thresholds`` steps."""
+
+    def __init__(self, curve="ROC", num_thresholds=4095, name="auc", *args, **kwargs):
+        if curve != "ROC":
+            raise ValueError(f"the curve must be ROC, but is {curve!r}")
+        self._num_thresholds, self._name = num_thresholds, name
+        self.reset()
+
+    def update(self, preds, labels):
+        """Take in a batch: probabilities in column 1, and labels of 0 and 1."""
+        preds, labels = _array(preds), _array(labels).reshape(-1) == 1
+        chance = preds[:, 1] if preds.ndim > 1 and preds.shape[1] > 1 else preds.reshape(-1)
+        places = (chance * self._num_thresholds).astype("int64")
+        steps = self._num_thresholds + 1
+        self._pos += np.bincount(places[labels], minlength=steps)
+        self._neg += np.bincount(places[~labels], minlength=steps)
+
+    def reset(self):
+        """Forget all batches."""
+        self._pos = np.zeros(self._num_thresholds + 1, "int64")
+        self._neg = np.zeros(self._num_thresholds + 1, "int64")
+
+    def accumulate(self):
+        """The area of all batches together; 0 where one class is missing."""
+        hits = np.concatenate([[0], np.cumsum(self._pos[::-1])]).astype("float64")
+        alarms = np.concatenate([[0], np.cumsum(self._neg[::-1])]).astype("float64")
+        if not hits[-1] or not alarms[-1]:
+            return 0.0
+        area = ((alarms[1:] - alarms[:-1]) * (hits[1:] + hits[:-1])).sum() / 2
+        return float(area / (hits[-1] * alarms[-1]))
+
+    def name(self):
+        """What the metric is called."""
+        return self._name

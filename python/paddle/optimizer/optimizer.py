@@ -1,0 +1,152 @@
+"""The base of optimizers. What they append to a program is made by the C++ core."""
+
+import numpy as np
+
+import _flotilla as core
+from paddle._words import also
+from paddle.base.framework import Variable, default_main_program
+from paddle.base.regularizer import L2Decay
+from paddle.base.scope import global_scope
+
+from .lr import LRScheduler
+
+__all__ = ["Optimizer"]
+
+
+class Optimizer:
+    """Appends the gradient of a loss and the updates of parameters to the loss's program.
+
+    ``learning_rate``: a number, a scheduler of ``paddle.optimizer.lr``, or a variable of the
+    program. ``weight_decay``: a number for L2 decay, or a regularizer.
+
+    >>> paddle.optimizer.SGD(0.1).minimize(loss)
+    """
+
+    _type = None  # of the op
+
+    def __init__(
+        self, learning_rate, parameters=None, weight_decay=None, grad_clip=None, name=None
+    ):
+        self._make(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _make(
+        self, learning_rate, parameters, weight_decay, grad_clip, name, attrs=None, decays=None
+    ):
+        if self._type is None:
+            raise TypeError("Optimizer is the base of optimizers: take SGD, Adam or another")
+        if isinstance(weight_decay, (int, float)):
+            weight_decay = L2Decay(float(weight_decay)) if weight_decay else None
+        if any(isinstance(one, dict) for one in parameters or ()):
+            raise TypeError("groups of parameters are not there yet: parameters is a plain list")
+        self._learning_rate = learning_rate
+        self._names = {}  # of the learning rate's variable, by program
+        in_program = isinstance(learning_rate, Variable)
+        self._core = core.Optimizer(
+            self._type,
+            0.0 if in_program else _number(learning_rate),
+            learning_rate if in_program else None,
+            weight_decay,
+            grad_clip,
+            None if parameters is None else list(parameters),
+            name,
+            attrs,
+            decays,
+        )
+
+    # ---- programs
+
+    @also(parameter_list="parameters")
+    def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
+        """Append gradients and updates; returns (update ops, [(parameter, gradient)])."""
+        made = self._core.minimize(loss, startup_program, parameters, no_grad_set)
+        self._follow(loss.block.program)
+        return made
+
+    @also(parameter_list="parameters")
+    def backward(
+        self, loss, startup_program=None, parameters=None, no_grad_set=None, callbacks=None
+    ):
+        """Append the gradients; returns [(parameter, gradient)]."""
+        return self._core.backward(loss, startup_program, parameters, no_grad_set)
+
+    def apply_gradients(self, params_grads):
+        """Append the updates for gradients; returns their ops."""
+        made = self._core.apply_gradients(params_grads)
+        self._follow(default_main_program())
+        return made
+
+    def apply_optimize(self, loss, startup_program, params_grads):
+        """Append the updates for gradients to the program of ``loss``; returns their ops."""
+        program = loss.block.program
+        made = self._core.apply_gradients(params_grads, program, startup_program)
+        self._follow(program)
+        return made
+
+    def _follow(self, program):
+        """Note the learning rate's variable, and let a scheduler write to it before each run."""
+        if isinstance(self._learning_rate, Variable):
+            return
+        known = program._id in self._names
+        self._names[program._id] = self._core.learning_rate_var(program).name
+        if isinstance(self._learning_rate, LRScheduler) and not known:
+            program._before_run = (*program._before_run, self._write_rate)
+
+    def _write_rate(self, scope):
+        rate = np.array([self.get_lr()], "float32")
+        for name in set(self._names.values()):
+            var = scope.find_var(name)
+            if var is not None:
+                var.get_tensor().set(rate)
+
+    # ---- the learning rate
+
+    def get_lr(self):
+        """The learning rate at present."""
+        if isinstance(self._learning_rate, Variable):
+            return float(np.array(self._learning_rate.get_value()).reshape(-1)[0])
+        return _number(self._learning_rate)
+
+    current_step_lr = get_lr
+
+    def set_lr(self, value):
+        """Use another learning rate from now on."""
+        if not isinstance(self._learning_rate, (int, float)):
+            raise RuntimeError("a learning rate that follows a schedule cannot be set to a number")
+        self._learning_rate = self._core.learning_rate = float(value)
+        self._write_rate(global_scope())
+
+    # ---- state
+
+    def _state_names(self):
+        return list(self._core.accumulators().values())
+
+    get_opti_var_name_list = _state_names
+
+    def state_dict(self):
+        """What the optimizer keeps of each parameter, from the global scope, and the schedule."""
+        found = ((name, global_scope().find_var(name)) for name in self._state_names())
+        state = {name: var.get_tensor() for name, var in found if var is not None}
+        if isinstance(self._learning_rate, LRScheduler):
+            state["LR_Scheduler"] = self._learning_rate.state_dict()
+        return state
+
+    def set_state_dict(self, state_dict):
+        """Go on from what ``state_dict`` gave, in the global scope."""
+        if isinstance(self._learning_rate, LRScheduler) and "LR_Scheduler" in state_dict:
+            self._learning_rate.set_state_dict(state_dict["LR_Scheduler"])
+        for name in self._state_names():
+            if name in state_dict:
+                scope = global_scope()
+                var = scope.find_var(name) or scope.var(name)
+                var.get_tensor().set(np.array(state_dict[name]))
+
+    set_dict = set_state_dict
+
+
+def _number(learning_rate):
+    if isinstance(learning_rate, (LRScheduler, int, float, np.number)):
+        return float(learning_rate() if isinstance(learning_rate, LRScheduler) else learning_rate)
+    raise TypeError(
+        "learning_rate must be a number, a scheduler or a variable, "
+        f"but is of type {type(learning_rate).__name__}"
+    )
