@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "flotilla/op/needs_value.h"
+
 namespace flotilla::ops {
 namespace {
 
@@ -58,8 +60,7 @@ std::optional<Ints> all_known(const MaybeInts& maybe) {
 }
 
 void require_known(bool known, const Op& op, const IntSource& source) {
-  require(known, "{} of {} must be known when the plan is made, but is computed from data",
-          source.tensor.empty() ? source.list : source.tensor, op.type());
+  if (!known) throw NeedsValue(source.tensor.empty() ? source.list : source.tensor, op.type());
 }
 
 }  // namespace
