@@ -8,11 +8,14 @@
 namespace flotilla::plan {
 namespace {
 
+constexpr int64_t kSmall = 64;
+
 bool same(const InferContext::Metas& a, const InferContext::Metas& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
     return std::equal(x.second.begin(), x.second.end(), y.second.begin(), y.second.end(),
                       [](const VarMeta& m, const VarMeta& n) {
-                        return m.shape == n.shape && m.sequences == n.sequences && m.rows == n.rows;
+                        return m.shape == n.shape && m.sequences == n.sequences &&
+                               m.rows == n.rows && m.value == n.value;
                       });
   });
 }
@@ -57,7 +60,26 @@ void Planner::prepare_late(Prepared op) {
   draft_.nodes.push_back(std::move(node));
 }
 
+// Now that they are there, the elements of small integer tensors are known: extents, axes, limits.
+void Planner::read_values(const Ports& ports) {
+  for_each_value(ports, [&](int32_t v) {
+    VarMeta& meta = at(v).meta;
+    const bool small = meta.kind == VarKind::kTensor && meta.shape.known() &&
+                       at(v).layout.plain() && meta.shape.numel() <= kSmall;
+    if (!small || (meta.dtype != i64 && meta.dtype != i32)) return;
+    const int64_t n = meta.shape.numel();
+    if (meta.dtype == i64) {
+      const auto* data = static_cast<const int64_t*>(at(v).cell.data);
+      meta.value.emplace(data, data + n);
+    } else {
+      const auto* data = static_cast<const int32_t*>(at(v).cell.data);
+      meta.value.emplace(data, data + n);
+    }
+  });
+}
+
 void Planner::run_late(LateOp& late) {
+  read_values(late.op.inputs);
   InferContext::Metas inputs = metas_of(late.op.inputs, false);
   if (!late.step || !same(inputs, late.inputs)) {
     const InferContext::Metas metas = infer(late.op, metas_of(late.op.outputs, false), false);

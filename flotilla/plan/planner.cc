@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flotilla/op/build.h"
+#include "flotilla/op/needs_value.h"
 
 namespace flotilla::plan {
 namespace {
@@ -122,7 +123,15 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
                          : VarMeta{.kind = var->kind, .dtype = var->dtype, .shape = var->shape});
     }
   }
-  const InferContext::Metas metas = infer(made, declared, false);
+  InferContext::Metas metas;
+  try {
+    metas = infer(made, declared, false);
+  } catch (const NeedsValue&) {
+    metas = declared;
+    for (auto& [slot, outputs] : metas) {
+      for (VarMeta& meta : outputs) meta.shape = {-1};
+    }
+  }
   for (const auto& [slot, vars] : op.outputs()) {
     for (size_t i = 0; i < vars.size(); ++i) {
       made.outputs[slot].push_back(

@@ -96,6 +96,7 @@ class Planner final : public PrepareHost {
   bool is_late(const Prepared& op, const InferContext::Metas& outputs) const;
   void prepare_late(Prepared op);
   void run_late(LateOp& op);
+  void read_values(const Ports& ports);
   const Cell* late_cell(int32_t value, const Layout& layout, bool writes);
 
   // Adapting (adapt.cc).

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/needs_value.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 
@@ -155,9 +156,7 @@ Pads spatial_pads(const Context& c, const Shape& x, const Ints& axes) {
   Pads pads{Ints(static_cast<size_t>(rank), 0), Ints(static_cast<size_t>(rank), 0)};
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t axis = static_cast<size_t>(axes[i] + (channels_last ? 1 : 2));
-    require(given[2 * i].has_value() && given[2 * i + 1].has_value(),
-            "Paddings of {} must be known when the plan is made, but is computed from data",
-            c.op().type());
+    if (!given[2 * i] || !given[2 * i + 1]) throw NeedsValue("Paddings", c.op().type());
     pads.before[axis] = *given[2 * i];
     pads.after[axis] = *given[2 * i + 1];
   }
