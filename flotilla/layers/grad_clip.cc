@@ -22,7 +22,18 @@ Variable squared_norm(Variable grad) {
   return op("squared_l2_norm", {{"X", grad}});
 }
 
-// g = g * max / max(norm, max), with the norm over all gradients.
+// What shortens a vector to `max` where it is longer: max / max(norm, max).
+Variable shortening(Variable squared, float max) {
+  const Variable norm = sqrt(squared);
+  const Variable limit = full({1}, static_cast<double>(max), norm.dtype());
+  return elementwise("elementwise_div", limit, elementwise("elementwise_max", limit, norm));
+}
+
+// g = g * factor
+void multiply(Variable grad, Variable factor) {
+  op("elementwise_mul", {{"X", grad}, {"Y", factor}}, {}, {.out = grad.name()});
+}
+
 void append_global_norm(Block& block, float max, const std::vector<ParamGrad>& params_grads) {
   Variables squares;
   for (const ParamGrad& pg : params_grads) {
@@ -30,14 +41,28 @@ void append_global_norm(Block& block, float max, const std::vector<ParamGrad>& p
     squares.push_back(squared_norm(block.var(pg.grad)));
   }
   const RoleGuard role(block.program(), kOptimizeRole);
-  const Variable norm = sqrt(op("sum", {{"X", squares}}, {}, {.layer = "add_n"}));
-  const Variable limit = full({1}, max, norm.dtype());
-  const Variable factor =
-      elementwise("elementwise_div", limit, elementwise("elementwise_max", limit, norm));
+  const Variable factor = shortening(op("sum", {{"X", squares}}, {}, {.layer = "add_n"}), max);
   for (const ParamGrad& pg : params_grads) {
     const RoleGuard both(block.program(), kOptimizeRole, {pg.param, pg.grad});
-    op("elementwise_mul", {{"X", block.var(pg.grad)}, {"Y", factor}}, {}, {.out = pg.grad});
+    multiply(block.var(pg.grad), factor);
   }
+}
+
+// One gradient by its own norm; a sparse one stays sparse.
+Variable clip_norm(Variable grad, float max) {
+  if (grad->kind != VarKind::kSelectedRows) {
+    return op("clip_by_norm", {{"X", grad}}, {{"max_norm", max}});
+  }
+  multiply(grad, shortening(squared_norm(grad), max));
+  return grad;
+}
+
+// A sparse gradient becomes a dense one: its rows must add up before they are compared.
+Variable clip_value(Variable param, Variable grad, float min, float max) {
+  if (grad->kind == VarKind::kSelectedRows) {
+    grad = op("sum", {{"X", {grad, op("fill_zeros_like", {{"X", param}})}}});
+  }
+  return op("clip", {{"X", grad}}, {{"min", min}, {"max", max}});
 }
 
 }  // namespace
@@ -54,10 +79,9 @@ void append_grad_clip(Block& block, const GradClip& clip, std::vector<ParamGrad>
   for (ParamGrad& pg : params_grads) {
     if (!wants_clip(block, pg)) continue;
     const RoleGuard role(block.program(), kOptimizeRole, {pg.param, pg.grad});
-    const Inputs grad = {{"X", block.var(pg.grad)}};
-    pg.grad = clip.kind == GradClip::kByValue
-                  ? op("clip", grad, {{"min", clip.min}, {"max", clip.max}}).name()
-                  : op("clip_by_norm", grad, {{"max_norm", clip.max}}).name();
+    const Variable param = block.var(pg.param), grad = block.var(pg.grad);
+    pg.grad = clip.kind == GradClip::kByNorm ? clip_norm(grad, clip.max).name()
+                                             : clip_value(param, grad, clip.min, clip.max).name();
   }
 }
 

@@ -146,6 +146,17 @@ TEST_F(OptimizerTest, GlobalNormScalesDenseAndSparseGradientsAlike) {
   EXPECT_THAT(table, near({1, 1, .5, .5, 1, 1, 1, 1}, 1e-6));
 }
 
+TEST_F(OptimizerTest, ClipsSparseGradientsByTheirNorm) {
+  // Row 1 gets (0.5, 0.5) in all, of norm 0.7071; half of that is allowed.
+  minimize(lookup(), {.learning_rate = 1, .clip = clip_by_norm(0.35355339f)});
+  EXPECT_THAT(row_after("embedding_0.w_0", ints({1, 1})), near({1, 1, .75, .75, 1, 1, 1, 1}, 1e-6));
+}
+
+TEST_F(OptimizerTest, ClipsSparseGradientsByValueAfterTheyAddUp) {
+  minimize(lookup(), {.learning_rate = 1, .clip = clip_by_value(-1, 0.3f)});
+  EXPECT_THAT(row_after("embedding_0.w_0", ints({1, 1})), near({1, 1, .7, .7, 1, 1, 1, 1}, 1e-6));
+}
+
 TEST_F(OptimizerTest, WorksOnTheProgramOfTheLoss) {
   const Variable loss = linear();
   const auto other = std::make_shared<Program>(), startup = std::make_shared<Program>();

@@ -1,0 +1,82 @@
+// flotilla/ops/tensor/selected_rows.cc
+//
+// Sparse rows by themselves: adding up those that repeat, and taking their values as a tensor.
+//
+// The number of rows does not change when they are merged: behind the sums stand rows of zeros with
+// the number of the last sum. They add nothing wherever rows add up, so the size of every tensor is
+// known when a plan is made.
+
+#include <algorithm>
+
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/tensor/move.h"
+#include "flotilla/update/rows.h"
+
+namespace flotilla::ops {
+namespace {
+
+void require_sparse(const InferContext& c) {
+  require(c.in("X").kind == VarKind::kSelectedRows,
+          "{} takes sparse rows, but X is a {} of shape {}", c.op().type(), name_of(c.in("X").kind),
+          c.in("X").shape);
+}
+
+void infer_merge(InferContext& c) {
+  require_sparse(c);
+  c.out("Out") = c.in("X");
+}
+
+template <typename T>
+Step merge(PrepareContext& c) {
+  const SparseIn<T> x = c.sparse_in<T>("X");
+  return [x, out = c.sparse_out<T>("Out"), order = c.workspace<int64_t>(x.count)] {
+    const size_t count = static_cast<size_t>(x.count), width = static_cast<size_t>(x.width);
+    if (count == 0) return;
+    int64_t* rows = out.rows.data();
+    T* values = out.value.data();
+    const auto sums = static_cast<size_t>(
+        update::merge_rows({x.rows.data(), count}, {x.value.data(), count * width}, x.width,
+                           {rows, count}, {values, count * width}, {order.data(), count}));
+    std::fill(rows + sums, rows + count, rows[sums - 1]);
+    std::fill(values + sums * width, values + count * width, T{0});
+  };
+}
+
+void infer_values(InferContext& c) {
+  require_sparse(c);
+  const VarMeta& x = c.in("X");
+  Shape shape = x.shape;
+  shape[0] = x.rows;
+  c.out("Out") = VarMeta::tensor(x.dtype, std::move(shape));
+}
+
+template <typename T>
+Step values(PrepareContext& c) {
+  return [x = c.sparse_in<T>("X"), out = c.out<T>("Out")] {
+    copy_bytes(out.data(), x.value.data(), x.count * x.width * static_cast<int64_t>(sizeof(T)));
+  };
+}
+
+const OpDef& merge_selected_rows = define_op({
+    .type = "merge_selected_rows",
+    .doc = "Adds up the rows that have the same number.",
+    .inputs = {{.name = "X", .doc = "sparse rows"}},
+    .outputs = {{.name = "Out", .doc = "sparse rows; none but rows of zeros repeat"}},
+    .infer = infer_merge,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return merge<T>(c); }),
+});
+
+const OpDef& get_tensor_from_selected_rows = define_op({
+    .type = "get_tensor_from_selected_rows",
+    .doc = "The values of sparse rows, without their numbers.",
+    .inputs = {{.name = "X", .doc = "sparse rows"}},
+    .outputs = {{.name = "Out", .doc = "one row for each of X"}},
+    .infer = infer_values,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return values<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops
