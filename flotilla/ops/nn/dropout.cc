@@ -1,141 +1,161 @@
 // flotilla/ops/nn/dropout.cc
 //
-// dropout: in training each element is kept with probability 1 - p (Mask 1) or becomes zero (Mask
-// 0).
+// dropout: leaves out elements of X at random, each with probability dropout_prob.
 //
-//                         training              inference
-//   downgrade_in_infer    x * mask              x * (1 - p)
-//   upscale_in_train      x * mask / (1 - p)    x
+//                        training                    test
+//   downgrade_in_infer   Out = X * Mask              Out = X * (1 - dropout_prob)
+//   upscale_in_train     Out = X * Mask / (1 - p)    Out = X
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/device/cpu/simd.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
 
 namespace flotilla::ops {
 namespace {
 
-struct Rates {
-  float p = 0;
-  bool upscale = false;
-  bool test = false;
-
-  double kept() const { return upscale ? (p < 1 ? 1 / (1 - static_cast<double>(p)) : 0) : 1; }
-  double inference() const { return upscale ? 1 : 1 - static_cast<double>(p); }
-};
-
 template <typename Context>
-Rates rates_of(const Context& c) {
-  return {c.template attr<float>("dropout_prob"),
-          c.template attr<std::string>("dropout_implementation") == "upscale_in_train",
-          c.template attr<bool>("is_test")};
+bool upscales(const Context& c) {
+  return c.template attr<std::string>("dropout_implementation") == "upscale_in_train";
 }
 
 void infer(InferContext& c) {
   const float p = c.attr<float>("dropout_prob");
   require(0 <= p && p <= 1, "dropout_prob must lie in [0, 1], but is {}", p);
-  const std::string implementation = c.attr<std::string>("dropout_implementation");
-  require(implementation == "downgrade_in_infer" || implementation == "upscale_in_train",
-          "dropout_implementation must be \"downgrade_in_infer\" or \"upscale_in_train\", but is "
-          "\"{}\"",
-          implementation);
+  const auto how = c.attr<std::string>("dropout_implementation");
+  require(how == "downgrade_in_infer" || how == "upscale_in_train",
+          "dropout_implementation must be downgrade_in_infer or upscale_in_train, but is \"{}\"",
+          how);
   c.out("Out") = c.in("X");
-  c.out("Mask") = VarMeta::tensor(u8, c.in("X").shape);
+  c.out("Mask") = c.in("X");
+  c.out("Mask").dtype = u8;
 }
 
 void infer_grad(InferContext& c) { c.out("X@GRAD") = c.in("Out@GRAD"); }
 
+// What an element that stays is multiplied with.
 template <typename T>
-Step scaled(PrepareContext& c, std::string_view from, std::string_view to, T factor) {
-  const int64_t n = c.shape(from).numel();
-  c.in_place(from, to);
-  return [n, factor, in = c.in<T>(from), out = c.out<T>(to)] {
-    const T* x = in.data();
-    T* y = out.data();
-    parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i] = x[i] * factor;
+T scale_of(const PrepareContext& c) {
+  const float p = c.attr<float>("dropout_prob");
+  if (c.attr<bool>("is_test")) return upscales(c) ? T{1} : static_cast<T>(1 - p);
+  if (p == 1) return 0;
+  return upscales(c) ? 1 / (1 - static_cast<T>(p)) : T{1};
+}
+
+// Element i is decided by number i % 4 of draw i / 4: the same on any number of threads.
+void draw_mask(const RandomStream& stream, float p, int64_t begin, int64_t end, uint8_t* mask) {
+  // 24 bits, as many as a float in [0, 1) has.
+  const auto least = static_cast<uint32_t>(p * 0x1p24f);
+  for (int64_t i = begin; i < end; i += 4) {
+    const std::array<uint32_t, 4> bits = stream.at(static_cast<uint64_t>(i / 4));
+    for (int64_t j = i; j < std::min(i + 4, end); ++j) {
+      mask[j] = (bits[static_cast<size_t>(j - i)] >> 8) >= least;
+    }
+  }
+}
+
+template <typename T>
+Step test(PrepareContext& c) {
+  const int64_t n = c.shape("X").numel();
+  c.in_place("X", "Out");
+  return [n, scale = scale_of<T>(c), in = c.in<T>("X"), out = c.out<T>("Out"),
+          mask = c.has("Mask") ? c.out<uint8_t>("Mask") : Out<uint8_t>()] {
+    parallel_ranges(n, kGrainOperations, [&](int64_t begin, int64_t end) {
+      const T* x = in.data();
+      T* y = out.data();
+      for (int64_t i = begin; i < end; ++i) y[i] = x[i] * scale;
+      if (mask) std::fill(mask.data() + begin, mask.data() + end, uint8_t{1});
     });
   };
 }
 
 template <typename T>
-Step forward(PrepareContext& c) {
-  const Rates r = rates_of(c);
-  if (r.test) return scaled<T>(c, "X", "Out", static_cast<T>(r.inference()));
+Step train(PrepareContext& c) {
   const int64_t n = c.shape("X").numel();
-  const RandomSource source = c.random(c.attr<bool>("fix_seed") ? c.attr<int64_t>("seed") : 0);
-  // Kept where a uniform 32-bit number lies at or above p * 2^32.
-  const auto threshold = static_cast<uint64_t>(static_cast<double>(r.p) * 4294967296.0);
-  const auto runs = std::make_shared<uint64_t>(0);
-  return [=, kept = static_cast<T>(r.kept()), in = c.in<T>("X"), out = c.out<T>("Out"),
-          mask = c.out<uint8_t>("Mask")] {
-    const RandomStream stream = source.draw((*runs)++);
+  const bool fixed = c.attr<bool>("fix_seed");
+  const RandomSource random = c.random(fixed ? c.attr<int64_t>("seed") : 0);
+  c.in_place("X", "Out");
+  return [=, p = c.attr<float>("dropout_prob"), scale = scale_of<T>(c),
+          seed = c.has("Seed") ? c.in<int32_t>("Seed") : In<int32_t>(), in = c.in<T>("X"),
+          out = c.out<T>("Out"),
+          mask = c.has("Mask") ? c.out<uint8_t>("Mask") : c.workspace<uint8_t>(n),
+          runs = uint64_t{0}]() mutable {
+    const RandomStream stream =
+        seed ? RandomStream{static_cast<uint64_t>(*seed.data()), 0} : random.draw(runs++);
     const T* x = in.data();
     T* y = out.data();
     uint8_t* m = mask.data();
-    parallel_ranges((n + 3) / 4, kGrainOperations / 32, [=](int64_t begin, int64_t end) {
-      for (int64_t block = begin; block < end; ++block) {
-        const auto bits = stream.at(static_cast<uint64_t>(block));
-        for (int64_t i = block * 4; i < std::min(n, block * 4 + 4); ++i) {
-          m[i] = bits[static_cast<size_t>(i % 4)] >= threshold;
-          y[i] = m[i] ? x[i] * kept : T{0};
-        }
-      }
+    const T factor = scale;
+    // In groups of 64, so that a range begins where a draw does.
+    parallel_ranges((n + 63) / 64, 16, [=](int64_t first, int64_t last) {
+      const int64_t begin = first * 64, end = std::min(last * 64, n);
+      draw_mask(stream, p, begin, end, m);
+      simd([=] {
+        for (int64_t i = begin; i < end; ++i) y[i] = m[i] != 0 ? x[i] * factor : T{0};
+      });
     });
   };
 }
 
 template <typename T>
 Step backward(PrepareContext& c) {
-  const Rates r = rates_of(c);
-  if (r.test) return scaled<T>(c, "Out@GRAD", "X@GRAD", static_cast<T>(r.inference()));
   const int64_t n = c.shape("Out@GRAD").numel();
+  const bool is_test = c.attr<bool>("is_test");
   c.in_place("Out@GRAD", "X@GRAD");
-  return [n, kept = static_cast<T>(r.kept()), mask = c.in<uint8_t>("Mask"),
-          dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
-    const uint8_t* m = mask.data();
-    const T* d = dout.data();
-    T* out = dx.data();
+  return [n, scale = scale_of<T>(c), mask = is_test ? In<uint8_t>() : c.in<uint8_t>("Mask"),
+          dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
+    const T* dy = dout.data();
+    const uint8_t* m = mask ? mask.data() : nullptr;
+    T* dx = din.data();
+    const T factor = scale;
     parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) out[i] = m[i] ? d[i] * kept : T{0};
+      simd([=] {
+        if (m == nullptr) {
+          for (int64_t i = begin; i < end; ++i) dx[i] = dy[i] * factor;
+        } else {
+          for (int64_t i = begin; i < end; ++i) dx[i] = m[i] != 0 ? dy[i] * factor : T{0};
+        }
+      });
     });
   };
 }
 
 const std::vector<AttrSpec> kAttrs = {
-    {"dropout_prob", 0.5f, "share of the elements that become zero"},
-    {"is_test", false, "inference"},
-    {"dropout_implementation", std::string("downgrade_in_infer"), "or upscale_in_train"},
-    {"fix_seed", false, "use `seed`"},
-    {"seed", int32_t{0}, "of the mask, with fix_seed"},
-};
+    {"dropout_prob", 0.5f, "how probable it is that an element is left out"},
+    {"is_test", false, "whether nothing is left out"},
+    {"fix_seed", false, "whether `seed` counts"},
+    {"seed", 0, "repeats the masks of a program from run to run"},
+    {"dropout_implementation", "downgrade_in_infer", "or upscale_in_train"}};
 
 const OpDef& dropout = define_op({
     .type = "dropout",
-    .doc = "Sets each element of X to zero with probability `dropout_prob`.",
-    .inputs = {{"X", "any shape"},
-               {.name = "Seed", .doc = "unused", .optional = true, .no_grad = true}},
-    .outputs =
-        {{"Out", "as X"},
-         {.name = "Mask", .doc = "1 where an element was kept", .optional = true, .no_grad = true}},
+    .doc = "Leaves out elements at random while training.",
+    .inputs = {{"X", "any tensor"},
+               {.name = "Seed",
+                .doc = "one i32 in the place of `seed`",
+                .optional = true,
+                .no_grad = true}},
+    .outputs = {{"Out", "like X"},
+                {.name = "Mask", .doc = "1 where an element stayed, u8", .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
     .grad = grad_op({"Mask"}),
-    .kernels = {{kCpu, f32, forward<float>}, {kCpu, f64, forward<double>}},
+    .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {
+      return c.attr<bool>("is_test") ? test<T>(c) : train<T>(c);
+    }),
 });
 
 const OpDef& dropout_grad = define_op({
     .type = "dropout_grad",
     .doc = "Gradient of dropout.",
-    .inputs = {{.name = "Mask", .doc = "what was kept; not needed in inference", .optional = true},
-               {"Out@GRAD", "gradient of Out"}},
+    .inputs = {{"Mask", "as before"}, {"Out@GRAD", "gradient of Out"}},
     .outputs = {{"X@GRAD", "gradient of X"}},
     .attrs = kAttrs,
     .infer = infer_grad,
-    .kernels = {{kCpu, f32, backward<float>}, {kCpu, f64, backward<double>}},
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
     .dtype_slot = "Out@GRAD",
 });
 
