@@ -10,8 +10,8 @@ namespace {
 
 // What a thread should move at least.
 constexpr int64_t kGrainBytes = 64 << 10;
-// Rows and columns of a tile of a transpose: both sides stay in the first cache.
-constexpr int64_t kTile = 32;
+// A tile of a transpose: what is read at once, and what is written at once, in elements.
+constexpr int64_t kTileRows = 64, kTileColumns = 16;
 
 template <typename Unit>
 void copy_unit(char* to, const char* from) {
@@ -113,24 +113,49 @@ BoxCopy::BoxCopy(const Ints& extents, const Ints& to_strides, const Ints& from_s
   for (const Axis& axis : outer_) outer_count_ *= axis.extent;
 }
 
+// One tile through a buffer: `from` is read and `to` written in whole cache lines, whatever the
+// strides; powers of two would throw lines out of the cache before they are used up.
+template <typename Unit>
+void BoxCopy::copy_tile(char* to, const char* from, int64_t rows, int64_t columns) const {
+  Unit tile[kTileColumns][kTileRows];
+  for (int64_t c = 0; c < columns; ++c) {
+    std::memcpy(tile[c], from + c * column_.from, static_cast<size_t>(rows) * sizeof(Unit));
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    Unit* line = reinterpret_cast<Unit*>(to + r * row_.to);
+    for (int64_t c = 0; c < columns; ++c) line[c] = tile[c][r];
+  }
+}
+
 void BoxCopy::copy_rows(char* to, const char* from, int64_t begin, int64_t end) const {
+  to += begin * row_.to;
+  from += begin * row_.from;
+  const int64_t rows = end - begin;
+  if (tiled_) {
+    for (int64_t c = 0; c < column_.extent; c += kTileColumns) {
+      const int64_t columns = std::min(kTileColumns, column_.extent - c);
+      char* t = to + c * column_.to;
+      const char* f = from + c * column_.from;
+      if (unit_ == 1) copy_tile<int8_t>(t, f, rows, columns);
+      if (unit_ == 2) copy_tile<int16_t>(t, f, rows, columns);
+      if (unit_ == 4) copy_tile<int32_t>(t, f, rows, columns);
+      if (unit_ == 8) copy_tile<int64_t>(t, f, rows, columns);
+    }
+    return;
+  }
   with_unit(unit_, [&](auto copy) {
-    const int64_t step = tiled_ ? kTile : std::max<int64_t>(column_.extent, 1);
-    for (int64_t first = 0; first < column_.extent; first += step) {
-      const int64_t last = std::min(first + step, column_.extent);
-      for (int64_t r = begin; r < end; ++r) {
-        char* t = to + r * row_.to + first * column_.to;
-        const char* f = from + r * row_.from + first * column_.from;
-        for (int64_t i = first; i < last; ++i, t += column_.to, f += column_.from) copy(t, f);
-      }
+    for (int64_t r = 0; r < rows; ++r) {
+      char* t = to + r * row_.to;
+      const char* f = from + r * row_.from;
+      for (int64_t i = 0; i < column_.extent; ++i, t += column_.to, f += column_.from) copy(t, f);
     }
   });
 }
 
 void BoxCopy::run(char* to, const char* from) const {
   if (outer_count_ * row_.extent * column_.extent == 1) return copy_bytes(to, from, unit_);
-  const int64_t row_blocks = (row_.extent + kTile - 1) / kTile;
-  const int64_t block_bytes = std::max<int64_t>(1, kTile * column_.extent * unit_);
+  const int64_t row_blocks = (row_.extent + kTileRows - 1) / kTileRows;
+  const int64_t block_bytes = std::max<int64_t>(1, kTileRows * column_.extent * unit_);
   const int64_t grain = std::max<int64_t>(1, kGrainBytes / block_bytes);
   parallel_ranges(outer_count_ * row_blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -142,8 +167,8 @@ void BoxCopy::run(char* to, const char* from) const {
         f += rest % axis->extent * axis->from;
         rest /= axis->extent;
       }
-      const int64_t row = i % row_blocks * kTile;
-      copy_rows(t, f, row, std::min(row + kTile, row_.extent));
+      const int64_t row = i % row_blocks * kTileRows;
+      copy_rows(t, f, row, std::min(row + kTileRows, row_.extent));
     }
   });
 }

@@ -40,6 +40,8 @@ class BoxCopy {
   };
 
   void copy_rows(char* to, const char* from, int64_t begin, int64_t end) const;
+  template <typename Unit>
+  void copy_tile(char* to, const char* from, int64_t rows, int64_t columns) const;
 
   std::vector<Axis> outer_;  // outermost first
   Axis row_, column_;        // the inner loops; a tile where `from` is dense along the rows
