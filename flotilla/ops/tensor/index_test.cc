@@ -266,6 +266,17 @@ TEST(Make, Ranges) {
   EXPECT_REFUSED(range({0, 5, -1}, i64), "range cannot go from 0 to 5 in steps of -1");
 }
 
+TEST(Make, RangesOfNumbersThatAreNotKnownBefore) {
+  const auto range = [](double start, double end, double step) {
+    return run_op("range",
+                  {{"Start", tensor({start})}, {"End", tensor({end})}, {"Step", tensor({step})}})
+        .at("Out");
+  };
+  EXPECT_THAT(range(0, 1, 0.3), near(tensor({0, 0.3, 0.6, 0.9}), 1e-6));
+  EXPECT_THAT(range(5, 0, -2), equal_to(tensor({5, 3, 1})));
+  EXPECT_REFUSED(range(0, 1, -1), "range cannot go from 0 to 1 in steps of -1");
+}
+
 TEST(Make, Linspace) {
   const auto space = [](std::vector<float> values, DType dtype) {
     return run_with_numbers("linspace", {"Start", "Stop", "Num"}, std::move(values), f32,

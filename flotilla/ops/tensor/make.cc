@@ -25,17 +25,28 @@ Slot number(std::string name, std::string doc) {
 
 // ---- range --------------------------------------------------------------------------------------
 
+// Numbers from `first` up to and without `last`.
+template <typename T>
+int64_t range_count(T first, T last, T step) {
+  require(step != 0, "Step of range must not be 0");
+  require(first == last || (step > 0) == (last > first),
+          "range cannot go from {} to {} in steps of {}", first, last, step);
+  if constexpr (std::is_integral_v<T>) {
+    const T span = last > first ? last - first : first - last, stride = step > 0 ? step : -step;
+    return (span + stride - 1) / stride;
+  } else {
+    return static_cast<int64_t>(std::ceil((last - first) / step));
+  }
+}
+
+// Where a number is not known, the size waits for the run.
 void infer_range(InferContext& c) {
   VarMeta out = VarMeta::tensor(c.in("Start").dtype, {-1});
-  const std::optional<Ints> start = known_ints(c, {"Start"}), end = known_ints(c, {"End"}),
-                            step = known_ints(c, {"Step"});
+  const std::optional<Ints>&start = c.in("Start").value, &end = c.in("End").value,
+        &step = c.in("Step").value;
   if (start && end && step) {
-    const int64_t first = start->at(0), last = end->at(0), by = step->at(0);
-    require(by != 0, "Step of range must not be 0");
-    require((last - first) * by >= 0, "range cannot go from {} to {} in steps of {}", first, last,
-            by);
-    const int64_t span = std::abs(last - first), stride = std::abs(by);
-    out.shape = {(span + stride - 1) / stride};
+    const int64_t first = start->at(0), by = step->at(0);
+    out.shape = {range_count(first, end->at(0), by)};
     Ints values;
     for (int64_t i = 0; i < std::min<int64_t>(out.shape[0], 64); ++i) {
       values.push_back(first + i * by);
@@ -46,11 +57,22 @@ void infer_range(InferContext& c) {
 }
 
 template <typename T>
+void write_range(T* to, int64_t n, T first, T step) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(first + static_cast<T>(i) * step);
+}
+
+template <typename T>
 Step range(PrepareContext& c) {
-  return [n = c.shape("Out").numel(), start = c.in<T>("Start"), step = c.in<T>("Step"),
-          out = c.out<T>("Out")] {
+  const In<T> start = c.in<T>("Start"), step = c.in<T>("Step");
+  if (c.shape("Out").known()) {
+    return [n = c.shape("Out").numel(), start, step, out = c.out<T>("Out")] {
+      write_range(out.data(), n, *start.data(), *step.data());
+    };
+  }
+  return [start, step, end = c.in<T>("End"), out = c.late_out<T>("Out")] {
     const T first = *start.data(), by = *step.data();
-    for (int64_t i = 0; i < n; ++i) out.data()[i] = static_cast<T>(first + static_cast<T>(i) * by);
+    const int64_t n = range_count(first, *end.data(), by);
+    write_range(out.resize({n}), n, first, by);
   };
 }
 
