@@ -1,0 +1,43 @@
+"""The examples in C++ and in Python are the same programs: same losses, bit for bit."""
+
+import math
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STEPS = 5
+CASES = {
+    "linear_regression": [],
+    "mlp": [],
+    "lenet": [],
+    "wide_deep": ["--rows", "10001"],
+    "resnet50": ["--layers", "18", "--image", "64", "--batch", "4", "--classes", "10"],
+}
+
+
+def losses(*command):
+    """The lines that an example prints."""
+    arguments = ["--steps", str(STEPS), "--init", "1"]
+    done = subprocess.run(
+        [*map(str, command), *arguments], capture_output=True, text=True, cwd=ROOT, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cpp_and_python_print_the_same_losses(name):
+    in_cpp = losses(ROOT / f"build/dev/bin/example_{name}", *CASES[name])
+    in_python = losses(sys.executable, ROOT / f"examples/python/{name}.py", *CASES[name])
+    assert len(in_cpp) == STEPS
+    assert all(math.isfinite(float(loss)) for loss in in_cpp)
+    assert in_cpp == in_python
+
+
+def test_every_example_has_a_twin():
+    in_cpp = {path.stem for path in (ROOT / "examples/cpp").glob("*.cc")}
+    assert in_cpp == set(CASES)
+    assert all((ROOT / f"examples/python/{name}.py").exists() for name in CASES)
