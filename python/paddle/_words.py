@@ -23,6 +23,7 @@ def also(**others):
                 kwargs[others[other]] = kwargs.pop(other)
             return function(*args, **kwargs)
 
+        call._also = others
         return call
 
     return decorate

@@ -313,7 +313,7 @@ def test_param_attr_in_all_forms():
         (fluid.initializer.MSRA(), "uniform_random", {}),
         (fluid.initializer.NumpyArrayInitializer(np.ones((3, 4))), "assign_value", {}),
     ],
-    ids=lambda value: type(value).__name__ if hasattr(value, "__call__") else None,
+    ids=lambda value: type(value).__name__ if callable(value) else None,
 )
 def test_initializers(executor, initializer, op, attrs):
     attr = paddle.ParamAttr("w", initializer=initializer)

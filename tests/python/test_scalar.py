@@ -36,7 +36,7 @@ def test_formats_like_a_number(loss):
 
 
 def test_prints_like_an_array(loss):
-    assert str(loss) == "[0.25]" == f"{loss}" == f"{loss}"
+    assert str(loss) == "[0.25]" == "{}".format(loss) == f"{loss}"
     assert repr(loss) == "array([0.25], dtype=float32)"
     assert str([loss]) == "[array([0.25], dtype=float32)]"
 

@@ -75,13 +75,13 @@ def save_inference_model(
     name, or, with ``params_filename``, all to one file.
     """
     program = _io.normalize_program(_program(main_program), feeded_var_names, target_vars)
-    core.write_file(_join(dirname, model_filename or "__model__"), program._serialize())
     names = core.persistable_names(program)
     if not program_only and names:
         if params_filename is None:
             core.save_vars(os.fspath(dirname), names, global_scope())
         else:
             core.save_combined(_join(dirname, params_filename), names, global_scope())
+    core.write_file(_join(dirname, model_filename or "__model__"), program._serialize())
     return core.fetch_names(program)
 
 
@@ -89,8 +89,7 @@ def load_inference_model(
     dirname, executor, model_filename=None, params_filename=None, pserver_endpoints=None
 ):
     """Read an inference model; returns [program, names of its feeds, variables to fetch]."""
-    model = _join(dirname, model_filename or "__model__")
-    program = _io.deserialize_program(core.read_file(model))
+    program = core.read_program(_join(dirname, model_filename or "__model__"))
     load_persistables(executor, dirname, program, params_filename)
     targets = [program.global_block().var(name) for name in core.fetch_names(program)]
     return [program, core.feed_names(program), targets]

@@ -30,7 +30,7 @@ def load(path, **configs):
     """
     path = os.fspath(path)
     if path.endswith(".pdmodel"):
-        return Program.parse_from_string(core.read_file(path))
+        return core.read_program(path)
     state = states.read(path)
     if isinstance(state, dict) and not configs.get("keep_name_table", False):
         state = states.without_name_table(state)

@@ -35,10 +35,10 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     """
     prefix = _prefix("path_prefix", path_prefix)
     program = normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)
-    core.write_file(prefix + ".pdmodel", program._serialize())
     names = core.persistable_names(program)
     if names:
         core.save_combined(prefix + ".pdiparams", names, global_scope())
+    core.write_file(prefix + ".pdmodel", program._serialize())
 
 
 def load_inference_model(path_prefix, executor, **kwargs):
@@ -52,7 +52,7 @@ def load_inference_model(path_prefix, executor, **kwargs):
         deserialize_persistables(program, kwargs["params_filename"], executor)
     else:
         model, params = _model_files(path_prefix, **kwargs)
-        program = deserialize_program(core.read_file(model))
+        program = core.read_program(model)
         _load_combined(program, params)
     targets = [program.global_block().var(name) for name in core.fetch_names(program)]
     return [program, core.feed_names(program), targets]

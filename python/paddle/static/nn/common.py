@@ -1,35 +1,25 @@
 """Layers with parameters, as functions. Where 1.x and 2.x differ in words, both are understood."""
 
 import _flotilla as core
+from paddle._words import also
 
 
+@also(input="x", param_attr="weight_attr", act="activation")
 def fc(
-    x=None,
-    size=None,
+    x,
+    size,
     num_flatten_dims=1,
     weight_attr=None,
     bias_attr=None,
     activation=None,
     name=None,
-    *,
-    input=None,
-    param_attr=None,
-    act=None,
 ):
     """``activation(sum of x_i W_i + b)``; ``x`` is a variable or a list of them.
 
     >>> fc(paddle.static.data("x", [None, 784]), 10).shape
     (-1, 10)
     """
-    return core.fc(
-        input if x is None else x,
-        size,
-        num_flatten_dims,
-        param_attr if weight_attr is None else weight_attr,
-        bias_attr,
-        act if activation is None else activation,
-        name,
-    )
+    return core.fc(x, size, num_flatten_dims, weight_attr, bias_attr, activation, name)
 
 
 def conv2d(
