@@ -40,6 +40,7 @@ from paddle.base.place import (  # noqa: F401
 from paddle.base.scope import Scope, global_scope, scope_guard  # noqa: F401
 
 from . import core, io  # noqa: F401
+from .input import embedding, one_hot  # noqa: F401
 from .io import load, save  # noqa: F401
 
 Tensor = LoDTensor
@@ -48,6 +49,6 @@ __getattr__, __dir__ = names_of(
     __name__,
     [
         *("backward", "clip", "compiler", "executor", "framework", "initializer", "install_check"),
-        *("layers", "metrics", "optimizer", "param_attr", "regularizer", "unique_name"),
+        *("layers", "metrics", "nets", "optimizer", "param_attr", "regularizer", "unique_name"),
     ],
 )

@@ -1,5 +1,8 @@
-"""Metrics that are put together outside of a program, batch by batch."""
+"""Metrics that are put together outside of a program, batch by batch, in the words of 1.x."""
 
+import numpy as np
+
+from paddle import metric as _new
 from paddle._names import names_of
 
 
@@ -11,6 +14,23 @@ class MetricBase:
 
     def __str__(self):
         return self._name
+
+    def reset(self):
+        """Forget all batches."""
+        raise NotImplementedError(f"{type(self).__name__} has no reset()")
+
+    def update(self, preds, labels):
+        """Take in a batch."""
+        raise NotImplementedError(f"{type(self).__name__} has no update()")
+
+    def eval(self):
+        """The metric of all batches together."""
+        raise NotImplementedError(f"{type(self).__name__} has no eval()")
+
+    def get_config(self):
+        """The name and the counts, as a dict."""
+        state = {word: value for word, value in vars(self).items() if not word.startswith("_")}
+        return {"name": self._name, "states": state}
 
 
 class Accuracy(MetricBase):
@@ -37,6 +57,75 @@ class Accuracy(MetricBase):
         if self.weight == 0:
             raise ValueError("there is no accuracy yet: update() was never called with samples")
         return self.value / self.weight
+
+
+class CompositeMetric(MetricBase):
+    """Several metrics of the same predictions."""
+
+    def __init__(self, name=None):
+        super().__init__(name)
+        self._metrics = []
+
+    def add_metric(self, metric):
+        """Add a metric."""
+        if not isinstance(metric, MetricBase):
+            raise TypeError(f"a metric is expected, but {metric!r} was given")
+        self._metrics.append(metric)
+
+    def reset(self):
+        """Forget all batches."""
+        for metric in self._metrics:
+            metric.reset()
+
+    def update(self, preds, labels):
+        """Take in a batch."""
+        for metric in self._metrics:
+            metric.update(preds, labels)
+
+    def eval(self):
+        """The metrics of all batches together, in the order they were added."""
+        return [metric.eval() for metric in self._metrics]
+
+
+class _Wrapped(MetricBase):
+    """A metric of ``paddle.metric``."""
+
+    def __init__(self, name, metric):
+        super().__init__(name)
+        self._metric = metric
+
+    def reset(self):
+        """Forget all batches."""
+        self._metric.reset()
+
+    def update(self, preds, labels):
+        """Take in a batch: probabilities, and labels of 0 and 1."""
+        self._metric.update(np.asarray(preds), np.asarray(labels))
+
+    def eval(self):
+        """The metric of all batches together."""
+        return self._metric.accumulate()
+
+
+class Precision(_Wrapped):
+    """The share of true ones among those said to be."""
+
+    def __init__(self, name=None):
+        super().__init__(name, _new.Precision())
+
+
+class Recall(_Wrapped):
+    """The share of those said to be among the true ones."""
+
+    def __init__(self, name=None):
+        super().__init__(name, _new.Recall())
+
+
+class Auc(_Wrapped):
+    """The area under the curve of hits against false alarms, of column 1 of predictions."""
+
+    def __init__(self, name, curve="ROC", num_thresholds=4095):
+        super().__init__(name, _new.Auc(curve, num_thresholds))
 
 
 __getattr__, __dir__ = names_of(__name__)

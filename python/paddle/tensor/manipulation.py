@@ -39,15 +39,13 @@ def cast(x, dtype):
 
 
 @also(input="x")
-def reshape(x, shape, name=None, actual_shape=None, act=None, inplace=False):
+def reshape(x, shape, name=None):
     """The elements of ``x`` in another shape. 0 copies an extent, one -1 is worked out.
 
     >>> paddle.reshape(x, [-1, 784])
     """
     inputs, extents = shape_inputs(shape, "Shape", "ShapeTensor")
-    if isinstance(actual_shape, Variable):
-        inputs = {"Shape": actual_shape}
-    return op_with_shape("reshape2", {"X": x, **inputs}, {"shape": extents}, name, act=act)
+    return op_with_shape("reshape2", {"X": x, **inputs}, {"shape": extents}, name)
 
 
 @also(input="x")

@@ -1,0 +1,50 @@
+"""Losses in the words of 1.x."""
+
+import _flotilla as core
+from paddle._names import names_of
+from paddle.nn.functional.loss import (  # noqa: F401
+    mse_loss,
+    softmax_with_cross_entropy,
+    square_error_cost,
+)
+
+__all__ = [
+    *("cross_entropy", "huber_loss", "kldiv_loss", "mse_loss", "smooth_l1"),
+    *("sigmoid_cross_entropy_with_logits", "softmax_with_cross_entropy", "square_error_cost"),
+]
+
+
+def cross_entropy(input, label, soft_label=False, ignore_index=-100):
+    """-log of the probability of the label, row by row; ``input`` holds probabilities."""
+    return core.cross_entropy(input, label, soft_label, ignore_index)
+
+
+def sigmoid_cross_entropy_with_logits(x, label, ignore_index=-100, name=None, normalize=False):
+    """The binary cross entropy of the sigmoid of ``x``; ``normalize`` divides by the labels that
+    count."""
+    attrs = {"ignore_index": ignore_index, "normalize": normalize}
+    inputs = {"X": x, "Label": label}
+    return core.op("sigmoid_cross_entropy_with_logits", inputs, attrs, name=name)
+
+
+def huber_loss(input, label, delta):
+    """Half the square of the difference where that is below ``delta``, linear above."""
+    inputs, attrs = {"X": input, "Y": label}, {"delta": float(delta)}
+    return core.op("huber_loss", inputs, attrs, outs=["Residual", "Out"])[1]
+
+
+def kldiv_loss(x, target, reduction="mean", name=None):
+    """target * (log(target) - x); ``x`` holds logarithms of probabilities."""
+    inputs, attrs = {"X": x, "Target": target}, {"reduction": reduction}
+    return core.op("kldiv_loss", inputs, attrs, name=name)
+
+
+def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
+    """The smooth difference of rows: the square near zero, linear beyond 1 / sigma^2."""
+    inputs = {"X": x, "Y": y, "InsideWeight": inside_weight, "OutsideWeight": outside_weight}
+    inputs = {slot: var for slot, var in inputs.items() if var is not None}
+    attrs = {"sigma": 1.0 if sigma is None else float(sigma)}
+    return core.op("smooth_l1_loss", inputs, attrs, outs=["Diff", "Out"])[1]
+
+
+__getattr__, __dir__ = names_of(__name__)

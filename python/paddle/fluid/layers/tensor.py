@@ -1,0 +1,115 @@
+"""Tensors from numbers and from each other, in the words of 1.x."""
+
+import _flotilla as core
+from paddle._names import names_of
+from paddle._words import also, code, several
+from paddle.base.dtype import dtype as DType
+from paddle.static.makers import create_global_var, create_parameter  # noqa: F401
+from paddle.tensor.creation import arange as _arange
+from paddle.tensor.creation import assign, eye, fill, linspace  # noqa: F401
+from paddle.tensor.manipulation import cast, concat  # noqa: F401
+
+__all__ = [
+    *("argmax", "argmin", "argsort", "assign", "cast", "concat", "create_global_var"),
+    *("create_parameter", "create_tensor", "eye", "fill_constant", "has_inf", "has_nan"),
+    *("fill_constant_batch_size_like", "isfinite", "linspace", "ones", "ones_like", "range"),
+    *("reverse", "sums", "zeros", "zeros_like"),
+]
+
+
+def create_tensor(dtype, name=None, persistable=False):
+    """A variable without a shape, for an op to write."""
+    block = core.main_program().current_block()
+    name = name or core.unique_name("create_tensor")
+    return block.create_var(name=name, dtype=DType(dtype), persistable=persistable)
+
+
+def fill_constant(shape, dtype, value, force_cpu=False, out=None, name=None):
+    """A tensor of one value, or ``out`` filled with it."""
+    return fill(shape, value, dtype, name, force_cpu, out)
+
+
+def fill_constant_batch_size_like(
+    input, shape, dtype, value, input_dim_idx=0, output_dim_idx=0, force_cpu=False
+):
+    """A tensor of one value with one extent taken from ``input``."""
+    attrs = {"shape": list(shape), "dtype": code(dtype), "value": float(value)}
+    attrs.update(input_dim_idx=input_dim_idx, output_dim_idx=output_dim_idx, force_cpu=force_cpu)
+    type = "fill_constant_batch_size_like"
+    return core.op(type, {"Input": input}, attrs, stop_gradient=True)
+
+
+def ones(shape, dtype, force_cpu=False):
+    """A tensor of ones."""
+    return fill(shape, 1, dtype, force_cpu=force_cpu)
+
+
+def zeros(shape, dtype, force_cpu=False, name=None):
+    """A tensor of zeros."""
+    return fill(shape, 0, dtype, name, force_cpu)
+
+
+def _like(x, value, layer, out):
+    attrs = {"value": float(value), "dtype": code(x.dtype)}
+    return core.op("fill_any_like", {"X": x}, attrs, out=out, layer=layer, stop_gradient=True)
+
+
+def ones_like(x, out=None):
+    """Ones of the shape of ``x``."""
+    return _like(x, 1, "ones_like", out)
+
+
+def zeros_like(x, out=None):
+    """Zeros of the shape of ``x``."""
+    return _like(x, 0, "zeros_like", out)
+
+
+def range(start, end, step, dtype):
+    """Numbers from ``start`` to before ``end``."""
+    return _arange(start, end, step, dtype)
+
+
+def sums(input, out=None):
+    """The sum of several tensors."""
+    return core.op("sum", {"X": several(input)}, out=out)
+
+
+@also(input="x")
+def argmax(x, axis=0):
+    """The place of the largest element along ``axis``."""
+    return core.op("arg_max", {"X": x}, {"axis": axis}, stop_gradient=True)
+
+
+@also(input="x")
+def argmin(x, axis=0):
+    """The place of the smallest element along ``axis``."""
+    return core.op("arg_min", {"X": x}, {"axis": axis}, stop_gradient=True)
+
+
+def argsort(input, axis=-1, descending=False, name=None):
+    """The elements in ascending order along ``axis``, and their places."""
+    attrs = {"axis": axis, "descending": descending}
+    return tuple(core.op("argsort", {"X": input}, attrs, name=name, outs=["Out", "Indices"]))
+
+
+def reverse(x, axis):
+    """Turn the order of elements round along these axes."""
+    return core.op("reverse", {"X": x}, {"axis": several(axis)})
+
+
+def isfinite(x):
+    """Whether all elements are neither infinite nor NaN, as one truth value."""
+    return core.op("isfinite", {"X": x})
+
+
+def has_inf(x):
+    """Whether an element is infinite, as one truth value."""
+    return core.op("isinf", {"X": x})
+
+
+def has_nan(x):
+    """Whether an element is no number, as one truth value."""
+    return core.op("isnan", {"X": x})
+
+
+__getattr__, __dir__ = names_of(__name__)
