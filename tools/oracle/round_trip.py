@@ -51,21 +51,31 @@ def main():
 
 
 def trip(title, folder, model, writer, reader):
-    for python, command in ((writer, "save"), (reader, "load")):
-        done = subprocess.run(
-            [python, HERE / "round_trip_side.py", command, model, folder],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "GLOG_minloglevel": "3"},
-        )
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-            print(f"FAILED  {title}: {command} ended with {done.returncode}: {last}", flush=True)
-            return False
-    return compare(title, np.load(folder / "saved.npz"), np.load(folder / "loaded.npz"))
+    if not side(title, writer, "save", model, folder):
+        return False
+    good = True
+    for command in ("load", "train"):
+        done = side(title, reader, command, model, folder)
+        good &= done and compare(title, folder, command)
+    return good
 
 
-def compare(title, saved, loaded):
+def side(title, python, command, model, folder):
+    """Runs one command of round_trip_side.py; says whether it ended well."""
+    done = subprocess.run(
+        [python, HERE / "round_trip_side.py", command, model, folder],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "GLOG_minloglevel": "3"},
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1].strip()
+        print(f"FAILED  {title}: {command} ended with {done.returncode}: {last}", flush=True)
+    return done.returncode == 0
+
+
+def compare(title, folder, command):
+    saved, loaded = np.load(folder / "save.npz"), np.load(folder / f"{command}.npz")
     errors = {}
     for name in loaded.files:
         kind = "losses" if name == "losses" else "prediction"

@@ -1,11 +1,11 @@
 """One side of a round trip; runs under Flotilla and under both releases of Paddle.
 
     round_trip_side.py save MODEL FOLDER    trains two steps, saves the model and the programs there
-    round_trip_side.py load MODEL FOLDER    loads all of it, writes what it computes to loaded.npz
+    round_trip_side.py load MODEL FOLDER    loads the model, writes its predictions to load.npz
+    round_trip_side.py train MODEL FOLDER   trains the serialized program, writes losses to train.npz
 
 Models whose name starts with fluid_ go through fluid.io (one file per variable, and combined), the
-others through paddle.static. `saved.npz` and `loaded.npz` hold the predictions and the losses of a
-few steps of the serialized training program, from the same parameters.
+others through paddle.static. `save.npz` holds what the side that saved computed itself.
 """
 
 import json
@@ -40,7 +40,7 @@ def save(name, folder):
         (folder / f"{part}.program").write_bytes(built[part].desc.serialize_to_string())
     kept = {key: built[key] for key in ("loss", "metrics", "parameters")}
     (folder / "info.json").write_text(json.dumps(kept))
-    np.savez(folder / "saved.npz", **{key: np.array(value) for key, value in answers.items()})
+    np.savez(folder / "save.npz", **{key: np.array(value) for key, value in answers.items()})
 
 
 def feeds_of(name, built):
@@ -75,12 +75,15 @@ def load(name, folder):
             program, feeds, fetches = reader(executor)
             batch = feed(name, 3, names=set(feeds))
             (answers[kind],) = executor.run(program, feed=batch, fetch_list=fetches)
+    np.savez(folder / "load.npz", **{key: np.array(value) for key, value in answers.items()})
+
+
+def train(name, folder):
     built = json.loads((folder / "info.json").read_text())
     for part in ("main", "startup"):
         data = (folder / f"{part}.program").read_bytes()
         built[part] = static.Program.parse_from_string(data)
-    answers["losses"] = losses_of(name, built)
-    np.savez(folder / "loaded.npz", **{key: np.array(value) for key, value in answers.items()})
+    np.savez(folder / "train.npz", losses=losses_of(name, built))
 
 
 def reader_26(folder):
@@ -106,4 +109,4 @@ def losses_of(name, built):
 
 
 if __name__ == "__main__":
-    {"save": save, "load": load}[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))
+    {"save": save, "load": load, "train": train}[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))
