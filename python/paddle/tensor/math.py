@@ -14,6 +14,7 @@ __all__ = [
     "amin",
     "any",
     "clip",
+    "count_nonzero",
     "cumsum",
     "divide",
     "floor_divide",
@@ -147,6 +148,13 @@ def logsumexp(x, axis=None, keepdim=False, name=None):
     """log(sum(exp(x))) over ``axis``, without overflow."""
     total = log(sum(exp(x - max(x, axis, True)), axis, keepdim=keepdim))
     return add(total, max(x, axis, keepdim), name)
+
+
+@also(dim="axis", keep_dim="keepdim")
+def count_nonzero(x, axis=None, keepdim=False, name=None):
+    """How many elements over ``axis`` are not zero."""
+    counted = core.op("cast", {"X": x != 0}, {"in_dtype": code("bool"), "out_dtype": code("int64")})
+    return _reduce("reduce_sum", "count_nonzero", counted, axis, keepdim, name)
 
 
 def cumsum(x, axis=None, dtype=None, name=None):

@@ -7,7 +7,7 @@ __all__ = ["data"]
 
 
 def data(
-    name, shape, append_batch_size=True, dtype="float32", lod_level=0, type=None, stop_gradient=True
+    name, shape, append_batch_size=True, dtype="float32", lod_level=0, type=7, stop_gradient=True
 ):
     """Declare what a run is fed; an unknown batch extent is put before ``shape``.
 

@@ -9,17 +9,23 @@ from paddle.nn.functional.loss import log_loss  # noqa: F401
 from paddle.static.nn.common import batch_norm, conv2d, fc, layer_norm  # noqa: F401
 from paddle.tensor import manipulation
 from paddle.tensor.attribute import rank, shape  # noqa: F401
+from paddle.tensor.creation import meshgrid, tril, triu  # noqa: F401
+from paddle.tensor.linalg import bmm, dot  # noqa: F401
 from paddle.tensor.manipulation import (  # noqa: F401
+    flip,
     gather_nd,
+    roll,
     slice,
     squeeze,
     strided_slice,
+    t,
     transpose,
     unbind,
     unsqueeze,
     unstack,
 )
-from paddle.tensor.math import scale
+from paddle.tensor.math import logsumexp, scale  # noqa: F401
+from paddle.tensor.search import index_select  # noqa: F401
 
 from .ops import *  # noqa: F403
 from .ops import __all__ as _ops
@@ -36,6 +42,7 @@ __all__ = [
     *("reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "reshape", "scale"),
     *("scatter", "shape", "size", "slice", "softmax", "split", "squeeze", "stack"),
     *("strided_slice", "sum", "topk", "transpose", "unbind", "unsqueeze", "unstack", "where"),
+    *("bmm", "dot", "flip", "index_select", "logsumexp", "meshgrid", "roll", "t", "tril", "triu"),
     *_ops,
 ]
 

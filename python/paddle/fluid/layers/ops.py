@@ -3,7 +3,7 @@
 import _flotilla as core
 from paddle._names import names_of
 from paddle._words import code, shape_inputs
-from paddle.nn.functional.activation import elu, mish, relu, softsign  # noqa: F401
+from paddle.nn.functional.activation import elu, relu, softsign  # noqa: F401
 from paddle.nn.functional.activation import log_sigmoid as logsigmoid  # noqa: F401
 from paddle.nn.functional.activation import tanhshrink as tanh_shrink  # noqa: F401
 from paddle.tensor.ops import (  # noqa: F401
@@ -17,7 +17,6 @@ from paddle.tensor.ops import (  # noqa: F401
     exp,
     floor,
     log,
-    log1p,
     reciprocal,
     round,
     rsqrt,
@@ -70,6 +69,16 @@ def hard_swish(x, threshold=6.0, scale=6.0, offset=3.0, name=None):
 def leaky_relu(x, alpha=0.02, name=None):
     """x above zero, alpha * x below."""
     return core.op("leaky_relu", {"X": x}, {"alpha": float(alpha)}, name=name)
+
+
+def log1p(x, out=None, name=None):
+    """The natural logarithm of 1 + x."""
+    return core.op("log1p", {"X": x}, out=out, name=name)
+
+
+def mish(x, threshold=20, name=None):
+    """x * tanh(softplus(x)); softplus is x itself above the threshold."""
+    return core.op("mish", {"X": x}, {"threshold": float(threshold)}, name=name)
 
 
 def relu6(x, threshold=6.0, name=None):

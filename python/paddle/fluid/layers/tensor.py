@@ -6,8 +6,10 @@ from paddle._words import also, code, several
 from paddle.base.dtype import dtype as DType
 from paddle.static.makers import create_global_var, create_parameter  # noqa: F401
 from paddle.tensor.creation import arange as _arange
-from paddle.tensor.creation import assign, eye, fill, linspace  # noqa: F401
-from paddle.tensor.manipulation import cast, concat  # noqa: F401
+from paddle.tensor.creation import assign, fill  # noqa: F401
+from paddle.tensor.creation import eye as _eye
+from paddle.tensor.creation import linspace as _linspace
+from paddle.tensor.manipulation import cast, concat, expand  # noqa: F401
 
 __all__ = [
     *("argmax", "argmin", "argsort", "assign", "cast", "concat", "create_global_var"),
@@ -67,6 +69,17 @@ def zeros_like(x, out=None):
 def range(start, end, step, dtype):
     """Numbers from ``start`` to before ``end``."""
     return _arange(start, end, step, dtype)
+
+
+def linspace(start, stop, num, dtype):
+    """``num`` numbers from ``start`` to ``stop``, both included, at equal distances."""
+    return _linspace(start, stop, num, dtype)
+
+
+def eye(num_rows, num_columns=None, batch_shape=None, dtype="float32"):
+    """A matrix with ones on its diagonal, repeated for the extents ``batch_shape``."""
+    made = _eye(num_rows, num_columns, dtype)
+    return made if batch_shape is None else expand(made, [*batch_shape, *made.shape])
 
 
 def sums(input, out=None):

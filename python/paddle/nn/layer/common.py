@@ -126,41 +126,42 @@ class Dropout3D(Layer):
 
 
 class _Pad(Layer):
-    _axes = 2
-    _data_format = "NCHW"
-
-    def __init__(self, padding, mode="constant", value=0.0, data_format=None, name=None):
+    def __init__(self, axes, padding, mode, value, data_format, name):
         super().__init__()
-        self._padding = [padding] * 2 * self._axes if isinstance(padding, int) else padding
-        self._mode, self._value, self._name = mode, value, name
-        self._format = data_format or self._data_format
+        self._padding = [padding] * 2 * axes if isinstance(padding, int) else padding
+        self._options = (mode, value, data_format, name)
 
     def forward(self, x):
         """``x`` with elements around."""
-        return F.pad(x, self._padding, self._mode, self._value, self._format, self._name)
+        return F.pad(x, self._padding, *self._options)
 
 
 class Pad1D(_Pad):
     """Adds elements at both ends of sequences."""
 
-    _axes, _data_format = 1, "NCL"
+    def __init__(self, padding, mode="constant", value=0.0, data_format="NCL", name=None):
+        super().__init__(1, padding, mode, value, data_format, name)
 
 
 class Pad2D(_Pad):
     """Adds elements around images: left, right, top, bottom."""
 
+    def __init__(self, padding, mode="constant", value=0.0, data_format="NCHW", name=None):
+        super().__init__(2, padding, mode, value, data_format, name)
+
 
 class Pad3D(_Pad):
-    """Adds elements around volumes."""
+    """Adds elements around volumes: left, right, top, bottom, front, back."""
 
-    _axes, _data_format = 3, "NCDHW"
+    def __init__(self, padding, mode="constant", value=0.0, data_format="NCDHW", name=None):
+        super().__init__(3, padding, mode, value, data_format, name)
 
 
 class ZeroPad2D(_Pad):
     """Adds zeros around images: left, right, top, bottom."""
 
     def __init__(self, padding, data_format="NCHW", name=None):
-        super().__init__(padding, data_format=data_format, name=name)
+        super().__init__(2, padding, "constant", 0.0, data_format, name)
 
 
 class CosineSimilarity(Layer):

@@ -36,8 +36,8 @@ class _Statistics(Layer):
         return made
 
 
-class _BatchNorm(_Statistics):
-    _data_format = "NCHW"
+class BatchNorm2D(_Statistics):
+    """Channels of images scaled to mean 0 and variance 1 over the batch."""
 
     def __init__(
         self,
@@ -46,15 +46,15 @@ class _BatchNorm(_Statistics):
         epsilon=1e-05,
         weight_attr=None,
         bias_attr=None,
-        data_format=None,
+        data_format="NCHW",
         use_global_stats=None,
         name=None,
     ):
         super().__init__()
         self._make(num_features, weight_attr, bias_attr)
         self._num_features, self._momentum, self._epsilon = num_features, momentum, epsilon
-        self._format = data_format or self._data_format
-        self._use_global_stats, self._name = use_global_stats, name
+        self._format, self._name = data_format, name
+        self._use_global_stats = use_global_stats
 
     def forward(self, input):
         """``input`` with channels of mean 0 and variance 1, scaled and moved."""
@@ -67,25 +67,44 @@ class _BatchNorm(_Statistics):
 
     def extra_repr(self):
         """The number of channels."""
-        return (
-            f"num_features={self._num_features}, momentum={self._momentum}, epsilon={self._epsilon}"
-        )
+        rest = f"momentum={self._momentum}, epsilon={self._epsilon}"
+        return f"num_features={self._num_features}, {rest}"
 
 
-class BatchNorm1D(_BatchNorm):
+class BatchNorm1D(BatchNorm2D):
     """Channels of rows or sequences scaled to mean 0 and variance 1 over the batch."""
 
-    _data_format = "NCL"
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCL",
+        use_global_stats=None,
+        name=None,
+    ):
+        rest = (data_format, use_global_stats, name)
+        super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, *rest)
 
 
-class BatchNorm2D(_BatchNorm):
-    """Channels of images scaled to mean 0 and variance 1 over the batch."""
-
-
-class BatchNorm3D(_BatchNorm):
+class BatchNorm3D(BatchNorm2D):
     """Channels of volumes scaled to mean 0 and variance 1 over the batch."""
 
-    _data_format = "NCDHW"
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCDHW",
+        use_global_stats=None,
+        name=None,
+    ):
+        rest = (data_format, use_global_stats, name)
+        super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, *rest)
 
 
 class BatchNorm(_Statistics):
