@@ -30,6 +30,7 @@ Variable elementwise(const std::string& type, Variable x, Variable y,
 Variable reduce(const std::string& type, Variable x, const ReduceOptions& options) {
   const int64_t rank = x.shape().rank();
   std::vector<int64_t> axes;
+  axes.reserve(options.axes.size());
   for (const int64_t axis : options.axes) axes.push_back(x.shape().axis(axis));
   const bool all = axes.empty() || static_cast<int64_t>(axes.size()) == rank;
   if (axes.empty()) axes = {0};

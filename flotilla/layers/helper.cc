@@ -90,7 +90,7 @@ Var& create_global_var(Shape shape, double value, DType dtype, bool persistable,
 }
 
 Var& create_parameter(Shape shape, DType dtype, const ParamAttr& attr, bool is_bias,
-                      std::optional<Initializer> initializer, std::string_view layer) {
+                      const std::optional<Initializer>& initializer, std::string_view layer) {
   LayerHelper helper("create_parameter", layer);
   return helper.parameter(attr, std::move(shape), dtype,
                           initializer.value_or(is_bias ? constant(0) : xavier()),

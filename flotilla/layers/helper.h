@@ -64,6 +64,7 @@ Var& create_global_var(Shape shape, double value, DType dtype, bool persistable,
                        std::string name = {});
 // A parameter by itself. `layer`: whose it is, for the default name <layer>.w_0.
 Var& create_parameter(Shape shape, DType dtype, const ParamAttr& attr = {}, bool is_bias = false,
-                      std::optional<Initializer> initializer = {}, std::string_view layer = {});
+                      const std::optional<Initializer>& initializer = {},
+                      std::string_view layer = {});
 
 }  // namespace flotilla::layers

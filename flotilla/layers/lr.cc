@@ -91,8 +91,10 @@ LrRate multi_step(double rate, std::vector<int64_t> milestones, double gamma) {
 
 LrRate step(double rate, int64_t step_size, double gamma) {
   require(step_size > 0, "step_size must be positive, but is {}", step_size);
-  return
-      [=](int64_t epoch) { return rate * std::pow(gamma, static_cast<double>(epoch / step_size)); };
+  return [=](int64_t epoch) {
+    const int64_t steps = epoch / step_size;
+    return rate * std::pow(gamma, static_cast<double>(steps));
+  };
 }
 
 LrRate cosine_annealing(double rate, int64_t t_max, double end) {

@@ -188,6 +188,7 @@ std::vector<Op*> Optimizer::apply_gradients(std::vector<ParamGrad> params_grads)
   }
   Var& learning_rate = learning_rate_var(context().main);
   std::vector<Op*> ops;
+  ops.reserve(params_grads.size());
   for (const ParamGrad& pg : params_grads) {
     ops.push_back(&append_update(block, pg, learning_rate));
   }
