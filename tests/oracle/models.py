@@ -28,11 +28,10 @@ class LeNet(nn.Layer):
         super().__init__()
         self.features = nn.Sequential(
             nn.Conv2D(1, 6, 3, padding=1),
-            nn.BatchNorm2D(6, weight_attr=paddle.ParamAttr(name="bn1_scale")),
             nn.ReLU(),
             nn.MaxPool2D(2, 2),
             nn.Conv2D(6, 16, 5, bias_attr=False),
-            nn.BatchNorm2D(16, weight_attr=paddle.ParamAttr(name="bn2_scale")),
+            nn.BatchNorm2D(16, weight_attr=paddle.ParamAttr(name="bn_scale")),
             nn.ReLU(),
             nn.AvgPool2D(2, 2),
         )
