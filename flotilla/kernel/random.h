@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 namespace flotilla {
@@ -25,8 +26,8 @@ struct RandomStream {
   }
 };
 
-// The process' source of streams (paddle.seed): every call of next() is a fresh stream. Used by one
-// thread at a time.
+// The process' source of streams (paddle.seed): every call of next() is a fresh stream. Executors of
+// several threads may draw from one; it is seeded while none of them runs.
 class Generator {
  public:
   explicit Generator(uint64_t seed = 0) : seed_(seed) {}
@@ -39,7 +40,7 @@ class Generator {
 
  private:
   uint64_t seed_;
-  uint64_t calls_ = 0;
+  std::atomic<uint64_t> calls_ = 0;
 };
 
 }  // namespace flotilla

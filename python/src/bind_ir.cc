@@ -180,6 +180,14 @@ void bind_var(nb::module_& m) {
             v.parameter->learning_rate = rate;
           })
       .def_prop_rw(
+          "regularizer",
+          [](const Var& v) { return v.parameter ? v.parameter->regularizer : std::nullopt; },
+          [](Var& v, std::optional<Regularizer> regularizer) {
+            if (!v.parameter) v.parameter.emplace();
+            v.parameter->regularizer = regularizer;
+          },
+          nb::for_setter(nb::arg().none()))
+      .def_prop_rw(
           "do_model_average",
           [](const Var& v) { return !v.parameter || v.parameter->do_model_average; },
           [](Var& v, bool average) {

@@ -171,7 +171,9 @@ DType to_dtype(nb::handle value) {
   if (nb::isinstance<nb::str>(value)) return parse_dtype(nb::cast<std::string>(value));
   if (PyLong_Check(value.ptr())) return from_paddle(nb::cast<int>(value));
   if (nb::hasattr(value, "__name__")) {
-    return parse_dtype(nb::cast<std::string>(value.attr("__name__")));
+    std::string name = nb::cast<std::string>(value.attr("__name__"));
+    if (name.ends_with('_')) name.pop_back();  // numpy.bool_
+    return parse_dtype(name);
   }
   if (nb::hasattr(value, "name")) return parse_dtype(nb::cast<std::string>(value.attr("name")));
   return parse_dtype(nb::cast<std::string>(nb::str(value)));

@@ -11,7 +11,7 @@ class LoDTensorArray(list):
     """A list of LoDTensors."""
 
 
-def create_lod_tensor(data, recursive_seq_lens, place=None):
+def create_lod_tensor(data, recursive_seq_lens, place):
     """A LoDTensor from an array, a list of sequences or a LoDTensor, and the sequences' lengths.
 
     >>> create_lod_tensor(np.ones([5, 1]), [[2, 3]], paddle.CPUPlace()).lod()
