@@ -1,8 +1,8 @@
-"""One side of a round trip; runs under Flotilla and under both releases of Paddle.
+"""One side of a round trip (round_trip.py); runs under Flotilla and under both releases of Paddle.
 
-    round_trip_side.py save MODEL FOLDER    trains two steps, saves the model and the programs there
-    round_trip_side.py load MODEL FOLDER    loads the model, writes its predictions to load.npz
-    round_trip_side.py train MODEL FOLDER   trains the serialized program, writes losses to train.npz
+    trip_side.py save MODEL FOLDER    trains two steps, saves the model and the programs there
+    trip_side.py load MODEL FOLDER    loads the model, writes its predictions to load.npz
+    trip_side.py train MODEL FOLDER   trains the serialized program, writes losses to train.npz
 
 Models whose name starts with fluid_ go through fluid.io (one file per variable, and combined), the
 others through paddle.static. `save.npz` holds what the side that saved computed itself.
