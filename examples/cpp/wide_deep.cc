@@ -31,9 +31,9 @@ int main(int argc, char** argv) {
     const nn::ParamAttr weight = {.initializer = nn::normal(0, 1 / std::sqrt(400.0))};
     deep = nn::fc(deep, 400, {.weight = weight, .act = "relu"});
   }
-  const nn::ParamAttr wide = {.initializer = nn::truncated_normal(0, 1 / std::sqrt(13.0))};
-  const nn::Variable chance =
-      nn::sigmoid(nn::add(nn::fc(dense, 1, {.weight = wide}), nn::fc(deep, 1)));
+  const nn::ParamAttr weight = {.initializer = nn::truncated_normal(0, 1 / std::sqrt(13.0))};
+  const nn::Variable wide = nn::fc(dense, 1, {.weight = weight});
+  const nn::Variable chance = nn::sigmoid(nn::add(wide, nn::fc(deep, 1)));
   const nn::Variable loss = nn::mean(nn::log_loss(chance, nn::cast(label, flotilla::f32)));
 
   const nn::Variable both = nn::concat({1 - chance, chance}, 1);
