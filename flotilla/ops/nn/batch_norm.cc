@@ -113,8 +113,11 @@ struct Statistics {
       return;
     }
     for (int64_t i = 0; i < s.width; ++i) {
-      m[i] = static_cast<double>(mean.data()[s.first + i]);
-      inverse[i] = 1 / std::sqrt(static_cast<double>(variance.data()[s.first + i]) + n.epsilon);
+      const T running_mean = mean.data()[s.first + i], running = variance.data()[s.first + i];
+      m[i] = static_cast<double>(running_mean);
+      inverse[i] = 1 / std::sqrt(static_cast<double>(running) + n.epsilon);
+      if (mean_out) mean_out.data()[s.first + i] = running_mean;
+      if (variance_out) variance_out.data()[s.first + i] = running;
     }
   }
 
@@ -137,9 +140,12 @@ template <typename T, bool kAdd, bool kRelu>
 Step forward(PrepareContext& c) {
   const Norm n = norm_of(c);
   Statistics<T> statistics{.mean = c.in<T>("Mean"), .variance = c.in<T>("Variance")};
-  if (n.batch_statistics) {
+  // With use_global_stats they stay as they are, but the gradient reads them from MeanOut.
+  if (n.batch_statistics || !c.attr<bool>("is_test")) {
     statistics.mean_out = optional_out<T>(c, "MeanOut");
     statistics.variance_out = optional_out<T>(c, "VarianceOut");
+  }
+  if (n.batch_statistics) {
     statistics.saved_mean = optional_out<T>(c, "SavedMean");
     statistics.saved_inverse = optional_out<T>(c, "SavedVariance");
   }
@@ -166,8 +172,10 @@ template <typename T, bool kAdd, bool kRelu>
 Step backward(PrepareContext& c) {
   const Norm n = norm_of(c);
   const bool running = !n.batch_statistics;
-  const In<T> mean = c.in<T>(running ? "Mean" : "SavedMean");
-  const In<T> spread_of = c.in<T>(running ? "Variance" : "SavedVariance");
+  // Paddle 2 hands the running statistics on as MeanOut and VarianceOut, 1.8 as Mean and Variance.
+  const bool moved = c.has("MeanOut");
+  const In<T> mean = c.in<T>(!running ? "SavedMean" : moved ? "MeanOut" : "Mean");
+  const In<T> spread_of = c.in<T>(!running ? "SavedVariance" : moved ? "VarianceOut" : "Variance");
   c.in_place("Y@GRAD", "X@GRAD");
   return [n, running, mean, spread_of, x = c.in<T>("X", 0, n.layout),
           y = kRelu ? c.in<T>("Y", 0, n.layout) : In<T>(), dy = c.in<T>("Y@GRAD", 0, n.layout),
@@ -250,7 +258,7 @@ bool define(const std::string& type, const std::string& doc) {
        .attrs = kAttrs,
        .infer = infer,
        .grad = kRelu ? no_grad()
-                     : grad_op({"X", "Scale", "Bias", "Mean", "Variance", "SavedMean",
+                     : grad_op({"X", "Scale", "Bias", "MeanOut", "VarianceOut", "SavedMean",
                                 "SavedVariance", "ReserveSpace"}),
        .kernels = {{kCpu, f32, forward<float, kAdd, kRelu>},
                    {kCpu, f64, forward<double, kAdd, kRelu>}}});
@@ -260,8 +268,10 @@ bool define(const std::string& type, const std::string& doc) {
                  {{"X", "input"},
                   {.name = "Scale", .doc = "scale", .optional = true},
                   {.name = "Bias", .doc = "bias", .optional = true, .shape_only = true},
-                  {.name = "Mean", .doc = "running mean", .optional = true},
-                  {.name = "Variance", .doc = "running variance", .optional = true},
+                  {.name = "MeanOut", .doc = "running mean", .optional = true},
+                  {.name = "VarianceOut", .doc = "running variance", .optional = true},
+                  {.name = "Mean", .doc = "the same, from Paddle 1.8", .optional = true},
+                  {.name = "Variance", .doc = "the same, from Paddle 1.8", .optional = true},
                   {"SavedMean", "of the batch"},
                   {"SavedVariance", "1 / standard deviation of the batch"},
                   {.name = "ReserveSpace", .doc = "unused", .optional = true, .shape_only = true},

@@ -35,7 +35,7 @@ TEST(BatchNorm, KnownValues) {
 
 TEST(BatchNorm, InferenceUsesTheRunningStatistics) {
   EXPECT_THAT(run_op("batch_norm",
-                     {{"X", tensor({{3}, {5}})},
+                     {{"X", tensor({3, 5}, Shape{2, 1})},
                       {"Scale", tensor({2})},
                       {"Bias", tensor({1})},
                       {"Mean", tensor({1})},
@@ -48,14 +48,18 @@ TEST(BatchNorm, InferenceUsesTheRunningStatistics) {
 TEST(BatchNorm, AllKernelsAgreeOnEveryShape) {
   for (const Shape& shape :
        {Shape{6, 3}, Shape{4, 20}, Shape{2, 3, 5, 4}, Shape{3, 17, 3, 3}, Shape{2, 4, 7}}) {
-    check_op({.type = "batch_norm", .inputs = inputs_for(uniform(shape, -2, 2), shape[1])});
     check_op({.type = "batch_norm",
               .inputs = inputs_for(uniform(shape, -2, 2), shape[1]),
-              .attrs = {{"use_global_stats", true}}});
+              .outputs = kAll.outputs});
+    check_op({.type = "batch_norm",
+              .inputs = inputs_for(uniform(shape, -2, 2), shape[1]),
+              .attrs = {{"use_global_stats", true}},
+              .outputs = kAll.outputs});
   }
   check_op({.type = "batch_norm",
             .inputs = inputs_for(uniform({2, 4, 3, 18}, -2, 2), 18),
-            .attrs = {{"data_layout", std::string("NHWC")}}});
+            .attrs = {{"data_layout", std::string("NHWC")}},
+            .outputs = kAll.outputs});
 }
 
 TEST(BatchNorm, RefusesAScaleOfAnotherSize) {
