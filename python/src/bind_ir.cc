@@ -5,6 +5,7 @@
 #include "flotilla/ir/text.h"
 #include "flotilla/op/build.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/op/spell_out.h"
 
 namespace flotilla::python {
 namespace {
@@ -309,7 +310,7 @@ void bind_program(nb::module_& m) {
            })
       .def("_serialize",
            [](const Program& p) {
-             const std::string bytes = serialize(p);
+             const std::string bytes = serialize(*spell_out_attrs(p));
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def_static("parse_from_string",
