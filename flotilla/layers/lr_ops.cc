@@ -76,8 +76,8 @@ Variable polynomial_decay(double rate, double decay_steps, double end, double ex
   const Variable t = runs_so_far(0);
   Variable done = t;  // the share of the steps that lies behind
   if (cycle) {
-    const Variable rounds =
-        elementwise("elementwise_max", op("ceil", {{"X", t / decay_steps}}), number(1));
+    const Variable begun = op("ceil", {{"X", t / decay_steps}});
+    const Variable rounds = elementwise("elementwise_max", begun, number(1));
     done = t / (rounds * decay_steps);
   } else {
     done = elementwise("elementwise_min", t, number(decay_steps)) / decay_steps;
@@ -111,7 +111,9 @@ Variable linear_lr_warmup(const Operand& after, double warmup_steps, double star
   const Variable t = runs_so_far(0);
   const Variable warming = before(t, warmup_steps);
   const Variable rising = t * ((end - start) / warmup_steps) + start;
-  return warming * rising + (1 - warming) * after;
+  const Variable first = warming * rising;
+  const Variable then = (1 - warming) * after;
+  return first + then;
 }
 
 }  // namespace flotilla::layers

@@ -1,0 +1,200 @@
+// flotilla/ops/nn/layer_norm.cc
+//
+// layer_norm: every sample, the axes of X from begin_norm_axis on, is brought to mean 0 and
+// variance 1, then scaled and shifted element by element. X is rows x width here.
+//
+//   Y = (X - Mean) / sqrt(Variance + epsilon) * Scale + Bias
+
+#include <algorithm>
+#include <cmath>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/infer.h"
+#include "flotilla/op/op_def.h"
+
+namespace flotilla::ops {
+namespace {
+
+int64_t begin_axis(const InferContext& c, const Shape& x) {
+  const int64_t begin = c.attr<int64_t>("begin_norm_axis");
+  require(0 < begin && begin < x.rank(),
+          "begin_norm_axis must lie in [1, {}) because X has shape {}, but is {}", x.rank(), x,
+          begin);
+  return begin;
+}
+
+void infer(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  const int64_t begin = begin_axis(c, x.shape);
+  const int64_t width = x.shape.numel(begin, x.shape.rank());
+  for (const char* slot : {"Scale", "Bias"}) {
+    if (!c.has_in(slot)) continue;
+    const Shape& shape = c.in(slot).shape;
+    require(width < 0 || shape.numel() == width,
+            "{} must hold {} elements because X of shape {} is normalized from axis {} on, but has "
+            "shape {}",
+            slot, width, x.shape, begin, shape);
+  }
+  const VarMeta statistic = VarMeta::tensor(x.dtype, {x.shape.numel(0, begin)});
+  c.out("Mean") = statistic;
+  c.out("Variance") = statistic;
+  c.out("Y") = x;
+  c.out("Y").value.reset();
+}
+
+void infer_grad(InferContext& c) {
+  c.out("X@GRAD") = VarMeta::tensor(c.in("X").dtype, c.in("X").shape);
+  for (const char* slot : {"Scale", "Bias"}) {
+    if (c.has_in(slot)) c.out(std::string(slot) + "@GRAD") = c.in(slot);
+  }
+}
+
+struct Sizes {
+  explicit Sizes(const PrepareContext& c) {
+    const Shape& x = c.shape("X");
+    const int64_t begin = c.attr<int64_t>("begin_norm_axis");
+    rows = x.numel(0, begin);
+    width = x.numel(begin, x.rank());
+  }
+  int64_t rows = 0;
+  int64_t width = 0;
+};
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const Sizes s(c);
+  return [s, epsilon = static_cast<T>(c.attr<float>("epsilon")), in = c.in<T>("X"),
+          scale = c.has("Scale") ? c.in<T>("Scale") : In<T>(),
+          bias = c.has("Bias") ? c.in<T>("Bias") : In<T>(), out = c.out<T>("Y"),
+          mean = c.out<T>("Mean"), variance = c.out<T>("Variance")] {
+    const T* factor = scale ? scale.data() : nullptr;
+    const T* shift = bias ? bias.data() : nullptr;
+    parallel_for(s.rows, 8 * s.width, [&](int64_t row) {
+      const T* x = in.data() + row * s.width;
+      T* y = out.data() + row * s.width;
+      const T n = static_cast<T>(s.width);
+      T sum = 0, squares = 0;
+      for (int64_t i = 0; i < s.width; ++i) sum += x[i];
+      const T m = sum / n;
+      for (int64_t i = 0; i < s.width; ++i) squares += (x[i] - m) * (x[i] - m);
+      const T v = squares / n, unit = 1 / std::sqrt(v + epsilon);
+      for (int64_t i = 0; i < s.width; ++i) {
+        const T scaled = (x[i] - m) * unit * (factor != nullptr ? factor[i] : T{1});
+        y[i] = scaled + (shift != nullptr ? shift[i] : T{0});
+      }
+      mean.data()[row] = m;
+      variance.data()[row] = v;
+    });
+  };
+}
+
+// With g = dY * Scale and h = (X - Mean) / sqrt(Variance + epsilon):
+//   dX = (g - mean(g) - h * mean(g * h)) / sqrt(Variance + epsilon)
+template <typename T>
+void input_gradient(const Sizes& s, const T* x, const T* dy, const T* factor, const T* mean,
+                    const T* variance, T epsilon, T* dx) {
+  parallel_for(s.rows, 12 * s.width, [=](int64_t row) {
+    const T* xs = x + row * s.width;
+    const T* gs = dy + row * s.width;
+    T* to = dx + row * s.width;
+    const T m = mean[row], unit = 1 / std::sqrt(variance[row] + epsilon);
+    T sum = 0, dot = 0;
+    for (int64_t i = 0; i < s.width; ++i) {
+      const T g = gs[i] * (factor != nullptr ? factor[i] : T{1});
+      sum += g;
+      dot += g * (xs[i] - m) * unit;
+    }
+    const T n = static_cast<T>(s.width), mean_g = sum / n, mean_gh = dot / n;
+    for (int64_t i = 0; i < s.width; ++i) {
+      const T g = gs[i] * (factor != nullptr ? factor[i] : T{1});
+      to[i] = (g - mean_g - (xs[i] - m) * unit * mean_gh) * unit;
+    }
+  });
+}
+
+// dScale = sum of dY * h and dBias = sum of dY over the rows. Threads share out the columns, so
+// that their number does not change the order of a sum. Either may be null.
+template <typename T>
+void parameter_gradients(const Sizes& s, const T* x, const T* dy, const T* mean, const T* variance,
+                         T epsilon, T* dscale, T* dbias) {
+  const int64_t grain = kGrainOperations / (4 * s.rows + 1) + 16;
+  parallel_ranges(s.width, grain, [=](int64_t begin, int64_t end) {
+    for (T* to : {dscale, dbias}) {
+      if (to != nullptr) std::fill(to + begin, to + end, T{0});
+    }
+    for (int64_t row = 0; row < s.rows; ++row) {
+      const T* xs = x + row * s.width;
+      const T* gs = dy + row * s.width;
+      const T m = mean[row], unit = 1 / std::sqrt(variance[row] + epsilon);
+      if (dscale != nullptr) {
+        for (int64_t i = begin; i < end; ++i) dscale[i] += gs[i] * (xs[i] - m) * unit;
+      }
+      if (dbias != nullptr) {
+        for (int64_t i = begin; i < end; ++i) dbias[i] += gs[i];
+      }
+    }
+  });
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const Sizes s(c);
+  const auto wanted = [&](const char* slot) { return c.has(slot) ? c.out<T>(slot) : Out<T>(); };
+  return [s, epsilon = static_cast<T>(c.attr<float>("epsilon")), x = c.in<T>("X"),
+          scale = c.has("Scale") ? c.in<T>("Scale") : In<T>(), mean = c.in<T>("Mean"),
+          variance = c.in<T>("Variance"), dy = c.in<T>("Y@GRAD"), dx = wanted("X@GRAD"),
+          dscale = wanted("Scale@GRAD"), dbias = wanted("Bias@GRAD")] {
+    if (dx) {
+      input_gradient(s, x.data(), dy.data(), scale ? scale.data() : nullptr, mean.data(),
+                     variance.data(), epsilon, dx.data());
+    }
+    if (dscale || dbias) {
+      parameter_gradients(s, x.data(), dy.data(), mean.data(), variance.data(), epsilon,
+                          dscale ? dscale.data() : nullptr, dbias ? dbias.data() : nullptr);
+    }
+  };
+}
+
+const std::vector<AttrSpec> kAttrs = {
+    {"epsilon", 1e-5f, "added to the variance"},
+    {"begin_norm_axis", int32_t{1}, "the first axis that belongs to a sample"},
+};
+
+const OpDef& layer_norm = define_op({
+    .type = "layer_norm",
+    .doc = "Brings every sample to mean 0 and variance 1, then scales and shifts it.",
+    .inputs =
+        {{.name = "X", .doc = "tensor of rank 2 or more"},
+         {.name = "Scale", .doc = "one factor for each element of a sample", .optional = true},
+         {.name = "Bias", .doc = "one summand for each element of a sample", .optional = true}},
+    .outputs = {{.name = "Y", .doc = "same shape and dtype as X"},
+                {.name = "Mean", .doc = "of each sample", .no_grad = true},
+                {.name = "Variance", .doc = "of each sample, biased", .no_grad = true}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"X", "Scale", "Bias", "Mean", "Variance"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& layer_norm_grad = define_op({
+    .type = "layer_norm_grad",
+    .doc = "Gradient of layer_norm.",
+    .inputs = {{.name = "X", .doc = "input of the op"},
+               {.name = "Scale", .doc = "input of the op", .optional = true},
+               {.name = "Bias", .doc = "input of the op", .optional = true, .shape_only = true},
+               {.name = "Mean", .doc = "result of the op"},
+               {.name = "Variance", .doc = "result of the op"},
+               {.name = "Y@GRAD", .doc = "gradient of Y"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
+                {.name = "Scale@GRAD", .doc = "gradient of Scale", .optional = true},
+                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops
