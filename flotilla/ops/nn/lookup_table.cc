@@ -16,7 +16,7 @@ namespace {
 Shape rows_of(const InferContext& c, bool drop_last) {
   const Shape& ids = c.in("Ids").shape;
   if (!drop_last) return ids;
-  require(ids.rank() >= 1 && ids[ids.rank() - 1] == 1,
+  require(ids.rank() >= 1 && (ids[ids.rank() - 1] == 1 || ids[ids.rank() - 1] == -1),
           "the last extent of Ids must be 1, but Ids has shape {}", ids);
   return Shape(std::vector<int64_t>(ids.begin(), ids.end() - 1));
 }
@@ -44,11 +44,17 @@ void infer_grad(InferContext& c) {
   c.out("W@GRAD") = std::move(grad);
 }
 
+// -1 where there is none. A padding that is counted from the end is counted from the front here.
+int64_t padding_of(const PrepareContext& c) {
+  const int64_t padding = c.attr<int64_t>("padding_idx");
+  return padding < -1 ? padding + c.shape("W")[0] : padding;
+}
+
 template <typename T>
 Step forward(PrepareContext& c) {
   const int64_t n = c.shape("Ids").numel(), height = c.shape("W")[0], width = c.shape("W")[1];
   return [=, ids = LabelsIn(c, "Ids"), table = c.in<T>("W"), out = c.out<T>("Out"),
-          padding = c.attr<int64_t>("padding_idx"), name = c.op().input("W")] {
+          padding = padding_of(c), name = c.op().input("W")] {
     const T* w = table.data();
     T* y = out.data();
     // A row comes from far away in memory: a miss costs more than the copy.
@@ -69,7 +75,7 @@ Step forward(PrepareContext& c) {
 template <typename T>
 Step backward_sparse(PrepareContext& c) {
   const SparseOut<T> grad = c.sparse_out<T>("W@GRAD");
-  const int64_t padding = c.attr<int64_t>("padding_idx");
+  const int64_t padding = padding_of(c);
   if (padding == -1) c.view("Out@GRAD", "W@GRAD");
   return [grad, padding, ids = LabelsIn(c, "Ids"), dout = c.in<T>("Out@GRAD")] {
     const T* dy = dout.data();
@@ -87,7 +93,7 @@ template <typename T>
 Step backward_dense(PrepareContext& c) {
   const int64_t n = c.shape("Ids").numel(), height = c.shape("W")[0], width = c.shape("W")[1];
   return [=, ids = LabelsIn(c, "Ids"), dout = c.in<T>("Out@GRAD"), out = c.out<T>("W@GRAD"),
-          padding = c.attr<int64_t>("padding_idx")] {
+          padding = padding_of(c)] {
     const T* dy = dout.data();
     T* dw = out.data();
     parallel_ranges(height * width, kGrainOperations,
@@ -124,7 +130,8 @@ const std::vector<AttrSpec> kAttrs = {
     {"epmap", std::vector<std::string>{}, "of no effect"},
     {"height_sections", std::vector<int64_t>{}, "of no effect"},
     {"trainer_id", 0, "of no effect"},
-    {"slot", 0, "of no effect"}};
+    {"slot", 0, "of no effect"},
+    {"is_test", false, "of no effect"}};
 
 OpDef forward_definition(std::string type, std::string ids_doc, void (*infer)(InferContext&)) {
   Slot ids = kIds;

@@ -21,9 +21,11 @@ TEST(LookupTable, KnownValues) {
 }
 
 TEST(LookupTable, PaddingGivesZeros) {
-  const auto found = run_op("lookup_table_v2", {{"Ids", ints({0, 1})}, {"W", kTable}},
-                            {{"padding_idx", int64_t{1}}});
-  EXPECT_THAT(found.at("Out"), near({1, 2, 0, 0}, 0));
+  for (const int64_t padding : {1, -2}) {  // also counted from the end
+    const auto found = run_op("lookup_table_v2", {{"Ids", ints({0, 1})}, {"W", kTable}},
+                              {{"padding_idx", padding}});
+    EXPECT_THAT(found.at("Out"), near({1, 2, 0, 0}, 0));
+  }
 }
 
 TEST(LookupTable, AllKernelsAgree) {

@@ -1,0 +1,65 @@
+// flotilla/ops/optim/adamax.cc
+//
+// adamax; see update/adamax.h for the formula. Beta1Pow is advanced by an op of its own.
+
+#include "flotilla/update/adamax.h"
+
+#include "flotilla/ops/optim/optim.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_update(c, {"Grad", "Moment", "InfNorm"});
+  for (const std::string slot : {"Param", "Moment", "InfNorm"}) c.out(slot + "Out") = c.in(slot);
+}
+
+template <typename T>
+Step prepare(PrepareContext& c) {
+  const Layout layout = c.layout("Param");
+  const NumberIn rate(c, "LearningRate"), power(c, "Beta1Pow");
+  const Changed<T> param(c, "Param", "ParamOut", layout), moment(c, "Moment", "MomentOut", layout);
+  const Changed<T> norm(c, "InfNorm", "InfNormOut", layout);
+  const update::Adamax<T> same = {.beta1 = static_cast<T>(c.attr<float>("beta1")),
+                                  .beta2 = static_cast<T>(c.attr<float>("beta2")),
+                                  .epsilon = static_cast<T>(c.attr<float>("epsilon"))};
+  return [=, grad = c.in<T>("Grad", 0, layout)] {
+    update::Adamax<T> rule = same;
+    rule.lr = rate.get<T>();
+    rule.beta1_power = power.get<T>();
+    T* p = param.start();
+    T* m = moment.start();
+    T* n = norm.start();
+    const T* g = grad.data();
+    parallel_ranges(param.size(), kUpdateGrain, [=, &rule](int64_t begin, int64_t end) {
+      update::adamax(part(p, begin, end), part(g, begin, end), part(m, begin, end),
+                     part(n, begin, end), rule);
+    });
+  };
+}
+
+const OpDef& adamax = define_op({
+    .type = "adamax",
+    .doc = "Adam with the largest of recent gradients in the place of their mean square.",
+    .inputs = {{"Param", "parameter"},
+               {"Grad", "gradient of Param"},
+               {"LearningRate", "one number"},
+               {"Moment", "mean of gradients"},
+               {"InfNorm", "the largest of recent gradients"},
+               {"Beta1Pow", "beta1 to the power of the step, which counts from 1"},
+               master_param()},
+    .outputs = {{"ParamOut", "the new parameter, in the place of Param"},
+                {"MomentOut", "in the place of Moment"},
+                {"InfNormOut", "in the place of InfNorm"},
+                master_param_out()},
+    .attrs = {{"beta1", 0.9f, "what remains of Moment after a step"},
+              {"beta2", 0.999f, "what remains of InfNorm after a step"},
+              {"epsilon", 1e-8f, "keeps the divisor above zero"},
+              kMultiPrecision},
+    .infer = infer,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops
