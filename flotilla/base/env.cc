@@ -14,7 +14,7 @@ const std::vector<Known>& known_variables() {
       {"FLT_DUMP", "name of a pass: print the program after it"},
       {"FLT_LOG_LEVEL", "trace, debug, info, warn, error or off; info by default"},
       {"FLT_MAX_ISA", "cap on the instruction set that kernels use: sse41, avx2, avx512"},
-      {"FLT_SKIP_PASSES", "names of passes to switch off, separated by commas"},
+      {"FLT_SKIP_PASSES", "names of passes to switch off, separated by commas; or all"},
       {"FLT_TEST_DATA", "folder with real data sets, for tests and the demo"},
       {"FLT_THREADS", "threads of a process; by default the number of cores"},
       {"HOME", "where the cache of data sets lives, under .cache"},
