@@ -109,7 +109,7 @@ struct Mul {
   static constexpr int kDxReads = kY, kDyReads = kX;
   template <typename T>
   static T f(T x, T y) {
-    return x * y;
+    return static_cast<T>(x * y);
   }
   template <typename T>
   static T dx(T, T y, T, T g) {
@@ -411,6 +411,8 @@ template <typename F>
 void define_with_grad(const std::string& type, std::string formula) {
   constexpr int kReads = F::kDxReads | F::kDyReads;
   OpDef def = forward_definition<F>(type, std::move(formula));
+  if constexpr (std::is_same_v<F, Mul>)
+    def.kernels.push_back({kCpu, boolean, binary_step<F, bool, bool>});
   def.grad = kReads & kOut ? grad_op({"X", "Y", "Out"}) : grad_op({"X", "Y"});
   define_op(std::move(def));
 

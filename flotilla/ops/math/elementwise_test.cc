@@ -21,6 +21,8 @@ TEST(Elementwise, KnownValues) {
   EXPECT_THAT(binary("elementwise_max", x, y), equal_to({6, 2, 2}));
   EXPECT_THAT(binary("elementwise_min", x, y), equal_to({3, -4, -1}));
   EXPECT_THAT(binary("elementwise_pow", x, y), near({216, 16, 0.5}, 1e-4));
+  EXPECT_THAT(binary("elementwise_mul", bools({true, true}), bools({true, false})),
+              equal_to(bools({true, false})));
 }
 
 // As Python: the rest has the sign of the divisor, the quotient is rounded down.

@@ -56,7 +56,11 @@ void infer(InferContext& c) {
   if (dims.empty()) dims.push_back(1);
   VarMeta out = VarMeta::tensor(x.dtype, Shape(std::move(dims)));
   const bool rows_stay = !folded.empty() && !folded[0];
-  if (rows_stay) out.lod_level = x.lod_level, out.lod_source = x.lod_source;
+  if (rows_stay) {
+    out.lod_level = x.lod_level;
+    out.lod_source = x.lod_source;
+    out.sequences = x.sequences;
+  }
   const int64_t code = c.attr<int64_t>("out_dtype");
   if (code >= 0) out.dtype = from_paddle(static_cast<int>(code));
   c.out("Out") = std::move(out);

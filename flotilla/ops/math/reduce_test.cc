@@ -95,6 +95,23 @@ TEST(Reduce, RefusesAnAxisBeyondTheRank) {
                  "dim must lie in [-2, 2) because X has shape [2, 3], but holds 2");
 }
 
+TEST(LogSumExp, KnownValues) {
+  EXPECT_THAT(reduce("logsumexp", tensor({{0, 1, 2}, {3, 4, 5}}), {{"axis", Dims{1}}}),
+              near(tensor({2.4076059, 5.4076059}), 1e-5));
+  EXPECT_THAT(reduce("logsumexp", tensor({1000, 1000})), near({1000.693147}, 1e-3));
+  EXPECT_THAT(reduce("logsumexp", tensor({-INFINITY, -INFINITY})), equal_to({-INFINITY}));
+}
+
+TEST(LogSumExp, AllKernelsAgree) {
+  for (const Dims& axis : {Dims{0}, Dims{1}, Dims{-1}, Dims{0, 2}, Dims{}}) {
+    for (const bool keep : {false, true}) {
+      check_op({.type = "logsumexp",
+                .inputs = {{"X", uniform({3, 4, 2}, -2, 2)}},
+                .attrs = {{"axis", axis}, {"keepdim", keep}}});
+    }
+  }
+}
+
 TEST(Sum, KnownValues) {
   const Tensor a = tensor({1, 2}), b = tensor({10, 20}), c = tensor({100, 200});
   EXPECT_THAT(run_op("sum", {{"X", {a}}}).at("Out"), equal_to({1, 2}));

@@ -312,11 +312,12 @@ std::vector<Kernel> arithmetic(F f) {
   return kernels_for<float, double, int32_t, int64_t>(f);
 }
 
-const bool kDefined = [] {
-  const Slot x = {.name = "X", .doc = "tensor"};
-  const Slot x_shape = {.name = "X", .doc = "input of the op", .shape_only = true};
-  const Slot dout = {.name = "Out@GRAD", .doc = "gradient of the result"};
-  const std::vector<Slot> dx = {{.name = "X@GRAD", .doc = "gradient of X"}};
+const Slot kX = {.name = "X", .doc = "tensor"};
+const Slot kXShape = {.name = "X", .doc = "input of the op", .shape_only = true};
+const Slot kDout = {.name = "Out@GRAD", .doc = "gradient of the result"};
+const std::vector<Slot> kDx = {{.name = "X@GRAD", .doc = "gradient of X"}};
+
+void define_gathers() {
   const Slot axis = {.name = "Axis", .doc = "instead of `axis`", .optional = true, .no_grad = true};
   const std::vector<AttrSpec> gather_attrs = {{"axis", int32_t{0}, "the axis whose rows are taken"},
                                               {"overwrite", true, "of programs of 1.8; not used"}};
@@ -326,7 +327,7 @@ const bool kDefined = [] {
 
   define_op({.type = "gather",
              .doc = "The rows of X with the numbers in Index.",
-             .inputs = {x, numbers_slot("Index"), axis},
+             .inputs = {kX, numbers_slot("Index"), axis},
              .outputs = {{.name = "Out", .doc = "one row for each number"}},
              .attrs = gather_attrs,
              .infer = infer_gather,
@@ -335,15 +336,15 @@ const bool kDefined = [] {
              .dtype_slot = "X"});
   define_op({.type = "gather_grad",
              .doc = "Gradient of gather.",
-             .inputs = {x_shape, numbers_slot("Index"), axis, dout},
-             .outputs = dx,
+             .inputs = {kXShape, numbers_slot("Index"), axis, kDout},
+             .outputs = kDx,
              .attrs = gather_attrs,
              .infer = infer_like_x,
              .kernels = backward,
              .dtype_slot = "Out@GRAD"});
   define_op({.type = "index_select",
              .doc = "The rows of X with the numbers in Index.",
-             .inputs = {x, numbers_slot("Index")},
+             .inputs = {kX, numbers_slot("Index")},
              .outputs = {{.name = "Out", .doc = "one row for each number"}},
              .attrs = select_attrs,
              .infer = infer_gather,
@@ -352,15 +353,18 @@ const bool kDefined = [] {
              .dtype_slot = "X"});
   define_op({.type = "index_select_grad",
              .doc = "Gradient of index_select.",
-             .inputs = {x_shape, numbers_slot("Index"), dout},
-             .outputs = dx,
+             .inputs = {kXShape, numbers_slot("Index"), kDout},
+             .outputs = kDx,
              .attrs = select_attrs,
              .infer = infer_like_x,
              .kernels = backward,
              .dtype_slot = "Out@GRAD"});
+}
+
+void define_gather_nd() {
   define_op({.type = "gather_nd",
              .doc = "The rows of X whose first axes the entries of Index name.",
-             .inputs = {x, numbers_slot("Index")},
+             .inputs = {kX, numbers_slot("Index")},
              .outputs = {{.name = "Out", .doc = "one row for each entry"}},
              .infer = infer_gather_nd,
              .grad = grad_op({"X", "Index"}),
@@ -368,13 +372,15 @@ const bool kDefined = [] {
              .dtype_slot = "X"});
   define_op({.type = "gather_nd_grad",
              .doc = "Gradient of gather_nd.",
-             .inputs = {x_shape, numbers_slot("Index"), dout},
-             .outputs = dx,
+             .inputs = {kXShape, numbers_slot("Index"), kDout},
+             .outputs = kDx,
              .infer = infer_like_x,
              .kernels =
                  arithmetic([]<typename T>(PrepareContext& c) { return gather_nd_backward<T>(c); }),
              .dtype_slot = "Out@GRAD"});
+}
 
+void define_scatters() {
   const Slot updates = {.name = "Updates", .doc = "the rows to put"};
   const Slot updates_shape = {.name = "Updates", .doc = "input of the op", .shape_only = true};
   const std::vector<Slot> both_grads = {
@@ -386,7 +392,7 @@ const bool kDefined = [] {
   define_op(
       {.type = "scatter",
        .doc = "X with the rows of the numbers in Ids replaced.",
-       .inputs = {x, numbers_slot("Ids"), updates},
+       .inputs = {kX, numbers_slot("Ids"), updates},
        .outputs = {{.name = "Out", .doc = "same shape as X"}},
        .attrs = scatter_attrs,
        .infer = infer_scatter,
@@ -396,7 +402,7 @@ const bool kDefined = [] {
   define_op(
       {.type = "scatter_grad",
        .doc = "Gradient of scatter.",
-       .inputs = {numbers_slot("Ids"), updates_shape, dout},
+       .inputs = {numbers_slot("Ids"), updates_shape, kDout},
        .outputs = both_grads,
        .attrs = scatter_attrs,
        .infer = infer_scatter_grad,
@@ -404,7 +410,7 @@ const bool kDefined = [] {
        .dtype_slot = "Out@GRAD"});
   define_op({.type = "scatter_nd_add",
              .doc = "X with rows added where the entries of Index say.",
-             .inputs = {x, numbers_slot("Index"), updates},
+             .inputs = {kX, numbers_slot("Index"), updates},
              .outputs = {{.name = "Out", .doc = "same shape as X"}},
              .infer = infer_scatter_nd_add,
              .grad = grad_op({"Index", "Updates"}),
@@ -413,11 +419,17 @@ const bool kDefined = [] {
              .dtype_slot = "X"});
   define_op({.type = "scatter_nd_add_grad",
              .doc = "Gradient of scatter_nd_add.",
-             .inputs = {numbers_slot("Index"), updates_shape, dout},
+             .inputs = {numbers_slot("Index"), updates_shape, kDout},
              .outputs = both_grads,
              .infer = infer_scatter_grad,
              .kernels = every_dtype(scatter_nd_add_backward),
              .dtype_slot = "Out@GRAD"});
+}
+
+const bool kDefined = [] {
+  define_gathers();
+  define_gather_nd();
+  define_scatters();
   return true;
 }();
 

@@ -164,6 +164,45 @@ TEST(Scatter, AllKernelsAgree) {
                        {"Updates", uniform({3}, -1, 1, 2)}}});
 }
 
+TEST(Select, ByMask) {
+  const Tensor x = counting({2, 3}), row = tensor({1, 0, 1}, Shape{1, 3}, boolean);
+  EXPECT_THAT(run_op("masked_select", {{"X", x}, {"Mask", row}}).at("Y"),
+              equal_to(tensor({0, 2, 3, 5})));
+  const Tensor none = full({2, 3}, 0, boolean);
+  EXPECT_THAT(run_op("masked_select", {{"X", x}, {"Mask", none}}).at("Y"), has_shape({0}));
+  EXPECT_THAT(
+      run_op("masked_select_grad", {{"X", x}, {"Mask", row}, {"Y@GRAD", tensor({1, 2, 3, 4})}})
+          .at("X@GRAD"),
+      equal_to(tensor({{1, 0, 2}, {3, 0, 4}})));
+  EXPECT_REFUSED(build_op("masked_select", {{"X", x}, {"Mask", x}}),
+                 "Mask must hold bool, but holds f32");
+}
+
+TEST(Select, ByNumbersInEachRow) {
+  const Tensor index = ints({1, 1, 0, 2}, Shape{2, 2});
+  EXPECT_THAT(run_op("index_sample", {{"X", counting({2, 3})}, {"Index", index}}).at("Out"),
+              equal_to(tensor({{1, 1}, {3, 5}})));
+  check_op({.type = "index_sample", .inputs = {{"X", uniform({2, 3}, -1, 1)}, {"Index", index}}});
+  EXPECT_REFUSED(
+      run_op("index_sample", {{"X", counting({1, 3})}, {"Index", ints({0, 3}, Shape{1, 2})}}),
+      "the index at place 1 must lie in [0, 3), but is 3");
+}
+
+TEST(Select, Diagonals) {
+  EXPECT_THAT(run_op("diag_v2", {{"X", tensor({1, 2})}}, {{"offset", 1}, {"padding_value", 9.0f}})
+                  .at("Out"),
+              equal_to(tensor({{9, 1, 9}, {9, 9, 2}, {9, 9, 9}})));
+  EXPECT_THAT(run_op("diag_v2", {{"X", counting({3, 2})}}, {{"offset", -1}}).at("Out"),
+              equal_to(tensor({2, 5})));
+  for (const int offset : {-1, 0, 1}) {
+    check_op(
+        {.type = "diag_v2", .inputs = {{"X", uniform({3}, -1, 1)}}, .attrs = {{"offset", offset}}});
+    check_op({.type = "diag_v2",
+              .inputs = {{"X", uniform({2, 3}, -1, 1)}},
+              .attrs = {{"offset", offset}}});
+  }
+}
+
 Tensor pad(const std::string& type, Tensor x, Attrs attrs) {
   return run_op(type, {{"X", std::move(x)}}, attrs).at("Out");
 }

@@ -123,7 +123,7 @@ void infer_concat(InferContext& c) {
   }
   const int64_t axis = first.shape.axis(*given);
   VarMeta out = like(first, concat_shape(c, axis));
-  if (axis == 0) out.lod_level = 0, out.lod_source = -1;
+  if (axis == 0) out = VarMeta::tensor(out.dtype, out.shape);
   if (first.shape.rank() == 1) {
     std::optional<Ints> all = Ints();
     for (size_t i = 0; i < c.in_count("X"); ++i) {
@@ -220,7 +220,7 @@ void infer_split(InferContext& c) {
     VarMeta& out = c.out("Out", i) = like(x);
     out.shape[axis] = extents[i];
     if (!given) out.shape = Shape(Ints(x.shape.dims().size(), -1));
-    if (axis == 0) out.lod_level = 0, out.lod_source = -1;
+    if (axis == 0) out = VarMeta::tensor(out.dtype, out.shape);
   }
 }
 

@@ -24,6 +24,7 @@ void set_outputs(InferContext& c, Shape shape) {
   if (x.shape.rank() > 0 && out.shape.rank() > 0 && out.shape[0] == x.shape[0]) {
     out.lod_level = x.lod_level;
     out.lod_source = x.lod_source;
+    out.sequences = x.sequences;
   }
   remember_same(out, x);
   c.out("XShape") = VarMeta::tensor(x.dtype, x_shape(x.shape));

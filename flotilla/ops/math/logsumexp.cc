@@ -1,0 +1,131 @@
+// flotilla/ops/math/logsumexp.cc
+//
+// logsumexp: log(sum(exp(X))) over some axes, without overflow.
+
+#include <algorithm>
+#include <cmath>
+
+#include "flotilla/ops/math/elementwise.h"
+#include "flotilla/ops/math/reduce_engine.h"
+#include "flotilla/ops/math/unary.h"
+#include "flotilla/ops/tensor/known_value.h"
+
+namespace flotilla::ops {
+namespace {
+
+// The shape of X with extent 1 where it is folded.
+template <typename Context>
+Shape folded_shape(const Context& c, const Shape& x) {
+  const Ints axes = c.template attr<Ints>("axis");
+  const bool all = c.template attr<bool>("reduce_all") || axes.empty();
+  Shape to = x;
+  for (int64_t a = 0; a < x.rank() && all; ++a) to[a] = 1;
+  for (size_t i = 0; i < axes.size() && !all; ++i) to[x.axis(axes[i])] = 1;
+  return to;
+}
+
+void infer(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  Shape out = folded_shape(c, x.shape);
+  if (!c.attr<bool>("keepdim")) {
+    Ints axes = c.attr<Ints>("axis");
+    const bool all = c.attr<bool>("reduce_all") || axes.empty();
+    for (int64_t& axis : axes) axis = x.shape.axis(axis);
+    Ints dims;
+    for (int64_t a = 0; a < x.shape.rank(); ++a) {
+      const bool folded = all || std::find(axes.begin(), axes.end(), a) != axes.end();
+      if (!folded) dims.push_back(x.shape[a]);
+    }
+    out = Shape(std::move(dims));
+  }
+  if (out.rank() == 0) out.push_back(1);
+  c.out("Out") = VarMeta::tensor(x.dtype, std::move(out));
+}
+
+void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+
+// exp(x - largest), with the largest of its slice.
+struct Shifted {
+  template <typename T>
+  static T f(T x, T largest) {
+    return exp_of(x - largest);
+  }
+};
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  const Shape to = folded_shape(c, x);
+  const FoldPlan fold(x, {}, to);
+  return [fold, walk = Walk(x, {}, x, to), n = to.numel(), in = c.in<T>("X"),
+          work = c.workspace<T>(fold.workspace()), whole = c.workspace<T>(x.numel()),
+          largest = c.workspace<T>(to.numel()), out = c.out<T>("Out")] {
+    T *most = largest.data(), *y = out.data();
+    fold.run<MaxFold>(in.data(), most, work.data(), [](T value) { return value; });
+    // Of infinities only, the largest is no number to subtract.
+    std::replace_if(
+        most, most + n, [](T value) { return std::isinf(value); }, T{0});
+    apply<Shifted>(walk, in.data(), most, whole.data());
+    fold.run<SumFold>(whole.data(), y, work.data(), [](T sum) { return std::log(sum); });
+    for (int64_t i = 0; i < n; ++i) y[i] += most[i];
+  };
+}
+
+// dX = dOut exp(X - Out)
+struct Slope {
+  template <typename T>
+  static T f(T out, T g, T x, T) {
+    return g * exp_of(x - out);
+  }
+};
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  const Shape to = folded_shape(c, x);
+  return [walk = Walk(x, {}, to, to), in = c.in<T>("X"), out = c.in<T>("Out"),
+          dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
+    const T *from = in.data(), *o = out.data(), *g = dout.data();
+    T* dx = din.data();
+    const BlockStrides strides = strides_of(walk);
+    walk.run([=](const WalkBlock& b) {
+      simd([=] {
+        apply_grad_rows<Slope>(o + b.x, g + b.y, from + b.out, from + b.out, dx + b.out, b.rows,
+                               b.columns, strides);
+      });
+    });
+  };
+}
+
+const std::vector<AttrSpec> kAttrs = {
+    {"axis", std::vector<int32_t>{0}, "the axes to fold; all where it is empty"},
+    {"keepdim", false, "folded axes stay, with extent 1"},
+    {"reduce_all", false, "folds all axes, whatever `axis` says"}};
+
+const OpDef& logsumexp = define_op({
+    .type = "logsumexp",
+    .doc = "The logarithm of the sum of exponentials along some axes.",
+    .inputs = {{.name = "X", .doc = "tensor"}},
+    .outputs = {{.name = "Out", .doc = "X without the folded axes"}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"X", "Out"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& logsumexp_grad = define_op({
+    .type = "logsumexp_grad",
+    .doc = "Gradient of logsumexp.",
+    .inputs = {{.name = "X", .doc = "input of the op"},
+               {.name = "Out", .doc = "result of the op"},
+               {.name = "Out@GRAD", .doc = "gradient of the result"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,186 @@
+// flotilla/ops/tensor/sequence_pool.cc
+//
+// sequence_pool: one row for each sequence of X, whose rows a LoD cuts into sequences: their sum,
+// average, sum over the square root of their number, largest elements, first or last row. A
+// sequence without rows gives `pad_value`.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+namespace {
+
+enum class Pooling { kSum, kAverage, kSqrt, kMax, kFirst, kLast };
+
+Pooling pooling_of(const PrepareContext& c) {
+  const std::string name = c.attr<std::string>("pooltype");
+  if (name == "SUM") return Pooling::kSum;
+  if (name == "AVERAGE") return Pooling::kAverage;
+  if (name == "SQRT") return Pooling::kSqrt;
+  if (name == "MAX") return Pooling::kMax;
+  if (name == "FIRST") return Pooling::kFirst;
+  if (name == "LAST") return Pooling::kLast;
+  refuse("pooltype must be one of SUM, AVERAGE, SQRT, MAX, FIRST, LAST, but is \"{}\"", name);
+}
+
+void infer(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  require(x.shape.rank() > 0, "sequence_pool takes rows, but X has shape {}", x.shape);
+  require(!c.running() || x.lod_level > 0,
+          "sequence_pool takes sequences, but X of shape {} has no LoD", x.shape);
+  VarMeta out = VarMeta::tensor(x.dtype, x.shape);
+  out.shape[0] = x.sequences;
+  c.out("MaxIndex") = out;
+  c.out("MaxIndex").dtype = i32;
+  c.out("Out") = std::move(out);
+}
+
+// Where the sequences begin and end in this run.
+class Sequences {
+ public:
+  Sequences(PrepareContext& c, std::string_view slot) : lod_(c.lod(slot)) {}
+  const int64_t* offsets() const {
+    const LoD* lod = lod_.get();
+    require(lod != nullptr && !lod->empty(), "sequence_pool takes sequences, but X has no LoD");
+    return lod->back().data();
+  }
+
+ private:
+  LodHandle lod_;
+};
+
+template <typename T>
+void pool_rows(Pooling pooling, const T* rows, int64_t n, int64_t width, T* to, int32_t* places) {
+  if (pooling == Pooling::kFirst || pooling == Pooling::kLast) {
+    std::copy_n(rows + (pooling == Pooling::kFirst ? 0 : n - 1) * width, width, to);
+    return;
+  }
+  std::copy_n(rows, width, to);
+  if (places != nullptr) std::fill_n(places, width, 0);
+  for (int64_t r = 1; r < n; ++r) {
+    const T* row = rows + r * width;
+    for (int64_t i = 0; i < width; ++i) {
+      if (pooling != Pooling::kMax) {
+        to[i] += row[i];
+      } else if (row[i] > to[i]) {
+        to[i] = row[i];
+        if (places != nullptr) places[i] = static_cast<int32_t>(r);
+      }
+    }
+  }
+  const T count = static_cast<T>(n);
+  if (pooling == Pooling::kAverage) std::for_each(to, to + width, [=](T& v) { v /= count; });
+  if (pooling == Pooling::kSqrt)
+    std::for_each(to, to + width, [=](T& v) { v /= std::sqrt(count); });
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  const bool wants_places = c.has("MaxIndex");
+  return [pooling = pooling_of(c), width = x.numel(1, x.rank()), count = c.shape("Out")[0],
+          pad = static_cast<T>(c.attr<float>("pad_value")), sequences = Sequences(c, "X"),
+          in = c.in<T>("X"), out = c.out<T>("Out"),
+          index = wants_places ? c.out<int32_t>("MaxIndex") : Out<int32_t>()] {
+    const int64_t* offsets = sequences.offsets();
+    parallel_for(count, width * 8, [&](int64_t s) {
+      const int64_t n = offsets[s + 1] - offsets[s];
+      T* to = out.data() + s * width;
+      int32_t* places = index ? index.data() + s * width : nullptr;
+      if (n == 0) {
+        std::fill_n(to, width, pad);
+        if (places != nullptr) std::fill_n(places, width, -1);
+      } else {
+        pool_rows(pooling, in.data() + offsets[s] * width, n, width, to, places);
+      }
+    });
+  };
+}
+
+void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+
+// The gradient of one sequence's rows.
+template <typename T>
+void spread_rows(Pooling pooling, const T* g, int64_t n, int64_t width, T* rows,
+                 const int32_t* places) {
+  const bool one_row = pooling == Pooling::kFirst || pooling == Pooling::kLast;
+  if (one_row || pooling == Pooling::kMax) std::fill_n(rows, n * width, T{0});
+  if (one_row) {
+    std::copy_n(g, width, rows + (pooling == Pooling::kFirst ? 0 : n - 1) * width);
+  } else if (pooling == Pooling::kMax) {
+    for (int64_t i = 0; i < width; ++i) rows[places[i] * width + i] = g[i];
+  } else {
+    const T count = static_cast<T>(n);
+    const T factor = pooling == Pooling::kSum       ? T{1}
+                     : pooling == Pooling::kAverage ? T{1} / count
+                                                    : T{1} / std::sqrt(count);
+    for (int64_t r = 0; r < n; ++r) {
+      for (int64_t i = 0; i < width; ++i) rows[r * width + i] = g[i] * factor;
+    }
+  }
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  const Pooling pooling = pooling_of(c);
+  const bool needs_places = pooling == Pooling::kMax;
+  require(!needs_places || c.has("MaxIndex"), "the gradient of MAX needs MaxIndex");
+  return
+      [pooling, width = x.numel(1, x.rank()), count = c.shape("Out@GRAD")[0],
+       sequences = Sequences(c, "X"), dout = c.in<T>("Out@GRAD"),
+       index = needs_places ? c.in<int32_t>("MaxIndex") : In<int32_t>(), din = c.out<T>("X@GRAD")] {
+        const int64_t* offsets = sequences.offsets();
+        parallel_for(count, width * 8, [&](int64_t s) {
+          const int64_t n = offsets[s + 1] - offsets[s];
+          if (n == 0) return;
+          spread_rows(pooling, dout.data() + s * width, n, width, din.data() + offsets[s] * width,
+                      index ? index.data() + s * width : nullptr);
+        });
+      };
+}
+
+const std::vector<AttrSpec> kAttrs = {
+    {"is_test", false, "not used"},
+    {"pooltype", std::string("AVERAGE"), "SUM, AVERAGE, SQRT, MAX, FIRST or LAST"},
+    {"pad_value", 0.0f, "what a sequence without rows gives"}};
+
+const OpDef& sequence_pool = define_op({
+    .type = "sequence_pool",
+    .doc = "One row for each sequence of X.",
+    .inputs = {{.name = "X", .doc = "rows with a LoD"}},
+    .outputs = {{.name = "Out", .doc = "one row for each sequence"},
+                {.name = "MaxIndex",
+                 .doc = "int32: which row of the sequence held the largest element",
+                 .optional = true,
+                 .no_grad = true}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"X", "MaxIndex"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& sequence_pool_grad = define_op({
+    .type = "sequence_pool_grad",
+    .doc = "Gradient of sequence_pool.",
+    .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
+               {.name = "MaxIndex", .doc = "where the largest stood", .optional = true},
+               {.name = "Out@GRAD", .doc = "gradient of the result"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .dtype_slot = "Out@GRAD",
+});
+
+}  // namespace
+}  // namespace flotilla::ops
