@@ -33,6 +33,7 @@ from .base.framework import (  # noqa: E402, F401
     in_dynamic_mode,
 )
 from .base.input import data  # noqa: E402, F401
+from .base.lod_tensor import LoDTensor as Tensor  # noqa: E402, F401
 from .base.param_attr import ParamAttr  # noqa: E402, F401
 from .base.place import (  # noqa: E402, F401
     CPUPlace,

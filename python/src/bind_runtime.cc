@@ -203,10 +203,13 @@ void bind_executor(nb::module_& m) {
           nb::arg("scope"), "The plan of a program as text.")
       .def("plan_stats", &plan_stats, nb::arg("program"), nb::arg("feed").none(),
            nb::arg("fetch_list").none(), nb::arg("scope"))
-      .def_prop_ro("plans_made", [](Runner& runner) {
-        const absl::MutexLock lock(&runner.turn);
-        return runner.executor.plans_made();
-      });
+      .def_prop_ro(
+          "plans_made",
+          [](Runner& runner) {
+            const absl::MutexLock lock(&runner.turn);
+            return runner.executor.plans_made();
+          },
+          nb::call_guard<nb::gil_scoped_release>());
 }
 
 void bind_model_io(nb::module_& m) {

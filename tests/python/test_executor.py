@@ -103,6 +103,19 @@ def test_feeds_and_returns_lod_tensors(executor):
     assert y.lod() == [[0, 2, 5]] and y.recursive_sequence_lengths() == [[2, 3]]
 
 
+def test_a_data_feeder_makes_feeds_of_samples(executor):
+    x = static.data("x", [None, 2])
+    y = static.data("y", [None, 1], "int64")
+    ids = static.data("ids", [None, 1], "int64", lod_level=1)
+    feeder = paddle.fluid.DataFeeder([x, "y", ids], paddle.CPUPlace())
+    feed = feeder.feed([([1.0, 2.0], 0, [7]), (np.array([3.0, 4.0]), 1, [8, 9])])
+    x, y, ids = executor.run(feed=feed, fetch_list=[x, y, ids], return_numpy=False)
+    assert np.array(x).tolist() == [[1, 2], [3, 4]] and np.array(y).tolist() == [[0], [1]]
+    assert np.array(ids).tolist() == [[7], [8], [9]] and ids.lod() == [[0, 1, 3]]
+    with pytest.raises(ValueError, match="a sample must have 3 fields, .* but one has 2"):
+        feeder.feed([(1, 2)])
+
+
 def test_a_feed_is_read_again_at_each_run(executor):
     double()
     value = ONES.copy()

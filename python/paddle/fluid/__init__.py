@@ -8,6 +8,7 @@ from paddle.base.compiler import (  # noqa: F401
     ExecutionStrategy,
     ParallelExecutor,
 )
+from paddle.base.data_feeder import DataFeeder  # noqa: F401
 from paddle.base.executor import Executor  # noqa: F401
 from paddle.base.flags import get_flags, set_flags  # noqa: F401
 from paddle.base.framework import (  # noqa: F401
@@ -48,7 +49,16 @@ Tensor = LoDTensor
 __getattr__, __dir__ = names_of(
     __name__,
     [
-        *("backward", "clip", "compiler", "executor", "framework", "initializer", "install_check"),
+        *(
+            "backward",
+            "clip",
+            "compiler",
+            "data_feeder",
+            "executor",
+            "framework",
+            "initializer",
+            "install_check",
+        ),
         *("layers", "metrics", "nets", "optimizer", "param_attr", "regularizer", "unique_name"),
     ],
 )

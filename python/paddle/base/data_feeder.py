@@ -1,0 +1,49 @@
+"""From samples in Python to what a run is fed."""
+
+import numpy as np
+
+import _flotilla as core
+
+from .framework import default_main_program
+
+
+class DataFeeder:
+    """Turns a batch, a list of samples, into a feed.
+
+    ``feed_list`` names the variables that the fields of a sample go to, in order.
+
+    >>> DataFeeder([x, y], paddle.CPUPlace()).feed([([1.0, 2.0], 0), ([3.0, 4.0], 1)])
+    """
+
+    def __init__(self, feed_list, place, program=None):
+        block = (program or default_main_program()).global_block()
+        self.place = place
+        self.feed_vars = [block.var(name) for name in core.names_of(list(feed_list))]
+
+    def feed(self, iterable):
+        """The feed of a batch: a dict from names to arrays, LoDTensors for sequences."""
+        samples = [tuple(sample) for sample in iterable]
+        for sample in samples:
+            if len(sample) != len(self.feed_vars):
+                raise ValueError(
+                    f"a sample must have {len(self.feed_vars)} fields, one for each variable of "
+                    f"feed_list, but one has {len(sample)}"
+                )
+        columns = zip(*samples) if samples else [()] * len(self.feed_vars)
+        return {var.name: _column(var, list(c)) for var, c in zip(self.feed_vars, columns)}
+
+
+def _column(var, values):
+    lengths = []
+    for _ in range(var.lod_level):
+        lengths.append([len(sequence) for sequence in values])
+        values = [item for sequence in values for item in sequence]
+    array = np.array(values, var.dtype.dtype)
+    if array.ndim != len(var.shape):
+        array = array.reshape(var.shape)
+    if not lengths:
+        return array
+    tensor = core.LoDTensor()
+    tensor.set(array)
+    tensor.set_recursive_sequence_lengths(lengths)
+    return tensor
