@@ -4,7 +4,6 @@ A file is a pickled dict from names to numpy arrays. Reading makes nothing but a
 tuples, texts and numbers, whatever the file asks for.
 """
 
-import collections
 import io
 import os
 import pickle
@@ -21,6 +20,44 @@ _NAME_TABLE = "StructuredToParameterName@@"
 _reconstruct = np.zeros(0).__reduce__()[0]
 
 
+# ---- reading: a file builds the stand-ins below, which become arrays once they are found in order
+
+
+class _DType:
+    def __init__(self, code="", *_):
+        self.code, self.order = code, "="
+
+    def __setstate__(self, state):
+        self.order = state[1]
+
+    def resolve(self):
+        if self.code[:1] not in ("b", "i", "u", "f"):
+            raise pickle.UnpicklingError(f"elements of type {self.code!r}")
+        return np.dtype(self.code).newbyteorder(self.order)
+
+
+class _Array:
+    def __init__(self, *_):
+        self.state = None
+
+    def __setstate__(self, state):
+        self.state = state[-4:]
+
+    def resolve(self):
+        shape, dtype, fortran, data = self.state
+        data = data.encode("latin1") if isinstance(data, str) else data
+        array = np.frombuffer(data, dtype.resolve())
+        return array.reshape(shape, order="F" if fortran else "C").astype(
+            array.dtype.newbyteorder("=")
+        )
+
+
+def _scalar(dtype, data):
+    array = _Array()
+    array.state = ((), dtype, False, data)
+    return array
+
+
 def _encode(text, encoding="latin1"):
     return text.encode("latin1")
 
@@ -33,25 +70,50 @@ def _tensor(text, variables):
 
 
 _ALLOWED = {
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): np.dtype,
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _DType,
     ("_codecs", "encode"): _encode,
-    ("collections", "OrderedDict"): collections.OrderedDict,
+    ("collections", "OrderedDict"): dict,
 }
 for _module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-    _ALLOWED[_module, "_reconstruct"] = _reconstruct
-    _ALLOWED[_module, "scalar"] = np.float32(0).__reduce__()[0]
+    _ALLOWED[_module, "_reconstruct"] = _Array
+    _ALLOWED[_module, "scalar"] = _scalar
 for _module in ("builtins", "__builtin__"):
     _ALLOWED[_module, "eval"] = _tensor
     _ALLOWED[_module, "tuple"] = tuple
 
 
-class _Reader(pickle.Unpickler):
+class _Reader(pickle._Unpickler):
+    """Python's own, because the one in C takes as much memory as a broken file asks for."""
+
     def find_class(self, module, name):
         try:
             return _ALLOWED[module, name]
         except KeyError:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}") from None
+
+
+def _resolve(value, done):
+    """The value with arrays in place of stand-ins; ``done`` holds what is used more than once."""
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return value
+    if id(value) not in done:
+        if isinstance(value, dict):
+            made = {key: _resolve(one, done) for key, one in value.items()}
+        elif isinstance(value, (list, tuple)):
+            made = type(value)(_resolve(one, done) for one in value)
+            # Tensors of dygraph come with their names.
+            named = isinstance(made, tuple) and [type(one) for one in made] == [str, np.ndarray]
+            made = made[1] if named else made
+        elif isinstance(value, _Array):
+            made = value.resolve()
+        else:
+            raise pickle.UnpicklingError(f"a value of type {type(value).__name__}")
+        done[id(value)] = made
+    return done[id(value)]
+
+
+# ---- writing
 
 
 class _Writer(pickle._Pickler):
@@ -86,7 +148,7 @@ def read(path):
     path = os.fspath(path)
     data = core.read_file(path)
     try:
-        return _unnamed(_Reader(io.BytesIO(data), encoding="latin1").load())
+        return _resolve(_Reader(io.BytesIO(data), encoding="latin1").load(), {})
     except Exception as error:  # a broken pickle fails in many ways
         raise ValueError(f"{path} holds no state that Paddle writes: {error}") from None
 
@@ -105,15 +167,6 @@ def _plain(value):
         "a state holds arrays, tensors, numbers, texts, dicts and lists of them, but one value is "
         f"of type {type(value).__name__}"
     )
-
-
-def _unnamed(value):
-    """The value without the names that dygraph tensors are stored with: (name, array)."""
-    if isinstance(value, dict):
-        return {key: _unnamed(one) for key, one in value.items()}
-    if isinstance(value, tuple) and [type(one) for one in value] == [str, np.ndarray]:
-        return value[1]
-    return value
 
 
 def without_name_table(state):
