@@ -17,7 +17,8 @@ from .framework import is_persistable
 from .scope import global_scope
 
 _NAME_TABLE = "StructuredToParameterName@@"
-_reconstruct = np.zeros(0).__reduce__()[0]
+# The functions that numpy pickles its values with.
+_FUNCTIONS = (np.zeros(0).__reduce__()[0], np.float32(0).__reduce__()[0])
 
 
 # ---- reading: a file builds the stand-ins below, which become arrays once they are found in order
@@ -120,14 +121,14 @@ class _Writer(pickle._Pickler):
     """Calls numpy's module by the name that every numpy knows."""
 
     def save_global(self, obj, name=None):
-        if obj is not _reconstruct:
+        if not any(obj is one for one in _FUNCTIONS):
             return super().save_global(obj, name)
         if self.proto >= 4:
             self.save("numpy.core.multiarray")
-            self.save("_reconstruct")
+            self.save(obj.__name__)
             self.write(pickle.STACK_GLOBAL)
         else:
-            self.write(pickle.GLOBAL + b"numpy.core.multiarray\n_reconstruct\n")
+            self.write(pickle.GLOBAL + f"numpy.core.multiarray\n{obj.__name__}\n".encode())
         self.memoize(obj)
         return None
 
