@@ -215,6 +215,26 @@ def test_dynamic_mode_is_refused_in_one_sentence():
     assert not paddle.in_dynamic_mode() and not paddle.fluid.in_dygraph_mode()
 
 
+@pytest.mark.parametrize(
+    "use", [bool, float, int, np.array, lambda v: v.numpy(), lambda v: v.item()]
+)
+def test_a_variable_has_no_value_while_the_program_is_built(use):
+    x = static.data("x", [2])
+    with pytest.raises(TypeError) as error:
+        use(x)
+    assert str(error.value) == (
+        'variable "x" has no value while the program is built; run the program and fetch it: '
+        "executor.run(program, fetch_list=[...])"
+    )
+
+
+def test_gradients_are_part_of_a_program():
+    with pytest.raises(
+        RuntimeError, match='gradients of "x" are appended to the program: call opt'
+    ):
+        static.data("x", [2]).backward()
+
+
 def test_enforce_not_met_catches_both_kinds(net):
     for feed, fetch in (({}, ["fc_0.tmp_1"]), ({"x": ONES}, ["unknown"])):
         with pytest.raises(paddle.fluid.core.EnforceNotMet):

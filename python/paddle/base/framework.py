@@ -221,11 +221,30 @@ def _shape_of(value):
     return value.shape() if isinstance(value, core.LoDTensor) else value.shape
 
 
+def _no_value(self, *args, **kwargs):
+    """Refused: a variable of a program has no value while the program is built."""
+    raise TypeError(
+        f'variable "{self.name}" has no value while the program is built; run the program and '
+        "fetch it: executor.run(program, fetch_list=[...])"
+    )
+
+
+def _no_backward(self, *args, **kwargs):
+    """Refused: gradients become part of a program by an optimizer or append_backward."""
+    raise RuntimeError(
+        f'gradients of "{self.name}" are appended to the program: call optimizer.minimize(loss) '
+        "or paddle.static.append_backward(loss), then run the program"
+    )
+
+
 Variable.dtype = property(lambda self: dtype(self._dtype_code), doc="The type of the elements.")
 Variable.type = property(lambda self: VarKind(self._kind), doc="What the variable holds.")
 Variable.ndim = property(lambda self: len(self.shape), doc="The number of axes.")
 Variable.dim = Variable.ndimension = lambda self: len(self.shape)
 Variable.grad_name = property(lambda self: self.name + "@GRAD", doc="The gradient's name.")
+Variable.numpy = Variable.item = Variable.tolist = Variable.__array__ = _no_value
+Variable.__bool__ = Variable.__float__ = Variable.__int__ = _no_value
+Variable.backward = _no_backward
 Variable.get_value = _get_value
 Variable.set_value = _set_value
 Variable.optimize_attr = property(
