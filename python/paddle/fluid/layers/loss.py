@@ -3,10 +3,13 @@
 import _flotilla as core
 from paddle._names import names_of
 from paddle.nn.functional.loss import (  # noqa: F401
+    kl_div,
     mse_loss,
     softmax_with_cross_entropy,
     square_error_cost,
 )
+from paddle.tensor.manipulation import flatten
+from paddle.tensor.math import multiply, scale
 
 __all__ = [
     *("cross_entropy", "huber_loss", "kldiv_loss", "mse_loss", "smooth_l1"),
@@ -35,16 +38,19 @@ def huber_loss(input, label, delta):
 
 def kldiv_loss(x, target, reduction="mean", name=None):
     """target * (log(target) - x); ``x`` holds logarithms of probabilities."""
-    inputs, attrs = {"X": x, "Target": target}, {"reduction": reduction}
-    return core.op("kldiv_loss", inputs, attrs, name=name)
+    return kl_div(x, target, reduction, name)
 
 
 def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
-    """The smooth difference of rows: the square near zero, linear beyond 1 / sigma^2."""
-    inputs = {"X": x, "Y": y, "InsideWeight": inside_weight, "OutsideWeight": outside_weight}
-    inputs = {slot: var for slot, var in inputs.items() if var is not None}
-    attrs = {"sigma": 1.0 if sigma is None else float(sigma)}
-    return core.op("smooth_l1_loss", inputs, attrs, outs=["Diff", "Out"])[1]
+    """The sums of the rows' smooth differences: half the square times sigma^2 near zero, linear
+    beyond 1 / sigma^2."""
+    if inside_weight is not None:
+        x, y = multiply(x, inside_weight), multiply(y, inside_weight)
+    curve = 1.0 if sigma is None else float(sigma) * float(sigma)
+    loss = scale(huber_loss(x, y, 1 / curve), curve)
+    if outside_weight is not None:
+        loss = multiply(loss, outside_weight)
+    return core.reduce("reduce_sum", flatten(loss, 1), 1, True)
 
 
 __getattr__, __dir__ = names_of(__name__)

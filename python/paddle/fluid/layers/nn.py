@@ -7,6 +7,7 @@ from paddle.base.framework import Variable
 from paddle.nn.functional import common
 from paddle.nn.functional.loss import log_loss  # noqa: F401
 from paddle.static.nn.common import batch_norm, conv2d, fc, layer_norm  # noqa: F401
+from paddle.static.nn.common import prelu as _prelu
 from paddle.tensor import manipulation
 from paddle.tensor.attribute import rank, shape  # noqa: F401
 from paddle.tensor.creation import meshgrid, tril, triu  # noqa: F401
@@ -38,7 +39,7 @@ __all__ = [
     *("gather_nd", "get_tensor_from_selected_rows", "l2_normalize", "label_smooth"),
     *("layer_norm", "log_loss", "log_softmax", "logical_and", "logical_not", "logical_or"),
     *("logical_xor", "matmul", "mean", "merge_selected_rows", "mul", "one_hot", "pad"),
-    *("pad2d", "pool2d", "pow", "rank", "reduce_all", "reduce_any", "reduce_max"),
+    *("pad2d", "pool2d", "pow", "prelu", "rank", "reduce_all", "reduce_any", "reduce_max"),
     *("reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "reshape", "scale"),
     *("scatter", "shape", "size", "slice", "softmax", "split", "squeeze", "stack"),
     *("strided_slice", "sum", "topk", "transpose", "unbind", "unsqueeze", "unstack", "where"),
@@ -146,6 +147,11 @@ reduce_min = _reduce("reduce_min")
 reduce_prod = _reduce("reduce_prod")
 reduce_all = _reduce("reduce_all")
 reduce_any = _reduce("reduce_any")
+
+
+def prelu(x, mode, param_attr=None, name=None):
+    """x above zero, alpha * x below; one alpha for ``all``, each ``channel`` or ``element``."""
+    return _prelu(x, mode, param_attr, name=name)
 
 
 def sum(x):

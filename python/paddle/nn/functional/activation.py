@@ -3,7 +3,7 @@
 import _flotilla as core
 from paddle._words import unary
 from paddle.tensor.manipulation import cast, split
-from paddle.tensor.math import multiply
+from paddle.tensor.math import add, multiply, subtract
 from paddle.tensor.ops import sigmoid, tanh  # noqa: F401
 
 __all__ = [
@@ -78,8 +78,11 @@ def mish(x, name=None):
 
 def prelu(x, weight, data_format="NCHW", name=None):
     """x above zero, weight * x below; one weight for all, or one for each channel."""
-    attrs = {"mode": "all" if weight.shape == (1,) else "channel", "data_format": data_format}
-    return core.op("prelu", {"X": x, "Alpha": weight}, attrs, name=name)
+    channel = -1 if weight.shape == (1,) or data_format[-1] == "C" else 1
+    above = relu(x)
+    below = subtract(x, above)
+    below = core.op("elementwise_mul", {"X": below, "Y": weight}, {"axis": channel})
+    return add(above, below, name)
 
 
 def selu(

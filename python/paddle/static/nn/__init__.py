@@ -8,6 +8,7 @@ from .common import (  # noqa: F401
     embedding,
     fc,
     layer_norm,
+    prelu,
     sparse_embedding,
 )
 

@@ -2,6 +2,7 @@
 
 import _flotilla as core
 from paddle._words import also
+from paddle.base.initializer import Constant
 
 
 @also(input="x", param_attr="weight_attr", act="activation")
@@ -147,3 +148,19 @@ def sparse_embedding(
         param_attr,
         dtype,
     )
+
+
+def prelu(x, mode, param_attr=None, data_format="NCHW", name=None):
+    """x above zero, alpha * x below; one alpha for ``all``, each ``channel`` or ``element``."""
+    extents = {"all": [1], "channel": [1, x.shape[1], 1, 1], "element": [1, *x.shape[1:]]}
+    if mode == "channel" and data_format[-1] == "C":
+        extents["channel"] = [1, 1, 1, x.shape[-1]]
+    if mode not in extents:
+        raise ValueError(f"mode must be all, channel or element, but is {mode!r}")
+    layer = name or core.unique_name("prelu")
+    alpha = core.create_parameter(
+        extents[mode], x.dtype, param_attr, initializer=Constant(0.25), layer=layer
+    )
+    above = core.op("relu", {"X": x})
+    below = core.op("elementwise_mul", {"X": core.binary("elementwise_sub", x, above), "Y": alpha})
+    return core.op("elementwise_add", {"X": above, "Y": below}, name=layer)
