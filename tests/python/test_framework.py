@@ -45,6 +45,7 @@ def test_program_words():
     assert [p.name for p in main.all_parameters()] == ["fc_0.w_0", "fc_0.b_0"]
     assert {v.name for v in main.list_vars()} >= {"x", "fc_0.w_0", "fc_0.b_0", "fc_0.tmp_2"}
     assert "relu" in str(main) and "relu" in main.to_string(True)
+    assert str(main.global_block()).startswith("var x f32[-1, 3]")
     main.random_seed = 3
     assert main.random_seed == 3 == main.clone().random_seed
     assert copy.deepcopy(main).global_block().has_var("x")

@@ -192,6 +192,7 @@ Block._find_var_recursive = Block._find_recursive
 Block._sync_with_cpp = lambda self: None
 Block.iter_parameters = lambda self: iter(self.all_parameters())
 Block.vars = property(lambda self: {v.name: v for v in self._vars()}, doc="Variables by name.")
+Block.__str__ = lambda self: "\n".join(str(part) for part in [*self._vars(), *self.ops])
 Block.to_string = lambda self, throw_on_error=False, with_details=False: str(self)
 Block.backward_block_idx = property(lambda self: -1)
 
