@@ -1,0 +1,76 @@
+// flotilla/ops/loss/label_smooth.cc
+//
+// label_smooth: Out = (1 - epsilon) * X + epsilon * PriorDist, by default 1 / classes.
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/op_def.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  const Shape& x = c.in("X").shape;
+  require(x.rank() >= 1, "X must have rank 1 or more, but has shape {}", x);
+  if (c.has_in("PriorDist")) {
+    const Shape& prior = c.in("PriorDist").shape;
+    require(prior.numel() == x[x.rank() - 1] || x[x.rank() - 1] < 0,
+            "PriorDist must hold a number for each of {} classes, but has shape {}",
+            x[x.rank() - 1], prior);
+  }
+  c.out("Out") = c.in("X");
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const Shape& shape = c.shape("X");
+  const int64_t n = shape.numel(), classes = shape[shape.rank() - 1];
+  c.in_place("X", "Out");
+  return [n, classes, epsilon = static_cast<T>(c.attr<float>("epsilon")), x = c.in<T>("X"),
+          prior = c.has("PriorDist") ? c.in<T>("PriorDist") : In<T>(), out = c.out<T>("Out")] {
+    const T same = epsilon / static_cast<T>(classes);
+    parallel_for(n, 4, [&](int64_t i) {
+      const T rest = prior ? epsilon * prior.data()[i % classes] : same;
+      out.data()[i] = (1 - epsilon) * x.data()[i] + rest;
+    });
+  };
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const int64_t n = c.shape("Out@GRAD").numel();
+  c.in_place("Out@GRAD", "X@GRAD");
+  return [n, factor = 1 - static_cast<T>(c.attr<float>("epsilon")), dout = c.in<T>("Out@GRAD"),
+          dx = c.out<T>("X@GRAD")] {
+    parallel_for(n, 2, [&](int64_t i) { dx.data()[i] = factor * dout.data()[i]; });
+  };
+}
+
+const AttrSpec kEpsilon = {"epsilon", 0.0f, "how much of the labels is given away"};
+
+const OpDef& label_smooth = define_op({
+    .type = "label_smooth",
+    .doc = "Moves labels a little towards a distribution over all classes.",
+    .inputs = {{"X", "labels, [..., classes]"},
+               {.name = "PriorDist", .doc = "[1, classes]", .optional = true, .no_grad = true}},
+    .outputs = {{"Out", "like X"}},
+    .attrs = {kEpsilon},
+    .infer = infer,
+    .grad = grad_op({}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& label_smooth_grad = define_op({
+    .type = "label_smooth_grad",
+    .doc = "Gradient of label_smooth.",
+    .inputs = {{"Out@GRAD", "gradient of Out"}},
+    .outputs = {{"X@GRAD", "gradient of X"}},
+    .attrs = {kEpsilon},
+    .infer = [](InferContext& c) { c.out("X@GRAD") = c.in("Out@GRAD"); },
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,133 @@
+// flotilla/ops/loss/nll_loss.cc
+//
+// nll_loss: Out = -Weight[label] * X[label], for logarithms of probabilities X of shape [N, C] or
+// [N, C, H, W] and labels [N] or [N, H, W]. `reduction` sums up: sum, or mean, which divides by
+// Total_weight, the sum of the weights. A label equal to ignore_index counts for nothing.
+
+#include <algorithm>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/loss/labels.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_labels(c, "Label");
+  const Shape& x = c.in("X").shape;
+  const Shape& label = c.in("Label").shape;
+  require(x.rank() == 2 || x.rank() == 4, "X must have rank 2 or 4, but has shape {}", x);
+  Shape wanted = {x[0]};
+  if (x.rank() == 4) wanted = {x[0], x[2], x[3]};
+  require(label == wanted || !label.known() || !wanted.known(),
+          "Label must have shape {} because X is {}, but has shape {}", wanted, x, label);
+  if (c.has_in("Weight")) {
+    const Shape& weight = c.in("Weight").shape;
+    require(weight.numel() == x[1] || x[1] < 0,
+            "Weight must hold a number for each of {} classes, but has shape {}", x[1], weight);
+  }
+  const auto reduction = c.attr<std::string>("reduction");
+  require(reduction == "none" || reduction == "mean" || reduction == "sum",
+          "reduction must be none, mean or sum, but is \"{}\"", reduction);
+  const DType dtype = c.in("X").dtype;
+  c.out("Out") = VarMeta::tensor(dtype, reduction == "none" ? wanted : Shape{1});
+  c.out("Total_weight") = VarMeta::tensor(dtype, {1});
+}
+
+// Element i of Label belongs to image i / places at place i % places.
+template <typename T>
+struct Samples {
+  int64_t count, classes, places, ignored;
+  LabelsIn labels;
+  In<T> weights;  // may be missing
+
+  explicit Samples(PrepareContext& c)
+      : count(c.shape("Label").numel()),
+        classes(c.shape("X")[1]),
+        places(c.shape("X").numel(2, c.shape("X").rank())),
+        ignored(c.attr<int64_t>("ignore_index")),
+        labels(c, "Label"),
+        weights(c.has("Weight") ? c.in<T>("Weight") : In<T>()) {}
+
+  int64_t at(int64_t i, int64_t label) const {
+    return (i / places * classes + label) * places + i % places;
+  }
+  T weight(int64_t label) const { return weights ? weights.data()[label] : T{1}; }
+};
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const auto reduction = c.attr<std::string>("reduction");
+  return [s = Samples<T>(c), none = reduction == "none", mean = reduction == "mean",
+          x = c.in<T>("X"), out = c.out<T>("Out"), total = c.out<T>("Total_weight")] {
+    double sum = 0, weights = 0;
+    for (int64_t i = 0; i < s.count; ++i) {
+      const int64_t label = s.labels.checked(i, s.classes, s.ignored);
+      T loss = 0;
+      if (label != s.ignored) {
+        const T weight = s.weight(label);
+        loss = -weight * x.data()[s.at(i, label)];
+        weights += static_cast<double>(weight);
+      }
+      if (none) out.data()[i] = loss;
+      sum += static_cast<double>(loss);
+    }
+    // As in Paddle, only a reduction tells the total.
+    *total.data() = none ? T{0} : static_cast<T>(weights);
+    if (!none) *out.data() = static_cast<T>(mean && weights != 0 ? sum / weights : sum);
+  };
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const auto reduction = c.attr<std::string>("reduction");
+  return [s = Samples<T>(c), n = c.shape("X").numel(), none = reduction == "none",
+          mean = reduction == "mean", total = c.in<T>("Total_weight"), dout = c.in<T>("Out@GRAD"),
+          dx = c.out<T>("X@GRAD")] {
+    std::fill_n(dx.data(), n, T{0});
+    const T divisor = mean && *total.data() != 0 ? *total.data() : T{1};
+    for (int64_t i = 0; i < s.count; ++i) {
+      const int64_t label = s.labels[i];
+      if (label == s.ignored) continue;
+      dx.data()[s.at(i, label)] = -s.weight(label) * dout.data()[none ? i : 0] / divisor;
+    }
+  };
+}
+
+const Slot kLabel = {.name = "Label", .doc = "class numbers", .no_grad = true};
+const Slot kWeight = {
+    .name = "Weight", .doc = "of each class; by default 1", .optional = true, .no_grad = true};
+const std::vector<AttrSpec> kAttrs = {
+    {"ignore_index", int64_t{-100}, "this label counts for nothing"},
+    {"reduction", "mean", "none, mean or sum"}};
+
+const OpDef& nll_loss = define_op({
+    .type = "nll_loss",
+    .doc = "Minus the logarithm of the probability of the label.",
+    .inputs = {{"X", "logarithms of probabilities, [N, C] or [N, C, H, W]"}, kLabel, kWeight},
+    .outputs = {{"Out", "one number, or like Label"},
+                {.name = "Total_weight", .doc = "sum of the weights", .no_grad = true}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"X", "Label", "Weight", "Total_weight"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& nll_loss_grad = define_op({
+    .type = "nll_loss_grad",
+    .doc = "Gradient of nll_loss.",
+    .inputs = {{.name = "X", .doc = "as before", .shape_only = true},
+               kLabel,
+               kWeight,
+               {"Total_weight", "as before"},
+               {"Out@GRAD", "gradient of Out"}},
+    .outputs = {{"X@GRAD", "gradient of X"}},
+    .attrs = kAttrs,
+    .infer = [](InferContext& c) { c.out("X@GRAD") = c.in("X"); },
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

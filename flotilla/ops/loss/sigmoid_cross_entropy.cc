@@ -1,0 +1,129 @@
+// flotilla/ops/loss/sigmoid_cross_entropy.cc
+//
+// sigmoid_cross_entropy_with_logits: with p = sigmoid(X), element by element,
+//
+//   Out = -Label * log(p) - (1 - Label) * log(1 - p) = max(X, 0) - X * Label + log(1 + exp(-|X|))
+//
+// An element whose label is ignore_index costs nothing; `normalize` divides by the number of the
+// others. pos_weight w multiplies the logarithms: Out = (1 - Label) * X + w * log(1 + exp(-X)).
+// This is the formula of Paddle's documentation; its CPU kernel gives something else for negative
+// X.
+
+#include <algorithm>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/loss/scalar_math.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  const Shape& x = c.in("X").shape;
+  for (const std::string_view slot : {"Label", "pos_weight"}) {
+    if (!c.has_in(slot)) continue;
+    const Shape& shape = c.in(slot).shape;
+    const bool fits = x == shape || ((!x.known() || !shape.known()) && x.rank() == shape.rank());
+    require(fits, "{} must have the shape of X, but is {} and X is {}", slot, shape, x);
+  }
+  c.out("Out") = c.in("X");
+}
+
+// One over the number of elements that count; 1 without `normalize`.
+template <typename T>
+T scale_of(const T* labels, int64_t n, T ignored, bool normalize) {
+  if (!normalize) return 1;
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; ++i) count += labels[i] != ignored;
+  return 1 / static_cast<T>(std::max<int64_t>(count, 1));
+}
+
+template <typename T>
+struct Loop {
+  int64_t n;
+  T ignored;
+  bool normalize;
+  In<T> x, labels, weights;  // weights may be missing
+
+  explicit Loop(PrepareContext& c)
+      : n(c.shape("X").numel()),
+        ignored(static_cast<T>(c.attr<int64_t>("ignore_index"))),
+        normalize(c.attr<bool>("normalize")),
+        x(c.in<T>("X")),
+        labels(c.in<T>("Label")),
+        weights(c.has("pos_weight") ? c.in<T>("pos_weight") : In<T>()) {}
+
+  // to[i] = f(i, x, label, weight) * scale, or zero where the label is ignored.
+  template <typename F>
+  void run(T* to, F f) const {
+    const T* in = x.data();
+    const T* label = labels.data();
+    const T* weight = weights ? weights.data() : nullptr;
+    const T none = ignored, scale = scale_of(label, n, ignored, normalize);
+    parallel_ranges(n, kGrainOperations / 16, [=](int64_t begin, int64_t end) {
+      simd([=] {
+        for (int64_t i = begin; i < end; ++i) {
+          const T value = f(i, in[i], label[i], weight == nullptr ? T{1} : weight[i]) * scale;
+          to[i] = label[i] == none ? T{0} : value;
+        }
+      });
+    });
+  }
+};
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  return [loop = Loop<T>(c), out = c.out<T>("Out")] {
+    loop.run(out.data(), [](int64_t, T x, T label, T weight) {
+      const T softplus = std::max(-x, T{0}) + log_of(1 + exp_of(-std::abs(x)));
+      return (1 - label) * x + weight * softplus;
+    });
+  };
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  return [loop = Loop<T>(c), dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
+    const T* d = dout.data();
+    loop.run(dx.data(), [d](int64_t i, T x, T label, T weight) {
+      // sigmoid(-x), without overflow on either side.
+      const T e = exp_of(-std::abs(x));
+      const T rest = (x > 0 ? e : T{1}) / (1 + e);
+      return (1 - label - weight * rest) * d[i];
+    });
+  };
+}
+
+const Slot kLabel = {.name = "Label", .doc = "between 0 and 1", .no_grad = true};
+const Slot kWeight = {
+    .name = "pos_weight", .doc = "factors of the logarithms", .optional = true, .no_grad = true};
+const std::vector<AttrSpec> kAttrs = {
+    {"normalize", false, "whether to divide by the number of elements that count"},
+    {"ignore_index", -100, "elements with this label cost nothing"}};
+
+const OpDef& sigmoid_cross_entropy = define_op({
+    .type = "sigmoid_cross_entropy_with_logits",
+    .doc = "The cross entropy of sigmoid(X) and labels between 0 and 1.",
+    .inputs = {{"X", "any tensor"}, kLabel, kWeight},
+    .outputs = {{"Out", "a loss for each element"}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"X", "Label", "pos_weight"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& sigmoid_cross_entropy_grad = define_op({
+    .type = "sigmoid_cross_entropy_with_logits_grad",
+    .doc = "Gradient of sigmoid_cross_entropy_with_logits.",
+    .inputs = {{"X", "as before"}, kLabel, kWeight, {"Out@GRAD", "gradient of Out"}},
+    .outputs = {{"X@GRAD", "gradient of X"}},
+    .attrs = kAttrs,
+    .infer = [](InferContext& c) { c.out("X@GRAD") = c.in("X"); },
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops
