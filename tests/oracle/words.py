@@ -575,6 +575,12 @@ nn.CosineSimilarity()(x, y)
 nn.Dropout(0.0)(x)
 nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2))(x)
 paddle.count_nonzero(k, axis=1)
+paddle.scatter_nd_add(x, nd, v[0:2])
+paddle.scatter_nd(nd, v[0:2], [3, 4])
+paddle.index_sample(x, k1)
+paddle.masked_select(x, c)  # values only
+paddle.diag(v)  # values only
+paddle.diag(x[:, 0:3], offset=1)  # values only
 F.max_pool1d(m, 2)
 F.avg_pool1d(m, 2, 1, 1)
 F.adaptive_avg_pool1d(m, 2)

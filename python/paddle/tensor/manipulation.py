@@ -4,6 +4,8 @@ import _flotilla as core
 from paddle._words import also, code, op_with_shape, several, shape_inputs
 from paddle.base.framework import Variable
 
+from .creation import fill
+
 __all__ = [
     "broadcast_to",
     "cast",
@@ -19,6 +21,8 @@ __all__ = [
     "reshape",
     "roll",
     "scatter",
+    "scatter_nd",
+    "scatter_nd_add",
     "slice",
     "split",
     "squeeze",
@@ -225,6 +229,18 @@ def scatter(x, index, updates, overwrite=True, name=None):
     """``x`` with the rows that ``index`` names replaced by, or added to, ``updates``."""
     inputs = {"X": x, "Ids": index, "Updates": updates}
     return core.op("scatter", inputs, {"overwrite": overwrite}, name=name)
+
+
+@also(ref="x")
+def scatter_nd_add(x, index, updates, name=None):
+    """``x`` with ``updates`` added at the places that the rows of ``index`` hold."""
+    inputs = {"X": x, "Index": index, "Updates": updates}
+    return core.op("scatter_nd_add", inputs, name=name)
+
+
+def scatter_nd(index, updates, shape, name=None):
+    """Zeros with ``updates`` added at the places that the rows of ``index`` hold."""
+    return scatter_nd_add(fill(shape, 0, updates.dtype), index, updates, name)
 
 
 @also(dims="axis", input="x")

@@ -4,8 +4,6 @@ import _flotilla as core
 from paddle._words import also, code, elementwise, several
 from paddle.base.framework import Variable
 
-from .ops import exp, log
-
 __all__ = [
     "add",
     "add_n",
@@ -145,9 +143,10 @@ def any(x, axis=None, keepdim=False, name=None):
 
 @also(dim="axis", keep_dim="keepdim")
 def logsumexp(x, axis=None, keepdim=False, name=None):
-    """log(sum(exp(x))) over ``axis``, without overflow."""
-    total = log(sum(exp(x - max(x, axis, True)), axis, keepdim=keepdim))
-    return add(total, max(x, axis, keepdim), name)
+    """log(sum(exp(x))) over ``axis``, one or several, or over all."""
+    axes = several(axis)
+    attrs = {"axis": axes or [0], "keepdim": keepdim, "reduce_all": not axes}
+    return core.op("logsumexp", {"X": x}, attrs, name=name)
 
 
 @also(dim="axis", keep_dim="keepdim")

@@ -10,6 +10,7 @@ from . import (  # noqa: F401
     metric_op,
     nn,
     ops,
+    sequence_lod,
     tensor,
 )
 from .control_flow import *  # noqa: F403
@@ -19,6 +20,7 @@ from .loss import *  # noqa: F403
 from .metric_op import *  # noqa: F403
 from .nn import *  # noqa: F403
 from .ops import *  # noqa: F403
+from .sequence_lod import *  # noqa: F403
 from .tensor import *  # noqa: F403
 
 __getattr__, __dir__ = names_of(__name__)

@@ -3,7 +3,6 @@
 import _flotilla as core
 from paddle._names import names_of
 from paddle.nn.functional.loss import (  # noqa: F401
-    kl_div,
     mse_loss,
     softmax_with_cross_entropy,
     square_error_cost,
@@ -38,7 +37,8 @@ def huber_loss(input, label, delta):
 
 def kldiv_loss(x, target, reduction="mean", name=None):
     """target * (log(target) - x); ``x`` holds logarithms of probabilities."""
-    return kl_div(x, target, reduction, name)
+    inputs, attrs = {"X": x, "Target": target}, {"reduction": reduction}
+    return core.op("kldiv_loss", inputs, attrs, name=name)
 
 
 def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):

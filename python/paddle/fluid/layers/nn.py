@@ -16,6 +16,8 @@ from paddle.tensor.manipulation import (  # noqa: F401
     flip,
     gather_nd,
     roll,
+    scatter_nd,
+    scatter_nd_add,
     slice,
     squeeze,
     strided_slice,
@@ -43,6 +45,7 @@ __all__ = [
     *("reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "reshape", "scale"),
     *("scatter", "shape", "size", "slice", "softmax", "split", "squeeze", "stack"),
     *("strided_slice", "sum", "topk", "transpose", "unbind", "unsqueeze", "unstack", "where"),
+    *("scatter_nd", "scatter_nd_add"),
     *("bmm", "dot", "flip", "index_select", "logsumexp", "meshgrid", "roll", "t", "tril", "triu"),
     *_ops,
 ]

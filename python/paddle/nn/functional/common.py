@@ -94,9 +94,11 @@ def dropout3d(x, p=0.5, training=True, data_format="NCDHW", name=None):
 
 def label_smooth(label, prior_dist=None, epsilon=0.1, name=None):
     """(1 - epsilon) * label + epsilon * prior_dist, by default the same for all classes."""
-    if prior_dist is None:
-        return scale(label, 1 - epsilon, epsilon / label.shape[-1], name=name)
-    return scale(label, 1 - epsilon) + scale(prior_dist, epsilon)
+    inputs = {"X": label}
+    if prior_dist is not None:
+        inputs["PriorDist"] = prior_dist
+    attrs = {"epsilon": float(epsilon)}
+    return core.op("label_smooth", inputs, attrs, name=name, stop_gradient=True)
 
 
 def normalize(x, p=2, axis=1, epsilon=1e-12, name=None):

@@ -2,11 +2,9 @@
 
 import _flotilla as core
 from paddle.tensor.attribute import shape
-from paddle.tensor.creation import zeros_like
-from paddle.tensor.manipulation import cast, reshape, squeeze, transpose, unsqueeze
-from paddle.tensor.math import clip, multiply, scale, subtract, sum
-from paddle.tensor.ops import abs, log, square
-from paddle.tensor.search import where
+from paddle.tensor.manipulation import cast, reshape, squeeze, unsqueeze
+from paddle.tensor.math import multiply, subtract, sum
+from paddle.tensor.ops import abs, square
 from paddle.tensor.stat import mean
 
 from .common import embedding, label_smooth, one_hot
@@ -107,17 +105,11 @@ def _ratio(total, count):
 
 def nll_loss(input, label, weight=None, ignore_index=-100, reduction="mean", name=None):
     """-input of the label's class, in axis 1; ``input`` holds logarithms of probabilities."""
-    if input.ndim > 2:
-        input = transpose(input, [0, *range(2, input.ndim), 1])
-    counts = label != ignore_index
-    rows, places = cast(counts, input.dtype), multiply(cast(counts, label.dtype), label)
-    chosen = cast(one_hot(places, input.shape[-1]), "bool")
-    loss = sum(where(chosen, scale(input, -1.0), zeros_like(input)), -1)
+    inputs = {"X": input, "Label": label}
     if weight is not None:
-        found = embedding(places, reshape(weight.detach(), [-1, 1]))
-        rows = multiply(rows, squeeze(found, -1))
-    loss = multiply(loss, rows)
-    return _ratio(sum(loss), sum(rows)) if reduction == "mean" else _reduced(loss, reduction)
+        inputs["Weight"] = weight
+    attrs = {"ignore_index": ignore_index, "reduction": reduction}
+    return core.op("nll_loss", inputs, attrs, name=name, outs=["Out", "Total_weight"])[0]
 
 
 def square_error_cost(input, label):
@@ -171,8 +163,8 @@ def binary_cross_entropy_with_logits(
 
 def kl_div(input, label, reduction="mean", name=None):
     """label * (log(label) - input); ``input`` holds logarithms of probabilities."""
-    target = core.op("relu", {"X": label}, stop_gradient=True)
-    loss = multiply(target, subtract(log(clip(target, 1e-30)), input))
+    inputs, attrs = {"X": input, "Target": label}, {"reduction": "none"}
+    loss = core.op("kldiv_loss", inputs, attrs, layer="kl_div")
     if reduction == "batchmean":
         return sum(loss) / cast(shape(input)[0], loss.dtype)
     return _reduced(loss, reduction)

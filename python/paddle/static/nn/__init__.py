@@ -11,5 +11,10 @@ from .common import (  # noqa: F401
     prelu,
     sparse_embedding,
 )
+from .sequence import (  # noqa: F401
+    sequence_first_step,
+    sequence_last_step,
+    sequence_pool,
+)
 
 __getattr__, __dir__ = names_of(__name__)
