@@ -209,4 +209,6 @@ def meshgrid(*args, **kwargs):
 def diag(x, offset=0, padding_value=0, name=None):
     """The diagonal of a matrix, or a matrix with ``x`` on its diagonal."""
     attrs = {"offset": offset, "padding_value": float(padding_value)}
-    return core.op("diag_v2", {"X": x}, attrs, name=name)
+    out = core.op("diag_v2", {"X": x}, attrs, name=name)
+    out.stop_gradient = True
+    return out
