@@ -75,7 +75,12 @@ layers::Inputs to_inputs(nb::handle slots) {
 
 layers::Operand to_operand(nb::handle value) {
   if (nb::isinstance<Var>(value)) return nb::cast<Var&>(value);
-  if (PyIndex_Check(value.ptr()) != 0) return to_int(value);
+  if (PyIndex_Check(value.ptr()) != 0) {
+    // An array has an index only if it holds one whole number.
+    const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+    if (index.is_valid()) return nb::cast<int64_t>(index);
+    PyErr_Clear();
+  }
   const double number = PyFloat_AsDouble(value.ptr());
   if (number == -1 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
