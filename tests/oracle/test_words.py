@@ -17,6 +17,8 @@ ANSWERS = {era: dict(np.load(RECORDED / f"words_{era}.npz")) for era in ("2x", "
 
 @pytest.mark.parametrize("era, line", LINES, ids=[line for _, line in LINES])
 def test_line(era, line):
+    if not words.understood(era):
+        pytest.skip("this paddle has no words of that era")
     expected = {
         key[len(line) + 1 :]: array
         for key, array in ANSWERS[era].items()

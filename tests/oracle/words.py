@@ -77,6 +77,11 @@ def lines(era):
     return [line for line in text.strip().splitlines() if not line.startswith("#")]
 
 
+def understood(era):
+    """Whether this `paddle` has the words of an era."""
+    return bool(_fluid()) if era == "1x" else "nn" in WORDS
+
+
 def run(line):
     """The values of an expression, as `out/<n>`, and gradients, as `grad/<input>`."""
     main, startup, scope = static.Program(), static.Program(), static.Scope()
