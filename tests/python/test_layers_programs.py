@@ -46,6 +46,10 @@ def count(name, batch):
     return total
 
 
+def rows_of(x):
+    return paddle.sum(paddle.full(shape=[paddle.shape(x)[0], 1], fill_value=1.0))
+
+
 def build():
     dense = static.data(name="dense", shape=[None, 13], dtype="float32")
     ids = [static.data(f"C{i}", [None, 1], "int64", lod_level=1) for i in range(1, 4)]
@@ -54,12 +58,11 @@ def build():
     truth = paddle.cast(label, dtype="float32")
     loss = paddle.mean(x=F.log_loss(input=chance, label=truth))
     with unique_name.guard():
-        rows = paddle.sum(paddle.full(shape=[paddle.shape(label)[0], 1], fill_value=1.0))
         away = count("abserr", F.l1_loss(chance, truth, reduction="sum"))
-        mae = away / count("total_cnt", rows)
+        mae = away / count("total_cnt", rows_of(label))
     with unique_name.guard():
         square = count("sqrerr", F.mse_loss(chance, truth, reduction="sum"))
-        rmse = paddle.sqrt(square / count("total_cnt", rows))
+        rmse = paddle.sqrt(square / count("total_cnt", rows_of(label)))
     paddle.optimizer.SGD(learning_rate=0.1).minimize(loss)
     return loss, chance, mae, rmse
 
