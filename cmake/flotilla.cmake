@@ -52,6 +52,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     INTERFACE
       $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized;-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>
   )
+else()
+  # clang runs the fuzzers; vector widths and loop hints are written for g++.
+  target_compile_options(
+    flt_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-unknown-pragmas;-Wno-ignored-attributes>)
 endif()
 
 if(FLT_SANITIZE)
