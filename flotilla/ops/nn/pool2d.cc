@@ -7,6 +7,7 @@
 // goes to its first place in the window.
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <memory>
 
@@ -146,77 +147,100 @@ struct Pool {
   }
 };
 
-// kLanes is 0 where the number is known only when it runs.
+// Neighbouring lanes, which the compiler keeps in a register or two.
+template <typename T, int64_t kLanes>
+struct Lanes {
+  typedef T Vector __attribute__((vector_size(sizeof(T) * kLanes)));
+  Vector v = {};
+
+  FLT_INLINE void load(const T* from) { std::memcpy(&v, from, sizeof(v)); }
+  FLT_INLINE void store(T* to) const { std::memcpy(to, &v, sizeof(v)); }
+};
+template <typename T>
+struct Lanes<T, 1> {
+  T v = {};
+
+  FLT_INLINE void load(const T* from) { v = *from; }
+  FLT_INLINE void store(T* to) const { *to = v; }
+};
+
 template <int64_t kLanes, typename T>
-void pool_task(const Pool& p, int64_t count, const T* x, T* out) {
-  const int64_t n = kLanes == 0 ? count : kLanes;
+FLT_INLINE void pool_lanes(const Pool& p, const T* x, T* out) {
   p.for_windows([&](int64_t to, size_t row, size_t column) {
-    T found[kMostLanes];
+    Lanes<T, kLanes> found, place;
     const bool empty = p.rows.ranges[row].size() <= 0 || p.columns.ranges[column].size() <= 0;
-    const T start = p.max && !empty ? std::numeric_limits<T>::lowest() : T{0};
-    for (int64_t l = 0; l < n; ++l) found[l] = start;
-    p.for_places(row, column, [&](int64_t from) {
-      const T* place = x + from * p.lanes;
-      if (p.max) {
-        for (int64_t l = 0; l < n; ++l) found[l] = place[l] > found[l] ? place[l] : found[l];
-      } else {
-        for (int64_t l = 0; l < n; ++l) found[l] += place[l];
-      }
-    });
-    const T scale = p.max ? T{1} : 1 / static_cast<T>(p.divisor(row, column));
-    for (int64_t l = 0; l < n; ++l) out[to * p.lanes + l] = found[l] * scale;
+    if (p.max && !empty) {
+      found.v += std::numeric_limits<T>::lowest();
+      p.for_places(row, column, [&](int64_t from) {
+        place.load(x + from * p.lanes);
+        found.v = place.v > found.v ? place.v : found.v;
+      });
+    } else if (!empty) {
+      p.for_places(row, column, [&](int64_t from) {
+        place.load(x + from * p.lanes);
+        found.v += place.v;
+      });
+      found.v *= 1 / static_cast<T>(p.divisor(row, column));
+    }
+    found.store(out + to * p.lanes);
   });
 }
 
 template <int64_t kLanes, typename T>
-void mean_grad_task(const Pool& p, int64_t count, const T* dout, T* dx) {
-  const int64_t n = kLanes == 0 ? count : kLanes;
+FLT_INLINE void mean_grad_lanes(const Pool& p, const T* dout, T* dx) {
   p.for_windows([&](int64_t to, size_t row, size_t column) {
-    const T scale = 1 / static_cast<T>(p.divisor(row, column));
-    T share[kMostLanes];
-    for (int64_t l = 0; l < n; ++l) share[l] = dout[to * p.lanes + l] * scale;
+    Lanes<T, kLanes> share, gradient;
+    share.load(dout + to * p.lanes);
+    share.v *= 1 / static_cast<T>(p.divisor(row, column));
     p.for_places(row, column, [&](int64_t from) {
-      T* place = dx + from * p.lanes;
-      for (int64_t l = 0; l < n; ++l) place[l] += share[l];
+      gradient.load(dx + from * p.lanes);
+      gradient.v += share.v;
+      gradient.store(dx + from * p.lanes);
     });
   });
 }
 
 template <int64_t kLanes, typename T>
-void max_grad_task(const Pool& p, int64_t count, const T* x, const T* out, const T* dout, T* dx) {
-  const int64_t n = kLanes == 0 ? count : kLanes;
+FLT_INLINE void max_grad_lanes(const Pool& p, const T* x, const T* out, const T* dout, T* dx) {
+  const Lanes<T, kLanes> none;
   p.for_windows([&](int64_t to, size_t row, size_t column) {
     // What is still to be given away; the first place that holds the maximum takes it.
-    T rest[kMostLanes], most[kMostLanes];
-    for (int64_t l = 0; l < n; ++l) {
-      rest[l] = dout[to * p.lanes + l];
-      most[l] = out[to * p.lanes + l];
-    }
+    Lanes<T, kLanes> rest, most, place, gradient;
+    rest.load(dout + to * p.lanes);
+    most.load(out + to * p.lanes);
     p.for_places(row, column, [&](int64_t from) {
-      const T* place = x + from * p.lanes;
-      T* gradient = dx + from * p.lanes;
-      for (int64_t l = 0; l < n; ++l) {
-        const bool hit = place[l] == most[l];
-        gradient[l] += hit ? rest[l] : T{0};
-        rest[l] = hit ? T{0} : rest[l];
-      }
+      place.load(x + from * p.lanes);
+      gradient.load(dx + from * p.lanes);
+      gradient.v += place.v == most.v ? rest.v : none.v;
+      rest.v = place.v == most.v ? none.v : rest.v;
+      gradient.store(dx + from * p.lanes);
     });
   });
 }
 
-// Calls f(constant, task, lanes, ...): the constant is the number of lanes where that is usual.
+// Calls f(constant, task, lane) so that the lanes [lane, lane + constant) cover those of the task.
 template <typename F>
 void for_tasks(const Pool& p, F f) {
   const int64_t cost = p.out_height() * p.out_width() * 9 * p.lanes_of(0);
   parallel_for(p.tasks, cost, [&](int64_t task) {
     const int64_t n = p.lanes_of(task);
     simd([&] {
-      if (n == 16) return f(std::integral_constant<int64_t, 16>{}, task, n);
-      if (n == 8) return f(std::integral_constant<int64_t, 8>{}, task, n);
-      if (n == 1) return f(std::integral_constant<int64_t, 1>{}, task, n);
-      f(std::integral_constant<int64_t, 0>{}, task, n);
+      int64_t lane = 0;
+      if (n == kMostLanes) return f(std::integral_constant<int64_t, kMostLanes>{}, task, lane);
+      for (; lane + 8 <= n; lane += 8) f(std::integral_constant<int64_t, 8>{}, task, lane);
+      for (; lane < n; ++lane) f(std::integral_constant<int64_t, 1>{}, task, lane);
     });
   });
+}
+
+// Zeroes the lanes of a task, shortly before they are added to.
+template <typename T>
+FLT_INLINE void clear(T* lanes, int64_t places, int64_t stride, int64_t n) {
+  if (n == stride) {
+    std::fill_n(lanes, places * stride, T{0});
+    return;
+  }
+  for (int64_t place = 0; place < places; ++place) std::fill_n(lanes + place * stride, n, T{0});
 }
 
 // How X lies, and how Out does: the same way, or plainly where that is the same.
@@ -245,9 +269,9 @@ Step forward(PrepareContext& c) {
   return [pool, in = c.in<T>("X", 0, layouts.x), out = c.out<T>("Out", 0, layouts.out)] {
     const int64_t places = pool->rows.extent * pool->columns.extent;
     const int64_t out_places = pool->out_height() * pool->out_width();
-    for_tasks(*pool, [&](auto lanes, int64_t task, int64_t n) {
-      pool_task<decltype(lanes)::value>(*pool, n, in.data() + pool->base(task, places),
-                                        out.data() + pool->base(task, out_places));
+    for_tasks(*pool, [&](auto lanes, int64_t task, int64_t lane) {
+      pool_lanes<decltype(lanes)::value>(*pool, in.data() + pool->base(task, places) + lane,
+                                         out.data() + pool->base(task, out_places) + lane);
     });
   };
 }
@@ -257,22 +281,21 @@ Step backward(PrepareContext& c) {
   const DataFormat format(c.attr<std::string>("data_format"));
   const Layouts layouts(c, format, c.shape("Out@GRAD"));
   const auto pool = std::make_shared<Pool>(c, format.first(c.shape("X")), layouts.blocks);
-  const int64_t n = layouts.x.physical_numel(c.shape("X"));
   const int64_t places = pool->rows.extent * pool->columns.extent;
   const int64_t out_places = pool->out_height() * pool->out_width();
   return [=, x = pool->max ? c.in<T>("X", 0, layouts.x) : In<T>(),
           out = pool->max ? c.in<T>("Out", 0, layouts.out) : In<T>(),
           dout = c.in<T>("Out@GRAD", 0, layouts.out), dx = c.out<T>("X@GRAD", 0, layouts.x)] {
-    parallel_ranges(n, kGrainOperations, [&](int64_t begin, int64_t end) {
-      std::fill(dx.data() + begin, dx.data() + end, T{0});
-    });
-    for_tasks(*pool, [&](auto lanes, int64_t task, int64_t count) {
-      const int64_t at = pool->base(task, places), to = pool->base(task, out_places);
+    for_tasks(*pool, [&](auto lanes, int64_t task, int64_t lane) {
+      constexpr int64_t kLanes = decltype(lanes)::value;
+      const int64_t at = pool->base(task, places) + lane;
+      const int64_t to = pool->base(task, out_places) + lane;
+      clear(dx.data() + at, places, pool->lanes, kLanes);
       if (pool->max) {
-        max_grad_task<decltype(lanes)::value>(*pool, count, x.data() + at, out.data() + to,
-                                              dout.data() + to, dx.data() + at);
+        max_grad_lanes<kLanes>(*pool, x.data() + at, out.data() + to, dout.data() + to,
+                               dx.data() + at);
       } else {
-        mean_grad_task<decltype(lanes)::value>(*pool, count, dout.data() + to, dx.data() + at);
+        mean_grad_lanes<kLanes>(*pool, dout.data() + to, dx.data() + at);
       }
     });
   };
