@@ -1,8 +1,9 @@
 """Words of the API: expressions that real Paddle and Flotilla both understand, and their values.
 
-A line of words_2x.txt or words_1x.txt is a Python expression over the inputs below; its value, one variable or several, is run, and
-so is the gradient of the first with respect to every input of floats that it depends on, unless the
-line says "values only" (real Paddle refuses that gradient, or computes it wrong).
+A line of words_2x.txt or words_1x.txt is a Python expression over the inputs below; its value, one
+variable or several, is run, and so is the gradient of the first with respect to every input of
+floats that it depends on, unless the line says "values only" (real Paddle refuses that gradient, or
+computes it wrong).
 """
 
 from pathlib import Path

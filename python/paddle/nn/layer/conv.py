@@ -29,13 +29,14 @@ class _Conv(Layer):
         data_format="NCHW",
     ):
         super().__init__()
-        if padding_mode != "zeros":
-            raise ValueError(f"padding_mode={padding_mode!r} is not there yet: zeros is")
         if in_channels % groups:
             raise ValueError(f"{in_channels} channels cannot be cut into {groups} groups")
         several = isinstance(kernel_size, (list, tuple))
         window = list(kernel_size) if several else [kernel_size] * self._axes
         self._in_channels, self._out_channels, self._window = in_channels, out_channels, window
+        self._sides = None
+        if padding_mode != "zeros":
+            self._sides, padding = self._around(padding, padding_mode), 0
         self._options = (stride, padding, dilation, groups, data_format)
         fan_in = in_channels
         for extent in window:
@@ -47,8 +48,17 @@ class _Conv(Layer):
         )
         self.bias = self.create_parameter([out_channels], bias_attr, is_bias=True)
 
+    def _around(self, padding, mode):
+        """The arguments of F.pad, which counts from the last axis."""
+        if isinstance(padding, str):
+            raise ValueError(f"padding_mode={mode!r} needs padding in numbers, but is {padding!r}")
+        extents = list(padding) if isinstance(padding, (list, tuple)) else [padding] * self._axes
+        return [side for extent in reversed(extents) for side in (extent, extent)], mode
+
     def forward(self, x):
         """The filters over ``x``."""
+        if self._sides is not None:
+            x = F.pad(x, *self._sides, data_format=self._options[-1])
         return self._function(x, self.weight, self.bias, *self._options)
 
     def extra_repr(self):

@@ -271,9 +271,10 @@ class Layer:
         return ""
 
     def __repr__(self):
+        head = f"{type(self).__name__}({self.extra_repr()}"
         lines = [f"({name}): {layer!r}" for name, layer in self.named_children()]
-        inside = "\n".join(lines).replace("\n", "\n  ")
-        return f"{type(self).__name__}({self.extra_repr()}{f'{chr(10)}  {inside}{chr(10)}' if lines else ''})"
+        inside = "".join("\n  " + line.replace("\n", "\n  ") for line in lines)
+        return head + inside + ("\n)" if lines else ")")
 
 
 def _checked(name):
