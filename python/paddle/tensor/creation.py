@@ -200,10 +200,10 @@ def triu(x, diagonal=0, name=None):
     return core.op("tril_triu", {"X": x}, attrs, name, layer="triu")
 
 
-def meshgrid(*args, **kwargs):
+def meshgrid(*args, name=None):
     """Coordinates of a grid from those of its axes, one tensor for each axis."""
     axes = [one for arg in args for one in several(arg)]
-    return core.op("meshgrid", {"X": axes}, outs=[("Out", len(axes))], name=kwargs.get("name"))
+    return core.op("meshgrid", {"X": axes}, outs=[("Out", len(axes))], name=name)
 
 
 def diag(x, offset=0, padding_value=0, name=None):
