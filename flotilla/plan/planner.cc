@@ -282,6 +282,11 @@ const Cell* Planner::read(int32_t value, const Layout& layout) {
   invariant(value >= 0, "a kernel reads a variable that is not there");
   if (late_ != nullptr) return late_cell(value, layout, false);
   if (again_) return again(value, layout);
+  // A fetch may ask for what only carries a shape (XShape); a kernel may not.
+  require(node_->op == nullptr || at(value).home != Home::kArena || at(value).pinned ||
+              at(value).written,
+          "variable \"{}\" is read, but the op that declares it as its output did not write it",
+          at(value).name);
   if (!(at(value).layout == layout)) {
     if (may_fix_layout(at(value))) {
       at(value).layout = layout;

@@ -140,8 +140,11 @@ template <typename T, bool kAdd, bool kRelu>
 Step forward(PrepareContext& c) {
   const Norm n = norm_of(c);
   Statistics<T> statistics{.mean = c.in<T>("Mean"), .variance = c.in<T>("Variance")};
-  // With use_global_stats they stay as they are, but the gradient reads them from MeanOut.
-  if (n.batch_statistics || !c.attr<bool>("is_test")) {
+  // Running statistics stay as they are, but the gradient reads them from MeanOut. Where that is
+  // the same variable there is nothing to write.
+  const auto out = c.op().output_list("MeanOut");
+  const bool same = !out.empty() && out.front() == c.op().input("Mean");
+  if (n.batch_statistics || !same) {
     statistics.mean_out = optional_out<T>(c, "MeanOut");
     statistics.variance_out = optional_out<T>(c, "VarianceOut");
   }

@@ -55,6 +55,10 @@ TEST(BatchNorm, AllKernelsAgreeOnEveryShape) {
               .inputs = inputs_for(uniform(shape, -2, 2), shape[1]),
               .attrs = {{"use_global_stats", true}},
               .outputs = kAll.outputs});
+    check_op({.type = "batch_norm",
+              .inputs = inputs_for(uniform(shape, -2, 2), shape[1]),
+              .attrs = {{"is_test", true}},
+              .outputs = kAll.outputs});
   }
   check_op({.type = "batch_norm",
             .inputs = inputs_for(uniform({2, 4, 3, 18}, -2, 2), 18),
