@@ -1,0 +1,208 @@
+// flotilla/ops/optim/other_optim_test.cc
+
+#include <cmath>
+
+#include "flotilla/testing/check_op.h"
+
+namespace flotilla {
+namespace {
+
+const Tensor kRate = tensor({0.1});
+
+// Every state slot is changed in place.
+OpOptions in_place(std::initializer_list<std::string> slots) {
+  OpOptions options;
+  for (const std::string& slot : slots) options.in_place[slot] = slot + "Out";
+  return options;
+}
+
+// Numbers by the formulas, which were compared with what Paddle 2.6.2 answers.
+TEST(Adagrad, KnownValues) {
+  const Inputs inputs = {{"Param", tensor({1})},
+                         {"Grad", tensor({0.5})},
+                         {"Moment", tensor({0.75})},
+                         {"LearningRate", kRate}};
+  const auto found = run_op("adagrad", inputs, {}, in_place({"Param", "Moment"}));
+  EXPECT_THAT(found.at("MomentOut"), near({1}, 1e-6));
+  EXPECT_THAT(found.at("ParamOut"), near({0.95}, 1e-6));
+}
+
+TEST(Rmsprop, KnownValues) {
+  const OpOptions options = in_place({"Param", "MeanSquare", "Moment", "MeanGrad"});
+  const Inputs inputs = {{"Param", tensor({1})},      {"Grad", tensor({0.5})},
+                         {"MeanSquare", tensor({1})}, {"MeanGrad", tensor({0.2})},
+                         {"Moment", tensor({0.4})},   {"LearningRate", kRate}};
+  Attrs attrs = {{"decay", 0.9f}, {"momentum", 0.5f}, {"epsilon", 0.01f}};
+  const auto plain = run_op("rmsprop", inputs, attrs, options);
+  EXPECT_THAT(plain.at("MeanSquareOut"), near({0.925}, 1e-6));
+  EXPECT_THAT(plain.at("MomentOut"), near({0.2 + 0.05 / std::sqrt(0.935)}, 1e-6));
+  EXPECT_THAT(plain.at("ParamOut"), near({0.8 - 0.05 / std::sqrt(0.935)}, 1e-6));
+  EXPECT_THAT(plain.at("MeanGradOut"), near({0.2}, 1e-6));
+  attrs["centered"] = true;
+  const auto centered = run_op("rmsprop", inputs, attrs, options);
+  EXPECT_THAT(centered.at("MeanGradOut"), near({0.23}, 1e-6));
+  EXPECT_THAT(centered.at("ParamOut"), near({0.8 - 0.05 / std::sqrt(0.935 - 0.23 * 0.23)}, 1e-6));
+  EXPECT_REFUSED(build_op("rmsprop",
+                          {{"Param", tensor({1})},
+                           {"Grad", tensor({0.5})},
+                           {"MeanSquare", tensor({1})},
+                           {"Moment", tensor({0.4})},
+                           {"LearningRate", kRate}},
+                          {{"centered", true}}),
+                 "a centered rmsprop needs the input MeanGrad");
+}
+
+TEST(Adadelta, KnownValues) {
+  const OpOptions options = in_place({"Param", "AvgSquaredGrad", "AvgSquaredUpdate"});
+  Inputs inputs = {{"Param", tensor({1})},
+                   {"Grad", tensor({0.5})},
+                   {"AvgSquaredGrad", tensor({1})},
+                   {"AvgSquaredUpdate", tensor({2})}};
+  const Attrs attrs = {{"rho", 0.9f}, {"epsilon", 0.01f}};
+  const double step = -0.5 * std::sqrt(2.01 / 0.935);
+  const auto old = run_op("adadelta", inputs, attrs, options);
+  EXPECT_THAT(old.at("ParamOut"), near({1 + step}, 1e-6));
+  EXPECT_THAT(old.at("AvgSquaredUpdateOut"), near({1.8 + 0.1 * step * step}, 1e-6));
+  inputs["LearningRate"] = kRate;
+  EXPECT_THAT(run_op("adadelta", inputs, attrs, options).at("ParamOut"),
+              near({1 + 0.1 * step}, 1e-6));
+}
+
+TEST(Adamax, KnownValues) {
+  const Inputs inputs = {{"Param", tensor({1, 1})},     {"Grad", tensor({0.5, 0.5})},
+                         {"LearningRate", kRate},       {"Moment", tensor({0.2, 0.2})},
+                         {"InfNorm", tensor({0.1, 2})}, {"Beta1Pow", tensor({0.75})}};
+  const auto found = run_op("adamax", inputs, {{"beta2", 0.5f}, {"epsilon", 0.1f}},
+                            in_place({"Param", "Moment", "InfNorm"}));
+  EXPECT_THAT(found.at("MomentOut"), near({0.23, 0.23}, 1e-6));
+  EXPECT_THAT(found.at("InfNormOut"), near({0.5, 1.1}, 1e-6));
+  EXPECT_THAT(found.at("ParamOut"), near({1 - 0.4 * 0.23 / 0.5, 1 - 0.4 * 0.23 / 1.1}, 1e-6));
+}
+
+TEST(Ftrl, KnownValues) {
+  const OpOptions options = {.in_place = {{"Param", "ParamOut"},
+                                          {"SquaredAccumulator", "SquaredAccumOut"},
+                                          {"LinearAccumulator", "LinearAccumOut"}}};
+  const Inputs inputs = {{"Param", tensor({1, 1})},
+                         {"Grad", tensor({0.6, 0.6})},
+                         {"SquaredAccumulator", tensor({0.64, 0.64})},
+                         {"LinearAccumulator", tensor({0.5, 1.4})},
+                         {"LearningRate", kRate}};
+  const Attrs attrs = {{"l1", 0.3f}, {"l2", 0.2f}};
+  const auto found = run_op("ftrl", inputs, attrs, options);
+  EXPECT_THAT(found.at("SquaredAccumOut"), near({1, 1}, 1e-6));
+  EXPECT_THAT(found.at("LinearAccumOut"), near({-0.9, 0}, 1e-5));
+  EXPECT_THAT(found.at("ParamOut"), near({0.6 / 10.4, 0}, 1e-6));
+  Attrs power = attrs;
+  power["lr_power"] = -1.0f;
+  EXPECT_THAT(run_op("ftrl", inputs, power, options).at("LinearAccumOut"),
+              near({0.5 + 0.6 - 3.6, 1.4 + 0.6 - 3.6}, 1e-5));
+}
+
+TEST(Lamb, KnownValues) {
+  const OpOptions options = in_place({"Param", "Moment1", "Moment2", "Beta1Pow", "Beta2Pow"});
+  const Inputs inputs = {{"Param", tensor({3, 4})},    {"Grad", tensor({1, 1})},
+                         {"LearningRate", kRate},      {"Moment1", tensor({0, 0})},
+                         {"Moment2", tensor({0, 0})},  {"Beta1Pow", tensor({0.9})},
+                         {"Beta2Pow", tensor({0.999})}};
+  // Without decay a step of [1, 1]; scaled to the parameter's norm of 5 with always_adapt.
+  const double ratio = 5 / std::sqrt(2.0);
+  EXPECT_THAT(run_op("lamb", inputs, {}, options).at("ParamOut"), near({2.9, 3.9}, 1e-5));
+  const auto adapted = run_op("lamb", inputs, {{"always_adapt", true}}, options);
+  EXPECT_THAT(adapted.at("ParamOut"), near({3 - 0.1 * ratio, 4 - 0.1 * ratio}, 1e-5));
+  EXPECT_THAT(adapted.at("Beta1PowOut"), near({0.81}, 1e-6));
+  // With decay 0.5 the step is [2.5, 3].
+  const double decayed = 5 / std::sqrt(2.5 * 2.5 + 9);
+  EXPECT_THAT(run_op("lamb", inputs, {{"weight_decay", 0.5f}}, options).at("ParamOut"),
+              near({3 - 0.1 * 2.5 * decayed, 4 - 0.1 * 3 * decayed}, 1e-5));
+}
+
+TEST(LarsMomentum, KnownValues) {
+  const OpOptions options = {.outputs = {{"ParamOut", 1}, {"VelocityOut", 1}},
+                             .in_place = {{"Param", "ParamOut"}, {"Velocity", "VelocityOut"}}};
+  const Inputs inputs = {{"Param", tensor({3, 4})},
+                         {"Grad", tensor({0.6, 0.8})},
+                         {"Velocity", tensor({1, 1})},
+                         {"LearningRate", kRate}};
+  const Attrs attrs = {
+      {"mu", 0.5f}, {"lars_coeff", 0.3f}, {"lars_weight_decay", std::vector<float>{0.2f}}};
+  // The rate is 0.1 * 0.3 * 5 / (1 + 0.2 * 5) = 0.075.
+  const auto found = run_op("lars_momentum", inputs, attrs, options);
+  EXPECT_THAT(found.at("VelocityOut"), near({0.5 + 0.075 * 1.2, 0.5 + 0.075 * 1.6}, 1e-6));
+  EXPECT_THAT(found.at("ParamOut"), near({2.5 - 0.075 * 1.2, 3.5 - 0.075 * 1.6}, 1e-6));
+}
+
+// Row-sparse gradients: some rules take a row that is left out for zeros, some leave it alone.
+TEST(OtherOptimizers, SparseGradients) {
+  const Tensor p = uniform({6, 4}, -1, 1, 2), a = uniform({6, 4}, 0.5, 1, 3),
+               b = uniform({6, 4}, 0.5, 1, 4);
+  const SelectedRows grad = sparse({3, 0, 3}, uniform({3, 4}, -1, 1), 6);
+  struct Row {
+    std::string type;
+    Inputs states;
+    bool dense_in_effect;
+    std::map<std::string, std::string> in_place;
+  };
+  const std::vector<Row> rows = {
+      {"adagrad", {{"Moment", a}}, true, {{"Moment", "MomentOut"}}},
+      {"rmsprop",
+       {{"MeanSquare", a}, {"Moment", b}},
+       true,
+       {{"MeanSquare", "MeanSquareOut"}, {"Moment", "MomentOut"}}},
+      {"ftrl",
+       {{"SquaredAccumulator", a}, {"LinearAccumulator", b}},
+       false,
+       {{"SquaredAccumulator", "SquaredAccumOut"}, {"LinearAccumulator", "LinearAccumOut"}}},
+      {"lamb",
+       {{"Moment1", a}, {"Moment2", b}, {"Beta1Pow", tensor({0.9})}, {"Beta2Pow", tensor({0.99})}},
+       true,
+       {{"Moment1", "Moment1Out"}, {"Moment2", "Moment2Out"}}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.type);
+    OpOptions options{.in_place = row.in_place};
+    options.in_place["Param"] = "ParamOut";
+    Inputs inputs = row.states;
+    inputs["Param"] = p;
+    inputs["LearningRate"] = kRate;
+    inputs["Grad"] = grad;
+    const auto found = values_of(run_op(row.type, inputs, {}, options).at("ParamOut"));
+    inputs["Grad"] = grad.to_dense();
+    const auto dense = values_of(run_op(row.type, inputs, {}, options).at("ParamOut"));
+    const auto before = values_of(p);
+    for (size_t i = 0; i < found.size(); ++i) {
+      const bool present = i / 4 == 0 || i / 4 == 3;
+      EXPECT_NEAR(found[i], present || row.dense_in_effect ? dense[i] : before[i], 1e-5) << i;
+    }
+  }
+}
+
+TEST(OtherOptimizers, SingleAndDoublePrecisionAgree) {
+  const Tensor p = uniform({7}, -1, 1, 2), g = uniform({7}, -1, 1, 3), a = uniform({7}, 0.5, 1, 4),
+               b = uniform({7}, 0.5, 1, 5), one = tensor({0.9}), two = tensor({0.99});
+  const auto check = [&](const std::string& type, Inputs inputs) {
+    inputs["Param"] = p;
+    inputs["Grad"] = g;
+    inputs["LearningRate"] = kRate;
+    OpOptions options;
+    if (type == "lars_momentum") options.outputs = {{"ParamOut", 1}, {"VelocityOut", 1}};
+    const auto single = run_op(type, inputs, {}, options);
+    for (auto& [slot, operands] : inputs) {
+      operands = Operands(converted(std::get<Tensor>(operands[0]), f64));
+    }
+    EXPECT_THAT(converted(run_op(type, inputs, {}, options).at("ParamOut"), f32),
+                near(single.at("ParamOut"), 1e-5))
+        << type;
+  };
+  check("adagrad", {{"Moment", a}});
+  check("rmsprop", {{"MeanSquare", a}, {"Moment", b}});
+  check("adadelta", {{"AvgSquaredGrad", a}, {"AvgSquaredUpdate", b}});
+  check("adamax", {{"Moment", a}, {"InfNorm", b}, {"Beta1Pow", one}});
+  check("ftrl", {{"SquaredAccumulator", a}, {"LinearAccumulator", b}});
+  check("lamb", {{"Moment1", a}, {"Moment2", b}, {"Beta1Pow", one}, {"Beta2Pow", two}});
+  check("lars_momentum", {{"Velocity", a}});
+  check("adamw", {{"Moment1", a}, {"Moment2", b}, {"Beta1Pow", one}, {"Beta2Pow", two}});
+}
+
+}  // namespace
+}  // namespace flotilla
