@@ -44,13 +44,24 @@ bool matches_class(const FeedSpec& spec, const Feed& feed) {
          std::equal(spec.shape.begin() + 1, spec.shape.end(), shape.begin() + 1);
 }
 
+// Offsets come with the data, so they are checked in every run, not only when a plan is made.
+void check_sequences(const Feed& feed) {
+  const LoD& lod = feed.tensor.lod();
+  if (lod.empty()) return;
+  try {
+    check_lod(lod, feed.tensor.shape().rank() > 0 ? feed.tensor.shape()[0] : 0);
+  } catch (Error& error) {
+    error.note("feed", feed.name);
+    throw;
+  }
+}
+
 // A feed must be what data() declared, where it asked for a check.
 void check_feed(const Program& program, const Feed& feed) {
   const Var* var = program.global_block().find_var(feed.name);
   require(feed.tensor.defined(), "the feed \"{}\" holds no tensor", feed.name);
   require(feed.tensor.layout().plain(), "the feed \"{}\" must be plain, but has layout {}",
           feed.name, feed.tensor.layout());
-  check_lod(feed.tensor.lod(), feed.tensor.shape().rank() > 0 ? feed.tensor.shape()[0] : 0);
   if (var == nullptr || !var->need_check_feed) return;
   const Shape& have = feed.tensor.shape();
   bool fits = have.rank() == var->shape.rank();
@@ -110,6 +121,7 @@ Executor::~Executor() = default;
 
 Plan& Executor::plan(const Program& program, const std::vector<Feed>& feeds,
                      const std::vector<std::string>& fetches, Scope& scope) {
+  for (const Feed& feed : feeds) check_sequences(feed);
   ScopeStore store(scope);
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
     if (!(*entry)->is_for(program, fetches, scope) || !(*entry)->takes(feeds)) continue;

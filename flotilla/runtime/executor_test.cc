@@ -191,6 +191,21 @@ TEST(Executor, AChangingNumberOfRowsMakesNoNewPlanWithinItsClass) {
   EXPECT_EQ(executor.plans_made(), 2);  // up to 8 rows, up to 16
 }
 
+TEST(Executor, SequencesThatDoNotFitTheRowsAreRefusedInEveryRun) {
+  const auto program = parse(R"(
+    var ids i64[-1] lod=1 data
+    var doubled i64[-1] lod=1
+    scale(X=ids) -> Out=doubled {scale=2.0}
+  )");
+  Executor executor;
+  Scope scope;
+  Feed feed = id_feed(5);
+  executor.run(*program, {feed}, {"doubled"}, scope);
+  feed.tensor.set_lod({{0, 1, 9}});
+  EXPECT_THAT(refusal([&] { executor.run(*program, {feed}, {"doubled"}, scope); }),
+              HasSubstr("level 0 of a LoD must end at 5, but ends at 9\n  feed  ids"));
+}
+
 TEST(Executor, AProgramWithAFixedBatchStillRunsWithSequences) {
   const auto program = parse(R"(
     var ids i64[-1] lod=1 data
