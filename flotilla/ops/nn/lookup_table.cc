@@ -50,6 +50,13 @@ int64_t padding_of(const PrepareContext& c) {
   return padding < -1 ? padding + c.shape("W")[0] : padding;
 }
 
+constexpr int64_t kAhead = 16;
+
+template <typename T>
+void prefetch_row(const T* table, int64_t row, int64_t height, int64_t width) {
+  if (0 <= row && row < height) __builtin_prefetch(table + row * width);
+}
+
 template <typename T>
 Step forward(PrepareContext& c) {
   const int64_t n = c.shape("Ids").numel(), height = c.shape("W")[0], width = c.shape("W")[1];
@@ -57,17 +64,21 @@ Step forward(PrepareContext& c) {
           padding = padding_of(c), name = c.op().input("W")] {
     const T* w = table.data();
     T* y = out.data();
-    // A row comes from far away in memory: a miss costs more than the copy.
-    parallel_for(n, width + 64, [=, &ids, &name](int64_t i) {
-      const int64_t id = ids[i];
-      if (id == padding && padding != -1) {
-        std::fill_n(y + i * width, width, T{0});
-        return;
+    const int64_t grain = std::max<int64_t>(1, kGrainOperations / (width + 16));
+    parallel_ranges(n, grain, [=, &ids, &name](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        // Rows lie far apart: the cache is told early which ones will be wanted.
+        if (i + kAhead < end) prefetch_row(w, ids[i + kAhead], height, width);
+        const int64_t id = ids[i];
+        if (id == padding && padding != -1) {
+          std::fill_n(y + i * width, width, T{0});
+          continue;
+        }
+        require(0 <= id && id < height,
+                "id {} at position {} is not a row of the table \"{}\", which has the rows 0 to {}",
+                id, i, name, height - 1);
+        std::copy_n(w + id * width, width, y + i * width);
       }
-      require(0 <= id && id < height,
-              "id {} at position {} is not a row of the table \"{}\", which has the rows 0 to {}",
-              id, i, name, height - 1);
-      std::copy_n(w + id * width, width, y + i * width);
     });
   };
 }

@@ -31,6 +31,8 @@ Step dense(PrepareContext& c) {
   };
 }
 
+constexpr int64_t kAhead = 16;
+
 // Threads share out the rows of the parameter by number, so that no two change the same one and
 // repeated rows are subtracted in the order they come.
 template <typename T>
@@ -47,6 +49,8 @@ Step sparse(PrepareContext& c) {
     const int64_t parts = count * width < 2 * kUpdateGrain ? 1 : threads();
     parallel_ranges(parts, 1, [=](int64_t begin, int64_t end) {
       for (int64_t i = 0; i < count; ++i) {
+        // Rows lie far apart: the cache is told early which ones will be wanted.
+        if (i + kAhead < count) __builtin_prefetch(p + rows[i + kAhead] * width, 1);
         if (parts > 1 && (rows[i] % parts < begin || rows[i] % parts >= end)) continue;
         T* row = p + rows[i] * width;
         for (int64_t j = 0; j < width; ++j) row[j] -= lr * g[i * width + j];
