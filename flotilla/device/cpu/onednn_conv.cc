@@ -145,8 +145,9 @@ bool winograd_pays(const ConvProblem& p) {
   const bool fits = p.winograd && p.src.rank() == 4 && p.groups == 1 && p.weights[2] == 3 &&
                     p.weights[3] == 3 && all(p.strides, 1, 1) && all(p.dilations, 1, 1) &&
                     all(p.pads_begin, 0, 1) && all(p.pads_end, 0, 1);
+  if (!fits) return false;
   const int64_t tiles = p.dst[0] * ((p.dst[2] + 3) / 4) * ((p.dst[3] + 3) / 4);
-  return fits && p.src[1] >= 32 && p.dst[1] >= 32 && tiles >= 48 &&
+  return p.src[1] >= 32 && p.dst[1] >= 32 && tiles >= 48 &&
          p.dst[0] * p.dst[2] * p.dst[3] >= 8 * tiles;
 }
 
