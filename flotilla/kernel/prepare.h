@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "flotilla/device/stream.h"
 #include "flotilla/kernel/random.h"
 #include "flotilla/op/infer.h"
 #include "flotilla/op/op_def.h"
@@ -136,6 +137,7 @@ class PrepareHost {
   virtual const Cell* workspace(int64_t bytes) = 0;
   virtual RandomSource random(int64_t op_seed) = 0;
   virtual void* resize(int32_t value, const Shape& shape) = 0;
+  virtual Stream stream() const { return {}; }
 };
 
 template <typename T>
@@ -221,6 +223,8 @@ class PrepareContext {
   }
   // `seed`: the op's own, 0 where it has none.
   RandomSource random(int64_t seed) { return host_.random(seed); }
+  // Where a GPU's Step puts its work; it only enqueues, and never waits. See docs/cuda.md.
+  Stream stream() const { return host_.stream(); }
 
  private:
   const Port& port(std::string_view slot, size_t i) const;

@@ -10,9 +10,10 @@
 //     });
 //
 // The body is compiled three times, for AVX-512, for AVX2 and for the oldest CPU, and isa() picks
-// one. Everything it calls must be visible and is inlined; a call that is not is made as usual and
-// stays slow. The call costs about 2 ns, so a body should hold a whole loop. Write plain loops over
-// pointers that do not overlap (FLT_RESTRICT tells the compiler so) and leave vectors to -O3.
+// one (but for clang, which builds only the fuzzers). Everything it calls must be visible and is
+// inlined; a call that is not is made as usual and stays slow. The call costs about 2 ns, so a body
+// should hold a whole loop. Write plain loops over pointers that do not overlap (FLT_RESTRICT tells
+// the compiler so) and leave vectors to -O3.
 //
 // Bits: the vector width changes the order of a sum, so a loop that adds up should keep a fixed
 // number of partial sums. Element-wise results depend only on the element, not on its place, but
@@ -27,20 +28,10 @@
 // Inlined whatever the compiler thinks of it: for small functions that such a loop calls.
 #define FLT_INLINE [[gnu::always_inline]] inline
 
-// The same for a whole function instead of a loop in it: compiled three times, chosen once when the
-// library is loaded, by cpuid alone. Lambdas inside are not covered: keep the loops in the
-// function. Sanitizers and clang cannot take part; there it is an ordinary function.
-#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define FLT_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define FLT_CLONES
-#endif
-
 namespace flotilla {
 namespace simd_detail {
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(__clang__)
 
 template <typename Body>
 [[gnu::target("arch=x86-64-v4,prefer-vector-width=512"), gnu::flatten, gnu::noinline]] void
@@ -59,7 +50,7 @@ template <typename Body>
 
 template <typename Body>
 void simd(Body&& body) {
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(__clang__)
   const Isa have = isa();
   if (have >= Isa::kAvx512) return simd_detail::run_avx512(body);
   if (have >= Isa::kAvx2) return simd_detail::run_avx2(body);
