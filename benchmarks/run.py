@@ -8,6 +8,7 @@ $FLT_ORACLE_DIR (tools/oracle/setup.sh); one that is absent is reported and left
     ./bench --quick         fewer and shorter rounds
     ./bench --only mlp      one case: mlp, resnet50, wide_deep, import, memory
     ./bench --json FILE     also write one JSON line per side
+    ./bench data            how fast data is fed; --only loader, text, images or dataset
 """
 
 import argparse
@@ -18,6 +19,8 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import feeding
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -211,12 +214,25 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = [case.name for case in CASES] + ["import", "memory"]
+    parser.add_argument("suite", nargs="?", choices=["steps", "data"], default="steps")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
-    parser.add_argument("--only", choices=names, action="append", help="run this case (repeatable)")
+    parser.add_argument("--only", choices=[*names, *feeding.TOPICS], action="append",
+                        help="run this case (repeatable)")  # fmt: skip
     parser.add_argument("--json", type=Path, help="write JSON lines to this file")
     parser.add_argument("--without", choices=["Flotilla", "PyTorch", "Paddle"], action="append",
                         default=[], help="leave a side out (repeatable)")  # fmt: skip
     options = parser.parse_args()
+    lines = options.json.open("w") if options.json else None
+
+    def emit(**values):
+        if lines:
+            print(json.dumps(values), file=lines, flush=True)
+
+    if options.suite == "data":
+        missed = feeding.run(options.only, options.quick, show, emit)
+        for row in missed:
+            print(f"  missed: {row.title}, {row.name}: {row.value} {row.unit}, goal {row.goal}")
+        return
     sides = []
     for side in (FLOTILLA, TORCH, PADDLE):
         if side.name in options.without:
@@ -225,12 +241,6 @@ def main():
             print(side.absent())
         else:
             sides.append(side)
-    lines = options.json.open("w") if options.json else None
-
-    def emit(**values):
-        if lines:
-            print(json.dumps(values), file=lines, flush=True)
-
     for case in CASES:
         if not options.only or case.name in options.only:
             run_case(case, sides, options.quick, emit)
