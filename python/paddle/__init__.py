@@ -46,6 +46,7 @@ from .base.place import (  # noqa: E402, F401
     is_compiled_with_xpu,
     set_device,
 )
+from .batch import batch  # noqa: E402, F401
 from .framework.io import load, save  # noqa: E402, F401
 from .static import create_parameter  # noqa: E402, F401
 from .tensor import *  # noqa: E402, F403
@@ -55,7 +56,7 @@ __version__ = version.full_version
 __getattr__, __dir__ = _names_of(
     __name__,
     [
-        *("common_ops_import", "device", "distributed", "fluid", "framework", "io", "metric"),
-        *("nn", "optimizer", "regularizer", "utils", "vision"),
+        *("common_ops_import", "dataset", "device", "distributed", "fluid", "framework", "io"),
+        *("metric", "nn", "optimizer", "reader", "regularizer", "utils", "vision"),
     ],
 )

@@ -11,6 +11,19 @@ from paddle.base.framework import (
     is_persistable,
 )
 from paddle.base.scope import global_scope
+from paddle.batch import batch  # noqa: F401
+from paddle.reader import (  # noqa: F401
+    ComposeNotAligned,
+    buffered,
+    cache,
+    chain,
+    compose,
+    firstn,
+    map_readers,
+    multiprocess_reader,
+    shuffle,
+    xmap_readers,
+)
 from paddle.static import io as _io
 from paddle.static.io import load, load_program_state, set_program_state  # noqa: F401
 
