@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -24,6 +25,10 @@ struct TextOptions {
 
   // A line longer than this is refused, so that a file without newlines does not fill the memory.
   size_t max_line_bytes = size_t{1} << 28;
+
+  // Where this turns true, next() gives up within a tenth of a second, also while it waits for a
+  // command: it throws ErrorKind::kUnavailable. It outlives the source.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 // Thread safety: none.
