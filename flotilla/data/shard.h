@@ -12,7 +12,7 @@
 // Without replacement the ranks divide the set; with replacement each rank goes through all of it,
 // so that one pass of a job is `ranks` passes over the data.
 //
-//   n = 10, ranks = 3, no shuffle                      with_replacement (Tail::kDrop)
+//   n = 10, ranks = 3, no shuffle                      with_replacement, any tail
 //   Tail::kDrop   0 3 6 | 1 4 7 | 2 5 8                rank 0   0 1 2 3 4 5 6 7 8 9
 //   Tail::kPad    0 3 6 9 | 1 4 7 0 | 2 5 8 1          rank 1   3 4 5 6 7 8 9 0 1 2
 //   Tail::kKeep   0 3 6 9 | 1 4 7 | 2 5 8              rank 2   6 7 8 9 0 1 2 3 4 5
@@ -30,7 +30,7 @@ namespace flotilla::data {
 
 // What becomes of the samples that cannot be divided evenly.
 enum class Tail {
-  kDrop,  // left out; fewer than `ranks` of them in each epoch
+  kDrop,  // left out: fewer than `ranks` of them, more where whole files are divided
   kPad,   // the first samples of the order are taken a second time
   kKeep,  // the first ranks have one more; ShardCounts::why_unequal() says so
 };
@@ -65,8 +65,9 @@ struct ShardOptions {
 
 // What every rank gets in one epoch; the same value on every rank.
 struct ShardCounts {
-  int64_t size = 0;                   // samples in the set
-  int64_t passes = 1;                 // times the set is taken
+  int64_t size = 0;    // samples in the set
+  int64_t passes = 1;  // times the set is taken
+  int64_t batch_size = 1;
   std::vector<int64_t> samples = {};  // of each rank
   std::vector<int64_t> batches = {};  // of each rank
   int64_t dropped = 0;                // samples that no rank gets, counted once for each pass
