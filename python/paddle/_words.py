@@ -66,6 +66,19 @@ def _named(function, word, doc):
     return function
 
 
+def made_class(word, base, signature, make, doc, module, **members):
+    """A class ``word(<signature>)`` below ``base``: making one calls ``make(self, **words)``.
+
+    ``__init__`` is compiled, so that Python itself shows the signature and refuses wrong calls.
+    """
+    call = "words = locals(); make(words.pop('self'), **words)"
+    made = {"make": make}
+    exec(compile(f"def __init__(self, {signature}): {call}", __file__, "exec"), made)
+    start = made["__init__"]
+    start.__qualname__, start.__module__ = f"{word}.__init__", module
+    return type(word, (base,), {"__init__": start, "__doc__": doc, "__module__": module, **members})
+
+
 def op_with_shape(type, inputs, attrs, name=None, layer=None, act=None):
     """Append an op that notes the shape of X beside its output, and return the output."""
     outs = ["Out", "XShape"]

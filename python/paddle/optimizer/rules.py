@@ -1,4 +1,13 @@
-"""Optimizers by their rules."""
+"""Optimizers by their rules, in the words of both eras.
+
+A row of the table states an optimizer once: the op, its settings, and how it is called. The words of
+1.x follow from those of 2.x (`parameter_list` for `parameters`, `regularization` for
+`weight_decay`) unless the row says otherwise. fluid/optimizer.py gives the classes of 1.x their names.
+"""
+
+import typing
+
+from paddle._words import made_class
 
 from .optimizer import Optimizer
 
@@ -7,209 +16,171 @@ __all__ = [
 ]
 
 
-class SGD(Optimizer):
-    """p -= lr * g."""
+class Rule(typing.NamedTuple):
+    """How an optimizer is called, and what becomes of its arguments."""
 
-    _type = "sgd"
-
-    def __init__(
-        self,
-        learning_rate=0.001,
-        parameters=None,
-        weight_decay=None,
-        grad_clip=None,
-        multi_precision=False,
-        name=None,
-    ):
-        self._make(learning_rate, parameters, weight_decay, grad_clip, name)
+    type: str  # of the op
+    doc: str
+    new: str = ""  # signature in 2.x
+    old: str = ""  # in 1.x, where it is not that of 2.x in the words of 1.x
+    rename: dict = {}  # settings whose attribute has another name
+    settle: typing.Callable = None  # changes settings; may take ``decays`` out of them
 
 
-class Momentum(Optimizer):
-    """v = momentum * v + g; p -= lr * v, or with ``use_nesterov`` lr * (g + momentum * v)."""
-
-    _type = "momentum"
-
-    def __init__(
-        self,
-        learning_rate=0.001,
-        momentum=0.9,
-        parameters=None,
-        use_nesterov=False,
-        weight_decay=None,
-        grad_clip=None,
-        multi_precision=False,
-        rescale_grad=1.0,
-        use_multi_tensor=False,
-        name=None,
-    ):
-        attrs = {"mu": momentum, "use_nesterov": use_nesterov, "rescale_grad": rescale_grad}
-        self._make(learning_rate, parameters, weight_decay, grad_clip, name, attrs)
+def _adamw(settings):
+    if settings.pop("lr_ratio") is not None:
+        raise ValueError("lr_ratio is not there yet; ParamAttr(learning_rate=...) does the same")
+    settings["coeff"] = float(settings.pop("weight_decay"))
+    wanted = settings.pop("apply_decay_param_fun")
+    settings["decays"] = wanted and (lambda parameter: wanted(parameter.name))
 
 
-class Adam(Optimizer):
-    """m and v follow g and g^2; p -= lr * m / (sqrt(v) + epsilon), both without their bias.
-
-    ``lazy_mode``: a sparse gradient moves only the rows that it has.
-    """
-
-    _type = "adam"
-
-    def __init__(
-        self,
-        learning_rate=0.001,
-        beta1=0.9,
-        beta2=0.999,
-        epsilon=1e-08,
-        parameters=None,
-        weight_decay=None,
-        grad_clip=None,
-        lazy_mode=False,
-        multi_precision=False,
-        use_multi_tensor=False,
-        name=None,
-    ):
-        attrs = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "lazy_mode": lazy_mode}
-        self._make(learning_rate, parameters, weight_decay, grad_clip, name, attrs)
+def _lamb(settings):
+    exclude = settings.pop("exclude_from_weight_decay_fn")
+    settings["decays"] = exclude and (lambda parameter: not exclude(parameter))
 
 
-class AdamW(Optimizer):
-    """Adam, with p -= lr * weight_decay * p beside it.
-
-    ``apply_decay_param_fun``: says for the name of a parameter whether it decays.
-    """
-
-    _type = "adamw"
-
-    def __init__(
-        self,
-        learning_rate=0.001,
-        beta1=0.9,
-        beta2=0.999,
-        epsilon=1e-08,
-        parameters=None,
-        weight_decay=0.01,
-        lr_ratio=None,
-        apply_decay_param_fun=None,
-        grad_clip=None,
-        lazy_mode=False,
-        multi_precision=False,
-        name=None,
-    ):
-        if lr_ratio is not None:
-            raise ValueError(
-                "lr_ratio is not there yet; ParamAttr(learning_rate=...) does the same"
-            )
-        attrs = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "lazy_mode": lazy_mode}
-        attrs["coeff"] = float(weight_decay)
-        fun = apply_decay_param_fun
-        decays = None if fun is None else lambda parameter: fun(parameter.name)
-        self._make(learning_rate, parameters, None, grad_clip, name, attrs, decays)
+def _lars(settings):
+    settings["lars_weight_decay"] = [float(settings["lars_weight_decay"])]
 
 
-class Adagrad(Optimizer):
-    """m += g^2; p -= lr * g / (sqrt(m) + epsilon)."""
+_BETAS = "learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-08, "
+_REST = "parameters=None, weight_decay=None, grad_clip=None, "
+_PRECISION = "multi_precision=False, "
 
-    _type = "adagrad"
+RULES = {
+    "SGD": Rule(
+        "sgd",
+        "p -= lr * g.",
+        f"learning_rate=0.001, {_REST}{_PRECISION}name=None",
+        f"learning_rate, {_REST}name=None",
+    ),
+    "Momentum": Rule(
+        "momentum",
+        "v = momentum * v + g; p -= lr * v, or with ``use_nesterov`` lr * (g + momentum * v).",
+        "learning_rate=0.001, momentum=0.9, parameters=None, use_nesterov=False, "
+        f"weight_decay=None, grad_clip=None, {_PRECISION}rescale_grad=1.0, "
+        "use_multi_tensor=False, name=None",
+        "learning_rate, momentum, parameters=None, use_nesterov=False, weight_decay=None, "
+        "grad_clip=None, name=None",
+        {"momentum": "mu"},
+    ),
+    "Adam": Rule(
+        "adam",
+        """m and v follow g and g^2; p -= lr * m / (sqrt(v) + epsilon), both without their bias.
 
-    def __init__(
-        self,
-        learning_rate,
-        epsilon=1e-06,
-        parameters=None,
-        weight_decay=None,
-        grad_clip=None,
-        name=None,
-        initial_accumulator_value=0.0,
-    ):
-        attrs = {"epsilon": epsilon, "initial_accumulator_value": initial_accumulator_value}
-        self._make(learning_rate, parameters, weight_decay, grad_clip, name, attrs)
+        ``lazy_mode``: a sparse gradient moves only the rows that it has.""",
+        f"{_BETAS}{_REST}lazy_mode=False, {_PRECISION}use_multi_tensor=False, name=None",
+        f"{_BETAS}{_REST}name=None, lazy_mode=False",
+    ),
+    "AdamW": Rule(
+        "adamw",
+        """Adam, with p -= lr * weight_decay * p beside it.
+
+        ``apply_decay_param_fun``: says for the name of a parameter whether it decays.""",
+        f"{_BETAS}parameters=None, weight_decay=0.01, lr_ratio=None, "
+        f"apply_decay_param_fun=None, grad_clip=None, lazy_mode=False, {_PRECISION}name=None",
+        settle=_adamw,
+    ),
+    "Adagrad": Rule(
+        "adagrad",
+        "m += g^2; p -= lr * g / (sqrt(m) + epsilon).",
+        f"learning_rate, epsilon=1e-06, {_REST}name=None, initial_accumulator_value=0.0",
+    ),
+    "RMSProp": Rule(
+        "rmsprop",
+        """s follows g^2; p -= lr * g / sqrt(s + epsilon), with momentum; ``centered`` subtracts
+        the square of what follows g.""",
+        "learning_rate, rho=0.95, epsilon=1e-06, momentum=0.0, centered=False, "
+        f"{_REST}name=None",
+        rename={"rho": "decay"},
+    ),
+    "Adadelta": Rule(
+        "adadelta",
+        "The step is g times the ratio of what follows former steps and former gradients.",
+        f"learning_rate=0.001, epsilon=1e-06, rho=0.95, {_REST}name=None",
+        f"learning_rate, epsilon=1e-06, rho=0.95, {_REST}name=None",
+    ),
+    "Adamax": Rule(
+        "adamax",
+        "Adam with the largest |g| so far instead of the root of v.",
+        f"{_BETAS}{_REST}name=None",
+    ),
+    "Lamb": Rule(
+        "lamb",
+        """Adam's step, scaled to the norm of the parameter.
+
+        ``exclude_from_weight_decay_fn``: says for a parameter whether it does not decay.""",
+        "learning_rate=0.001, lamb_weight_decay=0.01, beta1=0.9, beta2=0.999, epsilon=1e-06, "
+        "parameters=None, grad_clip=None, exclude_from_weight_decay_fn=None, "
+        f"{_PRECISION}always_adapt=False, name=None",
+        "learning_rate=0.001, lamb_weight_decay=0.01, beta1=0.9, beta2=0.999, epsilon=1e-06, "
+        f"{_REST}exclude_from_weight_decay_fn=None, name=None",
+        {"lamb_weight_decay": "weight_decay"},
+        _lamb,
+    ),
+    "LarsMomentum": Rule(
+        "lars_momentum",
+        "Momentum with a rate for each parameter from its norm and that of its gradient.",
+        old="learning_rate, momentum, lars_coeff=0.001, lars_weight_decay=0.0005, "
+        f"{_REST}name=None",
+        rename={"momentum": "mu"},
+        settle=_lars,
+    ),
+    "Ftrl": Rule(
+        "ftrl",
+        "Follows the regularised leader: L1 and L2 keep parameters at or near zero.",
+        old=f"learning_rate, l1=0.0, l2=0.0, lr_power=-0.5, {_REST}name=None",
+    ),
+}
+
+_OLD_WORDS = {"parameters": "parameter_list", "weight_decay": "regularization"}
+_COMMON = ("learning_rate", "parameters", "weight_decay", "grad_clip", "name")
+_UNUSED = ("multi_precision", "use_multi_tensor")  # of kernels that are not there
 
 
-class RMSProp(Optimizer):
-    """s follows g^2; p -= lr * g / sqrt(s + epsilon), with momentum; ``centered`` subtracts
-    the square of what follows g."""
+def _maker(rule):
+    """What ``__init__`` does with its arguments."""
 
-    _type = "rmsprop"
+    def make(self, **words):
+        for new, old in _OLD_WORDS.items():
+            if old in words:
+                words[new] = words.pop(old)
+        settings = {key: value for key, value in words.items() if key not in _UNUSED}
+        if rule.settle is not None:
+            rule.settle(settings)
+        common = [settings.pop(word, None) for word in _COMMON]
+        decays = settings.pop("decays", None)
+        attrs = {rule.rename.get(word, word): value for word, value in settings.items()}
+        self._make(*common, attrs, decays)
 
-    def __init__(
-        self,
-        learning_rate,
-        rho=0.95,
-        epsilon=1e-06,
-        momentum=0.0,
-        centered=False,
-        parameters=None,
-        weight_decay=None,
-        grad_clip=None,
-        name=None,
-    ):
-        attrs = {"decay": rho, "epsilon": epsilon, "momentum": momentum, "centered": centered}
-        self._make(learning_rate, parameters, weight_decay, grad_clip, name, attrs)
+    return make
 
 
-class Adadelta(Optimizer):
-    """The step is g times the ratio of what follows former steps and former gradients."""
-
-    _type = "adadelta"
-
-    def __init__(
-        self,
-        learning_rate=0.001,
-        epsilon=1e-06,
-        rho=0.95,
-        parameters=None,
-        weight_decay=None,
-        grad_clip=None,
-        name=None,
-    ):
-        attrs = {"epsilon": epsilon, "rho": rho}
-        self._make(learning_rate, parameters, weight_decay, grad_clip, name, attrs)
+def _made(word, base, signature, rule, module):
+    return made_class(word, base, signature, _maker(rule), rule.doc, module, _type=rule.type)
 
 
-class Adamax(Optimizer):
-    """Adam with the largest |g| so far instead of the root of v."""
-
-    _type = "adamax"
-
-    def __init__(
-        self,
-        learning_rate=0.001,
-        beta1=0.9,
-        beta2=0.999,
-        epsilon=1e-08,
-        parameters=None,
-        weight_decay=None,
-        grad_clip=None,
-        name=None,
-    ):
-        attrs = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
-        self._make(learning_rate, parameters, weight_decay, grad_clip, name, attrs)
+def new_class(word):
+    """An optimizer in the words of 2.x."""
+    return _made(word, Optimizer, RULES[word].new, RULES[word], __name__)
 
 
-class Lamb(Optimizer):
-    """Adam's step, scaled to the norm of the parameter.
+def old_class(word, base, module):
+    """An optimizer in the words of 1.x, whose class is also a ``base``."""
+    rule = RULES[word]
+    signature = f", {rule.old or rule.new}"
+    for new, old in _OLD_WORDS.items():
+        signature = signature.replace(f", {new}=", f", {old}=")
+    return _made(f"{word}Optimizer", base, signature[2:], rule, module)
 
-    ``exclude_from_weight_decay_fn``: says for a parameter whether it does not decay.
-    """
 
-    _type = "lamb"
-
-    def __init__(
-        self,
-        learning_rate=0.001,
-        lamb_weight_decay=0.01,
-        beta1=0.9,
-        beta2=0.999,
-        epsilon=1e-06,
-        parameters=None,
-        grad_clip=None,
-        exclude_from_weight_decay_fn=None,
-        multi_precision=False,
-        always_adapt=False,
-        name=None,
-    ):
-        attrs = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
-        attrs.update(weight_decay=lamb_weight_decay, always_adapt=always_adapt)
-        exclude = exclude_from_weight_decay_fn
-        decays = None if exclude is None else lambda parameter: not exclude(parameter)
-        self._make(learning_rate, parameters, None, grad_clip, name, attrs, decays)
+SGD = new_class("SGD")
+Momentum = new_class("Momentum")
+Adam = new_class("Adam")
+AdamW = new_class("AdamW")
+Adagrad = new_class("Adagrad")
+RMSProp = new_class("RMSProp")
+Adadelta = new_class("Adadelta")
+Adamax = new_class("Adamax")
+Lamb = new_class("Lamb")

@@ -1,5 +1,6 @@
 """Convolutions."""
 
+from paddle._words import made_class
 from paddle.nn import functional as F
 from paddle.nn.initializer import KaimingNormal
 
@@ -8,27 +9,29 @@ from .layers import Layer
 __all__ = ["Conv1D", "Conv2D"]
 
 
+_CONV2D = """A convolution over height and width.
+
+>>> nn.Conv2D(3, 8, 3, padding=1)(paddle.static.data("x", [None, 3, 32, 32])).shape
+(-1, 8, 32, 32)
+"""
+
+
 class _Conv(Layer):
     """Filters, [filters, channels / groups, *window], and a bias for each."""
 
-    _axes = 2
-    _function = staticmethod(F.conv2d)
-
-    def __init__(
+    def _make(
         self,
         in_channels,
         out_channels,
         kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        padding_mode="zeros",
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCHW",
+        padding,
+        padding_mode,
+        groups,
+        weight_attr,
+        bias_attr,
+        **rest,
     ):
-        super().__init__()
+        Layer.__init__(self)
         if in_channels % groups:
             raise ValueError(f"{in_channels} channels cannot be cut into {groups} groups")
         several = isinstance(kernel_size, (list, tuple))
@@ -37,7 +40,7 @@ class _Conv(Layer):
         self._sides = None
         if padding_mode != "zeros":
             self._sides, padding = self._around(padding, padding_mode), 0
-        self._options = (stride, padding, dilation, groups, data_format)
+        self._options = {"padding": padding, "groups": groups, **rest}
         fan_in = in_channels
         for extent in window:
             fan_in *= extent
@@ -58,45 +61,25 @@ class _Conv(Layer):
     def forward(self, x):
         """The filters over ``x``."""
         if self._sides is not None:
-            x = F.pad(x, *self._sides, data_format=self._options[-1])
-        return self._function(x, self.weight, self.bias, *self._options)
+            x = F.pad(x, *self._sides, data_format=self._options["data_format"])
+        return self._function(x, self.weight, self.bias, **self._options)
 
     def extra_repr(self):
         """Channels and window."""
-        stride, padding, _, _, data_format = self._options
         text = f"{self._in_channels}, {self._out_channels}, kernel_size={self._window}"
-        return f"{text}, stride={stride}, padding={padding}, data_format={data_format}"
+        words = ("stride", "padding", "data_format")
+        return ", ".join([text, *(f"{word}={self._options[word]}" for word in words)])
 
 
-class Conv2D(_Conv):
-    """A convolution over height and width.
+def _over(word, function, axes, what, data_format):
+    """The convolutions differ in how many axes the filters slide over."""
+    signature = (
+        "in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, "
+        f"padding_mode='zeros', weight_attr=None, bias_attr=None, data_format={data_format!r}"
+    )
+    members = {"_axes": axes, "_function": staticmethod(function)}
+    return made_class(word, _Conv, signature, _Conv._make, what, __name__, **members)
 
-    >>> nn.Conv2D(3, 8, 3, padding=1)(paddle.static.data("x", [None, 3, 32, 32])).shape
-    (-1, 8, 32, 32)
-    """
 
-
-class Conv1D(_Conv):
-    """A convolution over the length of sequences."""
-
-    _axes = 1
-    _function = staticmethod(F.conv1d)
-
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        padding_mode="zeros",
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCL",
-    ):
-        super().__init__(
-            *(in_channels, out_channels, kernel_size, stride, padding, dilation, groups),
-            *(padding_mode, weight_attr, bias_attr, data_format),
-        )
+Conv1D = _over("Conv1D", F.conv1d, 1, "A convolution over the length of sequences.", "NCL")
+Conv2D = _over("Conv2D", F.conv2d, 2, _CONV2D, "NCHW")

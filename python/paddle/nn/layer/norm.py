@@ -1,7 +1,7 @@
 """Normalisations."""
 
 import _flotilla as core
-from paddle._words import several
+from paddle._words import made_class, several
 from paddle.base.param_attr import ParamAttr
 from paddle.nn import functional as F
 from paddle.nn.functional.norm import batch_norm_op
@@ -36,75 +36,36 @@ class _Statistics(Layer):
         return made
 
 
-class BatchNorm2D(_Statistics):
-    """Channels of images scaled to mean 0 and variance 1 over the batch."""
-
-    def __init__(
-        self,
-        num_features,
-        momentum=0.9,
-        epsilon=1e-05,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCHW",
-        use_global_stats=None,
-        name=None,
-    ):
-        super().__init__()
+class _BatchNorm(_Statistics):
+    def _set(self, num_features, weight_attr, bias_attr, **rest):
+        Layer.__init__(self)
         self._make(num_features, weight_attr, bias_attr)
-        self._num_features, self._momentum, self._epsilon = num_features, momentum, epsilon
-        self._format, self._name = data_format, name
-        self._use_global_stats = use_global_stats
+        self._num_features, self._rest = num_features, rest
 
     def forward(self, input):
         """``input`` with channels of mean 0 and variance 1, scaled and moved."""
         learnt = (self._mean, self._variance, self.weight, self.bias)
-        return F.batch_norm(
-            *(input, *learnt, self.training, self._momentum, self._epsilon, self._format),
-            use_global_stats=self._use_global_stats,
-            name=self._name,
-        )
+        return F.batch_norm(input, *learnt, self.training, **self._rest)
 
     def extra_repr(self):
         """The number of channels."""
-        rest = f"momentum={self._momentum}, epsilon={self._epsilon}"
+        rest = "momentum={momentum}, epsilon={epsilon}".format(**self._rest)
         return f"num_features={self._num_features}, {rest}"
 
 
-class BatchNorm1D(BatchNorm2D):
-    """Channels of rows or sequences scaled to mean 0 and variance 1 over the batch."""
-
-    def __init__(
-        self,
-        num_features,
-        momentum=0.9,
-        epsilon=1e-05,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCL",
-        use_global_stats=None,
-        name=None,
-    ):
-        rest = (data_format, use_global_stats, name)
-        super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, *rest)
+def _over(word, what, data_format):
+    """The layers of 2.x differ in what their channels are made of."""
+    signature = (
+        "num_features, momentum=0.9, epsilon=1e-05, weight_attr=None, bias_attr=None, "
+        f"data_format={data_format!r}, use_global_stats=None, name=None"
+    )
+    doc = f"Channels of {what} scaled to mean 0 and variance 1 over the batch."
+    return made_class(word, _BatchNorm, signature, _BatchNorm._set, doc, __name__)
 
 
-class BatchNorm3D(BatchNorm2D):
-    """Channels of volumes scaled to mean 0 and variance 1 over the batch."""
-
-    def __init__(
-        self,
-        num_features,
-        momentum=0.9,
-        epsilon=1e-05,
-        weight_attr=None,
-        bias_attr=None,
-        data_format="NCDHW",
-        use_global_stats=None,
-        name=None,
-    ):
-        rest = (data_format, use_global_stats, name)
-        super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, *rest)
+BatchNorm1D = _over("BatchNorm1D", "rows or sequences", "NCL")
+BatchNorm2D = _over("BatchNorm2D", "images", "NCHW")
+BatchNorm3D = _over("BatchNorm3D", "volumes", "NCDHW")
 
 
 class BatchNorm(_Statistics):
