@@ -10,14 +10,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <limits>
-#include <memory>
 #include <string>
-#include <system_error>
 
-#include "flotilla/base/error.h"
 #include "flotilla/base/atomic_file.h"
+#include "flotilla/base/error.h"
+#include "flotilla/data/packed_file.h"
 
 namespace flotilla::data {
 namespace {
@@ -30,103 +28,55 @@ constexpr uint32_t kLabelsMagic = 0x00000801;
 // Three extents of 32 bits multiply to 96 bits at most.
 using Extent = unsigned __int128;
 
-// Reads a file that is plain or packed; positions and sizes are those of the unpacked bytes.
+// Positions and sizes are those of the unpacked bytes.
 class Reader {
  public:
-  explicit Reader(const fs::path& file) : name_(file.string()) {
-    std::error_code error;
-    const fs::file_status status = fs::status(file, error);
-    if (!fs::exists(status)) not_found("{}: there is no such file", name_);
-    require(fs::is_regular_file(status), "{}: this is not a file", name_);
-    size_ = fs::file_size(file);
-    errno = 0;
-    gz_.reset(gzopen(file.c_str(), "rb"));
-    require(gz_ != nullptr, "{}: cannot read: {}", name_, std::generic_category().message(errno));
-    packed_ = gzdirect(gz_.get()) == 0;
+  explicit Reader(const fs::path& file) : file_(file) {
+    require(fs::is_regular_file(file), "{}: this is not a file", name());
   }
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const { return file_.name(); }
 
   // Reads a big-endian number of the header, whose length is `header`.
   uint32_t read_u32(size_t header) {
     std::array<uint8_t, 4> b = {};
-    const bool whole = read_some(b) == b.size();
-    require(whole, "{}: expected a header of {} bytes, found {}", name_, header, position_);
+    const bool whole = file_.read(b) == b.size();
+    require(whole, "{}: expected a header of {} bytes, found {}", name(), header, file_.position());
     return uint32_t{b[0]} << 24 | uint32_t{b[1]} << 16 | uint32_t{b[2]} << 8 | b[3];
   }
 
   // Reads the `count` bytes that must be the rest of the file. `what` tells the user where the
   // number comes from.
   std::vector<uint8_t> read_rest(Extent count, const std::string& what) {
-    const Extent expected = position_ + count;
-    if (packed_) {
+    const Extent expected = file_.position() + count;
+    if (file_.packed()) {
       // What hostile headers promise costs nothing: deflate makes at most 258 bytes of two bits.
-      const Extent most = Extent{size_} * 1032;
+      const Extent most = Extent{file_.size()} * 1032;
       require(expected <= most, "{}: expected {} bytes for {}, but {} packed bytes hold at most {}",
-              name_, expected, what, size_, most);
+              name(), expected, what, file_.size(), most);
     } else {
-      require(expected == size_, "{}: expected {} bytes for {}, found {}", name_, expected, what,
-              size_);
+      require(expected == file_.size(), "{}: expected {} bytes for {}, found {}", name(), expected,
+              what, file_.size());
     }
     std::vector<uint8_t> bytes;
     while (bytes.size() < count) {
       // A packed file may still hold less than it could, so memory grows with what was found.
       const size_t have = bytes.size(), chunk = std::max<size_t>(have, size_t{1} << 20);
       const size_t left = static_cast<size_t>(count) - have,
-                   want = packed_ ? std::min(left, chunk) : left;
+                   want = file_.packed() ? std::min(left, chunk) : left;
       bytes.resize(have + want);
-      const size_t got = read_some(std::span(bytes).subspan(have));
-      require(got == want, "{}: expected {} bytes for {}, found {}", name_, expected, what,
-              position_);
+      const size_t got = file_.read(std::span(bytes).subspan(have));
+      require(got == want, "{}: expected {} bytes for {}, found {}", name(), expected, what,
+              file_.position());
     }
     std::array<uint8_t, 1> more = {};
-    require(read_some(more) == 0, "{}: expected {} bytes for {}, found more", name_, expected,
+    require(file_.read(more) == 0, "{}: expected {} bytes for {}, found more", name(), expected,
             what);
     return bytes;
   }
 
  private:
-  // Reads until `into` is full or the file ends, and returns the number of bytes.
-  size_t read_some(std::span<uint8_t> into) {
-    size_t done = 0;
-    while (done < into.size()) {
-      const size_t want = std::min<size_t>(into.size() - done, std::numeric_limits<int>::max());
-      const int got = gzread(gz_.get(), into.data() + done, static_cast<unsigned>(want));
-      if (got > 0) {
-        done += got;
-        position_ += got;
-      }
-      if (got < static_cast<int>(want)) {
-        check_stream();
-        break;
-      }
-    }
-    return done;
-  }
-
-  void check_stream() const {
-    int code = Z_OK;
-    const std::string text = gzerror(gz_.get(), &code);
-    if (code == Z_OK || code == Z_STREAM_END) return;
-    require(code != Z_ERRNO, "{}: cannot read: {}", name_, std::generic_category().message(errno));
-    require(code != Z_BUF_ERROR,
-            "{}: the gzip data is cut short after {} packed and {} unpacked bytes", name_, size_,
-            position_);
-    // zlib puts the name before its message, and knows where it stands in the packed bytes.
-    const size_t prefix = text.starts_with(name_ + ": ") ? name_.size() + 2 : 0;
-    refuse("{}: the gzip data is corrupt at byte {}: {}", name_, gzoffset(gz_.get()),
-           text.substr(prefix));
-  }
-
-  struct Close {
-    void operator()(gzFile file) const { gzclose(file); }
-  };
-
-  const std::string name_;
-  uint64_t size_ = 0;  // as it lies on disk
-  std::unique_ptr<gzFile_s, Close> gz_;
-  bool packed_ = false;
-  uint64_t position_ = 0;
+  PackedFile file_;
 };
 
 std::string kind_of(uint32_t magic) {

@@ -43,6 +43,7 @@ class SlotColumn {
   SlotColumn(DType dtype, int64_t width);
 
   DType dtype() const { return values_.index() == 0 ? f32 : i64; }
+  int64_t width() const { return width_; }
   int64_t records() const { return records_; }
   int64_t begin(int64_t record) const {
     return offsets_.empty() ? record * width_ : offsets_[static_cast<size_t>(record)];
@@ -66,7 +67,12 @@ class SlotColumn {
   std::vector<T>& tail() {
     return std::get<std::vector<T>>(values_);
   }
-  void end_record();
+  void end_record() {
+    const int64_t size = stored();
+    if (offsets_.empty() && size != (records_ + 1) * width_) spell_out_offsets();
+    if (!offsets_.empty()) offsets_.push_back(size);
+    ++records_;
+  }
   // Drops the values of a record that was not ended, and records beyond the first `records`.
   void truncate(int64_t records);
 
@@ -77,7 +83,11 @@ class SlotColumn {
   int64_t bytes() const;
 
  private:
-  int64_t stored() const;
+  int64_t stored() const {
+    return static_cast<int64_t>(dtype() == f32 ? std::get<0>(values_).size()
+                                               : std::get<1>(values_).size());
+  }
+  void spell_out_offsets();
 
   std::variant<std::vector<float>, std::vector<int64_t>> values_;
   int64_t width_ = 1;
