@@ -1,0 +1,68 @@
+// flotilla/data/batch_queue.h
+//
+// Batches on their way from a writer, the thread that runs a user's generator, to a run of a
+// program that reads them. A pass begins with start() and ends with reset().
+//
+//   (start next* reset)*      push, close and fail come from the writer of the pass
+//
+// Thread safety: all calls, from any thread.
+
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+
+#include "flotilla/base/error.h"
+#include "flotilla/base/mutex.h"
+#include "flotilla/data/batch.h"
+#include "flotilla/data/channel.h"
+
+namespace flotilla::data {
+
+class BatchQueue final : public BatchSource {
+ public:
+  // The writer's end of one pass. What is written after the pass was reset goes nowhere.
+  using Pass = std::shared_ptr<Channel<Batch>>;
+
+  // REQUIRES: capacity > 0
+  explicit BatchQueue(int64_t capacity) : capacity_(static_cast<size_t>(capacity)) {}
+  ~BatchQueue() override { reset(); }
+
+  // Begins a pass; one that was begun before is dropped.
+  Pass start() {
+    reset();
+    MutexLock lock(mutex_);
+    return pass_ = std::make_shared<Channel<Batch>>(capacity_);
+  }
+
+  // Ends a pass, at its end or before. Batches that were not read are dropped.
+  void reset() {
+    if (const Pass ended = take()) ended->cancel();
+  }
+
+  // Refuses to wait for a pass that was not begun.
+  std::optional<Batch> next() override {
+    const Pass pass = current();
+    require(pass != nullptr,
+            "the program reads from a loader that was not started: call its start() before each "
+            "pass, and reset() after it");
+    return pass->pop();
+  }
+
+ private:
+  Pass current() {
+    MutexLock lock(mutex_);
+    return pass_;
+  }
+  Pass take() {
+    MutexLock lock(mutex_);
+    return std::exchange(pass_, nullptr);
+  }
+
+  const size_t capacity_;
+  Mutex mutex_;
+  Pass pass_ FLT_GUARDED_BY(mutex_);
+};
+
+}  // namespace flotilla::data
