@@ -1,0 +1,39 @@
+#include "flotilla/data/batch_pass.h"
+
+namespace flotilla::data {
+
+BatchPass::BatchPass(std::vector<Producer> producers, size_t ahead)
+    : batches_(ahead), at_work_(producers.size()) {
+  if (producers.empty()) batches_.close();
+  try {
+    for (Producer& producer : producers) {
+      threads_.emplace_back([this, producer = std::move(producer)] { run(producer); });
+    }
+  } catch (...) {
+    cancel();
+    throw;
+  }
+}
+
+BatchPass::~BatchPass() {
+  cancel();
+  threads_.clear();
+}
+
+void BatchPass::cancel() {
+  stopped_ = true;
+  batches_.cancel();
+}
+
+void BatchPass::run(const Producer& producer) noexcept {
+  try {
+    producer(*this);
+  } catch (...) {
+    // An error that comes because everything is being ended interests nobody.
+    if (!stopped_) batches_.fail(std::current_exception());
+    stopped_ = true;
+  }
+  if (--at_work_ == 0) batches_.close();
+}
+
+}  // namespace flotilla::data
