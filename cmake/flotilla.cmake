@@ -53,9 +53,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized;-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>
   )
 else()
-  # clang runs the fuzzers; vector widths and loop hints are written for g++.
-  target_compile_options(
-    flt_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-unknown-pragmas;-Wno-ignored-attributes>)
+  # clang runs the fuzzers and checks how locks are used; loop hints are written for g++.
+  target_compile_options(flt_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety;-Wno-unknown-pragmas>)
 endif()
 
 if(FLT_SANITIZE)
@@ -99,8 +98,17 @@ foreach(linker mold lld)
 endforeach()
 
 if(FLT_CUDA)
+  # nvcc is looked for on the PATH, by CUDACXX, and where its installer puts it.
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    find_program(CMAKE_CUDA_COMPILER nvcc PATHS /usr/local/cuda/bin)
+  endif()
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80 90)
+  endif()
+  # One CUDA runtime in a process: libflotilla.so and the tests that link it must share it.
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+  if(NOT CMAKE_CUDA_COMPILER_LAUNCHER)
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
@@ -108,7 +116,10 @@ if(FLT_CUDA)
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
-  target_compile_definitions(flt_options INTERFACE FLT_CUDA)
+  target_compile_options(
+    flt_options
+    INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-fno-semantic-interposition>
+              $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-lineinfo>)
   # fmt 9 takes nvcc for a compiler without constexpr, and then does not compile as C++20.
   target_compile_definitions(flt_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
 endif()
@@ -127,26 +138,44 @@ target_include_directories(flotilla INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_D
 # What programs inside this repository link: the library with the headers of all that it stands on.
 add_library(flt_inside INTERFACE)
 target_link_libraries(flt_inside INTERFACE flotilla flt_options)
+if(FLT_CUDA)
+  # Seen by tests, cli and the Python module alone: the C++ of the library is the same in every
+  # preset, and learns of a GPU from the kernels that are registered.
+  target_compile_definitions(flt_inside INTERFACE FLT_CUDA)
+  target_link_libraries(flt_inside INTERFACE CUDA::cudart)
+  set_target_properties(flotilla PROPERTIES LINKER_LANGUAGE CXX)
+endif()
 
 # A folder of headers is a library too, and a precompiled header needs a source to belong to.
 set(FLT_EMPTY ${CMAKE_BINARY_DIR}/generated/empty.cc)
 file(CONFIGURE OUTPUT ${FLT_EMPTY} CONTENT "")
 
-# flt_protos(<target>): compiles the folder's *.proto files into `target`.
+# flt_protos(<target> [GRPC]): compiles the folder's *.proto files into `target`, with their
+# services where GRPC is said.
 function(flt_protos target)
+  set(made .pb)
+  if("GRPC" IN_LIST ARGN)
+    find_program(FLT_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
+    set(services --grpc_out=${CMAKE_BINARY_DIR}/generated
+                 --plugin=protoc-gen-grpc=${FLT_GRPC_PLUGIN})
+    list(APPEND made .grpc.pb)
+  endif()
   file(GLOB protos CONFIGURE_DEPENDS *.proto)
   foreach(proto IN LISTS protos)
     file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${proto})
-    string(REGEX REPLACE "\\.proto$" ".pb" stem ${CMAKE_BINARY_DIR}/generated/${path})
+    string(REGEX REPLACE "\\.proto$" "" stem ${CMAKE_BINARY_DIR}/generated/${path})
+    list(TRANSFORM made PREPEND ${stem} OUTPUT_VARIABLE files)
+    list(TRANSFORM files APPEND .cc OUTPUT_VARIABLE sources)
+    list(TRANSFORM files APPEND .h OUTPUT_VARIABLE headers)
     add_custom_command(
-      OUTPUT ${stem}.cc ${stem}.h
+      OUTPUT ${sources} ${headers}
       COMMAND protobuf::protoc -I ${CMAKE_SOURCE_DIR} --cpp_out=${CMAKE_BINARY_DIR}/generated
-              ${path}
+              ${services} ${path}
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
       DEPENDS ${proto}
       COMMENT "protoc ${path}")
-    set_source_files_properties(${stem}.cc PROPERTIES COMPILE_OPTIONS -w)
-    target_sources(${target} PRIVATE ${stem}.cc ${stem}.h)
+    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -w)
+    target_sources(${target} PRIVATE ${sources} ${headers})
   endforeach()
   target_link_libraries(${target} PUBLIC protobuf::libprotobuf)
   target_link_libraries(flt_inside INTERFACE protobuf::libprotobuf)
@@ -168,21 +197,27 @@ function(flt_tests name)
                        TIMEOUT ${timeout})
 endfunction()
 
-# flt_library(<folder> [PROTO] DEPS <folders> LINK <targets>)
+# flt_sources(): the caller's `sources`, `tests` and `kernels`, by what lies in its folder. What
+# stands in a folder named cuda or nccl is built only with FLT_CUDA.
+macro(flt_sources)
+  file(GLOB_RECURSE sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.cc)
+  file(GLOB_RECURSE kernels RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.cu)
+  if(NOT FLT_CUDA)
+    list(FILTER sources EXCLUDE REGEX "(^|/)(cuda|nccl)/")
+    set(kernels "")
+  endif()
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+endmacro()
+
+# flt_library(<folder> [PROTO | GRPC] DEPS <folders> LINK <targets>)
 #
 # One folder, one object library, one test binary. Sources and tests are globbed, so a file that
 # exists is a file that is built.
 function(flt_library name)
-  cmake_parse_arguments(ARG "PROTO" "" "DEPS;LINK" ${ARGN})
-
-  file(GLOB_RECURSE tests CONFIGURE_DEPENDS *_test.cc)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
-  if(FLT_CUDA)
-    file(GLOB_RECURSE kernels CONFIGURE_DEPENDS *.cu)
-  else()
-    list(FILTER sources EXCLUDE REGEX "/(cuda|nccl)/")
-  endif()
+  cmake_parse_arguments(ARG "PROTO;GRPC" "" "DEPS;LINK" ${ARGN})
+  flt_sources()
 
   list(FIND FLT_FOLDERS ${name} position)
   foreach(dep IN LISTS ARG_DEPS)
@@ -195,7 +230,12 @@ function(flt_library name)
 
   add_library(flt_${name} OBJECT ${FLT_EMPTY} ${sources} ${kernels})
   target_link_libraries(flt_${name} PUBLIC flt_options ${ARG_LINK})
-  if(ARG_PROTO)
+  if(kernels OR sources MATCHES "(cuda|nccl)/")
+    target_link_libraries(flt_${name} PRIVATE CUDA::cudart)
+  endif()
+  if(ARG_GRPC)
+    flt_protos(flt_${name} GRPC)
+  elseif(ARG_PROTO)
     flt_protos(flt_${name})
   endif()
   foreach(dep IN LISTS ARG_DEPS ITEMS base)
@@ -214,10 +254,7 @@ function(flt_testing_library)
   if(NOT BUILD_TESTING)
     return()
   endif()
-  file(GLOB_RECURSE tests CONFIGURE_DEPENDS *_test.cc)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
-
+  flt_sources()
   add_library(flt_testing OBJECT ${FLT_EMPTY} ${sources})
   target_link_libraries(flt_testing PUBLIC flt_inside GTest::gmock)
   # All users of one precompiled header need the same -fPIC, and ccache the other flag.

@@ -1,0 +1,57 @@
+// flotilla/rpc/connection_settings.h
+//
+// What both ends of a gRPC connection of ours agree on.
+
+#pragma once
+
+#include <grpc/support/log.h>
+#include <grpcpp/grpcpp.h>
+
+#include <cstdlib>
+
+namespace flotilla::rpc {
+
+// Where a client shows the job's token.
+inline constexpr char kTokenKey[] = "flotilla-token";
+
+// A host that vanished without closing its connections is noticed after at most the sum of both.
+inline constexpr int kKeepaliveMs = 5000;
+inline constexpr int kKeepaliveTimeoutMs = 5000;
+
+// A little more than a value of the store.
+inline constexpr int kMaxMessageBytes = 80 << 20;
+
+// gRPC writes lines of its own about what we report in a sentence. GRPC_VERBOSITY lets them
+// through.
+inline void silence_grpc() {
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
+inline void apply_settings(grpc::ServerBuilder& builder) {
+  // Two servers on one port would each get a part of the connections.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kKeepaliveMs / 2);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+}
+
+inline grpc::ChannelArguments client_settings() {
+  grpc::ChannelArguments args;
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  args.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  // Addresses of a job are never behind a proxy.
+  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // Each client has a connection of its own, also within one process.
+  args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return args;
+}
+
+}  // namespace flotilla::rpc

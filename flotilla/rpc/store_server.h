@@ -1,0 +1,69 @@
+// flotilla/rpc/store_server.h
+//
+// The store of a job, served over gRPC: every process of the job connects to it (store_client.h)
+// and stays connected. It does no work of its own and uses no thread while nobody asks.
+//
+//   StoreServer server({.token = new_token()});
+//   spawn(..., {"FLT_STORE=" + server.address(), "FLT_JOB_TOKEN=" + token});
+//
+// Thread safety: all calls, from any thread.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "flotilla/rpc/store_table.h"
+
+namespace flotilla::rpc {
+
+// 128 random bits in hexadecimal digits.
+std::string new_token();
+
+class StoreServer {
+ public:
+  enum class Happening {
+    kJoined,
+    kProgress,
+    kLeft,  // said goodbye
+    kLost,  // its connection ended without
+  };
+
+  struct Options {
+    // Host and port to listen on; port 0 takes one that is free.
+    std::string address = "127.0.0.1:0";
+
+    // Connections without it are refused and logged. REQUIRES: not empty
+    std::string token = {};
+
+    // There is no launcher that sees processes die: the first connection that is lost stops the
+    // job.
+    bool stop_when_lost = false;
+
+    // Called from threads of the server, one call at a time, without any lock held.
+    std::function<void(Happening, const Member&)> on_event = {};
+  };
+
+  // Refuses an address that cannot be listened on.
+  explicit StoreServer(Options options);
+  // Ends all connections.
+  ~StoreServer();
+  StoreServer(const StoreServer&) = delete;
+  StoreServer& operator=(const StoreServer&) = delete;
+
+  // Host and port, with the port that was taken.
+  const std::string& address() const;
+
+  // Tells every process why the job ends; see StoreClient::Options::on_stop.
+  void stop(const std::string& reason);
+
+  std::vector<Member> members() const;
+
+ private:
+  class Service;
+  std::unique_ptr<Service> service_;
+};
+
+}  // namespace flotilla::rpc

@@ -1,0 +1,195 @@
+// The store over the network: server and clients as threads of one process.
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "flotilla/base/error.h"
+#include "flotilla/base/mutex.h"
+#include "flotilla/rpc/store_client.h"
+#include "flotilla/rpc/store_server.h"
+
+namespace flotilla::rpc {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+StoreClient::Options client(const StoreServer& server, int64_t rank) {
+  return {.address = server.address(),
+          .token = "secret",
+          .self = {.role = "worker", .rank = rank, .host = "here", .pid = 1000 + rank}};
+}
+
+template <typename Function>
+std::string error_of(Function function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.sentence();
+  }
+  return "no error";
+}
+
+TEST(StoreTest, HandsKeysFromOneProcessToAnother) {
+  StoreServer server({.token = "secret"});
+  StoreClient a(client(server, 0));
+  StoreClient b(client(server, 1));
+  std::future<std::string> waiting = std::async([&] { return b.get("address"); });
+  a.set("address", std::string("10.0.0.1\0:7", 11));
+  EXPECT_EQ(waiting.get(), std::string("10.0.0.1\0:7", 11));
+  EXPECT_EQ(b.find("nothing"), std::nullopt);
+  EXPECT_EQ(a.set_if_absent("leader", "a"), "a");
+  EXPECT_EQ(b.set_if_absent("leader", "b"), "a");
+  EXPECT_EQ(a.add("n", 2) + b.add("n", 2), 6);
+  a.erase("lea");
+  EXPECT_EQ(b.find("leader"), std::nullopt);
+}
+
+TEST(StoreTest, RefusesAStrangerAndASecondCopy) {
+  StoreServer server({.token = "secret"});
+  StoreClient::Options stranger = client(server, 0);
+  stranger.token = "guess";
+  EXPECT_THAT(error_of([&] { StoreClient made(stranger); }), HasSubstr("FLT_JOB_TOKEN"));
+  StoreClient first(client(server, 0));
+  EXPECT_THAT(error_of([&] { StoreClient second(client(server, 0)); }),
+              HasSubstr("worker 0 (pid 1000 on here) is in this job already"));
+  first.set("k", "the first goes on");
+}
+
+TEST(StoreTest, SaysThatNobodyAnswers) {
+  StoreClient::Options options{.address = "127.0.0.1:9", .token = "secret", .patience = 50ms};
+  EXPECT_THAT(error_of([&] { StoreClient made(options); }),
+              HasSubstr("no store answers at 127.0.0.1:9"));
+}
+
+TEST(StoreTest, RefusesAPortThatIsTaken) {
+  StoreServer server({.token = "secret"});
+  EXPECT_THAT(error_of([&] { StoreServer again({.address = server.address(), .token = "x"}); }),
+              HasSubstr("cannot listen on " + server.address()));
+}
+
+TEST(StoreTest, StopEndsEveryWaitWithTheReason) {
+  StoreServer server({.token = "secret"});
+  std::promise<std::string> told;
+  StoreClient::Options options = client(server, 0);
+  options.on_stop = [&](const std::string& reason) { told.set_value(reason); };
+  StoreClient a(options);
+  StoreClient b(client(server, 1));
+  std::future<std::string> waiting = std::async([&] { return error_of([&] { a.get("never"); }); });
+  std::future<std::string> at_gate =
+      std::async([&] { return error_of([&] { b.barrier("never", 3); }); });
+  server.stop("worker 2 was killed by signal 9");
+  EXPECT_EQ(waiting.get(), "worker 2 was killed by signal 9");
+  EXPECT_EQ(at_gate.get(), "worker 2 was killed by signal 9");
+  EXPECT_EQ(told.get_future().get(), "worker 2 was killed by signal 9");
+  EXPECT_THAT(error_of([&] { a.set("k", "v"); }), HasSubstr("worker 2 was killed"));
+}
+
+TEST(StoreTest, TheEndOfTheServerEndsEveryWait) {
+  auto server = std::make_unique<StoreServer>(StoreServer::Options{.token = "secret"});
+  StoreClient a(client(*server, 0));
+  std::future<std::string> waiting = std::async([&] { return error_of([&] { a.get("never"); }); });
+  server.reset();
+  EXPECT_THAT(waiting.get(), HasSubstr("connection to the store of the job was lost"));
+}
+
+TEST(StoreTest, CancelEndsEveryWait) {
+  StoreServer server({.token = "secret"});
+  StoreClient a(client(server, 0));
+  std::future<std::string> waiting = std::async([&] { return error_of([&] { a.get("never"); }); });
+  a.cancel("interrupted");
+  EXPECT_EQ(waiting.get(), "interrupted");
+}
+
+TEST(StoreTest, TellsTheOwnerWhoComesAndGoes) {
+  using Happening = StoreServer::Happening;
+  Mutex mutex;
+  Condition changed;
+  std::vector<std::pair<Happening, int64_t>> events;
+  StoreServer server({.token = "secret", .on_event = [&](Happening what, const Member& member) {
+                        const MutexLock lock(mutex);
+                        events.emplace_back(
+                            what, what == Happening::kProgress ? member.step : member.rank);
+                        changed.notify_all();
+                      }});
+  {
+    StoreClient a(client(server, 5));
+    a.report(7, "compute");
+    a.leave();
+  }
+  MutexLock lock(mutex);
+  while (events.size() < 3) changed.wait(lock);
+  EXPECT_THAT(events, testing::ElementsAre(std::pair(Happening::kJoined, 5),
+                                           std::pair(Happening::kProgress, 7),
+                                           std::pair(Happening::kLeft, 5)));
+}
+
+TEST(StoreTest, WithoutALauncherALostConnectionStopsTheJob) {
+  StoreServer server({.token = "secret", .stop_when_lost = true});
+  StoreClient a(client(server, 0));
+  auto b = std::make_unique<StoreClient>(client(server, 1));
+  b->leave();
+  b.reset();
+  a.set("k", "one that left does no harm");
+  auto c = std::make_unique<StoreClient>(client(server, 2));
+  c->cancel("dies without a word");
+  std::future<std::string> waiting = std::async([&] { return error_of([&] { a.get("never"); }); });
+  c.reset();
+  EXPECT_EQ(waiting.get(), "worker 2 (pid 1002 on here) is gone: its connection ended");
+}
+
+TEST(StoreTest, WatchersSeeEveryChangeInOrder) {
+  StoreServer server({.token = "secret"});
+  StoreClient a(client(server, 0));
+  StoreClient b(client(server, 1));
+  Mutex mutex;
+  Condition changed;
+  std::vector<std::string> seen;
+  b.watch("step/", [&](const std::string& key, const std::optional<std::string>& value) {
+    const MutexLock lock(mutex);
+    seen.push_back(key + "=" + value.value_or("gone"));
+    changed.notify_all();
+  });
+  for (int i = 0; i < 50; ++i) a.set("step/" + std::to_string(i % 3), std::to_string(i));
+  a.erase("step/");
+  MutexLock lock(mutex);
+  while (seen.size() < 53) changed.wait(lock);
+  EXPECT_EQ(seen[49], "step/1=49");
+  EXPECT_EQ(seen[52], "step/2=gone");
+}
+
+TEST(StoreTest, HoldsAThousandClients) {
+  constexpr int64_t kClients = 1000;
+  StoreServer server({.token = "secret"});
+  std::vector<std::unique_ptr<StoreClient>> clients;
+  for (int64_t i = 0; i < kClients; ++i) {
+    clients.push_back(std::make_unique<StoreClient>(client(server, i)));
+  }
+  std::atomic<int64_t> changes = 0;
+  for (auto& c : clients) {
+    c->watch("news", [&](const std::string&, const std::optional<std::string>&) { ++changes; });
+  }
+  std::vector<std::thread> threads;
+  std::atomic<int64_t> passed = 0;
+  for (int64_t i = 0; i < kClients; ++i) {
+    threads.emplace_back([&, i] {
+      clients[i]->barrier("all", kClients);
+      EXPECT_EQ(clients[i]->get("go"), "now");
+      ++passed;
+    });
+  }
+  clients[0]->set("news", "started");
+  clients[0]->set("go", "now");
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(passed, kClients);
+  EXPECT_EQ(server.members().size(), static_cast<size_t>(kClients));
+  clients.clear();
+  EXPECT_EQ(changes, kClients);
+}
+
+}  // namespace
+}  // namespace flotilla::rpc
