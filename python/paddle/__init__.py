@@ -8,6 +8,7 @@ import os as _os
 # Frames of files below are ours; the first one outside is the user's, which error messages name.
 _package_folder = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "")
 
+from . import _refusals  # noqa: E402, F401, I001 - before anything of the core is used
 from . import base, static, tensor, version  # noqa: E402, F401
 from ._names import names_of as _names_of  # noqa: E402
 from .base.dtype import (  # noqa: E402, F401

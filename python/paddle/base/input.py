@@ -14,17 +14,6 @@ def data(name, shape, dtype="float32", lod_level=0):
     return core.data(name, shape, get_default_dtype() if dtype is None else dtype, lod_level)
 
 
-def static_data(name, shape, dtype=None, lod_level=0):
-    """Declare what a run is fed: the whole shape, with None where any extent will do.
-
-    What is fed must have the declared rank, fixed extents and dtype.
-    """
-    return data(name, shape, dtype, lod_level)
-
-
-static_data.__name__ = "data"
-
-
 class InputSpec:
     """Shape, dtype and name of an input."""
 

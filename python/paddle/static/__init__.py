@@ -18,11 +18,10 @@ from paddle.base.framework import (  # noqa: F401
     name_scope,
     program_guard,
 )
-from paddle.base.input import InputSpec  # noqa: F401
-from paddle.base.input import static_data as data  # noqa: F401
 from paddle.base.place import cpu_places, cuda_places, xpu_places  # noqa: F401
 from paddle.base.scope import Scope, global_scope, scope_guard  # noqa: F401
 
+from .input import InputSpec, data  # noqa: F401
 from .io import *  # noqa: F403
 from .makers import create_global_var, create_parameter  # noqa: F401
 from .metric import accuracy, auc  # noqa: F401
