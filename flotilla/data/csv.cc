@@ -62,12 +62,12 @@ void split(const char* p, const char* end, char delimiter, std::vector<Field>& f
   }
 }
 
-// A whole number, or -1 where it is none.
+// The number of a column, or -1 where it is none.
 int64_t number_of(std::string_view text) {
   int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
-  return parsed.ec != std::errc() || parsed.ptr != end || value < 0 ? -1 : value;
+  return parsed.ec != std::errc() || parsed.ptr != end || value < 0 || value > 1 << 30 ? -1 : value;
 }
 
 class CsvParser : public LineParser {

@@ -28,7 +28,7 @@ PackedFile::PackedFile(const fs::path& file) : name_(file.string()) {
   std::error_code error;
   const fs::file_status status = fs::status(file, error);
   if (!fs::exists(status)) not_found("{}: there is no such file", name_);
-  require(!fs::is_directory(status), "{}: this is not a file but a directory", name_);
+  require(!fs::is_directory(status), "{}: this is not a file", name_);
   if (fs::is_regular_file(status)) size_ = fs::file_size(file);
   errno = 0;
   stream_ = std::make_unique<Stream>(file);
