@@ -57,6 +57,7 @@ __getattr__, __dir__ = names_of(
             "executor",
             "framework",
             "initializer",
+            "incubate",
             "install_check",
         ),
         *("layers", "metrics", "nets", "optimizer", "param_attr", "regularizer", "unique_name"),

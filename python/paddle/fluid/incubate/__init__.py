@@ -1,0 +1,1 @@
+"""What Paddle 1.x kept for programs that want the newest."""
