@@ -1,4 +1,4 @@
-"""Data generators, and what they write: the same code in real Paddle of both eras and in Flotilla."""
+"""Data generators and what they write: the same code in real Paddle and in Flotilla."""
 
 import contextlib
 import io
@@ -15,7 +15,8 @@ except ImportError:  # 1.8
         MultiSlotStringDataGenerator,
     )
 
-LINES = "".join(f"{i % 2} {' '.join(str(7 * i + j) for j in range(1 + i % 4))}\n" for i in range(11))
+WORDS = [" ".join(str(7 * i + j) for j in range(1 + i % 4)) for i in range(11)]
+LINES = "".join(f"{i % 2} {words}\n" for i, words in enumerate(WORDS))
 
 
 class Numbers(MultiSlotDataGenerator):

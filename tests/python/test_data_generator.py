@@ -30,7 +30,7 @@ GOOD = [("word", [1, 2]), ("label", [0])]
 WRONG = {
     "expected 2 fields as in the sample before, found 1": GOOD[:1],
     "field 1: expected 'label' as in the sample before, found 'click'": [GOOD[0], ("click", [0])],
-    "field 0: expected a string as its name, found 1 (int)": [(1, [1]), GOOD[1]],
+    "field 0: expected a string as name, found 1 (int)": [(1, [1]), GOOD[1]],
     "field 'word': expected a list of one value or more, found [] (list); pad an empty field, "
     "e.g. with 0": [("word", []), GOOD[1]],
     "field 'word': expected a list of one value or more, found (1, 2) (tuple); pad an empty "

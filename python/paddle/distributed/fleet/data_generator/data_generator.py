@@ -106,7 +106,7 @@ class MultiSlotDataGenerator(DataGenerator):
         text = []
         for index, (name, values) in enumerate(fields):
             if not isinstance(name, str):
-                raise _Refusal(f"field {index}: expected a string as its name, found {_shown(name)}")
+                raise _Refusal(f"field {index}: expected a string as name, found {_shown(name)}")
             if first:
                 known.append((name, "uint64"))
             elif name != known[index][0]:
@@ -116,8 +116,8 @@ class MultiSlotDataGenerator(DataGenerator):
                 )
             if not isinstance(values, list) or not values:
                 raise _Refusal(
-                    f"field {name!r}: expected a list of one value or more, found {_shown(values)}; "
-                    "pad an empty field, e.g. with 0"
+                    f"field {name!r}: expected a list of one value or more, "
+                    f"found {_shown(values)}; pad an empty field, e.g. with 0"
                 )
             if _has_float(name, values):
                 known[index] = (name, "float")
