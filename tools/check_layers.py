@@ -2,12 +2,14 @@
 
     tools/check_layers.py [ROOT]
 
-Three rules, each for sources and headers but not for tests:
+Four rules, each for sources and headers but not for tests:
 
 1. A file of flotilla/<folder> includes only its own folder, `base`, and the folders named by DEPS
    in flotilla/<folder>/CMakeLists.txt. DEPS itself names no folder that comes later in FLT_FOLDERS.
 2. Only flotilla/device/cpu/onednn*.{h,cc} include oneDNN.
 3. Only flotilla/base/env.{h,cc} call getenv.
+4. Only files that are built with FLT_CUDA alone (*.cu, *.cuh, cuda/, nccl/) include CUDA or each
+   other; the test library may, under #ifdef.
 """
 
 import pathlib
@@ -18,6 +20,8 @@ SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 ONEDNN = re.compile(r"^(oneapi/)?dnnl")
 ONEDNN_FILES = re.compile(r"^flotilla/device/cpu/onednn\w*\.(h|cc)$")
+CUDA = re.compile(r"^(cuda|cublas|cudnn|curand|nccl)\w*\.h$|^flotilla/.*(/(cuda|nccl)/|\.cuh$)")
+CUDA_FILES = re.compile(r"\.cuh?$|/(cuda|nccl)/|^flotilla/testing/")
 GETENV = re.compile(r"\b(?:secure_)?getenv\s*\(")
 GETENV_FILES = {"flotilla/base/env.h", "flotilla/base/env.cc"}
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
@@ -64,6 +68,8 @@ def check_includes(path, text, folder, deps):
         parts = target.split("/")
         if ONEDNN.match(target) and not ONEDNN_FILES.match(path):
             yield f"{where}: only flotilla/device/cpu/onednn.h may see oneDNN"
+        if CUDA.search(target) and not CUDA_FILES.search(path):
+            yield f"{where}: only *.cu, cuda/ and nccl/ may include {target}"
         if parts[0] != "flotilla" or len(parts) < 3 or folder in OPEN_TO_ANYTHING:
             continue
         if parts[1] not in allowed:

@@ -3,7 +3,8 @@
     tools/check_tests.py [--build FOLDER]
 
 Every *_test.cc must be compiled, and at least one test suite that it defines must be known to
-ctest. Every test_*.py must give pytest at least one test.
+ctest; those in a folder named cuda or nccl only in a build with FLT_CUDA. Every test_*.py must give
+pytest at least one test.
 """
 
 import argparse
@@ -20,6 +21,16 @@ SUITE = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+)\s*,", re.MULTILINE)
 
 def test_files(root, pattern):
     return sorted(path for top in TOPS for path in (root / top).rglob(pattern))
+
+
+def with_cuda(build):
+    """Whether `build` was configured with FLT_CUDA."""
+    return "FLT_CUDA:BOOL=ON" in (build / "CMakeCache.txt").read_text()
+
+
+def without_cuda(files):
+    """Those of `files` that every build compiles."""
+    return [path for path in files if not {"cuda", "nccl"} & set(path.relative_to(ROOT).parts)]
 
 
 def registered_suites(build):
@@ -63,6 +74,8 @@ def main():
     commands = json.loads((build / "compile_commands.json").read_text())
     compiled = {command["file"] for command in commands}
     cc_files, py_files = test_files(ROOT, "*_test.cc"), test_files(ROOT, "test_*.py")
+    if not with_cuda(build):
+        cc_files = without_cuda(cc_files)
     found = [*unbuilt(cc_files, compiled, registered_suites(build))]
     found += uncollected(py_files, collect())
     for line in found:

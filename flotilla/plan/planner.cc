@@ -3,29 +3,11 @@
 #include <algorithm>
 
 #include "flotilla/op/build.h"
+#include "flotilla/op/kernel_dtype.h"
 #include "flotilla/op/needs_value.h"
 
 namespace flotilla::plan {
 namespace {
-
-DType kernel_dtype(const OpDef& def, const InferContext::Metas& inputs,
-                   const InferContext::Metas& outputs) {
-  const auto dtype_in = [](const InferContext::Metas& metas, const std::string& slot) {
-    const auto found = metas.find(slot);
-    return found == metas.end() || found->second.empty() ? nullptr : &found->second.front();
-  };
-  if (!def.dtype_slot.empty()) {
-    if (const VarMeta* meta = dtype_in(inputs, def.dtype_slot)) return meta->dtype;
-    if (const VarMeta* meta = dtype_in(outputs, def.dtype_slot)) return meta->dtype;
-  }
-  for (const Slot& slot : def.inputs) {
-    if (const VarMeta* meta = dtype_in(inputs, slot.name)) return meta->dtype;
-  }
-  for (const Slot& slot : def.outputs) {
-    if (const VarMeta* meta = dtype_in(outputs, slot.name)) return meta->dtype;
-  }
-  return f32;
-}
 
 // Variables of outer blocks that a sub-block writes: they need one place that both see.
 void find_pinned(const Program& program, std::set<std::string, std::less<>>& pinned) {

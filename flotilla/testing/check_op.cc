@@ -9,6 +9,9 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ir/text.h"
 #include "flotilla/op/op_def.h"
+#ifdef FLT_CUDA
+#include "flotilla/testing/cuda/check_kernels.h"
+#endif
 
 namespace flotilla {
 namespace {
@@ -279,6 +282,13 @@ void check_threads(const OpCase& c, const Experiment& e) {
   }
 }
 
+// Where there is a GPU: the op and its gradient with the CUDA kernels that they have.
+void check_gpu([[maybe_unused]] const Experiment& e, [[maybe_unused]] double tolerance) {
+#ifdef FLT_CUDA
+  check_cuda_kernels(*e.built.program, e.built.feeds, e.persistables, tolerance);
+#endif
+}
+
 // Each dtype with a kernel, against f64 (or whole numbers against the first run).
 void check_dtypes(const OpCase& c, const OpDef& def, DType given) {
   const std::set<DType> dtypes = cpu_dtypes(def);
@@ -291,6 +301,7 @@ void check_dtypes(const OpCase& c, const OpDef& def, DType given) {
   const Experiment exact = experiment(c, convert_inputs(c.inputs, given, base, false));
   const std::vector<Tensor> expected = run(exact);
   if (floats) check_gradient(c, exact, expected);
+  check_gpu(exact, floats ? c.grad_tolerance : 0);
   OpCase forward = c;
   forward.grad = false;
   for (const DType dtype : dtypes) {
@@ -299,6 +310,7 @@ void check_dtypes(const OpCase& c, const OpDef& def, DType given) {
     if (dtype == f32 && floats) {
       Experiment e = experiment(c, convert_inputs(c.inputs, given, f32, false));
       expect_close(e, run(e), expected, c.tolerance);
+      check_gpu(e, c.tolerance);
       SCOPED_TRACE("blocked inputs");
       if (block_inputs(e)) expect_close(e, run(e), expected, c.tolerance);
     } else if ((dtype == i32 || dtype == i64) && c.integers) {

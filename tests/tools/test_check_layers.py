@@ -75,3 +75,13 @@ def test_a_folder_without_its_cmake_line(tree):
 
 def test_this_repository():
     assert check_layers.violations(pathlib.Path(check_layers.__file__).parents[1]) == []
+
+
+def test_cuda_outside_what_only_its_preset_builds(tree):
+    runtime, ours = "#include <cuda_runtime.h>\n", '#include "flotilla/device/cuda/stream.h"\n'
+    allowed = ["flotilla/device/cuda/x.cc", "flotilla/ops/nn/relu.cu", "flotilla/testing/x.cc"]
+    assert tree({name: runtime + ours for name in allowed}) == []
+    assert tree({"flotilla/ops/nn/x.cc": runtime + ours}) == [
+        "flotilla/ops/nn/x.cc:1: only *.cu, cuda/ and nccl/ may include cuda_runtime.h",
+        "flotilla/ops/nn/x.cc:2: only *.cu, cuda/ and nccl/ may include flotilla/device/cuda/stream.h",
+    ]

@@ -23,3 +23,12 @@ def test_a_python_file_without_tests():
         f"{path}: pytest collects no test from it"
     ]
     assert [*check_tests.uncollected([path], ["tests/test_nothing.py::test_a"])] == []
+
+
+def test_files_of_cuda_are_looked_for_in_its_preset_alone(tmp_path):
+    plain, cuda = (check_tests.ROOT / name for name in ("a/b_test.cc", "a/cuda/b_test.cc"))
+    assert check_tests.without_cuda([plain, cuda]) == [plain]
+    (tmp_path / "CMakeCache.txt").write_text("FLT_CUDA:BOOL=OFF\n")
+    assert not check_tests.with_cuda(tmp_path)
+    (tmp_path / "CMakeCache.txt").write_text("FLT_CUDA:BOOL=ON\n")
+    assert check_tests.with_cuda(tmp_path)

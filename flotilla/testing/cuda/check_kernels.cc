@@ -1,0 +1,180 @@
+#include "flotilla/testing/cuda/check_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "flotilla/device/cuda/graph.h"
+#include "flotilla/ir/text.h"
+#include "flotilla/op/kernel_dtype.h"
+#include "flotilla/testing/cuda/gpu_host.h"
+
+namespace flotilla {
+namespace {
+
+using Named = std::map<std::string, Tensor>;
+
+InferContext::Metas metas_of(const Slots& slots, const Named& values) {
+  InferContext::Metas metas;
+  for (const auto& [slot, names] : slots) {
+    for (const std::string& name : names) {
+      const auto found = values.find(name);
+      metas[slot].push_back(found == values.end()
+                                ? VarMeta{}
+                                : VarMeta::tensor(found->second.dtype(), found->second.shape()));
+    }
+  }
+  return metas;
+}
+
+bool has_cuda_kernel(const Op& op, const Named& values) {
+  const OpDef& def = op_def(op.type());
+  const DType dtype =
+      kernel_dtype(def, metas_of(op.inputs(), values), metas_of(op.outputs(), values));
+  return std::any_of(def.kernels.begin(), def.kernels.end(), [&](const Kernel& kernel) {
+    return kernel.device == kCuda && kernel.dtype == dtype;
+  });
+}
+
+// Whether the values that the CPU left are those that the op saw.
+bool can_be_repeated(const Block& block, size_t position) {
+  const Op& op = block.op(position);
+  std::set<std::string> written;
+  for (size_t i = position; i < block.size(); ++i) {
+    for (const std::string& name : block.op(i).output_names()) written.insert(name);
+  }
+  for (const std::string& name : op.input_names()) {
+    if (name != kEmptyVar && written.contains(name)) return false;
+  }
+  for (const auto* slots : {&op.inputs(), &op.outputs()}) {
+    for (const auto& [slot, names] : *slots) {
+      for (const std::string& name : names) {
+        const Var* var = name == kEmptyVar ? nullptr : block.find_var(name);
+        if (var != nullptr && (var->kind != VarKind::kTensor || var->lod_level > 0)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+// One op, its values on the GPU and what they should be.
+class Trial {
+ public:
+  Trial(const Op& op, const Named& values, GpuHost::Sharing sharing)
+      : values_(values), host_(stream_, sharing) {
+    const GpuHost::Values in = add(op.inputs(), inputs_), out = add(op.outputs(), outputs_);
+    step_ = host_.prepare(op, in, out);
+  }
+
+  std::vector<Tensor> run() {
+    begin();
+    step_();
+    return outputs();
+  }
+
+  std::vector<Tensor> replay() {
+    // Captured over other contents than it is replayed with.
+    for (const auto& [name, value] : inputs_) host_.spoil(value);
+    if (!graph_.captured()) graph_.capture(stream_, {&step_, 1});
+    begin();
+    graph_.replay(stream_);
+    return outputs();
+  }
+
+  void move() {
+    host_.move();
+    graph_.capture(stream_, {&step_, 1});
+  }
+
+  std::vector<Tensor> expected() const {
+    std::vector<Tensor> tensors;
+    for (const auto& [name, value] : outputs_) tensors.push_back(values_.at(name));
+    return tensors;
+  }
+
+ private:
+  GpuHost::Values add(const Slots& slots, std::map<std::string, int32_t>& known) {
+    GpuHost::Values made;
+    for (const auto& [slot, names] : slots) {
+      for (const std::string& name : names) {
+        if (name != kEmptyVar && !known.contains(name)) {
+          const Tensor& tensor = values_.at(name);
+          known[name] = host_.add(VarMeta::tensor(tensor.dtype(), tensor.shape()));
+        }
+        made[slot].push_back(name == kEmptyVar ? -1 : known.at(name));
+      }
+    }
+    return made;
+  }
+
+  void begin() {
+    for (const auto& [name, value] : outputs_) host_.spoil(value);
+    for (const auto& [name, value] : inputs_) host_.upload(value, values_.at(name));
+  }
+
+  std::vector<Tensor> outputs() {
+    std::vector<Tensor> tensors;
+    for (const auto& [name, value] : outputs_) tensors.push_back(host_.download(value));
+    return tensors;
+  }
+
+  const Named& values_;
+  cuda::OwnedStream stream_;
+  GpuHost host_;
+  std::map<std::string, int32_t> inputs_, outputs_;  // variable to value
+  Step step_;
+  cuda::Graph graph_;
+};
+
+void expect_same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(std::memcmp(a[i].raw(), b[i].raw(), static_cast<size_t>(a[i].bytes())), 0)
+        << "output " << i << " of a replay differs from the first run";
+  }
+}
+
+void try_kernel(const Op& op, const Named& values, GpuHost::Sharing sharing, double tolerance) {
+  SCOPED_TRACE(fmt::format("on the GPU, {}: {}", sharing == GpuHost::kApart ? "apart" : "in place",
+                           print(op)));
+  Trial trial(op, values, sharing);
+  const std::vector<Tensor> first = trial.run(), expected = trial.expected();
+  for (size_t i = 0; i < first.size(); ++i) {
+    EXPECT_LE(distance(first[i], expected[i]), tolerance)
+        << "output " << i << "\n  is     " << ::testing::PrintToString(first[i]) << "\n  not    "
+        << ::testing::PrintToString(expected[i]);
+  }
+  expect_same_bits(trial.replay(), first);
+  expect_same_bits(trial.replay(), first);
+  trial.move();
+  expect_same_bits(trial.replay(), first);
+}
+
+}  // namespace
+
+int check_cuda_kernels(const Program& program, const std::vector<Feed>& feeds,
+                       const std::vector<Feed>& persistables, double tolerance) {
+  if (cuda::device_count() == 0) return 0;
+  const Block& block = program.global_block();
+  std::set<std::string> names;
+  for (const auto& op : block.ops()) {
+    for (const std::string& name : op->input_names()) names.insert(name);
+    for (const std::string& name : op->output_names()) names.insert(name);
+  }
+  names.erase(std::string(kEmptyVar));
+  const std::vector<std::string> fetches(names.begin(), names.end());
+  const std::vector<Tensor> fetched = run_program(program, feeds, fetches, persistables);
+  Named values;
+  for (size_t i = 0; i < fetches.size(); ++i) values[fetches[i]] = fetched[i].plain();
+
+  int checked = 0;
+  for (size_t i = 0; i < block.size(); ++i) {
+    if (!can_be_repeated(block, i) || !has_cuda_kernel(block.op(i), values)) continue;
+    try_kernel(block.op(i), values, GpuHost::kApart, tolerance);
+    try_kernel(block.op(i), values, GpuHost::kInPlace, tolerance);
+    ++checked;
+  }
+  return checked;
+}
+
+}  // namespace flotilla

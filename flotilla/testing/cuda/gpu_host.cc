@@ -1,0 +1,113 @@
+#include "flotilla/testing/cuda/gpu_host.h"
+
+#include "flotilla/device/cuda/check.h"
+#include "flotilla/device/cuda/memory.h"
+#include "flotilla/op/kernel_dtype.h"
+
+namespace flotilla {
+namespace {
+
+const Layout kPlain = {};
+
+}  // namespace
+
+void GpuHost::place(Value& value) {
+  value.memory = cuda::device_buffer(value.bytes() + value.shift);
+  value.cell.data = static_cast<char*>(value.memory->data()) + value.shift;
+}
+
+int32_t GpuHost::add(const VarMeta& meta, int64_t shift) {
+  Value& value = values_.emplace_back(Value{.meta = meta, .shift = shift * size_of(meta.dtype)});
+  place(value);
+  return static_cast<int32_t>(values_.size()) - 1;
+}
+
+Step GpuHost::prepare(const Op& op, const Values& inputs, const Values& outputs) {
+  const OpDef& def = op_def(op.type());
+  InferContext::Metas in, out;
+  const auto ports = [&](const Values& slots, InferContext::Metas& metas) {
+    PrepareContext::Ports made;
+    for (const auto& [slot, values] : slots) {
+      for (const int32_t v : values) {
+        metas[slot].push_back(v < 0 ? VarMeta{} : at(v).meta);
+        made[slot].push_back({v, metas[slot].back()});
+      }
+    }
+    return made;
+  };
+  PrepareContext::Ports reads = ports(inputs, in), writes = ports(outputs, out);
+  PrepareContext context(op, def, std::move(reads), std::move(writes), *this);
+  return find_kernel(def, kCuda, kernel_dtype(def, in, out)).prepare(context);
+}
+
+void GpuHost::move() {
+  std::deque<std::shared_ptr<Buffer>> before;  // freed last, so that no address comes back
+  for (Value& value : values_) {
+    before.push_back(std::move(value.memory));
+    place(value);
+  }
+  for (Value& value : values_) {
+    if (value.lies_at >= 0) value.cell.data = at(value.lies_at).cell.data;
+  }
+}
+
+void GpuHost::wait() const {
+  cuda::check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream_.handle)),
+              "finish what a test enqueued");
+}
+
+void GpuHost::upload(int32_t value, const Tensor& tensor) {
+  const Value& v = at(value);
+  require(tensor.dtype() == v.meta.dtype && tensor.shape() == v.meta.shape,
+          "value {} holds {}{}, but is given {}{}", value, v.meta.dtype, v.meta.shape,
+          tensor.dtype(), tensor.shape());
+  const Tensor plain = tensor.plain();
+  cuda::copy(v.cell.data, plain.raw(), v.bytes(), stream_);
+  wait();
+}
+
+Tensor GpuHost::download(int32_t value) const {
+  const Value& v = at(value);
+  Tensor tensor(v.meta.dtype, v.meta.shape);
+  cuda::copy(tensor.raw(), v.cell.data, v.bytes(), stream_);
+  wait();
+  return tensor;
+}
+
+void GpuHost::spoil(int32_t value) {
+  cuda::fill(at(value).cell.data, 255, at(value).bytes(), stream_);
+}
+
+const Layout& GpuHost::layout_of(int32_t) const { return kPlain; }
+
+const Cell* GpuHost::plain(int32_t value, const Layout& layout) {
+  require(layout.plain(), "a GPU's tensors lie in order, but a kernel asks for layout {}", layout);
+  return &at(value).cell;
+}
+
+const Cell* GpuHost::read(int32_t value, const Layout& layout) { return plain(value, layout); }
+const Cell* GpuHost::write(int32_t value, const Layout& layout) { return plain(value, layout); }
+
+const Cell* GpuHost::read_rows(int32_t) { refuse("this host has no sparse rows to read"); }
+const Cell* GpuHost::write_rows(int32_t) { refuse("this host has no sparse rows to write"); }
+const Cell* GpuHost::lod_of(int32_t) { return nullptr; }
+
+void GpuHost::share(int32_t from, int32_t to, bool) {
+  if (sharing_ != kInPlace || from < 0 || to < 0 || at(from).bytes() != at(to).bytes()) return;
+  at(to).lies_at = from;
+  at(to).cell.data = at(from).cell.data;
+}
+
+const Cell* GpuHost::workspace(int64_t bytes) {
+  return &at(add(VarMeta::tensor(u8, {bytes}))).cell;
+}
+
+RandomSource GpuHost::random(int64_t op_seed) {
+  return RandomSource(&generator_, static_cast<uint64_t>(op_seed));
+}
+
+void* GpuHost::resize(int32_t value, const Shape&) {
+  refuse("value {} asks for memory while a step runs, which no graph can hold", value);
+}
+
+}  // namespace flotilla

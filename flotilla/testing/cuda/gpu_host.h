@@ -1,0 +1,84 @@
+// flotilla/testing/cuda/gpu_host.h
+//
+// As much of a planner as one kernel needs to run on a GPU: values with fixed cells in memory of
+// their own.
+//
+//   GpuHost host(stream, GpuHost::kInPlace);
+//   const int32_t x = host.add(x_meta), out = host.add(out_meta);
+//   const Step step = host.prepare(op, {{"X", {x}}}, {{"Out", {out}}});
+//   host.upload(x, tensor);
+//   step();
+//   host.download(out);
+
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "flotilla/device/cuda/stream.h"
+#include "flotilla/kernel/prepare.h"
+
+namespace flotilla {
+
+class GpuHost final : public PrepareHost {
+ public:
+  // Whether a kernel that allows it is made to write over its input.
+  enum Sharing { kApart, kInPlace };
+  using Values = std::map<std::string, std::vector<int32_t>, std::less<>>;  // by slot
+
+  explicit GpuHost(Stream stream, Sharing sharing = kApart) : stream_(stream), sharing_(sharing) {}
+
+  // `shift`: how many elements behind an aligned address it begins.
+  int32_t add(const VarMeta& meta, int64_t shift = 0);
+  // The op's CUDA kernel, prepared. Refuses where there is none.
+  Step prepare(const Op& op, const Values& inputs, const Values& outputs);
+  // Gives all values other memory, as a plan does whose arena grew. Their contents are lost.
+  void move();
+
+  // Both wait until it is done. REQUIRES: dtype and shape are as in add().
+  void upload(int32_t value, const Tensor& tensor);
+  Tensor download(int32_t value) const;
+  // Overwrites a value with bytes 255: floats become NaN.
+  void spoil(int32_t value);
+
+  // PrepareHost
+  const Layout& layout_of(int32_t value) const override;
+  const Cell* read(int32_t value, const Layout& layout) override;
+  const Cell* read_rows(int32_t value) override;
+  const Cell* write(int32_t value, const Layout& layout) override;
+  const Cell* write_rows(int32_t value) override;
+  const Cell* lod_of(int32_t value) override;
+  void share(int32_t from, int32_t to, bool view) override;
+  void keep_together(const std::vector<int32_t>&) override {}
+  const Cell* workspace(int64_t bytes) override;
+  RandomSource random(int64_t op_seed) override;
+  void* resize(int32_t value, const Shape& shape) override;
+  Stream stream() const override { return stream_; }
+
+ private:
+  struct Value {
+    VarMeta meta = {};
+    int64_t shift = 0;  // bytes
+    int32_t lies_at = -1;
+    std::shared_ptr<Buffer> memory = {};
+    Cell cell = {};
+
+    int64_t bytes() const { return meta.shape.numel() * size_of(meta.dtype); }
+  };
+
+  Value& at(int32_t value) { return values_.at(static_cast<size_t>(value)); }
+  const Value& at(int32_t value) const { return values_.at(static_cast<size_t>(value)); }
+  const Cell* plain(int32_t value, const Layout& layout);
+  void place(Value& value);
+  void wait() const;
+
+  Stream stream_;
+  Sharing sharing_;
+  std::deque<Value> values_;  // addresses of cells stay
+  Generator generator_{7};
+};
+
+}  // namespace flotilla
