@@ -11,6 +11,7 @@ namespace flotilla::env {
 
 const std::vector<Known>& known_variables() {
   static const std::vector<Known> rows = {
+      {"FLT_DOWNLOAD", "0 never downloads a data set; what is missing is generated"},
       {"FLT_DUMP", "name of a pass: print the program after it"},
       {"FLT_LOG_LEVEL", "trace, debug, info, warn, error or off; info by default"},
       {"FLT_MAX_ISA", "cap on the instruction set that kernels use: sse41, avx2, avx512"},
@@ -19,6 +20,25 @@ const std::vector<Known>& known_variables() {
       {"FLT_THREADS", "threads of a process; by default the number of cores"},
       {"HOME", "where the cache of data sets lives, under .cache"},
       {"FLAGS_require_gpu", "1 makes a CUDAPlace without a GPU an error instead of a CPU run"},
+      {"PADDLE_DATA_HOME", "where data sets are kept instead of $HOME/.cache/paddle/dataset"},
+      {"FLAGS_selected_gpus", "the devices of this process, separated by commas"},
+      {"PADDLE_CURRENT_ENDPOINT", "host:port of this trainer"},
+      {"PADDLE_CURRENT_IP", "this server, in the environment of 2018"},
+      {"PADDLE_LOCAL_DEVICE_IDS", "the devices of this process, separated by commas"},
+      {"PADDLE_LOCAL_RANK", "number of this process on its machine, from 0"},
+      {"PADDLE_PORT", "port of this server"},
+      {"PADDLE_PSERVERS_IP_PORT_LIST", "host:port of every server, separated by commas"},
+      {"PADDLE_PSERVER_IPS", "every server, in the environment of 2018"},
+      {"PADDLE_PSERVER_PORT", "the port of all servers, in the environment of 2018"},
+      {"PADDLE_RANK_IN_NODE", "number of this process on its machine, from 0"},
+      {"PADDLE_TRAINERS", "how many trainers there are, in the environment of 2018"},
+      {"PADDLE_TRAINERS_NUM", "how many trainers there are"},
+      {"PADDLE_TRAINER_ENDPOINTS", "host:port of every trainer, separated by commas"},
+      {"PADDLE_TRAINER_ID", "number of this trainer, from 0"},
+      {"PADDLE_TRAINING_ROLE", "TRAINER or PSERVER, in the environment of 2018"},
+      {"PADDLE_WORLD_DEVICE_IDS", "the devices of all processes"},
+      {"POD_IP", "host of this server"},
+      {"TRAINING_ROLE", "TRAINER or PSERVER"},
       {"OMP_NUM_THREADS", "threads of a process where FLT_THREADS is not set"},
   };
   return rows;
