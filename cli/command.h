@@ -5,10 +5,16 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace flotilla::cli {
 
+// The exit code of the job. `program` is argv[0]; `servers`: in the words of launch_ps.
+int launch(const std::string& program, const std::vector<std::string>& arguments, bool servers);
+
 void add_inspect(CLI::App& app);
 void add_env(CLI::App& app);
+void add_check(CLI::App& app);
 
 }  // namespace flotilla::cli

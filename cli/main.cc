@@ -2,15 +2,30 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "cli/command.h"
 
 int main(int argc, char** argv) {
+  // The launcher reads its command line itself: what follows the script is not ours.
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (std::filesystem::path(argv[0]).filename() == "fleetrun") {
+    return flotilla::cli::launch(argv[0], words, false);
+  }
+  if (!words.empty() && (words[0] == "launch" || words[0] == "launch_ps")) {
+    const bool servers = words[0] == "launch_ps";
+    words.erase(words.begin());
+    return flotilla::cli::launch(argv[0], words, servers);
+  }
   CLI::App app("Flotilla trains PaddlePaddle Fleet programs.", "flotilla");
   app.require_subcommand(1);
   app.set_version_flag("--version", FLT_VERSION);
+  app.add_subcommand("launch", "Start the processes of a job; also called fleetrun");
   flotilla::cli::add_inspect(app);
   flotilla::cli::add_env(app);
+  flotilla::cli::add_check(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

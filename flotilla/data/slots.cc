@@ -218,6 +218,7 @@ void BadRecords::add(const Error& error) {
     throw last;
   }
   if (count_++ == 0) first_ = error.sentence();
+  if (each_) each_(error);
 }
 
 int64_t BadRecords::count() const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -146,6 +147,9 @@ struct TextPosition {
 class BadRecords {
  public:
   explicit BadRecords(int64_t allowed = 0) : allowed_(allowed) {}
+  // `each` is told of every record that is skipped, one at a time.
+  BadRecords(int64_t allowed, std::function<void(const Error&)> each)
+      : allowed_(allowed), each_(std::move(each)) {}
 
   // Throws `error` where that is one too many.
   void add(const Error& error);
@@ -155,6 +159,7 @@ class BadRecords {
 
  private:
   const int64_t allowed_;
+  const std::function<void(const Error&)> each_;
   mutable Mutex mutex_;
   int64_t count_ FLT_GUARDED_BY(mutex_) = 0;
   std::string first_ FLT_GUARDED_BY(mutex_);

@@ -132,7 +132,7 @@ class MultiSlotStringDataGenerator(DataGenerator):
 
     def _gen_str(self, line):
         text = []
-        for name, values in _fields(line, "[('words', ['1926', '08', '17']), ('label', ['1'])]"):
+        for _, values in _fields(line, "[('words', ['1926', '08', '17']), ('label', ['1'])]"):
             text.append(str(len(values)))
             text.extend(values)
         try:

@@ -1,0 +1,82 @@
+// flotilla check data: whether files hold what a training would read. Prints a line for each file
+// and each problem, and exits with 1 where there is a problem.
+
+#include "flotilla/data/check.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+
+namespace flotilla::cli {
+namespace {
+
+struct CheckDataOptions {
+  std::vector<std::string> files;
+  std::string slots;
+  std::string delimiter = ",";
+  data::CheckOptions check;
+};
+
+char delimiter_of(const std::string& word) {
+  if (word == "tab" || word == "\\t") return '\t';
+  if (word == "blank") return ' ';
+  require(word.size() == 1, "a delimiter is one character, tab or blank, but is \"{}\"", word);
+  return word[0];
+}
+
+void print(const std::string& file, const data::CheckReport& report) {
+  if (!report.kind.empty()) {
+    fmt::print("{}: {}, {} record{}, {} problem{}\n", file, report.kind, report.records,
+               report.records == 1 ? "" : "s", report.problem_count,
+               report.problem_count == 1 ? "" : "s");
+  }
+  for (const std::string& problem : report.problems) fmt::print("{}\n", problem);
+  const auto shown = static_cast<int64_t>(report.problems.size());
+  if (report.problem_count > shown) {
+    fmt::print("{}: {} more problems\n", file, report.problem_count - shown);
+  }
+}
+
+void check(CheckDataOptions options) {
+  if (!options.slots.empty()) options.check.slots = data::parse_slots(options.slots);
+  options.check.csv.delimiter = delimiter_of(options.delimiter);
+  int64_t records = 0, problems = 0;
+  for (const std::string& file : options.files) {
+    const data::CheckReport report = data::check_file(file, options.check);
+    print(file, report);
+    records += report.records;
+    problems += report.problem_count;
+  }
+  if (options.files.size() > 1) {
+    fmt::print("{} files, {} records, {} problems\n", options.files.size(), records, problems);
+  }
+  if (problems > 0) throw CLI::RuntimeError(1);
+}
+
+}  // namespace
+
+void add_check(CLI::App& app) {
+  auto options = std::make_shared<CheckDataOptions>();
+  CLI::App* cmd = app.add_subcommand("check", "Say what is wrong with a file before it is used");
+  cmd->require_subcommand(1);
+  CLI::App* files = cmd->add_subcommand(
+      "data", "Read data files as a training would: IDX, JPEG, PNG, multi-slot text, Criteo, CSV");
+  files->add_option("file", options->files, "Files, plain or packed with gzip")->required();
+  files->add_option("--format", options->check.format,
+                    "idx, image, multi_slot, criteo or csv; by default seen from the first bytes");
+  files->add_option("--slots", options->slots,
+                    "What a record holds: name:dtype:extents,... e.g. x:f32:13,ids:i64:seq,y:i64");
+  files->add_option("--pipe-command", options->check.pipe_command,
+                    "A command between the file and the parser, as in QueueDataset");
+  files->add_option("--delimiter", options->delimiter, "Of a table: a character, tab or blank")
+      ->capture_default_str();
+  files->add_flag("--header", options->check.csv.header, "The first line names the columns");
+  files->add_flag("--allow-empty", options->check.csv.allow_empty, "A value may be missing");
+  files->add_option("--max-problems", options->check.max_problems, "Problems shown for each file")
+      ->capture_default_str();
+  files->callback([options] { check(*options); });
+}
+
+}  // namespace flotilla::cli
