@@ -10,5 +10,6 @@ NB_MODULE(_flotilla, m) {
   flotilla::python::bind_layers(m);
   flotilla::python::bind_runtime(m);
   flotilla::python::bind_data(m);
+  flotilla::python::bind_check(m);
   flotilla::python::bind_shard(m);
 }
