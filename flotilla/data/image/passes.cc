@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include "flotilla/data/image/vectors.h"
 
@@ -291,8 +292,7 @@ Image interpolate(const ImageView& image, const Taps& down, const Taps& across) 
     for (int k = 0; k < count; ++k) from[k] = made.row(rows.start[y] + k);
     if (rows.most == 2) {
       const bool pair = count == 2;
-      down_two(from[0], pair ? from[1] : from[0], weight[0], pair ? weight[1] : 0, size,
-               out.row(y));
+      down_two(from[0], pair ? from[1] : from[0], weight[0], weight[1], size, out.row(y));
     } else {
       down_row(from.data(), weight, count, size, out.row(y));
     }
@@ -327,7 +327,10 @@ Pixels<T> in_floats(const View<T>& image, const Taps& down, const Taps& across) 
   for (int64_t y = 0; y < height; ++y) {
     std::fill(sums.begin(), sums.end(), S{0});
     for (int k = 0; k < down.count[y]; ++k) {
-      const auto weight = static_cast<S>(down.weight[y * down.most + k]);
+      const double* weights = down.weight.data() + y * down.most;
+      const bool last = k + 1 == down.count[y];
+      const auto weight = static_cast<S>(
+          last ? std::accumulate(weights + k, weights + down.most, 0.0) : weights[k]);
       const S* from = made.data() + (down.start[y] + k - begin) * size;
       for (int64_t i = 0; i < size; ++i) sums[i] += from[i] * weight;
     }

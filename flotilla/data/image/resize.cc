@@ -73,8 +73,8 @@ std::pair<Taps, Taps> taps_of(int64_t from_height, int64_t from_width, int64_t h
   if (style == Style::kCv2 && interpolation == Interpolation::kArea && grows) {
     return {make_spread_taps(from_height, height), make_spread_taps(from_width, width)};
   }
-  return {make_taps(from_height, height, interpolation, style),
-          make_taps(from_width, width, interpolation, style)};
+  return {make_taps(from_height, height, interpolation, style, true),
+          make_taps(from_width, width, interpolation, style, false)};
 }
 
 }  // namespace

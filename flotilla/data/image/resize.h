@@ -8,8 +8,8 @@
 // kBicubic  a = -0.5                             a = -0.75
 // kLanczos  6 neighbours                         8 neighbours
 // uint8_t   across, round, down, round;          across, down, round once;
-//           equal to PIL in every bit            equal to OpenCV for kNearest, kBilinear and kArea,
-//                                                within 1 for the others
+//           equal to PIL in every bit (PIL 13    equal to OpenCV for kNearest, kBilinear and kArea,
+//           goes down first for some sizes)      within 1 for the others
 
 #pragma once
 
@@ -47,7 +47,9 @@ Pixels<T> resize(const View<T>& image, int64_t height, int64_t width, Interpolat
 std::pair<int64_t, int64_t> resized_extents(int64_t height, int64_t width, int64_t size);
 
 // How an extent of `from` elements becomes one of `to`: element i of the result is the sum over k <
-// count[i] of weight[i * most + k] times element start[i] + k. Borders are inside the weights.
+// most of weight[i * most + k] times element start[i] + min(k, count[i] - 1). Borders are inside
+// the weights, save that OpenCV's rows, when it interpolates between two, round the two parts of a
+// row at the edge one by one: then the second weight is there, and no second row.
 struct Taps {
   int64_t most = 0;
   std::vector<int32_t> start = {};
@@ -55,8 +57,8 @@ struct Taps {
   std::vector<double> weight = {};
 };
 
-// REQUIRES: not kNearest
-Taps make_taps(int64_t from, int64_t to, Interpolation interpolation, Style style);
+// `rows`: these are rows, not columns. REQUIRES: not kNearest
+Taps make_taps(int64_t from, int64_t to, Interpolation interpolation, Style style, bool rows);
 
 // kNearest: element i of the result is element source[i].
 std::vector<int32_t> nearest_sources(int64_t from, int64_t to, Style style);

@@ -108,7 +108,7 @@ void lanczos_neighbours(float x, double* weight) {
   for (int k = 0; k < 8; ++k) weight[k] /= sum;
 }
 
-// Adds `weight` to the tap of element `j` of taps that begin at the first element of `row`.
+// The taps of element i: `n` of them from `first` on, of which those outside are the edge's.
 void add_clamped(Taps& taps, int64_t i, int64_t from, int64_t first, int n, const double* weight) {
   const int64_t begin = std::clamp<int64_t>(first, 0, from - 1);
   const int64_t last = std::clamp<int64_t>(first + n - 1, 0, from - 1);
@@ -120,19 +120,24 @@ void add_clamped(Taps& taps, int64_t i, int64_t from, int64_t first, int n, cons
 }
 
 // The same number of neighbours at any scale. What lies outside is the element at the edge.
-Taps between_neighbours(int64_t from, int64_t to, int n, Neighbours neighbours) {
-  const double scale = static_cast<double>(from) / static_cast<double>(to);
+Taps between_neighbours(int64_t from, int64_t to, int n, Neighbours neighbours, bool rows) {
+  const double scale = 1 / (static_cast<double>(to) / static_cast<double>(from));
   Taps taps = make(to, n);
   std::vector<double> weight(n);
   for (int64_t i = 0; i < to; ++i) {
     auto place = static_cast<float>((static_cast<double>(i) + 0.5) * scale - 0.5);
     auto first = static_cast<int64_t>(std::floor(place));
     place -= static_cast<float>(first);
-    if (n == 2 && (first < 0 || first >= from - 1)) {
-      first = std::clamp<int64_t>(first, 0, from - 1);
-      place = 0;
-    }
+    const bool outside = n == 2 && (first < 0 || first >= from - 1);
+    if (outside) first = std::clamp<int64_t>(first, 0, from - 1);
+    if (outside && !rows) place = 0;
     neighbours(place, weight.data());
+    if (outside && rows) {
+      std::copy(weight.begin(), weight.end(), taps.weight.begin() + i * n);
+      taps.start[i] = static_cast<int32_t>(first);
+      taps.count[i] = 1;
+      continue;
+    }
     add_clamped(taps, i, from, first - n / 2 + 1, n, weight.data());
   }
   return taps;
@@ -164,8 +169,7 @@ Taps covered(int64_t from, int64_t to) {
 
 // Where an element is larger than those of the source: it lies in one of them, or across two.
 Taps spread(int64_t from, int64_t to) {
-  const double scale = static_cast<double>(from) / static_cast<double>(to);
-  const double inverse = static_cast<double>(to) / static_cast<double>(from);
+  const double inverse = static_cast<double>(to) / static_cast<double>(from), scale = 1 / inverse;
   Taps taps = make(to, 2);
   for (int64_t i = 0; i < to; ++i) {
     auto first = static_cast<int64_t>(std::floor(static_cast<double>(i) * scale));
@@ -185,15 +189,15 @@ Taps spread(int64_t from, int64_t to) {
 
 }  // namespace
 
-Taps make_taps(int64_t from, int64_t to, Interpolation interpolation, Style style) {
+Taps make_taps(int64_t from, int64_t to, Interpolation interpolation, Style style, bool rows) {
   if (style == Style::kPil) return antialiased(from, to, filter_of(interpolation));
   switch (interpolation) {
     case Interpolation::kBilinear:
-      return between_neighbours(from, to, 2, linear_neighbours);
+      return between_neighbours(from, to, 2, linear_neighbours, rows);
     case Interpolation::kBicubic:
-      return between_neighbours(from, to, 4, cubic_neighbours);
+      return between_neighbours(from, to, 4, cubic_neighbours, rows);
     case Interpolation::kLanczos:
-      return between_neighbours(from, to, 8, lanczos_neighbours);
+      return between_neighbours(from, to, 8, lanczos_neighbours, rows);
     case Interpolation::kArea:
       return from >= to ? covered(from, to) : spread(from, to);
     case Interpolation::kNearest:

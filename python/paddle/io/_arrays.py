@@ -33,6 +33,7 @@ class Field:
         self.array = np.ascontiguousarray(array)
         self.chain = chain
         self.draw = draw
+        self._column = None
 
     @property
     def shape(self):
@@ -49,8 +50,18 @@ class Field:
         indices = np.asarray(indices, dtype=np.int64)
         if self.chain is None:
             return self.array[indices]
-        params = None if self.draw is None else self.draw(len(indices))
-        return core.gather_images(self.chain, self.array, indices, params)
+        drawn = [] if self.draw is None else self.draw(len(indices)).ravel()
+        return core.gather_column(self.column(), indices, drawn)
+
+    def column(self):
+        """The ``_flotilla.Column`` that gathers this field in C++."""
+        if self._column is None:
+            self._column = (
+                core.rows(self.array)
+                if self.chain is None
+                else core.image_rows(self.array, self.chain)
+            )
+        return self._column
 
 
 def arrays_of(dataset):
