@@ -1,0 +1,29 @@
+// flotilla launch, fleetrun: starts the processes of a job and watches them.
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "flotilla/base/error.h"
+#include "flotilla/launch/run.h"
+
+namespace flotilla::cli {
+
+int launch(const std::string& program, const std::vector<std::string>& arguments, bool servers) {
+  using launch::Front;
+  try {
+    const launch::JobOptions options =
+        launch::parse_options(arguments, servers ? Front::kLaunchPs : Front::kLaunch);
+    return launch::run(options, launch::this_machine(program));
+  } catch (const launch::HelpAsked& help) {
+    std::fputs(help.text.c_str(), stdout);
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "fleetrun: %s\n", error.what());
+    constexpr int kUsage = 2;
+    return kUsage;
+  }
+}
+
+}  // namespace flotilla::cli

@@ -1,0 +1,381 @@
+#include "flotilla/launch/job.h"
+
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "flotilla/base/env.h"
+#include "flotilla/base/error.h"
+
+namespace flotilla::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where ports begin that every host must know without being told: of collective jobs on several
+// hosts, and of workers that were listed without ports.
+constexpr int64_t kCollectivePort = 6070;
+constexpr int64_t kWorkerPort = 6170;
+
+std::vector<std::string> split(const std::string& text, const char* what) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    std::string part = text.substr(begin, end - begin);
+    part.erase(0, part.find_first_not_of(" \t"));
+    part.erase(part.find_last_not_of(" \t") + 1);
+    require(!part.empty(),
+            "{} is a list with commas between its entries, but \"{}\" has an empty one", what,
+            text);
+    parts.push_back(std::move(part));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+struct Endpoint {
+  std::string host = {};
+  int64_t port = 0;  // 0: not said
+
+  std::string text() const { return fmt::format("{}:{}", host, port); }
+};
+
+Endpoint parse_endpoint(const std::string& text, const char* what, bool needs_port) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) {
+    require(!needs_port, "{} takes host:port, but \"{}\" has no port", what, text);
+    return {text, 0};
+  }
+  const std::string digits = text.substr(colon + 1);
+  const bool number = !digits.empty() && digits.size() <= 5 &&
+                      digits.find_first_not_of("0123456789") == std::string::npos;
+  require(number && colon > 0 && std::stoi(digits) >= 1 && std::stoi(digits) <= 65535,
+          "{} takes host:port with a port from 1 to 65535, but \"{}\" was given", what, text);
+  return {text.substr(0, colon), std::stoi(digits)};
+}
+
+std::string joined(const std::vector<Endpoint>& endpoints) {
+  std::vector<std::string> texts;
+  for (const Endpoint& endpoint : endpoints) texts.push_back(endpoint.text());
+  return fmt::format("{}", fmt::join(texts, ","));
+}
+
+bool is_local(const Machine& machine, const std::string& host) {
+  return std::find(machine.addresses.begin(), machine.addresses.end(), host) !=
+         machine.addresses.end();
+}
+
+// Which of `hosts` is this one.
+int64_t find_self(const std::vector<std::string>& hosts, const JobOptions& options,
+                  const Machine& machine, const char* what) {
+  const std::optional<std::string> said = options.node_ip ? options.node_ip : env::text("POD_IP");
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    if (said ? hosts[i] == *said : is_local(machine, hosts[i])) return static_cast<int64_t>(i);
+  }
+  refuse("this host must be one of {} ({}), but {}", what, fmt::join(hosts, ", "),
+         said ? fmt::format("it is said to be {}", *said)
+              : fmt::format("its own addresses are {}. Name it with --host",
+                            fmt::join(machine.addresses, ", ")));
+}
+
+std::vector<std::string> gpu_list(const JobOptions& options) {
+  std::vector<std::string> ids = split(*options.gpus, "--gpus");
+  for (const std::string& id : ids) {
+    require(id.find_first_not_of("0123456789") == std::string::npos,
+            "--gpus takes numbers of GPUs with commas between them, but \"{}\" was given",
+            *options.gpus);
+    require(std::count(ids.begin(), ids.end(), id) == 1, "--gpus names GPU {} twice", id);
+  }
+  return ids;
+}
+
+void check_gpus(const std::vector<std::string>& ids, const Machine& machine, Job& job) {
+  const bool enough = std::all_of(
+      ids.begin(), ids.end(), [&](const std::string& id) { return std::stoll(id) < machine.gpus; });
+  job.gpus = enough && !ids.empty();
+  if (enough) return;
+  const std::string found = fmt::format("--gpus asks for {}, but this host has {} GPUs",
+                                        fmt::join(ids, ","), machine.gpus);
+  require(!env::flag_or("FLAGS_require_gpu", false), "{}", found);
+  job.notices.push_back(found + ": the processes run on the CPU");
+}
+
+std::vector<std::string> command_of(const JobOptions& options, const Machine& machine) {
+  std::vector<std::string> command;
+  if (options.module) {
+    command = {machine.python, "-u", "-m", options.script};
+  } else if (options.script.ends_with(".py")) {
+    require(fs::is_regular_file(options.script) && access(options.script.c_str(), R_OK) == 0,
+            "the script {} is not there or cannot be read", options.script);
+    command = {machine.python, "-u", options.script};
+  } else {
+    command = {options.script};
+  }
+  command.insert(command.end(), options.script_args.begin(), options.script_args.end());
+  return command;
+}
+
+// What makes every process of a job: the parts that do not depend on its rank.
+struct Maker {
+  const JobOptions& options;
+  const Machine& machine;
+  std::vector<std::string> command;
+  int64_t local_processes = 1;
+
+  Process make(const char* role, int64_t rank, int64_t local, const Endpoint& endpoint) const {
+    Process process{
+        .role = role, .rank = rank, .local = local, .host = endpoint.host, .command = command};
+    process.listener = listen_on(endpoint.host, endpoint.port);
+    const std::string name = std::string_view(role) == "heter_worker" ? "heter" : role;
+    process.log = fmt::format("{}log.{}", name, local);
+    if (!env::text("FLT_THREADS") && !env::text("OMP_NUM_THREADS")) {
+      const int64_t threads = std::max<int64_t>(1, machine.cores / local_processes);
+      process.hidden.emplace_back("OMP_NUM_THREADS", fmt::to_string(threads));
+    }
+    return process;
+  }
+};
+
+int64_t first_port(const JobOptions& options, int64_t otherwise) {
+  return options.start_port.value_or(env::number_or("FLAGS_START_PORT", otherwise, 0, 65535));
+}
+
+void plan_collective(const JobOptions& options, const Machine& machine, Maker& maker, Job& job) {
+  job.hosts = split(options.ips.value_or("127.0.0.1"), "--ips");
+  const bool single = job.hosts.size() == 1;
+  job.host = single ? 0 : find_self(job.hosts, options, machine, "--ips");
+  std::vector<std::string> gpus;
+  if (options.gpus && !options.gpus->empty()) gpus = gpu_list(options);
+  check_gpus(gpus, machine, job);
+  const int64_t devices = static_cast<int64_t>(gpus.size());
+  const int64_t each = options.nproc_per_node.value_or(std::max<int64_t>(1, devices));
+  require(devices == 0 || devices % each == 0,
+          "--nproc_per_node must divide the number of GPUs, but {} does not divide {}", each,
+          devices);
+  maker.local_processes = each;
+
+  const int64_t start = first_port(options, single ? 0 : kCollectivePort);
+  std::vector<Endpoint> all;
+  for (const std::string& host : job.hosts) {
+    for (int64_t i = 0; i < each; ++i) all.push_back({host, start == 0 ? 0 : start + i});
+  }
+  for (int64_t i = 0; i < each; ++i) {
+    const int64_t rank = job.host * each + i;
+    job.processes.push_back(maker.make("worker", rank, i, all[static_cast<size_t>(rank)]));
+    all[static_cast<size_t>(rank)].port = job.processes.back().listener.port;
+  }
+  for (Process& process : job.processes) {
+    std::vector<std::string> mine;
+    for (int64_t d = 0; d < devices / each; ++d) {
+      mine.push_back(gpus[static_cast<size_t>(process.local * (devices / each) + d)]);
+    }
+    const std::string ids = fmt::format("{}", fmt::join(mine, ","));
+    process.shown = {{"PADDLE_TRAINER_ID", fmt::to_string(process.rank)},
+                     {"PADDLE_CURRENT_ENDPOINT", process.listener.endpoint()},
+                     {"PADDLE_TRAINERS_NUM", fmt::to_string(all.size())},
+                     {"PADDLE_TRAINER_ENDPOINTS", joined(all)}};
+    if (devices > 0) process.shown.emplace_back("FLAGS_selected_gpus", ids);
+    process.hidden.insert(process.hidden.end(),
+                          {{"PADDLE_RANK_IN_NODE", fmt::to_string(process.local)},
+                           {"PADDLE_LOCAL_DEVICE_IDS", ids},
+                           {"TRAINING_ROLE", "TRAINER"}});
+  }
+}
+
+// The endpoints of a role: a list, or so many on this host.
+std::vector<Endpoint> endpoints_of(const std::optional<std::string>& list,
+                                   const std::optional<int64_t>& count, const char* list_name,
+                                   const char* count_name, bool needs_port, int64_t start) {
+  std::vector<Endpoint> found;
+  if (list && !list->empty()) {
+    for (const std::string& text : split(*list, list_name)) {
+      found.push_back(parse_endpoint(text, list_name, needs_port));
+    }
+    require(!count || *count == static_cast<int64_t>(found.size()),
+            "{} names {} processes, but {} is {}", list_name, found.size(), count_name,
+            count.value_or(0));
+    return found;
+  }
+  for (int64_t i = 0; i < count.value_or(0); ++i) {
+    found.push_back({"127.0.0.1", start == 0 ? 0 : start + i});
+  }
+  return found;
+}
+
+void plan_servers(const JobOptions& options, const Machine& machine, Maker& maker, Job& job) {
+  int64_t start = first_port(options, 0);
+  std::vector<Endpoint> servers =
+      endpoints_of(options.servers, options.server_num, "--servers", "--server_num", true, start);
+  require(!servers.empty(),
+          "a parameter-server job needs servers: say --server_num, or --servers with their "
+          "endpoints");
+  if (start != 0) start += static_cast<int64_t>(servers.size());
+  std::vector<Endpoint> workers =
+      endpoints_of(options.workers, options.worker_num, "--workers", "--worker_num", false, start);
+  require(!workers.empty(),
+          "a parameter-server job needs workers: say --worker_num, or --workers with their hosts");
+  if (start != 0) start += static_cast<int64_t>(workers.size());
+  std::vector<Endpoint> heters =
+      endpoints_of(options.heter_workers, options.heter_worker_num, "--heter_workers",
+                   "--heter_worker_num", false, start);
+  std::vector<std::string> gpus;
+  if (options.gpus && !options.gpus->empty()) gpus = gpu_list(options);
+  check_gpus(gpus, machine, job);
+
+  // Hosts in the order in which they first appear. Ports of workers that were not said are counted
+  // up on each host, so that all hosts find the same ones.
+  for (const std::vector<Endpoint>* list : {&servers, &workers, &heters}) {
+    for (const Endpoint& endpoint : *list) {
+      if (std::find(job.hosts.begin(), job.hosts.end(), endpoint.host) == job.hosts.end()) {
+        job.hosts.push_back(endpoint.host);
+      }
+    }
+  }
+  const bool single = job.hosts.size() == 1;
+  job.host = single ? 0 : find_self(job.hosts, options, machine, "the hosts of the job");
+  const std::string& here = job.hosts[static_cast<size_t>(job.host)];
+  if (!single) {
+    int64_t port = kWorkerPort + static_cast<int64_t>(servers.size());
+    for (std::vector<Endpoint>* list : {&workers, &heters}) {
+      for (Endpoint& endpoint : *list) {
+        if (endpoint.port == 0) endpoint.port = port++;
+      }
+    }
+  }
+  const auto count_here = [&](const std::vector<Endpoint>& list) {
+    return std::count_if(list.begin(), list.end(),
+                         [&](const Endpoint& e) { return e.host == here; });
+  };
+  maker.local_processes = std::max<int64_t>(1, count_here(workers) + count_here(heters));
+
+  const auto add = [&](const char* role, std::vector<Endpoint>& list) {
+    int64_t local = 0;
+    for (size_t rank = 0; rank < list.size(); ++rank) {
+      if (list[rank].host != here) continue;
+      job.processes.push_back(maker.make(role, static_cast<int64_t>(rank), local++, list[rank]));
+      list[rank].port = job.processes.back().listener.port;
+    }
+  };
+  add("server", servers);
+  add("worker", workers);
+  add("heter_worker", heters);
+
+  for (Process& process : job.processes) {
+    const bool server = process.role == "server";
+    const char* role = server ? "PSERVER" : process.role == "worker" ? "TRAINER" : "HETER_TRAINER";
+    process.shown = {{"PADDLE_PSERVERS_IP_PORT_LIST", joined(servers)},
+                     {"PADDLE_TRAINER_ENDPOINTS", joined(workers)},
+                     {"PADDLE_HETER_TRAINER_IP_PORT_LIST", joined(heters)},
+                     {"PADDLE_TRAINERS_NUM", fmt::to_string(workers.size())},
+                     {"TRAINING_ROLE", role}};
+    Variables& place = server ? process.shown : process.hidden;
+    place.emplace_back("POD_IP", process.listener.host);
+    place.emplace_back("PADDLE_PORT", fmt::to_string(process.listener.port));
+    if (!server) {
+      const size_t local = static_cast<size_t>(process.local);
+      const std::string gpu = gpus.empty() ? "0" : gpus[local % gpus.size()];
+      process.shown.insert(process.shown.end(),
+                           {{"PADDLE_TRAINER_ID", fmt::to_string(process.rank)},
+                            {"FLAGS_selected_gpus", "0"},
+                            {"FLAGS_selected_xpus", "0"},
+                            {"CUDA_VISIBLE_DEVICES", gpu},
+                            {"XPU_VISIBLE_DEVICES", gpu}});
+    }
+  }
+}
+
+Mode mode_of(const JobOptions& options) {
+  if (options.run_mode)
+    return *options.run_mode == "collective" ? Mode::kCollective : Mode::kServers;
+  if (options.front == Front::kLaunchPs) return Mode::kServers;
+  return options.server_options_said.empty() ? Mode::kCollective : Mode::kServers;
+}
+
+std::vector<std::string> own_addresses() {
+  std::set<std::string> found = {"127.0.0.1", "localhost"};
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) == 0) found.insert(name);
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) == 0) {
+    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+      if (entry->ifa_addr == nullptr) continue;
+      const int family = entry->ifa_addr->sa_family;
+      if (family != AF_INET && family != AF_INET6) continue;
+      char text[NI_MAXHOST] = {};
+      const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+      if (getnameinfo(entry->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0) {
+        found.insert(text);
+      }
+    }
+    freeifaddrs(list);
+  }
+  return {found.begin(), found.end()};
+}
+
+// The interpreter that is meant: the caller's, the one beside this program as it was called (a link
+// in a virtual environment, maybe), or that of the PATH.
+std::string find_python(const std::string& program) {
+  if (const std::optional<std::string> said = env::text("FLT_PYTHON")) return *said;
+  std::vector<fs::path> folders;
+  if (program.find('/') != std::string::npos) {
+    folders.push_back(fs::path(program).parent_path());
+  } else {
+    std::istringstream path(env::text_or("PATH", ""));
+    for (std::string folder; std::getline(path, folder, ':');) {
+      if (access((folder + "/" + program).c_str(), X_OK) != 0) continue;
+      folders.emplace_back(folder);
+      break;
+    }
+  }
+  for (const fs::path& folder : folders) {
+    for (const char* name : {"python", "python3"}) {
+      if (access((folder / name).c_str(), X_OK) == 0) return folder / name;
+    }
+  }
+  return "python3";
+}
+
+int64_t count_gpus() {
+  std::error_code error;
+  int64_t count = 0;
+  for (const auto& entry : fs::directory_iterator("/proc/driver/nvidia/gpus", error)) {
+    (void)entry;
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+Machine this_machine(const std::string& program) {
+  cpu_set_t set;
+  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
+  return {.cores = known ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN),
+          .gpus = count_gpus(),
+          .addresses = own_addresses(),
+          .python = find_python(program)};
+}
+
+Job plan_job(const JobOptions& options, const Machine& machine) {
+  Job job{.mode = mode_of(options),
+          .gpu_count = machine.gpus,
+          .log_dir = options.log_dir.value_or("log")};
+  Maker maker{options, machine, command_of(options, machine)};
+  if (job.mode == Mode::kCollective) {
+    plan_collective(options, machine, maker, job);
+  } else {
+    plan_servers(options, machine, maker, job);
+  }
+  return job;
+}
+
+}  // namespace flotilla::launch

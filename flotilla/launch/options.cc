@@ -1,0 +1,270 @@
+#include "flotilla/launch/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "flotilla/base/env.h"
+#include "flotilla/base/error.h"
+
+namespace flotilla::launch {
+namespace {
+
+using Text = std::optional<std::string> JobOptions::*;
+using Number = std::optional<int64_t> JobOptions::*;
+using PlainText = std::string JobOptions::*;
+using PlainNumber = int64_t JobOptions::*;
+using Seconds = double JobOptions::*;
+using Switch = bool JobOptions::*;
+using Target = std::variant<Text, Number, PlainText, PlainNumber, Seconds, Switch>;
+
+struct Flag {
+  const char* name;
+  Target target;
+  const char* doc;
+  const char* variable = nullptr;  // of the environment: stands in where the option is not said
+};
+
+const std::vector<Flag>& flags() {
+  using J = JobOptions;
+  static const std::vector<Flag> all = {
+      {"gpus", &J::gpus, "GPUs, one process for each, e.g. 0,1,2,3", "PADDLE_DEVICES"},
+      {"nproc_per_node", &J::nproc_per_node, "processes on each host", "PADDLE_NPROC_PER_NODE"},
+      {"worker_num", &J::worker_num, "workers of a parameter-server job on this host",
+       "PADDLE_TRAINER_NUM"},
+      {"server_num", &J::server_num, "parameter servers on this host", "PADDLE_SERVER_NUM"},
+      {"heter_worker_num", &J::heter_worker_num, "heterogeneous workers on this host"},
+      {"workers", &J::workers, "workers of all hosts: ip or ip:port, comma-separated",
+       "PADDLE_TRAINERS_ENDPOINTS"},
+      {"servers", &J::servers, "parameter servers of all hosts: ip:port, comma-separated",
+       "PADDLE_SERVERS_ENDPOINTS"},
+      {"heter_workers", &J::heter_workers, "heterogeneous workers of all hosts"},
+      {"ips", &J::ips, "the hosts of a collective job, comma-separated", "PADDLE_IPS"},
+      {"host", &J::node_ip, "which of the hosts this one is; found by itself otherwise"},
+      {"master", &J::master, "where the store is: ip:port of the first host", "PADDLE_MASTER"},
+      {"nnodes", &J::nnodes, "how many hosts, or least:most", "PADDLE_NNODES"},
+      {"rank", &J::rank, "which of the hosts this one is, from 0 on", "PADDLE_RANK"},
+      {"http_port", &J::http_port, "port of the first host's store", "PADDLE_GLOO_PORT"},
+      {"start_port", &J::start_port, "the first port of this host's processes",
+       "PADDLE_START_PORT"},
+      {"run_mode", &J::run_mode, "collective, ps or ps-heter", "PADDLE_RUN_MODE"},
+      {"job_id", &J::job_id, "a name for the job", "PADDLE_JOB_ID"},
+      {"log_dir", &J::log_dir, "folder of the processes' output", "PADDLE_LOG_DIR"},
+      {"print_config", &J::print_config, "print the options (true)"},
+      {"tee", &J::tee, "show the output of every process, not only of the first worker"},
+      {"quiet", &J::quiet, "say nothing but what went wrong"},
+      {"json", &J::json, "close with one line of JSON"},
+      {"max_restart", &J::max_restart, "how often what failed is started again",
+       "PADDLE_MAX_RESTART"},
+      {"stall_timeout", &J::stall_timeout, "end the job if nothing moves for so many seconds"},
+      {"elastic_level", &J::elastic_level, "-1: a fixed number of hosts", "PADDLE_ELASTIC_LEVEL"},
+  };
+  return all;
+}
+
+// Other names of options, and options of other launchers that change nothing here.
+constexpr std::pair<const char*, const char*> kAliases[] = {
+    {"selected_gpus", "gpus"},
+    {"devices", "gpus"},
+    {"xpus", "gpus"},
+    {"selected_xpus", "gpus"},
+    {"npus", "gpus"},
+    {"trainer_num", "worker_num"},
+    {"trainers", "workers"},
+    {"endpoints", "servers"},
+    {"cluster_node_ips", "ips"},
+    {"node_ip", "host"},
+    {"gloo_port", "http_port"},
+    {"started_port", "start_port"},
+    {"elastic_timeout", ""},
+    {"backend", ""},
+    {"log_level", ""},
+    {"log_overwrite", ""},
+    {"with_gloo", ""},
+    {"sort_ip", ""},
+    {"enable_gpu_log", ""},
+    {"legacy", ""},
+    {"use_paddlecloud", ""},
+};
+
+// Those by which the launcher chooses the mode, in the order in which it lists them.
+constexpr const char* kServerFlags[] = {"worker_num", "server_num", "heter_worker_num",
+                                        "servers",    "workers",    "heter_workers",
+                                        "http_port"};
+
+std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return {};
+  return number;
+}
+
+int64_t number_of(const std::string& who, const std::string& text, int64_t least) {
+  const std::optional<int64_t> number = whole_number(text);
+  require(number && *number >= least, "{} takes a whole number from {} on, but \"{}\" was given",
+          who, least, text);
+  return *number;
+}
+
+bool truth_of(const std::string& who, const std::string& text) {
+  for (const char* yes : {"1", "true", "True", "yes", "on", ""}) {
+    if (text == yes) return true;
+  }
+  for (const char* no : {"0", "false", "False", "no", "off"}) {
+    if (text == no) return false;
+  }
+  refuse("{} is true or false, but \"{}\" was given", who, text);
+}
+
+double seconds_of(const std::string& who, const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  require(error == std::errc() && stopped == end && number >= 0,
+          "{} takes a number of seconds, but \"{}\" was given", who, text);
+  return number;
+}
+
+// The smallest value that makes sense.
+int64_t least_of(std::string_view name) {
+  if (name == "rank" || name == "elastic_level") return -1;
+  return name.ends_with("_num") || name.starts_with("nproc") ? 1 : 0;
+}
+
+void store(JobOptions& options, const Flag& flag, const std::string& who, const std::string& text) {
+  std::visit(
+      [&](auto target) {
+        using T = decltype(target);
+        if constexpr (std::is_same_v<T, Text> || std::is_same_v<T, PlainText>) {
+          options.*target = text;
+        } else if constexpr (std::is_same_v<T, Number> || std::is_same_v<T, PlainNumber>) {
+          options.*target = number_of(who, text, least_of(flag.name));
+        } else if constexpr (std::is_same_v<T, Seconds>) {
+          options.*target = seconds_of(who, text);
+        } else if constexpr (std::is_same_v<T, Switch>) {
+          options.*target = truth_of(who, text);
+        }
+      },
+      flag.target);
+}
+
+// Null: an option that changes nothing.
+const Flag* find_flag(const std::string& argument, std::string_view name) {
+  std::vector<std::string> known;
+  std::string_view wanted = name;
+  for (const auto& [alias, meant] : kAliases) {
+    if (name == alias) wanted = meant;
+    known.push_back(fmt::format("--{}", alias));
+  }
+  if (wanted.empty()) return nullptr;
+  for (const Flag& flag : flags()) {
+    if (wanted == flag.name) return &flag;
+    known.push_back(fmt::format("--{}", flag.name));
+  }
+  refuse("the launcher has no option \"{}\".{} What is meant for the script stands behind it",
+         argument, did_you_mean(fmt::format("--{}", name), known));
+}
+
+// A switch takes a value only behind "=", save --print_config, which always had one.
+bool takes_a_word(const Flag* flag, std::string_view name) {
+  if (flag == nullptr) return name != "use_paddlecloud" && name != "enable_gpu_log";
+  return !std::holds_alternative<Switch>(flag->target) || name == "print_config";
+}
+
+std::string help_text() {
+  std::string text =
+      "usage: fleetrun [options] script.py [arguments of the script]\n"
+      "       fleetrun [options] -m module [...] | program [...]\n\noptions:\n";
+  for (const Flag& flag : flags()) {
+    text += fmt::format("  --{:<18} {}\n", flag.name, flag.doc);
+  }
+  return text;
+}
+
+// The mode options in the order of the launcher's own list.
+void note_mode(JobOptions& options, const std::vector<const Flag*>& said) {
+  for (const char* name : kServerFlags) {
+    for (const Flag* flag : said) {
+      if (std::string_view(flag->name) != name) continue;
+      options.server_options_said.push_back(fmt::format("--{}", name));
+      break;
+    }
+  }
+  for (const Flag* flag : said) {
+    if (std::string_view(flag->name) == "ips") options.collective_options_said = {"--ips"};
+  }
+}
+
+void take_environment(JobOptions& options, std::vector<const Flag*>& said) {
+  for (const Flag& flag : flags()) {
+    if (flag.variable == nullptr || std::find(said.begin(), said.end(), &flag) != said.end()) {
+      continue;
+    }
+    const std::optional<std::string> value = env::text(flag.variable);
+    if (!value) continue;
+    store(options, flag, flag.variable, *value);
+    said.push_back(&flag);
+  }
+}
+
+void check(const JobOptions& options) {
+  require(!options.script.empty(),
+          "a script, -m module or program to launch was expected behind the options. See --help");
+  if (options.run_mode) {
+    require(*options.run_mode == "collective" || *options.run_mode == "ps" ||
+                *options.run_mode == "ps-heter",
+            "--run_mode is collective, ps or ps-heter, but \"{}\" was given", *options.run_mode);
+  }
+  require(options.collective_options_said.empty() || options.server_options_said.empty(),
+          "--ips starts a collective job and {} one with parameter servers: only one of both can "
+          "be meant",
+          fmt::join(options.server_options_said, ", "));
+}
+
+}  // namespace
+
+JobOptions parse_options(std::span<const std::string> arguments, Front front) {
+  JobOptions options{.front = front};
+  if (front == Front::kLaunchPs) {
+    options.worker_num = options.server_num = 2;
+    options.log_dir = "logs";
+  }
+  std::vector<const Flag*> said;
+  size_t i = 0;
+  for (; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "-h" || argument == "--help") throw HelpAsked{help_text()};
+    if (argument == "-m" || !argument.starts_with("-")) break;
+    require(argument.starts_with("--"), "the launcher has no option \"{}\". See --help", argument);
+    const size_t equals = argument.find('=');
+    const std::string who = argument.substr(0, equals);
+    const Flag* flag = find_flag(who, who.substr(2));
+    std::string value;
+    if (equals != std::string::npos) {
+      value = argument.substr(equals + 1);
+    } else if (takes_a_word(flag, who.substr(2))) {
+      require(i + 1 < arguments.size(), "{} takes a value, but the command line ends there", who);
+      value = arguments[++i];
+    }
+    if (flag == nullptr) continue;
+    store(options, *flag, who, value);
+    said.push_back(flag);
+  }
+  if (i < arguments.size() && arguments[i] == "-m") {
+    options.module = true;
+    ++i;
+    require(i < arguments.size(), "-m takes the name of a module, but the command line ends there");
+  }
+  if (i < arguments.size()) options.script = arguments[i++];
+  options.script_args.assign(arguments.begin() + static_cast<int64_t>(i), arguments.end());
+  take_environment(options, said);
+  note_mode(options, said);
+  check(options);
+  return options;
+}
+
+}  // namespace flotilla::launch

@@ -1,0 +1,81 @@
+// flotilla/launch/options.h
+//
+// The command lines of the launcher, in the words of every era, as one value.
+//
+//   fleetrun --gpus 0,1 train.py --epochs 3
+//            ~~~~~~~~~~ ours   ~~~~~~~~~~ the script's, whatever they are
+//
+// Options end at the script. Whatever comes before it must be known: an option is never taken for
+// the script, and the script's arguments are never taken for ours.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace flotilla::launch {
+
+// The launchers of Paddle whose words and defaults differ.
+enum class Front {
+  kLaunch,    // fleetrun, python -m paddle.distributed.launch
+  kLaunchPs,  // python -m paddle.distributed.launch_ps
+};
+
+struct JobOptions {
+  Front front = Front::kLaunch;
+
+  // Where and how many. Nothing: not said, which is not the same as a default that was said.
+  std::optional<std::string> gpus = {};  // --gpus, --selected_gpus, --devices, --xpus, --npus
+  std::optional<int64_t> nproc_per_node = {};
+  std::optional<int64_t> worker_num = {};
+  std::optional<int64_t> server_num = {};
+  std::optional<int64_t> heter_worker_num = {};
+  std::optional<std::string> workers = {};
+  std::optional<std::string> servers = {};
+  std::optional<std::string> heter_workers = {};
+  std::optional<std::string> ips = {};      // --ips, --cluster_node_ips
+  std::optional<std::string> node_ip = {};  // --host, --node_ip: which of them is this host
+  std::optional<std::string> master = {};
+  std::optional<std::string> nnodes = {};  // "2" or "2:4"
+  std::optional<int64_t> rank = {};
+  std::optional<int64_t> http_port = {};
+  std::optional<int64_t> start_port = {};
+  std::optional<std::string> run_mode = {};  // collective, ps, ps-heter
+  std::string job_id = "default";
+
+  // What becomes of the output.
+  std::optional<std::string> log_dir = {};
+  bool print_config = true;
+  bool tee = false;    // every process's output on the terminal, not only the first worker's
+  bool quiet = false;  // nothing from the launcher itself but errors
+  bool json = false;   // the last line of stdout is the result as JSON
+
+  // When something goes wrong.
+  int64_t max_restart = 0;
+  double stall_timeout = 0;  // seconds; 0: only warn
+  int64_t elastic_level = -1;
+
+  // What is run: a file that ends in .py, a module (-m), or any program.
+  bool module = false;
+  std::string script = {};
+  std::vector<std::string> script_args = {};
+
+  // The mode options that were said, in the order of the launcher's own list, for its log line.
+  std::vector<std::string> server_options_said = {};
+  std::vector<std::string> collective_options_said = {};
+};
+
+// Refuses what is unknown (with the nearest known option), incomplete or not a number, each in one
+// sentence. Variables of the environment (PADDLE_MASTER, PADDLE_NNODES, ...) stand in for options
+// that were not said. `help` is thrown as no error: see HelpAsked.
+JobOptions parse_options(std::span<const std::string> arguments, Front front);
+
+// --help was said; the text is what to print.
+struct HelpAsked {
+  std::string text = {};
+};
+
+}  // namespace flotilla::launch

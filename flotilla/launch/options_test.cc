@@ -1,0 +1,109 @@
+#include "flotilla/launch/options.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "flotilla/base/error.h"
+
+namespace flotilla::launch {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+JobOptions parse(const std::vector<std::string>& words, Front front = Front::kLaunch) {
+  return parse_options(words, front);
+}
+
+std::string refusal(const std::vector<std::string>& words) {
+  try {
+    parse(words);
+  } catch (const Error& error) {
+    return error.sentence();
+  }
+  return "no error";
+}
+
+TEST(OptionsTest, ReadsTheCommandLinesOfTheDocuments) {
+  EXPECT_EQ(parse({"--gpus", "0,1,2,3", "collective_trainer.py"}).gpus, "0,1,2,3");
+  EXPECT_EQ(parse({"--gpus=0,1", "train_fleet_static.py"}).gpus, "0,1");
+  const JobOptions ps = parse({"--worker_num", "2", "--server_num", "2", "trainer.py"});
+  EXPECT_EQ(ps.worker_num, 2);
+  EXPECT_EQ(ps.server_num, 2);
+  EXPECT_THAT(ps.server_options_said, ElementsAre("--worker_num", "--server_num"));
+  const JobOptions hosts =
+      parse({"--selected_gpus=0,1", "--log_dir=mylog", "--cluster_node_ips=192.168.0.1,192.168.0.2",
+             "--node_ip=192.168.0.2", "train.py", "--distributed"});
+  EXPECT_EQ(hosts.ips, "192.168.0.1,192.168.0.2");
+  EXPECT_EQ(hosts.node_ip, "192.168.0.2");
+  EXPECT_EQ(hosts.log_dir, "mylog");
+  EXPECT_THAT(hosts.script_args, ElementsAre("--distributed"));
+}
+
+TEST(OptionsTest, LeavesEverythingBehindTheScriptAlone) {
+  const JobOptions options = parse({"t.py", "--gpus", "7", "--a", "1", "-m", "--help"});
+  EXPECT_EQ(options.script, "t.py");
+  EXPECT_THAT(options.script_args, ElementsAre("--gpus", "7", "--a", "1", "-m", "--help"));
+  EXPECT_FALSE(options.gpus.has_value());
+}
+
+TEST(OptionsTest, TakesModulesAndPrograms) {
+  const JobOptions module = parse({"--nproc_per_node=2", "-m", "pkg.train", "--x"});
+  EXPECT_TRUE(module.module);
+  EXPECT_EQ(module.script, "pkg.train");
+  EXPECT_THAT(module.script_args, ElementsAre("--x"));
+  EXPECT_EQ(parse({"./a.out"}).script, "./a.out");
+}
+
+TEST(OptionsTest, KnowsTheDefaultsOfLaunchPs) {
+  const JobOptions options = parse({"train.py"}, Front::kLaunchPs);
+  EXPECT_EQ(options.worker_num, 2);
+  EXPECT_EQ(options.server_num, 2);
+  EXPECT_EQ(options.log_dir, "logs");
+}
+
+TEST(OptionsTest, ListsModeOptionsInTheLaunchersOwnOrder) {
+  const JobOptions options =
+      parse({"--server_num=1", "--gpus=0,1", "--worker_num=2", "--http_port=80", "train.py"});
+  EXPECT_THAT(options.server_options_said,
+              ElementsAre("--worker_num", "--server_num", "--http_port"));
+}
+
+TEST(OptionsTest, TakesTheEnvironmentWhereAnOptionIsNotSaid) {
+  setenv("PADDLE_NNODES", "4", 1);
+  setenv("PADDLE_JOB_ID", "from the environment", 1);
+  const JobOptions options = parse({"--nnodes", "2:3", "train.py"});
+  unsetenv("PADDLE_NNODES");
+  unsetenv("PADDLE_JOB_ID");
+  EXPECT_EQ(options.nnodes, "2:3");
+  EXPECT_EQ(options.job_id, "from the environment");
+}
+
+TEST(OptionsTest, RefusesInOneSentence) {
+  EXPECT_THAT(refusal({"--worker_nun", "2", "t.py"}), HasSubstr("Did you mean \"--worker_num\"?"));
+  EXPECT_THAT(refusal({"--worker_num", "two", "t.py"}),
+              HasSubstr("--worker_num takes a whole number from 1 on, but \"two\" was given"));
+  EXPECT_THAT(refusal({"--worker_num", "0", "t.py"}), HasSubstr("from 1 on"));
+  EXPECT_THAT(refusal({"--gpus"}), HasSubstr("--gpus takes a value"));
+  EXPECT_THAT(refusal({"--gpus", "0"}), HasSubstr("a script, -m module or program"));
+  EXPECT_THAT(refusal({"-x", "t.py"}), HasSubstr("no option \"-x\""));
+  EXPECT_THAT(refusal({"-m"}), HasSubstr("-m takes the name of a module"));
+  EXPECT_THAT(refusal({"--run_mode", "both", "t.py"}), HasSubstr("collective, ps or ps-heter"));
+  EXPECT_THAT(refusal({"--ips", "a,b", "--server_num", "1", "t.py"}),
+              HasSubstr("only one of both can be meant"));
+}
+
+TEST(OptionsTest, ShowsEveryOptionWhenAskedForHelp) {
+  try {
+    parse({"--gpus", "0", "--help"});
+    FAIL() << "no help";
+  } catch (const HelpAsked& help) {
+    EXPECT_THAT(help.text, HasSubstr("--stall_timeout"));
+  }
+}
+
+}  // namespace
+}  // namespace flotilla::launch

@@ -1,0 +1,116 @@
+#include "flotilla/launch/ports.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "flotilla/base/error.h"
+
+namespace flotilla::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An IPv4 or IPv6 address with its port, as the kernel takes it.
+struct Address {
+  sockaddr_storage bytes = {};
+  socklen_t size = 0;
+};
+
+Address resolve(const std::string& host, int64_t port) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), fmt::to_string(port).c_str(), &hints, &found);
+  require(error == 0, "the host \"{}\" cannot be resolved: {}", host, gai_strerror(error));
+  Address address;
+  address.size = found->ai_addrlen;
+  std::memcpy(&address.bytes, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  return address;
+}
+
+// The inode of the socket that listens on `port`, from the kernel's table.
+std::optional<std::string> listening_inode(const char* table, int64_t port) {
+  std::ifstream file(table);
+  const std::string suffix = fmt::format(":{:04X}", port);
+  std::string line;
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string number, local, remote, state, queues, timer, retransmits, user, timeout, inode;
+    words >> number >> local >> remote >> state >> queues >> timer >> retransmits >> user >>
+        timeout >> inode;
+    constexpr std::string_view kListen = "0A";
+    if (local.ends_with(suffix) && state == kListen) return inode;
+  }
+  return std::nullopt;
+}
+
+bool holds(const fs::path& process, const std::string& socket) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(process / "fd", ignored)) {
+    if (fs::read_symlink(entry.path(), ignored) == socket) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string Listener::endpoint() const { return fmt::format("{}:{}", host, port); }
+
+std::string holder_of(int64_t port) {
+  std::optional<std::string> inode = listening_inode("/proc/net/tcp", port);
+  if (!inode) inode = listening_inode("/proc/net/tcp6", port);
+  if (!inode) return "";
+  const std::string socket = fmt::format("socket:[{}]", *inode);
+  std::error_code ignored;
+  for (const auto& process : fs::directory_iterator("/proc", ignored)) {
+    const std::string pid = process.path().filename();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (!holds(process.path(), socket)) continue;
+    std::string name;
+    std::getline(std::ifstream(process.path() / "comm"), name);
+    return fmt::format("{} (pid {})", name, pid);
+  }
+  return "a process of another user";
+}
+
+Listener listen_on(const std::string& host, int64_t port) {
+  require(port >= 0 && port <= 65535, "a port lies between 0 and 65535, but {} was given", port);
+  const Address address = resolve(host, port);
+  Listener made{.host = host};
+  made.socket = Fd(::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  invariant(static_cast<bool>(made.socket), "no socket could be made: {}", std::strerror(errno));
+  // A port whose last owner has just ended is free.
+  const int yes = 1;
+  setsockopt(made.socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  constexpr int kQueue = 512;
+  if (::bind(made.socket.get(), reinterpret_cast<const sockaddr*>(&address.bytes), address.size) !=
+          0 ||
+      ::listen(made.socket.get(), kQueue) != 0) {
+    const int error = errno;
+    const std::string holder = error == EADDRINUSE ? holder_of(port) : "";
+    refuse("port {} of {} cannot be listened on: {}{}", port, host, std::strerror(error),
+           holder.empty() ? "" : fmt::format("; {} holds it", holder));
+  }
+  sockaddr_storage bound = {};
+  socklen_t size = sizeof bound;
+  getsockname(made.socket.get(), reinterpret_cast<sockaddr*>(&bound), &size);
+  made.port =
+      ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
+                                        : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+  return made;
+}
+
+}  // namespace flotilla::launch

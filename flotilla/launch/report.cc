@@ -1,0 +1,110 @@
+#include "flotilla/launch/report.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+namespace flotilla::launch {
+namespace {
+
+std::string rule() { return std::string(48, '-') + "\n"; }
+
+std::string quoted(std::string_view text) {
+  std::string made = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      made += {'\\', c};
+    } else if (byte < 0x20) {
+      made += fmt::format("\\u{:04x}", byte);
+    } else {
+      made += c;
+    }
+  }
+  return made + "\"";
+}
+
+std::string json_of(const Outcome& outcome) {
+  std::string end = "null";
+  if (outcome.ended) {
+    end = outcome.ending.signal != 0
+              ? fmt::format("{{\"signal\":{}}}", outcome.ending.signal)
+              : fmt::format("{{\"exit_code\":{}}}", outcome.ending.exit_code);
+  }
+  return fmt::format(
+      "{{\"role\":{},\"rank\":{},\"host\":{},\"pid\":{},\"attempt\":{},\"log\":{},"
+      "\"seconds\":{:.3f},\"end\":{}}}",
+      quoted(outcome.role), outcome.rank, quoted(outcome.host), outcome.pid, outcome.attempt,
+      quoted(outcome.log), outcome.seconds, end);
+}
+
+}  // namespace
+
+std::string Outcome::name() const { return fmt::format("{} {}", role, rank); }
+
+std::string exception_in(const std::vector<std::string>& lines) {
+  bool traceback = false;
+  std::string found;
+  for (const std::string& line : lines) {
+    if (line.starts_with("Traceback (most recent call last)")) traceback = true;
+    // The first line behind the frames that is not indented: "ValueError: ...".
+    if (!traceback || line.empty() || line[0] == ' ' || line.starts_with("Traceback")) continue;
+    found = line;
+    traceback = false;
+  }
+  if (!found.empty()) return found;
+  // The traceback may have begun before the lines at hand.
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    const size_t colon = line->find(": ");
+    if (colon == std::string::npos || line->find(' ') < colon) continue;
+    const std::string_view word(line->data(), colon);
+    if (word.ends_with("Error") || word.ends_with("Exception")) return *line;
+  }
+  return "";
+}
+
+std::string sentence_of(const Outcome& culprit) {
+  return fmt::format("{} (pid {} on {}) failed: {}", culprit.name(), culprit.pid, culprit.host,
+                     to_string(culprit.ending));
+}
+
+std::string failure_block(const Outcome& culprit, const std::vector<rpc::Member>& members) {
+  std::string text = rule();
+  text += fmt::format("{} failed first, after {:.1f} s: {}\n", culprit.name(), culprit.seconds,
+                      to_string(culprit.ending));
+  text += fmt::format("  host {}, pid {}{}\n", culprit.host, culprit.pid,
+                      culprit.attempt > 0 ? fmt::format(", attempt {}", culprit.attempt + 1) : "");
+  if (!culprit.log.empty()) text += fmt::format("  log  {}\n", culprit.log);
+  if (const std::string raised = exception_in(culprit.last_lines); !raised.empty()) {
+    text += fmt::format("  raised  {}\n", raised);
+  }
+  if (!culprit.last_lines.empty()) text += "  the end of its output:\n";
+  for (const std::string& line : culprit.last_lines) text += fmt::format("    {}\n", line);
+  if (const std::string table = standing_table(members); !table.empty()) {
+    text += "  what the others were doing:\n" + table;
+  }
+  return text + rule();
+}
+
+std::string standing_table(const std::vector<rpc::Member>& members) {
+  std::string text;
+  for (const rpc::Member& member : members) {
+    text += fmt::format("    {:<12} {:<10} {}\n", fmt::format("{} {}", member.role, member.rank),
+                        member.step < 0 ? "no step" : fmt::format("step {}", member.step),
+                        member.doing);
+  }
+  return text;
+}
+
+std::string json_line(int exit_code, const Outcome* culprit, const std::vector<Outcome>& outcomes,
+                      double seconds) {
+  std::string processes;
+  for (const Outcome& outcome : outcomes) {
+    processes += (processes.empty() ? "" : ",") + json_of(outcome);
+  }
+  return fmt::format("{{\"exit_code\":{},\"seconds\":{:.3f},\"culprit\":{},\"processes\":[{}]}}\n",
+                     exit_code, seconds, culprit == nullptr ? "null" : json_of(*culprit),
+                     processes);
+}
+
+}  // namespace flotilla::launch
