@@ -161,6 +161,19 @@ void bind_codec(nb::module_& m) {
       },
       nb::arg("bytes"), nb::arg("name"), "(format, height, width, channels) of a header.");
   m.def(
+      "image_sizes",
+      [](const std::vector<std::string>& files) {
+        return unlocked([&] {
+          std::vector<std::pair<int64_t, int64_t>> sizes;
+          for (const std::string& file : files) {
+            const ImageInfo info = read_image_info(file);
+            sizes.emplace_back(info.height, info.width);
+          }
+          return sizes;
+        });
+      },
+      nb::arg("files"), "(height, width) of each file, from its header.");
+  m.def(
       "encode_jpeg",
       [](const Array& image, int quality) {
         return to_bytes(unlocked([&] { return encode_jpeg(bytes_of(image), quality); }));
@@ -268,7 +281,8 @@ Step to_step(const nb::tuple& t) {
 }
 
 ImageChain make_chain(const nb::list& steps, int64_t height, int64_t width, int64_t channels,
-                      std::vector<float> table, bool planes, bool flat, bool scaled_decode) {
+                      std::vector<float> table, bool planes, bool flat, bool upright,
+                      bool scaled_decode) {
   ChainOptions options = {.steps = {},
                           .channels = channels,
                           .height = height,
@@ -276,6 +290,7 @@ ImageChain make_chain(const nb::list& steps, int64_t height, int64_t width, int6
                           .table = std::move(table),
                           .planes = planes,
                           .flat = flat,
+                          .upright = upright,
                           .scaled_decode = scaled_decode};
   for (const nb::handle step : steps) {
     options.steps.push_back(to_step(nb::cast<nb::tuple>(step)));
@@ -301,13 +316,13 @@ void bind_chain(nb::module_& m) {
       .def(
           "__init__",
           [](ImageChain* self, const nb::list& steps, int64_t height, int64_t width,
-             int64_t channels, std::vector<float> table, bool planes, bool flat,
+             int64_t channels, std::vector<float> table, bool planes, bool flat, bool upright,
              bool scaled_decode) {
             new (self) ImageChain(make_chain(steps, height, width, channels, std::move(table),
-                                             planes, flat, scaled_decode));
+                                             planes, flat, upright, scaled_decode));
           },
           nb::arg("steps"), nb::arg("height"), nb::arg("width"), nb::arg("channels"),
-          nb::arg("table"), nb::arg("planes"), nb::arg("flat") = false,
+          nb::arg("table"), nb::arg("planes"), nb::arg("flat") = false, nb::arg("upright") = false,
           nb::arg("scaled_decode") = false)
       .def_prop_ro("shape", [](const ImageChain& c) { return from_shape(c.shape()); })
       .def_prop_ro("dtype",

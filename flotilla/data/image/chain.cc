@@ -191,7 +191,8 @@ ImageChain::ImageChain(ChainOptions options) : options_(std::move(options)) {
 }
 
 DecodeOptions ImageChain::decode_options() const {
-  DecodeOptions decode = {.channels = options_.channels == 1 ? Channels::kGrey : Channels::kRgb};
+  DecodeOptions decode = {.channels = options_.channels == 1 ? Channels::kGrey : Channels::kRgb,
+                          .upright = options_.upright};
   if (!options_.scaled_decode || options_.steps.empty()) return decode;
   if (const auto* step = std::get_if<ResizeStep>(&options_.steps.front())) {
     decode.at_least_height = step->height;

@@ -76,6 +76,9 @@ struct ChainOptions {
   // Without a last axis for a single channel (HWC only).
   bool flat = false;
 
+  // Files are turned as their EXIF notes say.
+  bool upright = false;
+
   // JPEG files may be decoded at a fraction of their size; see DecodeOptions. Only where the first
   // step is a resize to a given size.
   bool scaled_decode = false;

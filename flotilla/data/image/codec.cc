@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <string>
 #include <system_error>
 
@@ -43,7 +44,8 @@ struct Descriptor {
   }
 };
 
-std::vector<uint8_t> read_file(const fs::path& file) {
+// At most `most` bytes.
+std::vector<uint8_t> read_file(const fs::path& file, int64_t most) {
   const Descriptor from{open(file.c_str(), O_RDONLY | O_CLOEXEC)};
   if (from.fd < 0 && errno == ENOENT) not_found("{}: there is no such file", file.string());
   const auto reason = [] { return std::generic_category().message(errno); };
@@ -51,7 +53,7 @@ std::vector<uint8_t> read_file(const fs::path& file) {
   struct stat status = {};
   require(fstat(from.fd, &status) == 0, "{}: cannot read: {}", file.string(), reason());
   require(S_ISREG(status.st_mode), "{}: this is not a file", file.string());
-  std::vector<uint8_t> bytes(status.st_size);
+  std::vector<uint8_t> bytes(std::min<int64_t>(status.st_size, most));
   size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t got = read(from.fd, bytes.data() + done, bytes.size() - done);
@@ -100,7 +102,7 @@ Image decode_image(std::span<const uint8_t> bytes, std::string_view name,
 }
 
 Image read_image(const fs::path& file, const DecodeOptions& options) {
-  return decode_image(read_file(file), file.string(), options);
+  return decode_image(read_file(file, std::numeric_limits<int64_t>::max()), file.string(), options);
 }
 
 ImageInfo image_info(std::span<const uint8_t> bytes, std::string_view name) {
@@ -108,6 +110,21 @@ ImageInfo image_info(std::span<const uint8_t> bytes, std::string_view name) {
   require(formats::is_png(bytes), "{}: byte 0: expected a JPEG or a PNG, but {}", name,
           kind_of(bytes));
   return formats::png_info(bytes, name);
+}
+
+ImageInfo read_image_info(const fs::path& file) {
+  // Notes and thumbnails stand before a JPEG's extents; where they are long, the whole file is
+  // read.
+  for (const int64_t most : {int64_t{1} << 16, std::numeric_limits<int64_t>::max()}) {
+    const std::vector<uint8_t> bytes = read_file(file, most);
+    try {
+      return image_info(bytes, file.string());
+    } catch (const Error&) {
+      if (static_cast<int64_t>(bytes.size()) < most) throw;
+    }
+  }
+  invariant(false, "{}: neither read nor refused", file.string());
+  return {};
 }
 
 void write_image(const fs::path& file, const ImageView& image, int quality) {

@@ -56,6 +56,8 @@ Image decode_image(std::span<const uint8_t> bytes, std::string_view name,
                    const DecodeOptions& options = {});
 Image read_image(const std::filesystem::path& file, const DecodeOptions& options = {});
 ImageInfo image_info(std::span<const uint8_t> bytes, std::string_view name);
+// Reads the header alone.
+ImageInfo read_image_info(const std::filesystem::path& file);
 
 // 1 or 3 channels.
 std::vector<uint8_t> encode_jpeg(const ImageView& image, int quality = 75);
