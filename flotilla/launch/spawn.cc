@@ -165,7 +165,7 @@ Guardian::Guardian() {
 }
 
 Guardian::~Guardian() {
-  pipe_.reset();
+  ::kill(pid_, SIGKILL);  // it may be stopped
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }

@@ -1,0 +1,138 @@
+"""What jobs are given and what they print."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from job import FLEETRUN, Job
+
+SHOW = """
+    import json, os, sys
+    print(json.dumps({"env": dict(os.environ), "args": sys.argv[1:]}))
+"""
+
+
+def environments(job, role, count):
+    import json
+
+    return [json.loads(job.log(f"{role}log.{i}"))["env"] for i in range(count)]
+
+
+def test_collective_job_of_the_first_document(tmp_path):
+    job = Job(tmp_path, ["--gpus", "0,1,2,3"], SHOW, ["--lr", "0.1"])
+    assert job.wait() == 0
+    seen = environments(job, "worker", 4)
+    endpoints = seen[0]["PADDLE_TRAINER_ENDPOINTS"].split(",")
+    assert len(set(endpoints)) == 4
+    for rank, env in enumerate(seen):
+        assert env["PADDLE_TRAINER_ID"] == str(rank)
+        assert env["PADDLE_TRAINERS_NUM"] == "4"
+        assert env["PADDLE_CURRENT_ENDPOINT"] == endpoints[rank]
+        assert env["FLAGS_selected_gpus"] == str(rank)
+        assert env["PADDLE_RANK_IN_NODE"] == str(rank)
+        assert env["OMP_NUM_THREADS"] == str(max(1, len(os.sched_getaffinity(0)) // 4))
+    assert "launch train in CPU mode" in job.out
+    assert "gpus: 0,1,2,3\n" in job.out
+    assert "training_script_args: ['--lr', '0.1']\n" in job.out
+    assert "Not found distinct arguments" in job.err
+    assert "Default use collective mode" in job.err
+    assert "Local start 4 processes. First process distributed environment info" in job.err
+    assert f"|{'PADDLE_CURRENT_ENDPOINT':>40}  {endpoints[0]:^45}|" in job.err
+    assert '"args": ["--lr", "0.1"]' in job.out, "the first worker's output is shown"
+    job.assert_nothing_left()
+
+
+def test_parameter_server_job_of_the_third_document(tmp_path):
+    script = """
+        import json, os, time
+        print(json.dumps({"env": dict(os.environ)}), flush=True)
+        if os.environ["TRAINING_ROLE"] == "PSERVER":
+            time.sleep(1000)
+    """
+    job = Job(tmp_path, ["--server_num=1", "--worker_num=2", "--gpus=0,1"], script)
+    assert job.wait() == 0
+    server = environments(job, "server", 1)[0]
+    workers = environments(job, "worker", 2)
+    assert server["TRAINING_ROLE"] == "PSERVER"
+    assert f"{server['POD_IP']}:{server['PADDLE_PORT']}" == server["PADDLE_PSERVERS_IP_PORT_LIST"]
+    assert "PADDLE_TRAINER_ID" not in server
+    for rank, env in enumerate(workers):
+        assert env["TRAINING_ROLE"] == "TRAINER"
+        assert env["PADDLE_TRAINER_ID"] == str(rank)
+        assert env["CUDA_VISIBLE_DEVICES"] == str(rank)
+        assert env["PADDLE_PSERVERS_IP_PORT_LIST"] == server["PADDLE_PSERVERS_IP_PORT_LIST"]
+        assert env["PADDLE_GLOO_RENDEZVOUS"] == "3"
+    for line in [
+        "Run parameter-sever mode. pserver arguments:['--worker_num', '--server_num'], cuda count:0",
+        "Local server start 1 processes. First process distributed environment info",
+        "Local worker start 2 processes. First process distributed environment info",
+        "Please check servers, workers and heter_worker logs in log/workerlog.*, log/serverlog.* "
+        "and log/heterlog.*",
+        "all workers exit, going to finish parameter server and heter_worker.",
+        "all parameter server are killed",
+    ]:
+        assert line in job.err
+    for name in ["PADDLE_GLOO_FS_PATH", "PADDLE_GLOO_HTTP_ENDPOINT", "PADDLE_WITH_GLOO"]:
+        assert name in job.err
+    job.assert_nothing_left()
+
+
+def test_a_child_gets_the_listening_socket_of_its_endpoint(tmp_path):
+    script = """
+        import os, socket
+        mine = socket.socket(fileno=int(os.environ["FLT_LISTEN_FD"]))
+        print("%s:%s" % mine.getsockname() == os.environ["PADDLE_CURRENT_ENDPOINT"])
+    """
+    job = Job(tmp_path, ["--nproc_per_node=2", "--quiet"], script)
+    assert job.wait() == 0
+    assert job.log("workerlog.0") == job.log("workerlog.1") == "True\n"
+
+
+def test_modules_and_programs_are_launched_like_scripts(tmp_path):
+    (tmp_path / "pkg.py").write_text("import sys; print('module', sys.argv[1:])")
+    run = [FLEETRUN, "--quiet", "--nproc_per_node=1"]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "FLT_PYTHON": sys.executable}
+    for words, expected in [
+        (["-m", "pkg", "--x"], "module ['--x']\n"),
+        (["echo", "any", "program"], "any program\n"),
+    ]:
+        done = subprocess.run([*run, *words], cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, expected), done.stderr
+
+
+def test_lines_of_all_processes_arrive_whole_with_tee(tmp_path):
+    script = """
+        import os, sys
+        for i in range(300):
+            sys.stdout.write("%s:%d:" % (os.environ["PADDLE_TRAINER_ID"], i))
+            sys.stdout.flush()
+            sys.stdout.write("x" * 200 + "\\n")
+        sys.stdout.write("no newline at the end")
+    """
+    job = Job(tmp_path, ["--nproc_per_node=3", "--quiet", "--tee"], script)
+    assert job.wait() == 0
+    lines = job.out.splitlines()
+    expected = [f"[worker {r}] {r}:{i}:" + "x" * 200 for r in range(3) for i in range(300)]
+    assert sorted(expected + [f"[worker {r}] no newline at the end" for r in range(3)]) == sorted(lines)
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (["--worker_nun", "2", "t.py"], 'Did you mean "--worker_num"?'),
+        (["--gpus", "0", "no_such.py"], "the script no_such.py is not there"),
+        (["no_such_program"], "neither in the PATH nor an executable file"),
+        (["--server_num=1", "--worker_num=x", "echo"], "takes a whole number"),
+        (["--ips=10.9.8.7,10.9.8.6", "echo"], "this host must be one of --ips"),
+        (["--log_dir=/proc/nothing", "echo"], "cannot be written"),
+        ([], "a script, -m module or program to launch was expected"),
+    ],
+)
+def test_bad_command_lines_start_nothing_and_give_2(tmp_path, words, sentence):
+    done = subprocess.run(
+        [FLEETRUN, "--quiet", *words], cwd=tmp_path, capture_output=True, text=True, timeout=20
+    )
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
