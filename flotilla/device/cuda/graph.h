@@ -22,9 +22,9 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
 
   // Calls each step once; nothing of it runs on the GPU. Steps of the same kinds as those of the
-  // last capture, with other addresses, change the graph in place, which costs a tenth of making
-  // it. Where a step throws, or does what cannot be captured (waits, allocates, reads on the
-  // host), the graph keeps what it had and `stream` is usable.
+  // last capture, with other addresses, change the graph in place instead of making it anew. Where
+  // a step throws, or does what cannot be captured (waits, allocates, reads on the host), the graph
+  // keeps what it had and `stream` is usable.
   // REQUIRES: the steps enqueue on `stream`, or on streams that an Event ties to it and back.
   void capture(Stream stream, std::span<const std::function<void()>> steps);
 
