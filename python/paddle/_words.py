@@ -66,15 +66,17 @@ def _named(function, word, doc):
     return function
 
 
-def made_class(word, base, signature, make, doc, module, **members):
-    """A class ``word(<signature>)`` below ``base``: making one calls ``make(self, **words)``.
+def compiled(name, signature, body, **names):
+    """The function ``name(<signature>)``: Python itself shows the signature and refuses wrong
+    calls. ``names`` are what ``body`` uses besides."""
+    exec(compile(f"def {name}({signature}): {body}", __file__, "exec"), names)
+    return names[name]
 
-    ``__init__`` is compiled, so that Python itself shows the signature and refuses wrong calls.
-    """
-    call = "words = locals(); make(words.pop('self'), **words)"
-    made = {"make": make}
-    exec(compile(f"def __init__(self, {signature}): {call}", __file__, "exec"), made)
-    start = made["__init__"]
+
+def made_class(word, base, signature, make, doc, module, **members):
+    """A class ``word(<signature>)`` below ``base``: making one calls ``make(self, **words)``."""
+    body = "words = locals(); make(words.pop('self'), **words)"
+    start = compiled("__init__", f"self, {signature}", body, make=make)
     start.__qualname__, start.__module__ = f"{word}.__init__", module
     return type(word, (base,), {"__init__": start, "__doc__": doc, "__module__": module, **members})
 

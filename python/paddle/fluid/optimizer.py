@@ -4,6 +4,7 @@ from paddle import optimizer as _new
 from paddle._names import names_of
 from paddle.optimizer import Optimizer  # noqa: F401
 from paddle.optimizer.rules import old_class as _old_class
+from paddle.static.averages import ExponentialMovingAverage  # noqa: F401
 
 
 def _made(word):
@@ -16,8 +17,8 @@ Adam = AdamOptimizer = _made("Adam")
 Adagrad = AdagradOptimizer = _made("Adagrad")
 Adadelta = AdadeltaOptimizer = _made("Adadelta")
 Adamax = AdamaxOptimizer = _made("Adamax")
-RMSPropOptimizer = _made("RMSProp")
-LambOptimizer = _made("Lamb")
+RMSProp = RMSPropOptimizer = _made("RMSProp")
+Lamb = LambOptimizer = _made("Lamb")
 LarsMomentum = LarsMomentumOptimizer = _made("LarsMomentum")
 Ftrl = FtrlOptimizer = _made("Ftrl")
 

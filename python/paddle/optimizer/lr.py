@@ -307,4 +307,6 @@ class ReduceOnPlateau(LRScheduler):
         self._core.set_state(dict(state_dict))
 
 
+from .cycles import *  # noqa: E402, F403 - they stand on LRScheduler
+
 __getattr__, __dir__ = names_of(__name__)

@@ -4,6 +4,7 @@ from paddle._names import names_of
 
 from . import (
     attribute,
+    composed,
     creation,
     linalg,
     logic,
@@ -16,6 +17,7 @@ from . import (
     stat,
 )
 from .attribute import *  # noqa: F403
+from .composed import *  # noqa: F403
 from .creation import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .logic import *  # noqa: F403
@@ -29,7 +31,19 @@ from .stat import *  # noqa: F403
 __all__ = [
     name
     for module in (
-        *(attribute, creation, linalg, logic, manipulation, math, ops, random, search, stat),
+        *(
+            attribute,
+            composed,
+            creation,
+            linalg,
+            logic,
+            manipulation,
+            math,
+            ops,
+            random,
+            search,
+            stat,
+        ),
     )
     for name in module.__all__
 ]

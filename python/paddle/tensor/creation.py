@@ -1,5 +1,7 @@
 """Tensors from numbers."""
 
+import math
+
 import numpy as np
 
 import _flotilla as core
@@ -114,8 +116,12 @@ def arange(start=0, end=None, step=1, dtype=None, name=None):
         fractions = [v for v in (start, end, step) if _is_fraction(v)]
         dtype = get_default_dtype() if fractions else "int64"
     inputs = {"Start": start, "End": end, "Step": step}
+    known = not any(isinstance(value, Variable) for value in inputs.values())
     inputs = {slot: _number(value, dtype) for slot, value in inputs.items()}
-    return core.op("range", inputs, name=name, stop_gradient=True)
+    made = core.op("range", inputs, name=name, stop_gradient=True)
+    if known:
+        made._describe(shape=[max(0, math.ceil((end - start) / step))])
+    return made
 
 
 def _is_fraction(value):
@@ -127,7 +133,10 @@ def linspace(start, stop, num, dtype=None, name=None):
     dtype = "float32" if dtype is None else dtype
     inputs = {"Start": _number(start, dtype), "Stop": _number(stop, dtype)}
     inputs["Num"] = _number(num, "int32")
-    return core.op("linspace", inputs, {"dtype": code(dtype)}, name=name, stop_gradient=True)
+    made = core.op("linspace", inputs, {"dtype": code(dtype)}, name=name, stop_gradient=True)
+    if isinstance(num, int):
+        made._describe(shape=[num])
+    return made
 
 
 def eye(num_rows, num_columns=None, dtype=None, name=None):

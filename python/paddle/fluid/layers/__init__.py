@@ -12,6 +12,7 @@ from . import (  # noqa: F401
     ops,
     sequence_lod,
     tensor,
+    vision,
 )
 from .control_flow import *  # noqa: F403
 from .io import *  # noqa: F403
@@ -22,5 +23,6 @@ from .nn import *  # noqa: F403
 from .ops import *  # noqa: F403
 from .sequence_lod import *  # noqa: F403
 from .tensor import *  # noqa: F403
+from .vision import *  # noqa: F403
 
 __getattr__, __dir__ = names_of(__name__)

@@ -2,16 +2,20 @@
 
 import _flotilla as core
 from paddle._names import names_of
+from paddle.nn.functional.activation import relu, softplus
+from paddle.nn.functional.common import one_hot
+from paddle.nn.functional.distance import dice_loss, npair_loss  # noqa: F401
 from paddle.nn.functional.loss import (  # noqa: F401
     mse_loss,
     softmax_with_cross_entropy,
     square_error_cost,
 )
-from paddle.tensor.manipulation import flatten
-from paddle.tensor.math import multiply, scale
+from paddle.tensor.manipulation import flatten, squeeze
+from paddle.tensor.math import multiply, scale, subtract, sum
 
 __all__ = [
-    *("cross_entropy", "huber_loss", "kldiv_loss", "mse_loss", "smooth_l1"),
+    *("bpr_loss", "cross_entropy", "dice_loss", "huber_loss", "kldiv_loss", "margin_rank_loss"),
+    *("mse_loss", "npair_loss", "rank_loss", "smooth_l1"),
     *("sigmoid_cross_entropy_with_logits", "softmax_with_cross_entropy", "square_error_cost"),
 ]
 
@@ -51,6 +55,27 @@ def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
     if outside_weight is not None:
         loss = multiply(loss, outside_weight)
     return core.reduce("reduce_sum", flatten(loss, 1), 1, True)
+
+
+def rank_loss(label, left, right, name=None):
+    """The cross entropy of the probability that left stands before right."""
+    apart = subtract(left, right)
+    return subtract(softplus(apart), multiply(label, apart))
+
+
+def margin_rank_loss(label, left, right, margin=0.1, name=None):
+    """max(0, -label * (left - right) + margin)."""
+    return relu(multiply(label, subtract(right, left)) + margin)
+
+
+def bpr_loss(input, label, name=None):
+    """How often other classes stand before that of the label: the mean of
+    -log(sigmoid(label's - other's))."""
+    classes = input.shape[-1]
+    ours = one_hot(squeeze(label, [-1]), classes)
+    chosen = sum(multiply(input, ours), -1, keepdim=True)
+    behind = multiply(softplus(subtract(input, chosen)), 1.0 - ours)
+    return scale(sum(behind, -1, keepdim=True), 1 / (classes - 1))
 
 
 __getattr__, __dir__ = names_of(__name__)

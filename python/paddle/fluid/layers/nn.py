@@ -5,12 +5,18 @@ from paddle._names import names_of
 from paddle._words import also, op_with_shape, several, shape_inputs
 from paddle.base.framework import Variable
 from paddle.nn.functional import common
+from paddle.nn.functional.common import sequence_mask  # noqa: F401
 from paddle.nn.functional.loss import log_loss  # noqa: F401
 from paddle.static.nn.common import batch_norm, conv2d, fc, layer_norm  # noqa: F401
 from paddle.static.nn.common import prelu as _prelu
 from paddle.tensor import manipulation
 from paddle.tensor.attribute import rank, shape  # noqa: F401
-from paddle.tensor.creation import meshgrid, tril, triu  # noqa: F401
+from paddle.tensor.creation import meshgrid as _meshgrid
+from paddle.tensor.creation import tril, triu  # noqa: F401
+from paddle.tensor.composed import cross as _cross
+from paddle.tensor.composed import kron as _kron
+from paddle.tensor.composed import shard_index  # noqa: F401
+from paddle.tensor.linalg import addmm as _addmm
 from paddle.tensor.linalg import bmm, dot  # noqa: F401
 from paddle.tensor.manipulation import (  # noqa: F401
     flip,
@@ -27,8 +33,9 @@ from paddle.tensor.manipulation import (  # noqa: F401
     unsqueeze,
     unstack,
 )
-from paddle.tensor.math import logsumexp, scale  # noqa: F401
-from paddle.tensor.search import index_select  # noqa: F401
+from paddle.tensor.math import logsumexp as _logsumexp
+from paddle.tensor.math import scale  # noqa: F401
+from paddle.tensor.search import index_sample, index_select  # noqa: F401
 
 from .ops import *  # noqa: F403
 from .ops import __all__ as _ops
@@ -46,6 +53,8 @@ __all__ = [
     *("scatter", "shape", "size", "slice", "softmax", "split", "squeeze", "stack"),
     *("strided_slice", "sum", "topk", "transpose", "unbind", "unsqueeze", "unstack", "where"),
     *("scatter_nd", "scatter_nd_add"),
+    *("autoincreased_step_counter", "cos_sim", "index_sample", "sequence_mask", "shard_index"),
+    *("addmm", "clamp", "cross", "elementwise_equal", "kron", "soft_relu"),
     *("bmm", "dot", "flip", "index_select", "logsumexp", "meshgrid", "roll", "t", "tril", "triu"),
     *_ops,
 ]
@@ -343,6 +352,68 @@ def get_tensor_from_selected_rows(x, name=None):
 def merge_selected_rows(x, name=None):
     """A sparse gradient with each row once."""
     return core.op("merge_selected_rows", {"X": x}, name=name)
+
+
+def elementwise_equal(x, y, name=None):
+    """Whether x == y, element by element."""
+    return core.op("equal", {"X": x, "Y": y}, name=name, stop_gradient=True)
+
+
+def addmm(input, x, y, alpha=1.0, beta=1.0, name=None):
+    """beta * input + alpha * x @ y."""
+    return _addmm(input, x, y, beta, alpha, name)
+
+
+def clamp(input, min=None, max=None, output=None, name=None):
+    """At least ``min`` and at most ``max``."""
+    least = -3.4028234663852886e38 if min is None else float(min)
+    most = 3.4028234663852886e38 if max is None else float(max)
+    return core.op("clip", {"X": input}, {"min": least, "max": most}, name=name, out=output)
+
+
+def cross(input, other, dim=None):
+    """The cross product along an axis of extent 3, by default the first."""
+    return _cross(input, other, 9 if dim is None else dim)
+
+
+def kron(x, y, out=None, name=None):
+    """Blocks of y, one for each element of x and scaled by it."""
+    made = _kron(x, y)
+    return made if out is None else core.op("assign", {"X": made}, out=out)
+
+
+def soft_relu(x, threshold=40.0, name=None):
+    """log(1 + exp(x)), with x kept between -threshold and threshold."""
+    kept = core.op("clip", {"X": x}, {"min": -float(threshold), "max": float(threshold)})
+    return core.op("softplus", {"X": kept}, {"threshold": float(threshold) + 1}, name=name)
+
+
+def logsumexp(x, dim=None, keepdim=False, out=None, name=None):
+    """log(sum(exp(x))) over the axes ``dim``, one or several, or over all."""
+    made = _logsumexp(x, dim, keepdim, name)
+    return made if out is None else core.op("assign", {"X": made}, out=out)
+
+
+def meshgrid(input, name=None):
+    """Coordinates of a grid from those of its axes, one tensor for each axis."""
+    return _meshgrid(input, name=name)
+
+
+def cos_sim(X, Y):
+    """The cosines of the angles between the rows of two tensors, [rows, 1]."""
+    return manipulation.unsqueeze(common.cosine_similarity(X, Y, 1, 0.0), -1)
+
+
+def autoincreased_step_counter(counter_name=None, begin=1, step=1):
+    """A whole number that counts the runs of the program: ``begin`` in the first."""
+    name = counter_name or "@STEP_COUNTER@"
+    block = core.main_program().global_block()
+    if block.has_var(name):
+        return block.var(name)
+    counter = core.create_global_var([1], begin - 1, "int64", True, name)
+    block._prepend_op("increment", {"X": [name]}, {"Out": [name]}, {"step": float(step)})
+    counter.stop_gradient = True
+    return counter
 
 
 __getattr__, __dir__ = names_of(__name__)

@@ -5,8 +5,10 @@ from paddle._names import names_of
 from paddle._words import also, code, several
 from paddle.base.dtype import dtype as DType
 from paddle.static.makers import create_global_var, create_parameter  # noqa: F401
+from paddle.tensor.composed import is_empty as _is_empty
 from paddle.tensor.creation import arange as _arange
 from paddle.tensor.creation import assign, fill  # noqa: F401
+from paddle.tensor.creation import diag as _diag
 from paddle.tensor.creation import eye as _eye
 from paddle.tensor.creation import linspace as _linspace
 from paddle.tensor.manipulation import cast, concat, expand  # noqa: F401
@@ -15,7 +17,7 @@ __all__ = [
     *("argmax", "argmin", "argsort", "assign", "cast", "concat", "create_global_var"),
     *("create_parameter", "create_tensor", "eye", "fill_constant", "has_inf", "has_nan"),
     *("fill_constant_batch_size_like", "isfinite", "linspace", "ones", "ones_like", "range"),
-    *("reverse", "sums", "zeros", "zeros_like"),
+    *("diag", "is_empty", "reverse", "sums", "zeros", "zeros_like"),
 ]
 
 
@@ -123,6 +125,17 @@ def has_inf(x):
 def has_nan(x):
     """Whether an element is no number, as one truth value."""
     return core.op("isnan", {"X": x})
+
+
+def diag(diagonal):
+    """A matrix with ``diagonal`` on its diagonal."""
+    return _diag(diagonal if hasattr(diagonal, "block") else assign(diagonal))
+
+
+def is_empty(x, cond=None):
+    """Whether there are no elements, written to ``cond`` if given."""
+    made = _is_empty(x)
+    return made if cond is None else core.op("assign", {"X": made}, out=cond)
 
 
 __getattr__, __dir__ = names_of(__name__)

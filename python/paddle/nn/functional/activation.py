@@ -2,15 +2,15 @@
 
 import _flotilla as core
 from paddle._words import unary
-from paddle.tensor.manipulation import cast, split
-from paddle.tensor.math import add, multiply, subtract
+from paddle.tensor.manipulation import cast, reshape, split
+from paddle.tensor.math import add, max, multiply, subtract
 from paddle.tensor.ops import sigmoid, tanh  # noqa: F401
 
 __all__ = [
     *("celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh"),
     *("leaky_relu", "log_sigmoid", "log_softmax", "mish", "prelu", "relu", "relu6", "selu"),
     *("sigmoid", "silu", "softmax", "softplus", "softshrink", "softsign", "swish", "tanh"),
-    *("tanhshrink", "thresholded_relu"),
+    *("maxout", "tanhshrink", "thresholded_relu"),
 ]
 
 log_sigmoid = unary("log_sigmoid", "log(1 / (1 + exp(-x))).", "logsigmoid")
@@ -90,6 +90,16 @@ def selu(
 ):
     """scale * elu(x, alpha)."""
     return core.op("selu", {"X": x}, {"scale": float(scale), "alpha": float(alpha)}, name=name)
+
+
+def maxout(x, groups, axis=1, name=None):
+    """The largest of each ``groups`` channels that follow one another."""
+    axis = axis + x.ndim if axis < 0 else axis
+    if x.shape[axis] % groups:
+        raise ValueError(f"{x.shape[axis]} channels cannot be cut into groups of {groups}")
+    extents = list(x.shape)
+    extents[axis : axis + 1] = [extents[axis] // groups, groups]
+    return max(reshape(x, extents), axis + 1)
 
 
 def softmax(x, axis=-1, dtype=None, name=None):

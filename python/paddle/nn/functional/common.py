@@ -4,15 +4,17 @@ import _flotilla as core
 from paddle._words import code, several
 from paddle.base.framework import Variable
 from paddle.tensor.attribute import shape
+from paddle.tensor.creation import arange
 from paddle.tensor.linalg import norm
+from paddle.tensor.logic import less_than
 from paddle.tensor.manipulation import cast, squeeze, unsqueeze
-from paddle.tensor.math import clip, divide, maximum, multiply, scale, sum
+from paddle.tensor.math import clip, divide, max, maximum, multiply, scale, sum
 from paddle.tensor.ops import sqrt
 from paddle.tensor.random import uniform
 
 __all__ = [
     *("cosine_similarity", "dropout", "dropout2d", "dropout3d", "embedding", "label_smooth"),
-    *("linear", "normalize", "one_hot", "pad", "zeropad2d"),
+    *("linear", "normalize", "one_hot", "pad", "sequence_mask", "zeropad2d"),
 ]
 
 
@@ -50,6 +52,14 @@ def one_hot(x, num_classes, name=None):
     else:
         attrs["depth"] = num_classes
     return core.op("one_hot_v2", inputs, attrs, name=name, stop_gradient=True)
+
+
+def sequence_mask(x, maxlen=None, dtype="int64", name=None):
+    """For each length in ``x`` that many ones, then zeros, ``maxlen`` in all: by default the largest."""
+    places = arange(0, max(x) if maxlen is None else maxlen, 1, x.dtype_name)
+    made = cast(less_than(places, unsqueeze(x, -1)), dtype)
+    made.stop_gradient = True
+    return made
 
 
 # ---- dropout

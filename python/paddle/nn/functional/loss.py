@@ -16,7 +16,8 @@ __all__ = [
 ]
 
 
-def _reduced(loss, reduction):
+def reduced(loss, reduction):
+    """The mean, the sum, or all of a loss."""
     if reduction == "mean":
         return mean(loss)
     if reduction == "sum":
@@ -77,7 +78,7 @@ def cross_entropy(
         return mean(loss) if rows is None else _ratio(sum(loss), sum(rows))
     if reduction == "none" and missing:
         return squeeze(loss, axis)
-    return _reduced(loss, reduction)
+    return reduced(loss, reduction)
 
 
 def _smoothed(input, label, soft_label, axis, epsilon):
@@ -119,19 +120,19 @@ def square_error_cost(input, label):
 
 def mse_loss(input, label, reduction="mean", name=None):
     """(input - label)^2."""
-    return _reduced(square(subtract(input, label)), reduction)
+    return reduced(square(subtract(input, label)), reduction)
 
 
 def l1_loss(input, label, reduction="mean", name=None):
     """|input - label|."""
-    return _reduced(abs(subtract(input, label)), reduction)
+    return reduced(abs(subtract(input, label)), reduction)
 
 
 def smooth_l1_loss(input, label, reduction="mean", delta=1.0, name=None):
     """Half the square of the difference where that is below ``delta``, linear above."""
     inputs, attrs = {"X": input, "Y": label}, {"delta": float(delta)}
     loss = core.op("huber_loss", inputs, attrs, outs=["Residual", "Out"])[1]
-    return _reduced(loss, reduction)
+    return reduced(loss, reduction)
 
 
 def log_loss(input, label, epsilon=1e-4, name=None):
@@ -144,7 +145,7 @@ def binary_cross_entropy(input, label, weight=None, reduction="mean", name=None)
     """-label * log(input) - (1 - label) * log(1 - input)."""
     inputs = {"X": input, "Label": label}
     loss = core.op("bce_loss", inputs, layer="binary_cross_entropy")
-    return _reduced(loss if weight is None else multiply(loss, weight), reduction)
+    return reduced(loss if weight is None else multiply(loss, weight), reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -158,7 +159,7 @@ def binary_cross_entropy_with_logits(
     loss = core.op("sigmoid_cross_entropy_with_logits", inputs)
     if pos_weight is not None:
         loss = multiply(loss, multiply(label, pos_weight - 1.0) + 1.0)
-    return _reduced(loss if weight is None else multiply(loss, weight), reduction)
+    return reduced(loss if weight is None else multiply(loss, weight), reduction)
 
 
 def kl_div(input, label, reduction="mean", name=None):
@@ -167,4 +168,4 @@ def kl_div(input, label, reduction="mean", name=None):
     loss = core.op("kldiv_loss", inputs, attrs, layer="kl_div")
     if reduction == "batchmean":
         return sum(loss) / cast(shape(input)[0], loss.dtype)
-    return _reduced(loss, reduction)
+    return reduced(loss, reduction)

@@ -3,7 +3,7 @@
 import _flotilla as core
 from paddle._words import several
 
-__all__ = ["batch_norm", "layer_norm"]
+__all__ = ["batch_norm", "instance_norm", "layer_norm"]
 
 
 def batch_norm(
@@ -58,3 +58,32 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, epsilon=1e-05, name=
     inputs = {slot: var for slot, var in inputs.items() if var is not None}
     attrs = {"begin_norm_axis": begin, "epsilon": float(epsilon)}
     return core.op("layer_norm", inputs, attrs, name, outs=["Mean", "Variance", "Y"])[2]
+
+
+def instance_norm(
+    x,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.9,
+    eps=1e-05,
+    data_format="NCHW",
+    name=None,
+):
+    """Scale each channel of each image to mean 0 and variance 1.
+
+    The statistics are always those of the image; ``running_mean`` and ``running_var`` stay.
+    """
+    attrs = {"epsilon": float(eps)}
+    return scaled("instance_norm", x, weight, bias, attrs, name)
+
+
+def scaled(type, x, weight, bias, attrs, name=None, act=None):
+    """Append instance_norm or group_norm; a weight and a bias may be missing."""
+    inputs = {"X": x, "Scale": weight, "Bias": bias}
+    inputs = {slot: var for slot, var in inputs.items() if var is not None}
+    saved = {"instance_norm": ["SavedMean", "SavedVariance"], "group_norm": ["Mean", "Variance"]}
+    made = core.op(type, inputs, attrs, name, outs=["Y", *saved[type]])[0]
+    return made if act is None else core.op(act, {"X": made}, name=name)

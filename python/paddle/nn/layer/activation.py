@@ -10,7 +10,7 @@ __all__ = [
     *("CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh"),
     *("LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SELU"),
     *("Sigmoid", "Silu", "Softmax", "Softplus", "Softshrink", "Softsign", "Swish", "Tanh"),
-    *("Tanhshrink", "ThresholdedReLU"),
+    *("Maxout", "Softmax2D", "Tanhshrink", "ThresholdedReLU"),
 ]
 
 CELU = layer_of("CELU", F.celu, __name__)
@@ -24,6 +24,7 @@ Hardtanh = layer_of("Hardtanh", F.hardtanh, __name__)
 LeakyReLU = layer_of("LeakyReLU", F.leaky_relu, __name__)
 LogSigmoid = layer_of("LogSigmoid", F.log_sigmoid, __name__)
 LogSoftmax = layer_of("LogSoftmax", F.log_softmax, __name__, without=["dtype"])
+Maxout = layer_of("Maxout", F.maxout, __name__)
 Mish = layer_of("Mish", F.mish, __name__)
 ReLU = layer_of("ReLU", F.relu, __name__)
 ReLU6 = layer_of("ReLU6", F.relu6, __name__)
@@ -56,3 +57,15 @@ class PReLU(Layer):
     def forward(self, x):
         """The function of ``x``."""
         return F.prelu(x, self.weight, self._data_format, self._name)
+
+
+class Softmax2D(Layer):
+    """Softmax over the channels of images."""
+
+    def __init__(self, name=None):
+        super().__init__()
+        self._name = name
+
+    def forward(self, x):
+        """The probabilities of channels, place by place."""
+        return F.softmax(x, axis=-3, name=self._name)

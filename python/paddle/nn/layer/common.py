@@ -4,10 +4,11 @@ from paddle.nn import functional as F
 from paddle.tensor.manipulation import flatten
 
 from .layers import Layer
+from .of_function import layer_of
 
 __all__ = [
     *("CosineSimilarity", "Dropout", "Dropout2D", "Dropout3D", "Embedding", "Flatten"),
-    *("Identity", "Linear", "Pad1D", "Pad2D", "Pad3D", "ZeroPad2D"),
+    *("Identity", "Linear", "Pad1D", "Pad2D", "Pad3D", "PairwiseDistance", "ZeroPad2D"),
 ]
 
 
@@ -174,3 +175,6 @@ class CosineSimilarity(Layer):
     def forward(self, x1, x2):
         """The cosines."""
         return F.cosine_similarity(x1, x2, self._axis, self._eps)
+
+
+PairwiseDistance = layer_of("PairwiseDistance", F.pairwise_distance, __name__, 2)

@@ -4,12 +4,15 @@ import _flotilla as core
 from paddle._words import made_class, several
 from paddle.base.param_attr import ParamAttr
 from paddle.nn import functional as F
-from paddle.nn.functional.norm import batch_norm_op
+from paddle.nn.functional.norm import batch_norm_op, scaled
 from paddle.nn.initializer import Constant
 
 from .layers import Layer
 
-__all__ = ["BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "LayerNorm"]
+__all__ = [
+    *("BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "GroupNorm", "InstanceNorm1D"),
+    *("InstanceNorm2D", "InstanceNorm3D", "LayerNorm"),
+]
 
 
 class _Statistics(Layer):
@@ -132,3 +135,65 @@ class LayerNorm(Layer):
     def extra_repr(self):
         """The axes."""
         return f"normalized_shape={self._shape}, epsilon={self._epsilon}"
+
+
+class GroupNorm(Layer):
+    """Groups of channels of each image scaled to mean 0 and variance 1, then by learnt numbers."""
+
+    def __init__(
+        self,
+        num_groups,
+        num_channels,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+        name=None,
+    ):
+        super().__init__()
+        self._attrs = {"groups": num_groups, "epsilon": float(epsilon), "data_layout": data_format}
+        self.weight = self.create_parameter([num_channels], weight_attr, None, False, Constant(1.0))
+        self.bias = self.create_parameter([num_channels], bias_attr, is_bias=True)
+
+    def forward(self, input):
+        """``input`` with groups of mean 0 and variance 1, scaled and moved."""
+        return scaled("group_norm", input, self.weight, self.bias, self._attrs)
+
+    def extra_repr(self):
+        """The number of groups."""
+        return "num_groups={groups}, epsilon={epsilon}".format(**self._attrs)
+
+
+class _InstanceNorm(Layer):
+    def _set(self, num_features, epsilon, weight_attr, bias_attr, name, **_):
+        Layer.__init__(self)
+        self._num_features, self._epsilon, self._name = num_features, epsilon, name
+        learns = weight_attr is not False and bias_attr is not False
+        self.scale = self.bias = None
+        if learns:
+            shape = [num_features]
+            self.scale = self.create_parameter(shape, weight_attr, None, False, Constant(1.0))
+            self.bias = self.create_parameter(shape, bias_attr, is_bias=True)
+
+    def forward(self, input):
+        """``input`` with channels of mean 0 and variance 1, scaled and moved."""
+        learnt = {"weight": self.scale, "bias": self.bias}
+        return F.instance_norm(input, **learnt, eps=self._epsilon, name=self._name)
+
+    def extra_repr(self):
+        """The number of channels."""
+        return f"num_features={self._num_features}, epsilon={self._epsilon}"
+
+
+def _of_one(word, what, data_format):
+    signature = (
+        "num_features, epsilon=1e-05, momentum=0.9, weight_attr=None, bias_attr=None, "
+        f"data_format={data_format!r}, name=None"
+    )
+    doc = f"Each channel of each of the {what} scaled to mean 0 and variance 1."
+    return made_class(word, _InstanceNorm, signature, _InstanceNorm._set, doc, __name__)
+
+
+InstanceNorm1D = _of_one("InstanceNorm1D", "sequences", "NCL")
+InstanceNorm2D = _of_one("InstanceNorm2D", "images", "NCHW")
+InstanceNorm3D = _of_one("InstanceNorm3D", "volumes", "NCDHW")

@@ -2,14 +2,16 @@
 
 import inspect
 
-from paddle._words import made_class
+from paddle._words import compiled, made_class
 
 from .layers import Layer
 
 __all__ = []
 
 
-class _OfFunction(Layer):
+class OfFunction(Layer):
+    """A function of variables, with the other arguments that it is called with."""
+
     def _keep(self, **arguments):
         Layer.__init__(self)
         self._arguments = arguments
@@ -22,29 +24,15 @@ class _OfFunction(Layer):
         return ", ".join(f"{word}={value}" for word, value in shown)
 
 
-class OfOne(_OfFunction):
-    """A function of one variable."""
-
-    def forward(self, x):
-        """The function of ``x``."""
-        return self._function(x, **self._arguments)
-
-
-class OfTwo(_OfFunction):
-    """A function of what a net says and what it should say."""
-
-    def forward(self, input, label):
-        """The function of ``input`` and ``label``."""
-        return self._function(input, label, **self._arguments)
-
-
-def layer_of(word, function, module, base=OfOne, without=()):
-    """The layer ``word``: its arguments are those of ``function`` behind the variables.
-
-    ``without``: those that the layer does not take. The docstring is the function's.
-    """
-    variables = {OfOne: 1, OfTwo: 2}[base]
-    parameters = list(inspect.signature(function).parameters.values())[variables:]
-    signature = ", ".join(str(one) for one in parameters if one.name not in without)
-    members = {"_function": staticmethod(function)}
-    return made_class(word, base, signature, base._keep, function.__doc__, module, **members)
+def layer_of(word, function, module, variables=1, without=()):
+    """The layer ``word``: ``forward`` takes the first arguments of ``function``, the variables, and
+    making it takes the others but those in ``without``. The docstring is the function's."""
+    parameters = list(inspect.signature(function).parameters.values())
+    inputs = ", ".join(one.name for one in parameters[:variables])
+    signature = ", ".join(str(one) for one in parameters[variables:] if one.name not in without)
+    body = f"return function({inputs}, **self._arguments)"
+    forward = compiled("forward", f"self, {inputs}", body, function=function)
+    forward.__doc__ = "What the function gives."
+    return made_class(
+        word, OfFunction, signature, OfFunction._keep, function.__doc__, module, forward=forward
+    )

@@ -7,6 +7,8 @@ from .common import (  # noqa: F401
     conv2d,
     embedding,
     fc,
+    group_norm,
+    instance_norm,
     layer_norm,
     prelu,
     sparse_embedding,

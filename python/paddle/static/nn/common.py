@@ -3,6 +3,7 @@
 import _flotilla as core
 from paddle._words import also
 from paddle.base.initializer import Constant
+from paddle.nn.functional.norm import scaled
 
 
 @also(input="x", param_attr="weight_attr", act="activation")
@@ -110,6 +111,54 @@ def layer_norm(
         act,
         name,
     )
+
+
+def _learnt(input, channels, attr, start, is_bias, layer):
+    """A parameter with a number for each channel, only where an attribute asks for it."""
+    if not attr:
+        return None
+    words = {"initializer": Constant(start), "is_bias": is_bias, "layer": layer}
+    return core.create_parameter([channels], input.dtype, attr, **words)
+
+
+def group_norm(
+    input,
+    groups,
+    epsilon=1e-05,
+    param_attr=None,
+    bias_attr=None,
+    act=None,
+    data_layout="NCHW",
+    name=None,
+):
+    """Groups of channels of each image scaled to mean 0 and variance 1.
+
+    With ``param_attr`` also by a learnt number for each channel, with ``bias_attr`` moved by one.
+    """
+    layer = name or core.unique_name("group_norm")
+    channels = input.shape[1 if data_layout == "NCHW" else -1]
+    learnt = [
+        _learnt(input, channels, param_attr, 1.0, False, layer),
+        _learnt(input, channels, bias_attr, 0.0, True, layer),
+    ]
+    attrs = {"groups": groups, "epsilon": float(epsilon), "data_layout": data_layout}
+    return scaled("group_norm", input, *learnt, attrs, layer, act)
+
+
+def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=None):
+    """Each channel of each image scaled to mean 0 and variance 1.
+
+    With ``param_attr`` and ``bias_attr`` also scaled and moved by learnt numbers.
+    """
+    if (param_attr is False) != (bias_attr is False):
+        raise ValueError("param_attr and bias_attr must both be False, or none of them")
+    layer = name or core.unique_name("instance_norm")
+    both = bool(param_attr and bias_attr)
+    learnt = [
+        _learnt(input, input.shape[1], both and param_attr, 1.0, False, layer),
+        _learnt(input, input.shape[1], both and bias_attr, 0.0, True, layer),
+    ]
+    return scaled("instance_norm", input, *learnt, {"epsilon": float(epsilon)}, layer)
 
 
 def embedding(

@@ -1,0 +1,118 @@
+"""Forms of images: other sizes, channels for places."""
+
+import _flotilla as core
+from paddle._words import several
+from paddle.base.framework import Variable
+from paddle.tensor.manipulation import reshape, transpose
+
+__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
+
+
+def interpolate(
+    x,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=False,
+    align_mode=0,
+    data_format="NCHW",
+    name=None,
+):
+    """Images of another size: the nearest pixel, or a mixture of four.
+
+    ``size``: height and width, numbers or variables; or ``scale_factor``, one or two.
+    ``align_corners``: corners come from corners. ``align_mode``: 0 counts from the middle of pixels.
+    """
+    mode = mode.lower()
+    if mode not in ("nearest", "bilinear"):
+        raise ValueError(f'mode must be "nearest" or "bilinear", but is {mode!r}; more comes later')
+    if (size is None) == (scale_factor is None):
+        raise ValueError("interpolate needs one of size and scale_factor")
+    attrs = {"interp_method": mode, "align_corners": align_corners, "align_mode": align_mode}
+    attrs["data_layout"] = data_format
+    inputs = {"X": x, **size_inputs(size, attrs), **_scale_inputs(scale_factor, attrs)}
+    return core.op(f"{mode}_interp_v2", inputs, attrs, name=name)
+
+
+def upsample(
+    x,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=False,
+    align_mode=0,
+    data_format="NCHW",
+    name=None,
+):
+    """Images of another size; see interpolate."""
+    words = (size, scale_factor, mode, align_corners, align_mode, data_format, name)
+    return interpolate(x, *words)
+
+
+def size_inputs(size, attrs):
+    """The op's inputs for a size; numbers become attributes."""
+    if size is None:
+        return {}
+    if isinstance(size, Variable):
+        return {"OutSize": size}
+    extents = several(size)
+    if len(extents) != 2:
+        raise ValueError(f"size must hold height and width, but is {size!r}")
+    if any(isinstance(extent, Variable) for extent in extents):
+        return {"SizeTensor": core.shape_argument(extents)[1]}
+    attrs["out_h"], attrs["out_w"] = map(int, extents)
+    return {}
+
+
+def _scale_inputs(factor, attrs):
+    if factor is None:
+        return {}
+    if isinstance(factor, Variable):
+        return {"Scale": factor}
+    factors = several(factor)
+    attrs["scale"] = [float(one) for one in (factors * 2)[:2]]
+    return {}
+
+
+def _axes(data_format):
+    if data_format not in ("NCHW", "NHWC"):
+        raise ValueError(f'data_format must be "NCHW" or "NHWC", but is {data_format!r}')
+    return data_format == "NCHW"
+
+
+def pixel_shuffle(x, upscale_factor, data_format="NCHW", name=None):
+    """Channels become places: [N, C r r, H, W] becomes [N, C, H r, W r]."""
+    r, first = upscale_factor, _axes(data_format)
+    n, *extents = x.shape
+    c, h, w = extents if first else (extents[2], *extents[:2])
+    if first:
+        cut = transpose(reshape(x, [n, c // (r * r), r, r, h, w]), [0, 1, 4, 2, 5, 3])
+        return reshape(cut, [n, c // (r * r), h * r, w * r])
+    cut = transpose(reshape(x, [n, h, w, c // (r * r), r, r]), [0, 1, 4, 2, 5, 3])
+    return reshape(cut, [n, h * r, w * r, c // (r * r)])
+
+
+def pixel_unshuffle(x, downscale_factor, data_format="NCHW", name=None):
+    """Places become channels: [N, C, H r, W r] becomes [N, C r r, H, W]."""
+    r, first = downscale_factor, _axes(data_format)
+    n, *extents = x.shape
+    c, h, w = extents if first else (extents[2], *extents[:2])
+    if first:
+        cut = transpose(reshape(x, [n, c, h // r, r, w // r, r]), [0, 1, 3, 5, 2, 4])
+        return reshape(cut, [n, c * r * r, h // r, w // r])
+    cut = transpose(reshape(x, [n, h // r, r, w // r, r, c]), [0, 1, 3, 5, 2, 4])
+    return reshape(cut, [n, h // r, w // r, c * r * r])
+
+
+def channel_shuffle(x, groups, data_format="NCHW", name=None):
+    """The channels of groups, one of each group in turn."""
+    first = _axes(data_format)
+    n, *extents = x.shape
+    c, h, w = extents if first else (extents[2], *extents[:2])
+    if first:
+        return reshape(
+            transpose(reshape(x, [n, groups, c // groups, h, w]), [0, 2, 1, 3, 4]), [n, c, h, w]
+        )
+    return reshape(
+        transpose(reshape(x, [n, h, w, groups, c // groups]), [0, 1, 2, 4, 3]), [n, h, w, c]
+    )

@@ -1,0 +1,296 @@
+"""Functions of tensors that are several ops."""
+
+import math as _math
+
+import numpy as np
+
+from paddle._words import is_floating
+from paddle.base.dtype import dtype as DType
+
+from .attribute import shape as shape_of
+from .creation import full_like, zeros_like
+from .logic import equal, less_equal, logical_and, logical_not, logical_or
+from .manipulation import cast, concat, expand_as, flatten, flip, reshape, slice, transpose
+from .math import add, all, any, divide, maximum, minimum, multiply, scale, subtract, sum
+from .ops import abs, ceil, exp, floor, log, sqrt, square
+from .search import where
+
+__all__ = [
+    *("allclose", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shape"),
+    *("broadcast_tensors", "cross", "deg2rad", "diagflat", "diff", "finfo", "fmax", "fmin"),
+    *("frac", "heaviside", "hypot", "iinfo", "is_empty", "isclose", "kron", "lerp"),
+    *("logaddexp", "logit", "masked_fill", "nan_to_num", "nanmean", "nansum", "rad2deg"),
+    *("rot90", "shard_index", "trapezoid", "trunc", "unflatten", "view", "view_as"),
+]
+
+
+# ---- arithmetic
+
+
+def lerp(x, y, weight, name=None):
+    """x + weight * (y - x)."""
+    return add(x, multiply(subtract(y, x), weight))
+
+
+def hypot(x, y, name=None):
+    """sqrt(x^2 + y^2)."""
+    return sqrt(add(square(x), square(y)))
+
+
+def logaddexp(x, y, name=None):
+    """log(exp(x) + exp(y)), without overflow."""
+    return add(maximum(x, y), log(exp(-abs(subtract(x, y))) + 1.0))
+
+
+def logit(x, eps=None, name=None):
+    """log(x / (1 - x)), with x kept between eps and 1 - eps."""
+    if eps:
+        x = minimum(maximum(x, eps), 1.0 - eps)
+    return log(divide(x, 1.0 - x))
+
+
+def deg2rad(x, name=None):
+    """Radians from degrees."""
+    return scale(x if is_floating(x) else cast(x, "float32"), _math.pi / 180)
+
+
+def rad2deg(x, name=None):
+    """Degrees from radians."""
+    return scale(x if is_floating(x) else cast(x, "float32"), 180 / _math.pi)
+
+
+def trunc(input, name=None):
+    """The whole part, towards zero."""
+    if not is_floating(input):
+        return input
+    return where(input < 0.0, ceil(input), floor(input))
+
+
+def frac(x, name=None):
+    """What is behind the point: x - trunc(x)."""
+    return subtract(x, trunc(x))
+
+
+def heaviside(x, y, name=None):
+    """0 below zero, y at zero, 1 above."""
+    above = cast(x > 0.0, x.dtype)
+    return where(equal(x, 0.0), add(y, zeros_like(x)), add(above, zeros_like(y)))
+
+
+def kron(x, y, name=None):
+    """Blocks of y, one for each element of x and scaled by it."""
+    rank = max(x.ndim, y.ndim)
+    left = [1] * (rank - x.ndim) + list(x.shape)
+    right = [1] * (rank - y.ndim) + list(y.shape)
+    wide = reshape(x, [extent for one in left for extent in (one, 1)])
+    tall = reshape(y, [extent for one in right for extent in (1, one)])
+    return reshape(multiply(wide, tall), [a * b for a, b in zip(left, right)])
+
+
+def cross(x, y, axis=9, name=None):
+    """The cross product along an axis of extent 3, by default the first."""
+    if axis == 9:
+        axis = next((i for i, extent in enumerate(x.shape) if extent == 3), None)
+        if axis is None:
+            raise ValueError(f"cross needs an axis of extent 3, but x has shape {list(x.shape)}")
+    a, b = _parts(x, axis), _parts(y, axis)
+    turns = [(1, 2), (2, 0), (0, 1)]
+    return concat([subtract(a[i] * b[j], a[j] * b[i]) for i, j in turns], axis)
+
+
+def _parts(x, axis):
+    return [slice(x, [axis], [i], [i + 1]) for i in range(3)]
+
+
+def trapezoid(y, x=None, dx=None, axis=-1, name=None):
+    """The area under ``y`` by trapezoids, at the places ``x`` or ``dx`` apart."""
+    if x is not None and dx is not None:
+        raise ValueError("trapezoid takes one of x and dx")
+    axis = axis + y.ndim if axis < 0 else axis
+    extent = y.shape[axis]
+    pairs = add(slice(y, [axis], [1], [extent]), slice(y, [axis], [0], [extent - 1]))
+    if x is None:
+        return sum(pairs, axis) * (0.5 if dx is None else 0.5 * dx)
+    widths = diff(x, axis=axis if x.ndim > 1 else 0)
+    if x.ndim == 1 and y.ndim > 1:
+        widths = reshape(widths, [-1] + [1] * (y.ndim - 1 - axis))
+    return sum(multiply(pairs, widths), axis) * 0.5
+
+
+# ---- comparisons, and what is no number
+
+
+def isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
+    """Whether |x - y| <= atol + rtol * |y|, element by element."""
+    near = less_equal(abs(subtract(x, y)), scale(abs(y), float(rtol), float(atol)))
+    near = logical_or(near, equal(x, y))
+    if not equal_nan:
+        return near
+    return logical_or(near, logical_and(_is_nan(x), _is_nan(y)))
+
+
+def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
+    """Whether all elements are close; see isclose."""
+    return all(isclose(x, y, rtol, atol, equal_nan))
+
+
+def _is_nan(x):
+    return logical_not(equal(x, x))
+
+
+def fmax(x, y, name=None):
+    """The larger of x and y; where one is no number, the other."""
+    return where(_is_nan(x), add(y, zeros_like(y)), where(_is_nan(y), x, maximum(x, y)))
+
+
+def fmin(x, y, name=None):
+    """The smaller of x and y; where one is no number, the other."""
+    return where(_is_nan(x), add(y, zeros_like(y)), where(_is_nan(y), x, minimum(x, y)))
+
+
+def nan_to_num(x, nan=0.0, posinf=None, neginf=None, name=None):
+    """Numbers for what is none: ``nan``, and the largest and smallest for infinities."""
+    limits = np.finfo(x.dtype_name)
+    most = float(limits.max) if posinf is None else posinf
+    least = float(limits.min) if neginf is None else neginf
+    x = where(_is_nan(x), full_like(x, nan), x)
+    x = where(x > float(limits.max), full_like(x, most), x)
+    return where(x < float(limits.min), full_like(x, least), x)
+
+
+def nansum(x, axis=None, dtype=None, keepdim=False, name=None):
+    """The sum of what are numbers."""
+    kept = where(_is_nan(x), zeros_like(x), x)
+    return sum(kept if dtype is None else cast(kept, dtype), axis, keepdim=keepdim)
+
+
+def nanmean(x, axis=None, keepdim=False, name=None):
+    """The mean of what are numbers."""
+    count = sum(cast(logical_not(_is_nan(x)), x.dtype), axis, keepdim=keepdim)
+    return divide(nansum(x, axis, keepdim=keepdim), count)
+
+
+def masked_fill(x, mask, value, name=None):
+    """``value`` where the mask is true, x elsewhere."""
+    filled = add(zeros_like(x), value) if hasattr(value, "block") else full_like(x, value)
+    return where(mask if mask.shape == x.shape else expand_as(mask, x), filled, x)
+
+
+def is_empty(x, name=None):
+    """Whether there are no elements."""
+    return any(equal(cast(shape_of(x), "int64"), 0))
+
+
+# ---- shapes
+
+
+def broadcast_shape(x_shape, y_shape):
+    """The shape of what is computed from two shapes."""
+    rank = max(len(x_shape), len(y_shape))
+    made = []
+    for i in range(-rank, 0):
+        a = x_shape[i] if -i <= len(x_shape) else 1
+        b = y_shape[i] if -i <= len(y_shape) else 1
+        if a != b and 1 not in (a, b) and -1 not in (a, b):
+            raise ValueError(f"{list(x_shape)} and {list(y_shape)} do not go together: {a}, {b}")
+        made.append(b if a == 1 else a if b == 1 else max(a, b))
+    return made
+
+
+def broadcast_tensors(input, name=None):
+    """The tensors, each repeated to the shape of all."""
+    whole = input[0]
+    for one in input[1:]:
+        whole = add(zeros_like(whole), zeros_like(one))
+    return [expand_as(one, whole) for one in input]
+
+
+def _at_least(rank, inputs, fill):
+    made = [reshape(one, fill(list(one.shape))) if one.ndim < rank else one for one in inputs]
+    return made[0] if len(made) == 1 else made
+
+
+def atleast_1d(*inputs, name=None):
+    """The tensors with one axis or more."""
+    return _at_least(1, inputs, lambda extents: [1])
+
+
+def atleast_2d(*inputs, name=None):
+    """The tensors with two axes or more; new ones stand in front."""
+    return _at_least(2, inputs, lambda extents: [1] * (2 - len(extents)) + extents)
+
+
+def atleast_3d(*inputs, name=None):
+    """The tensors with three axes or more; [n] becomes [1, n, 1], and [m, n] becomes [m, n, 1]."""
+    return _at_least(3, inputs, lambda extents: ([1] * (2 - len(extents)) + extents) + [1])
+
+
+def unflatten(x, axis, shape, name=None):
+    """One axis cut into several."""
+    axis = axis + x.ndim if axis < 0 else axis
+    extents = list(x.shape)
+    return reshape(x, extents[:axis] + list(shape) + extents[axis + 1 :])
+
+
+def view(x, shape_or_dtype, name=None):
+    """x in another shape."""
+    if not isinstance(shape_or_dtype, (list, tuple)):
+        raise ValueError("view as another dtype is not there yet; cast converts the elements")
+    return reshape(x, shape_or_dtype)
+
+
+def view_as(x, other, name=None):
+    """x in the shape of another tensor."""
+    return reshape(x, list(other.shape))
+
+
+def diff(x, n=1, axis=-1, prepend=None, append=None, name=None):
+    """Differences of neighbours, n times."""
+    axis = axis + x.ndim if axis < 0 else axis
+    parts = [one for one in (prepend, x, append) if one is not None]
+    x = concat(parts, axis) if len(parts) > 1 else x
+    for _ in range(n):
+        extent = x.shape[axis]
+        x = subtract(slice(x, [axis], [1], [extent]), slice(x, [axis], [0], [extent - 1]))
+    return x
+
+
+def diagflat(x, offset=0, name=None):
+    """A matrix with the elements of x on its diagonal."""
+    from .creation import diag
+
+    return diag(flatten(x) if x.ndim > 1 else x, offset)
+
+
+def rot90(x, k=1, axes=(0, 1), name=None):
+    """Turned by 90 degrees k times in the plane of two axes."""
+    first, second = (axis + x.ndim if axis < 0 else axis for axis in axes)
+    if k % 4 == 0:
+        return x
+    if k % 4 == 2:
+        return flip(flip(x, first), second)
+    order = list(range(x.ndim))
+    order[first], order[second] = second, first
+    return transpose(flip(x, second), order) if k % 4 == 1 else flip(transpose(x, order), second)
+
+
+def shard_index(input, index_num, nshards, shard_id, ignore_value=-1):
+    """Places inside a shard of ids, of which each shard has as many; others get ``ignore_value``."""
+    if not 0 <= shard_id < nshards:
+        raise ValueError(f"shard_id must lie in [0, {nshards}), but is {shard_id}")
+    size = (index_num + nshards - 1) // nshards
+    mine = equal(input // size, full_like(input, shard_id))
+    return where(mine, input % size, full_like(input, ignore_value))
+
+
+# ---- element types
+
+
+def finfo(dtype):
+    """The limits of a type of floating-point numbers."""
+    return np.finfo(DType(dtype).name)
+
+
+def iinfo(dtype):
+    """The limits of a type of whole numbers."""
+    return np.iinfo(DType(dtype).name)
