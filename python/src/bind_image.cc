@@ -162,17 +162,20 @@ void bind_codec(nb::module_& m) {
       nb::arg("bytes"), nb::arg("name"), "(format, height, width, channels) of a header.");
   m.def(
       "image_sizes",
-      [](const std::vector<std::string>& files) {
+      [](const std::vector<std::string>& files, bool upright) {
         return unlocked([&] {
           std::vector<std::pair<int64_t, int64_t>> sizes;
           for (const std::string& file : files) {
             const ImageInfo info = read_image_info(file);
             sizes.emplace_back(info.height, info.width);
+            if (upright && info.orientation >= 5)
+              std::swap(sizes.back().first, sizes.back().second);
           }
           return sizes;
         });
       },
-      nb::arg("files"), "(height, width) of each file, from its header.");
+      nb::arg("files"), nb::arg("upright") = false,
+      "(height, width) of each file, from its header.");
   m.def(
       "encode_jpeg",
       [](const Array& image, int quality) {

@@ -49,6 +49,7 @@ struct ImageInfo {
   int64_t height = 0;
   int64_t width = 0;
   int64_t channels = 0;
+  int orientation = 1;  // EXIF's; from 5 on, height and width change places
 };
 
 // `name` stands in errors.

@@ -318,7 +318,8 @@ ImageInfo jpeg_info(std::span<const uint8_t> bytes, std::string_view name) {
   return {.format = "JPEG",
           .height = decoder.info().image_height,
           .width = decoder.info().image_width,
-          .channels = channels_of(decoder.info())};
+          .channels = channels_of(decoder.info()),
+          .orientation = decoder.orientation()};
 }
 
 Image decode_jpeg(std::span<const uint8_t> bytes, std::string_view name,

@@ -78,10 +78,11 @@ class FileField:
     ``draw_one(height, width)`` draws for one sample; None where nothing is random.
     """
 
-    def __init__(self, files, chain, draw_one=None, threads=1):
+    def __init__(self, files, chain, draw_one=None, threads=1, upright=False):
         self.files = list(files)
         self.chain = chain
         self.threads = threads
+        self.upright = upright  # as the chain
         self._draw_one = draw_one
         self._sizes = {}
         self._column = None
@@ -103,7 +104,7 @@ class FileField:
 
     def _draw(self, indices):
         new = [int(i) for i in indices if int(i) not in self._sizes]
-        sizes = core.image_sizes([self.files[i] for i in new])
+        sizes = core.image_sizes([self.files[i] for i in new], self.upright)
         self._sizes.update(zip(new, sizes))
         drawn = [self._draw_one(*self._sizes[int(i)]) for i in indices]
         return np.array(drawn, np.int32).reshape(len(drawn), self.chain.params)
@@ -115,7 +116,7 @@ class FileField:
 
     def select(self, indices):
         files = [self.files[int(i)] for i in indices]
-        return FileField(files, self.chain, self._draw_one, self.threads)
+        return FileField(files, self.chain, self._draw_one, self.threads, self.upright)
 
     def column(self):
         if self._column is None:

@@ -1,5 +1,10 @@
-"""Data sets and models for images."""
+"""Data sets, transforms and models for images."""
 
 from paddle._names import names_of
+
+from . import datasets, image, transforms  # noqa: F401
+from .image import get_image_backend, image_load, set_image_backend
+
+__all__ = ["get_image_backend", "image_load", "set_image_backend"]
 
 __getattr__, __dir__ = names_of(__name__)

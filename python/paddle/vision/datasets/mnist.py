@@ -1,0 +1,84 @@
+"""MNIST and FashionMNIST."""
+
+import numpy as np
+
+import _flotilla as core
+from paddle.io.dataset import Dataset
+
+from ._common import InMemory, check_backend, check_mode, fetched
+
+_PREFIX = "https://dataset.bj.bcebos.com/"
+
+
+class MNIST(InMemory, Dataset):
+    """Digits of 28 x 28 pixels: ``dataset[i]`` is an image and its label, int64 [1].
+
+    Without a transform the image is what programs feed: float32 [1, 28, 28] in [-1, 1]. A
+    ``transform`` gets the image as PIL has it; with ``backend='cv2'`` images are float32 [28, 28],
+    from 0 to 255.
+    """
+
+    NAME = "mnist"
+    URL_PREFIX = _PREFIX + "mnist/"
+    _MD5 = {
+        "t10k-images-idx3-ubyte.gz": "9fb629c4189551a2d022fa330f9573f3",
+        "t10k-labels-idx1-ubyte.gz": "ec29112dd5afa0611ce80d1b7f02629c",
+        "train-images-idx3-ubyte.gz": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
+        "train-labels-idx1-ubyte.gz": "d53e105ee54ea40749a09fcbcd1e9432",
+    }
+
+    def __init__(
+        self,
+        image_path=None,
+        label_path=None,
+        mode="train",
+        transform=None,
+        download=True,
+        backend=None,
+    ):
+        self.mode = check_mode(mode, ("train", "test"))
+        self.backend = check_backend(backend)
+        self.image_path = image_path or self._file("images-idx3", download, "image_path")
+        self.label_path = label_path or self._file("labels-idx1", download, "label_path")
+        self.transform = transform
+        images, labels = core.read_mnist(str(self.image_path), str(self.label_path))
+        self.images = images
+        self.labels = labels.astype(np.int64)[:, None]
+        self.dtype = "float32"
+
+    def _file(self, part, download, word):
+        name = f"{'train' if self.mode == 'train' else 't10k'}-{part}-ubyte.gz"
+        return fetched(self.URL_PREFIX + name, self.NAME, self._MD5[name], download, word)
+
+    def _given(self, pixels):
+        if self.transform is None and self.backend == "pil":
+            return pixels
+        return super()._given(pixels) if self.backend == "pil" else pixels.astype(np.float32)
+
+    def _finished(self, image):
+        if self.transform is None and self.backend == "pil":
+            # What a program is fed: float32 [1, height, width] in [-1, 1].
+            return (image.astype(np.float32) / np.float32(255) * 2 - 1)[None]
+        return super()._finished(image)
+
+    def __getitem__(self, idx):
+        return self._image(idx), self.labels[idx]
+
+    def __len__(self):
+        return len(self.labels)
+
+    def _flt_arrays(self):
+        return self._chained(self.labels, floats=self.backend == "cv2")
+
+
+class FashionMNIST(MNIST):
+    """Clothes of 28 x 28 pixels, in MNIST's files."""
+
+    NAME = "fashion-mnist"
+    URL_PREFIX = _PREFIX + "fashion_mnist/"
+    _MD5 = {
+        "t10k-images-idx3-ubyte.gz": "bef4ecab320f06d8554ea6380940ec79",
+        "t10k-labels-idx1-ubyte.gz": "bb300cfdad3c16e7a12a480ee83cd310",
+        "train-images-idx3-ubyte.gz": "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
+        "train-labels-idx1-ubyte.gz": "25c81989df183df01b3e8a0aad5dffbe",
+    }
