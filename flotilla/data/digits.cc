@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "flotilla/base/error.h"
+#include "flotilla/data/counter_random.h"
 #include "flotilla/data/digit_strokes.h"
 
 // Same bits everywhere: geometry is + - * / and sqrt on doubles, which IEEE 754 fixes; what a
@@ -16,42 +17,6 @@
 
 namespace flotilla::data {
 namespace {
-
-// SplitMix64's mixing function (Steele, Lea, Flood, "Fast splittable pseudorandom number
-// generators", 2014, doi 10.1145/2660193.2660195).
-uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-// A counter-based generator: the n-th number of image `index` needs none of those before it.
-class Random {
- public:
-  Random(uint64_t seed, Split split, int64_t index)
-      : key_(mix(mix(mix(seed + kStep) + static_cast<uint64_t>(split) + 1) + kStep * index)) {}
-
-  uint64_t bits() { return mix(key_ + kStep * ++drawn_); }
-
-  // Uniform in [0, n).
-  int below(int n) { return static_cast<int>((bits() >> 32) * n >> 32); }
-
-  // Uniform in [low, high).
-  double uniform(double low, double high) {
-    return low + (high - low) * (static_cast<double>(bits() >> 11) * 0x1p-53);
-  }
-
-  // In (-reach, reach), near 0 most often: the mean of three uniform numbers.
-  double bell(double reach) {
-    return (uniform(-reach, reach) + uniform(-reach, reach) + uniform(-reach, reach)) / 3;
-  }
-
- private:
-  static constexpr uint64_t kStep = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
-
-  uint64_t key_;
-  uint64_t drawn_ = 0;
-};
 
 struct Point {
   double x = 0;
@@ -76,7 +41,7 @@ struct Hand {
   double pressure;          // change of the radius along a stroke, as a share of it
   int ink, grain, dust;     // brightest pixel; noise on the stroke; noise beside it
 
-  explicit Hand(Random& random)
+  explicit Hand(CounterRandom& random)
       : width(random.uniform(10, 18)),
         height(random.uniform(15, 20)),
         slant(0.15 + random.bell(0.6)),
@@ -108,7 +73,7 @@ struct Hand {
 
 // The knots of a style in pixels of the image, centred and shifted, but never out of the image.
 std::vector<std::vector<Point>> place_knots(const DigitStyle& style, const Hand& hand,
-                                            Random& random) {
+                                            CounterRandom& random) {
   std::vector<std::vector<Point>> strokes;
   Point low = {1e9, 1e9}, high = {-1e9, -1e9};
   for (const Stroke& stroke : style) {
@@ -191,7 +156,7 @@ void draw_stroke(const Stroke& stroke, const std::vector<Point>& at, const Hand&
 }
 
 // Scales to the brightness of the ink, grains the strokes, and strews dust beside them.
-void add_noise(const Hand& hand, Random& random, std::span<uint8_t, kDigitPixels> pixels) {
+void add_noise(const Hand& hand, CounterRandom& random, std::span<uint8_t, kDigitPixels> pixels) {
   static_assert(kDigitPixels % 8 == 0);
   for (size_t i = 0; i < kDigitPixels; i += 8) {
     const uint64_t bits = random.bits();
@@ -210,7 +175,7 @@ void add_noise(const Hand& hand, Random& random, std::span<uint8_t, kDigitPixels
 }  // namespace
 
 int draw_digit(uint64_t seed, Split split, int64_t index, std::span<uint8_t, kDigitPixels> pixels) {
-  Random random(seed, split, index);
+  CounterRandom random(seed, static_cast<uint64_t>(split), index);
   const int digit = random.below(10);
   const std::span<const DigitStyle> styles = styles_of(digit);
   const DigitStyle& style = styles[random.below(static_cast<int>(styles.size()))];

@@ -17,6 +17,7 @@
 #include <span>
 
 #include "flotilla/data/idx.h"
+#include "flotilla/data/split.h"
 
 namespace flotilla::data {
 
@@ -25,8 +26,6 @@ inline constexpr int kDigitPixels = kDigitSide * kDigitSide;
 
 // Grows when the same seed gives other images than before.
 inline constexpr int kDigitsVersion = 1;
-
-enum class Split { kTrain, kTest };
 
 struct DigitsOptions {
   int64_t train = 60000;

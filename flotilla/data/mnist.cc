@@ -7,9 +7,9 @@
 #include <iterator>
 #include <optional>
 
+#include "flotilla/base/atomic_file.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
-#include "flotilla/base/atomic_file.h"
 
 namespace flotilla::data {
 namespace {
@@ -97,6 +97,9 @@ std::string reason(const MnistSearch& search) {
 
 MnistSearch default_mnist_search() {
   MnistSearch search;
+  if (const auto data_home = env::text("PADDLE_DATA_HOME")) {
+    search.directories.push_back(fs::path(*data_home) / "mnist");
+  }
   if (const auto data = env::text("FLT_TEST_DATA")) {
     search.directories.push_back(fs::path(*data) / "mnist");
   }

@@ -36,8 +36,8 @@ struct MnistFiles {
   std::string description = {};
 };
 
-// $FLT_TEST_DATA/mnist and $HOME/.cache/paddle/dataset/mnist; generates into
-// $HOME/.cache/flotilla/digits.
+// $PADDLE_DATA_HOME/mnist, $FLT_TEST_DATA/mnist and $HOME/.cache/paddle/dataset/mnist; generates
+// into $HOME/.cache/flotilla/digits.
 MnistSearch default_mnist_search();
 
 // The first directory that holds all four files. Otherwise generates digits (digits.h; some

@@ -1,7 +1,6 @@
 #include "flotilla/data/mnist.h"
 
 #include <gmock/gmock.h>
-#include <stdlib.h>
 
 #include <chrono>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "flotilla/testing/temp_dir.h"
 
 namespace flotilla::data {
 namespace {
@@ -17,14 +17,8 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::ThrowsMessage;
 
-class Mnist : public testing::Test {
+class Mnist : public testing::Test, protected TempDir {
  protected:
-  Mnist() {
-    std::string name = testing::TempDir() + "mnist_XXXXXX";
-    dir_ = ::mkdtemp(name.data());
-  }
-  ~Mnist() override { fs::remove_all(dir_); }
-
   MnistSearch search() const {
     return {.directories = {dir_ / "first", dir_ / "second"},
             .generate_into = dir_ / "drawn",
@@ -38,8 +32,6 @@ class Mnist : public testing::Test {
     write_idx_images(dir_ / where / (half + "-images-idx3-ubyte" + ending), set.images);
     write_idx_labels(dir_ / where / (half + "-labels-idx1-ubyte" + ending), set.labels);
   }
-
-  fs::path dir_;
 };
 
 TEST_F(Mnist, TakesTheFirstDirectoryThatHoldsEverything) {
@@ -124,10 +116,15 @@ class Variable {
 
 TEST_F(Mnist, LooksWhereTheEnvironmentSays) {
   Variable data("FLT_TEST_DATA", "/data"), home("HOME", "/home/u");
+  Variable data_home("PADDLE_DATA_HOME", nullptr);
   const MnistSearch search = default_mnist_search();
   EXPECT_THAT(search.directories,
               ElementsAre("/data/mnist", "/home/u/.cache/paddle/dataset/mnist"));
   EXPECT_EQ(search.generate_into, "/home/u/.cache/flotilla/digits");
+  data_home.set("/sets");
+  EXPECT_THAT(default_mnist_search().directories,
+              ElementsAre("/sets/mnist", "/data/mnist", "/home/u/.cache/paddle/dataset/mnist"));
+  data_home.set(nullptr);
   data.set(nullptr);
   home.set(nullptr);
   EXPECT_THAT(default_mnist_search().directories, testing::IsEmpty());

@@ -30,6 +30,7 @@ void bind_nn(nb::module_& m);         // part of layers
 void bind_optimizer(nb::module_& m);  // part of layers
 void bind_runtime(nb::module_& m);
 void bind_data(nb::module_& m);
+void bind_generate(nb::module_& m);  // part of data
 void bind_check(nb::module_& m);  // part of data
 void bind_shard(nb::module_& m);
 

@@ -1,0 +1,214 @@
+"""The data sets by name: their files, and where they are found on this machine.
+
+A set is looked for whole: in the cache (``common.DATA_HOME``), under $FLT_TEST_DATA, on the
+network; otherwise it is generated (``_generate``), and one notice says so. Which it is, is decided
+once for each set and process.
+"""
+
+import dataclasses
+import os
+import sys
+
+from . import _generate
+from ._transfer import DownloadError, fetch, md5_of
+
+
+@dataclasses.dataclass(frozen=True)
+class File:
+    url: str
+    md5: str
+
+    @property
+    def name(self):
+        return self.url.split("/")[-1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Set:
+    module: str  # also the folder in the cache
+    files: tuple
+    generate: object  # (folder) -> None; writes files of the same names
+    version: int = 1  # grows when the generated set changes
+    only_made: tuple = ()  # names of generated files where there are none to download
+
+    @property
+    def names(self):
+        return [file.name for file in self.files] or list(self.only_made)
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    folder: str
+    origin: str  # "cached", "test data" or "generated"
+
+
+_BOS = "https://dataset.bj.bcebos.com/"
+_MODELS = "http://paddlemodels.bj.bcebos.com/"
+
+SETS = {
+    "mnist": Set(
+        "mnist",
+        (
+            File(_BOS + "mnist/train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
+            File(_BOS + "mnist/train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432"),
+            File(_BOS + "mnist/t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3"),
+            File(_BOS + "mnist/t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
+        ),
+        _generate.digits,
+    ),
+    "uci_housing": Set(
+        "uci_housing",
+        (File(_MODELS + "uci_housing/housing.data", "d4accdce7a25600298819f8e28e8d593"),),
+        _generate.housing,
+    ),
+    "flowers": Set(
+        "flowers",
+        (
+            File(_MODELS + "flowers/102flowers.tgz", "52808999861908f626f3c1f4e79d11fa"),
+            File(_MODELS + "flowers/imagelabels.mat", "e0620be6f572b9609742df49c70aed4d"),
+            File(_MODELS + "flowers/setid.mat", "a5357ecc9cb78c4bef273ce3793fc85c"),
+        ),
+        _generate.flowers,
+    ),
+    "cifar10": Set(
+        "cifar",
+        (File(_BOS + "cifar/cifar-10-python.tar.gz", "c58f30108f718f92721af3b95e74349a"),),
+        _generate.cifar10,
+    ),
+    "cifar100": Set(
+        "cifar",
+        (File(_BOS + "cifar/cifar-100-python.tar.gz", "eb9058c3a382ffc7106e4002c42a8d85"),),
+        _generate.cifar100,
+    ),
+    "imdb": Set(
+        "imdb",
+        (File(_BOS + "imdb%2FaclImdb_v1.tar.gz", "7c2ac02c03563afcf9b574c7e56c153a"),),
+        _generate.imdb,
+    ),
+    "imikolov": Set(
+        "imikolov",
+        (File(_BOS + "imikolov%2Fsimple-examples.tgz", "30177ea32e27c525793142b6bf2c8e2d"),),
+        _generate.imikolov,
+    ),
+    "movielens": Set(
+        "movielens",
+        (File(_BOS + "movielens%2Fml-1m.zip", "c4d9eecfca2ab87c1945afe126590906"),),
+        _generate.movielens,
+    ),
+    "criteo": Set(
+        "criteo",
+        (),
+        _generate.criteo,
+        only_made=(*(f"train/part-{i}" for i in range(4)), "test/part-0"),
+    ),
+}
+
+_found = {}  # (set, folder of the cache, ...) to Found
+_why = {}  # set to the reason for which it could not be downloaded
+_checked = {}  # path, size and time of a file to its MD5
+
+
+def set_of(module, name):
+    """The name of the set to which a file belongs, or None."""
+    for key, one in SETS.items():
+        if one.module == module and any(file.name == name for file in one.files):
+            return key
+    return None
+
+
+def urls(name):
+    return [file.url for file in SETS[name].files]
+
+
+def matches(path, md5):
+    """Whether a file is there with this MD5. Each version of a file is read only once."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    if md5 is None:
+        return True
+    key = path, status.st_size, status.st_mtime_ns
+    if key not in _checked:
+        _checked[key] = md5_of(path)
+    return _checked[key] == md5
+
+
+def downloads_allowed():
+    return os.environ.get("FLT_DOWNLOAD", "1").lower() not in ("0", "false", "off", "no")
+
+
+def look(name, home):
+    """Where a set lies already, or None: no download, nothing generated."""
+    one = SETS[name]
+    folders = [(os.path.join(home, one.module), "cached")]
+    if os.environ.get("FLT_TEST_DATA"):
+        folders.append((os.path.join(os.environ["FLT_TEST_DATA"], one.module), "test data"))
+    for folder, origin in folders:
+        here = [matches(os.path.join(folder, file.name), file.md5) for file in one.files]
+        if here and all(here):
+            return Found(folder, origin)
+    return None
+
+
+def locate(name, home):
+    """The set ``name``: found, downloaded or generated."""
+    key = name, home, os.environ.get("FLT_TEST_DATA"), os.path.expanduser("~")
+    if key not in _found:
+        _found[key] = look(name, home) or _fetch_set(name, home) or _generate_set(name, home)
+    return _found[key]
+
+
+def _fetch_set(name, home):
+    one = SETS[name]
+    folder = os.path.join(home, one.module)
+    if not one.files:
+        _why[name] = "there is nowhere to download it from"
+        return None
+    if not downloads_allowed():
+        _why[name] = "FLT_DOWNLOAD forbids to download it"
+        return None
+    try:
+        for file in one.files:
+            path = os.path.join(folder, file.name)
+            if not matches(path, file.md5):
+                fetch(file.url, path, file.md5)
+    except (DownloadError, OSError) as error:
+        _why[name] = str(error)
+        return None
+    return Found(folder, "cached")
+
+
+def made(name):
+    """The folder of the generated set, made if it is missing."""
+    one = SETS[name]
+    return _generate.ready(name, one.generate, one.version, one.names)
+
+
+def is_made(name):
+    one = SETS[name]
+    return _generate.is_ready(name, one.version, one.names)
+
+
+def _generate_set(name, home):
+    folder = made(name)
+    print(
+        f"paddle.dataset: {name} is a small set that Flotilla generated, not the real one, because "
+        f"{_missing(name, home)} and {_why[name]}. It lies in {folder}.",
+        file=sys.stderr,
+    )
+    return Found(folder, "generated")
+
+
+def _missing(name, home):
+    """Which file is not there, or is not what it should be."""
+    one = SETS[name]
+    folder = os.path.join(home, one.module)
+    for file in one.files:
+        path = os.path.join(folder, file.name)
+        if os.path.exists(path) and not matches(path, file.md5):
+            return f"{path} has the MD5 {md5_of(path)} instead of {file.md5}"
+    absent = [n for n in one.names if not os.path.exists(os.path.join(folder, n))]
+    if 0 < len(absent) < len(one.names):
+        return f"{os.path.join(folder, absent[0])} is missing"
+    return f"{folder} does not hold it"

@@ -1,0 +1,109 @@
+"""What the data sets share: the cache, downloads, and samples in files."""
+
+import glob
+import importlib
+import os
+import pickle
+import re
+
+from paddle._names import names_of
+
+from . import _sets
+from ._transfer import DownloadError, fetch, md5_of
+
+# Where downloaded sets are kept and looked for.
+DATA_HOME = os.environ.get("PADDLE_DATA_HOME") or os.path.join(
+    os.path.expanduser("~"), ".cache", "paddle", "dataset"
+)
+
+
+def must_mkdirs(path):
+    """Make a folder and those above it, where they are missing."""
+    os.makedirs(path, exist_ok=True)
+
+
+def md5file(fname):
+    """The MD5 of a file, as text."""
+    return md5_of(fname)
+
+
+def download(url, module_name, md5sum, save_name=None):
+    """The path of a file from the cache, fetched into it if it is not there.
+
+    It is kept as ``<DATA_HOME>/<module_name>/<save_name>``, by default under the last part of the
+    URL. A file of one of Paddle's own sets that can be neither found nor fetched is replaced by one
+    that is generated, and a notice says so.
+    """
+    if not re.fullmatch(r"[\w/-]+", module_name, re.ASCII):
+        raise ValueError(f"module_name must be a plain name, but is {module_name!r}")
+    name = url.split("/")[-1] if save_name is None else save_name
+    if not re.fullmatch(r"[\w/.%+-]+", name, re.ASCII) or ".." in name or name.startswith("/"):
+        raise ValueError(f"the name of a downloaded file must be plain, but is {name!r}")
+    path = os.path.join(DATA_HOME, module_name, name)
+    if _sets.matches(path, md5sum):
+        return path
+    known = _sets.set_of(module_name, name)
+    if known is not None and url in _sets.urls(known):
+        return os.path.join(_sets.locate(known, DATA_HOME).folder, name)
+    if not _sets.downloads_allowed():
+        raise DownloadError(f"{path} is missing, and FLT_DOWNLOAD forbids to fetch it from {url}")
+    try:
+        fetch(url, path, md5sum)
+    except DownloadError as error:
+        raise DownloadError(f"{path} is missing and could not be fetched: {error}") from error
+    return path
+
+
+def fetch_all():
+    """Bring every set into the cache."""
+    for name in sorted({one.module for one in _sets.SETS.values()}):
+        importlib.import_module(f"paddle.dataset.{name}").fetch()
+
+
+def split(reader, line_count, suffix="%05d.pickle", dumper=pickle.dump):
+    """Write the samples of a reader to files of ``line_count`` samples each.
+
+    ``suffix % n`` names file n. ``dumper(samples, file)`` writes a list; a dumper of your own gets
+    a text file.
+    """
+    if not callable(dumper):
+        raise TypeError(f"dumper must be a function, but is {dumper!r}")
+    if line_count < 1:
+        raise ValueError(f"line_count must be 1 or more, but is {line_count}")
+    samples, files = [], 0
+
+    def write():
+        with open(suffix % files, "wb" if dumper is pickle.dump else "w") as file:
+            dumper(samples, file)
+
+    for sample in reader():
+        samples.append(sample)
+        if len(samples) == line_count:
+            write()
+            samples, files = [], files + 1
+    if samples:
+        write()
+
+
+def cluster_files_reader(files_pattern, trainer_count, trainer_id, loader=pickle.load):
+    """A reader of every ``trainer_count``-th of the files that ``split`` wrote.
+
+    ``loader(file)`` returns the samples of a file; a loader of your own gets a text file.
+    """
+    if not callable(loader):
+        raise TypeError(f"loader must be a function, but is {loader!r}")
+    if not 0 <= trainer_id < trainer_count:
+        raise ValueError(
+            f"trainer_id must lie in [0, {trainer_count}), because there are {trainer_count} "
+            f"trainers, but is {trainer_id}"
+        )
+
+    def reader():
+        for path in sorted(glob.glob(files_pattern))[trainer_id::trainer_count]:
+            with open(path, "rb" if loader is pickle.load else "r") as file:
+                yield from loader(file)
+
+    return reader
+
+
+__getattr__, __dir__ = names_of(__name__)

@@ -1,0 +1,91 @@
+"""IMDB: 25,000 reviews of films to train with, 25,000 to test; half of them praise the film.
+
+A sample is (numbers of the words, 0 for praise or 1 for blame), first all praise, then all blame.
+"""
+
+import collections
+import re
+import string
+import tarfile
+
+from paddle._names import names_of
+
+from . import common
+from ._sets import SETS
+
+(_file,) = SETS["imdb"].files
+URL, MD5 = _file.url, _file.md5
+
+_PUNCTUATION = string.punctuation.encode("latin-1")
+
+
+def tokenize(pattern):
+    """The words, as bytes in lower case, of each review whose path matches ``pattern``."""
+    with tarfile.open(common.download(URL, "imdb", MD5)) as archive:
+        for member in archive:
+            if member.isfile() and pattern.match(member.name):
+                text = archive.extractfile(member).read()
+                yield text.rstrip(b"\n\r").translate(None, _PUNCTUATION).lower().split()
+
+
+def numbered(counts, least):
+    """Words that occur more than ``least`` times, the most frequent first, then ``<unk>``."""
+    kept = [word for word, count in counts.items() if count > least]
+    kept.sort(key=lambda word: (-counts[word], word if isinstance(word, bytes) else word.encode()))
+    numbers = {word: number for number, word in enumerate(kept)}
+    numbers["<unk>"] = len(numbers)
+    return numbers
+
+
+def build_dict(pattern, cutoff):
+    """The number of each word that occurs more than ``cutoff`` times."""
+    counts = collections.Counter()
+    for words in tokenize(pattern):
+        counts.update(words)
+    return numbered(counts, cutoff)
+
+
+def reader_creator(pos_pattern, neg_pattern, word_idx):
+    """A reader of the reviews whose paths match one of two patterns. They are kept in memory."""
+    unknown = word_idx["<unk>"]
+    samples = [
+        ([word_idx.get(word, unknown) for word in words], label)
+        for label, pattern in enumerate((pos_pattern, neg_pattern))
+        for words in tokenize(pattern)
+    ]
+
+    def reader():
+        yield from samples
+
+    return reader
+
+
+def _reader_of(split, word_idx):
+    return reader_creator(
+        re.compile(rf"aclImdb/{split}/pos/.*\.txt$"),
+        re.compile(rf"aclImdb/{split}/neg/.*\.txt$"),
+        word_idx,
+    )
+
+
+def train(word_idx):
+    """The reader of the reviews to train with."""
+    return _reader_of("train", word_idx)
+
+
+def test(word_idx):
+    """The reader of the reviews to test with."""
+    return _reader_of("test", word_idx)
+
+
+def word_dict():
+    """The number of each word that occurs more than 150 times in all reviews."""
+    return build_dict(re.compile(r"aclImdb/(train|test)/(pos|neg)/.*\.txt$"), 150)
+
+
+def fetch():
+    """Bring the archive into the cache."""
+    common.download(URL, "imdb", MD5)
+
+
+__getattr__, __dir__ = names_of(__name__)
