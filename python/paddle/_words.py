@@ -35,7 +35,7 @@ def unary(word, doc, type=None, layer=None):
     def function(x, name=None):
         return core.op(type or word, {"X": x}, name=name, layer=layer or word)
 
-    return _named(function, word, doc)
+    return named(function, word, doc)
 
 
 def compared(word, doc):
@@ -46,7 +46,7 @@ def compared(word, doc):
             return core.binary(word, x, y)
         return core.op(word, {"X": x, "Y": y}, name=name, stop_gradient=True)
 
-    return _named(function, word, doc)
+    return named(function, word, doc)
 
 
 def elementwise(word, type, doc):
@@ -57,10 +57,11 @@ def elementwise(word, type, doc):
             return core.op(type, {"X": x, "Y": y}, {"axis": -1}, name=name)
         return core.binary(type, x, y)
 
-    return _named(function, word, doc)
+    return named(function, word, doc)
 
 
-def _named(function, word, doc):
+def named(function, word, doc):
+    """The function under its name in the API, and with its docstring."""
     function.__name__ = function.__qualname__ = word
     function.__doc__ = doc
     return function

@@ -1,7 +1,7 @@
 """Arithmetic on tensors, and sums over their axes."""
 
 import _flotilla as core
-from paddle._words import also, code, elementwise, several
+from paddle._words import also, code, elementwise, named, several
 from paddle.base.framework import Variable
 
 __all__ = [
@@ -101,44 +101,34 @@ def sum(x, axis=None, dtype=None, keepdim=False, name=None):
     """
     if dtype is None and x.dtype == "bool":
         dtype = "int64"
-    if dtype is not None and x.dtype != dtype:
-        x = core.op("cast", {"X": x}, {"in_dtype": code(x.dtype), "out_dtype": code(dtype)})
-    return _reduce("reduce_sum", "sum", x, axis, keepdim, name)
+    return _reduce("reduce_sum", "sum", _cast(x, dtype), axis, keepdim, name)
 
 
-@also(dim="axis", keep_dim="keepdim", input="x")
-def max(x, axis=None, keepdim=False, name=None):
-    """The largest element over ``axis``, one or several, or over all."""
-    return _reduce("reduce_max", "max", x, axis, keepdim, name)
+def _cast(x, dtype):
+    if dtype is None or x.dtype == dtype:
+        return x
+    return core.op("cast", {"X": x}, {"in_dtype": code(x.dtype), "out_dtype": code(dtype)})
 
 
-@also(dim="axis", keep_dim="keepdim", input="x")
-def min(x, axis=None, keepdim=False, name=None):
-    """The smallest element over ``axis``, one or several, or over all."""
-    return _reduce("reduce_min", "min", x, axis, keepdim, name)
+def _reduction(word, doc):
+    @also(dim="axis", keep_dim="keepdim", input="x")
+    def function(x, axis=None, keepdim=False, name=None):
+        return _reduce(f"reduce_{word}", word, x, axis, keepdim, name)
+
+    return named(function, word, doc)
 
 
+max = _reduction("max", "The largest element over ``axis``, one or several, or over all.")
+min = _reduction("min", "The smallest element over ``axis``, one or several, or over all.")
+all = _reduction("all", "Whether all elements over ``axis`` are true.")
+any = _reduction("any", "Whether one element over ``axis`` is true.")
 amax, amin = max, min
 
 
 @also(dim="axis", keep_dim="keepdim", input="x")
 def prod(x, axis=None, keepdim=False, dtype=None, name=None):
     """The product over ``axis``, one or several, or over all."""
-    if dtype is not None and x.dtype != dtype:
-        x = core.op("cast", {"X": x}, {"in_dtype": code(x.dtype), "out_dtype": code(dtype)})
-    return _reduce("reduce_prod", "reduce_prod", x, axis, keepdim, name)
-
-
-@also(dim="axis", keep_dim="keepdim", input="x")
-def all(x, axis=None, keepdim=False, name=None):
-    """Whether all elements over ``axis`` are true."""
-    return _reduce("reduce_all", "all", x, axis, keepdim, name)
-
-
-@also(dim="axis", keep_dim="keepdim", input="x")
-def any(x, axis=None, keepdim=False, name=None):
-    """Whether one element over ``axis`` is true."""
-    return _reduce("reduce_any", "any", x, axis, keepdim, name)
+    return _reduce("reduce_prod", "reduce_prod", _cast(x, dtype), axis, keepdim, name)
 
 
 @also(dim="axis", keep_dim="keepdim")

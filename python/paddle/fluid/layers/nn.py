@@ -2,8 +2,9 @@
 
 import _flotilla as core
 from paddle._names import names_of
-from paddle._words import also, op_with_shape, several, shape_inputs
+from paddle._words import also, named, op_with_shape, several, shape_inputs
 from paddle.base.framework import Variable
+from paddle.fluid.input import one_hot_op
 from paddle.nn.functional import common
 from paddle.nn.functional.common import sequence_mask  # noqa: F401
 from paddle.nn.functional.loss import log_loss  # noqa: F401
@@ -18,6 +19,12 @@ from paddle.tensor.composed import kron as _kron
 from paddle.tensor.composed import shard_index  # noqa: F401
 from paddle.tensor.linalg import addmm as _addmm
 from paddle.tensor.linalg import bmm, dot  # noqa: F401
+from paddle.tensor.logic import (  # noqa: F401
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+)
 from paddle.tensor.manipulation import (  # noqa: F401
     flip,
     gather_nd,
@@ -127,9 +134,8 @@ def _elementwise(word):
     def function(x, y, axis=-1, act=None, name=None):
         return core.op(word, {"X": x, "Y": y}, {"axis": axis}, name=name, act=act)
 
-    function.__name__ = function.__qualname__ = word
-    function.__doc__ = "Element by element; ``axis``: where the axes of y stand in those of x."
-    return function
+    doc = "Element by element; ``axis``: where the axes of y stand in those of x."
+    return named(function, word, doc)
 
 
 elementwise_add = _elementwise("elementwise_add")
@@ -147,9 +153,7 @@ def _reduce(word):
     def function(input, dim=None, keep_dim=False, name=None):
         return core.reduce(word, input, dim, keep_dim, name)
 
-    function.__name__ = function.__qualname__ = word
-    function.__doc__ = "Over the axes ``dim``, one or several, or over all."
-    return function
+    return named(function, word, "Over the axes ``dim``, one or several, or over all.")
 
 
 reduce_sum = _reduce("reduce_sum")
@@ -217,26 +221,6 @@ def cumsum(x, axis=None, exclusive=None, reverse=None):
     return core.op("cumsum", {"X": x}, attrs)
 
 
-def logical_and(x, y, out=None, name=None):
-    """Whether both are true, element by element."""
-    return core.op("logical_and", {"X": x, "Y": y}, out=out, name=name)
-
-
-def logical_or(x, y, out=None, name=None):
-    """Whether one is true, element by element."""
-    return core.op("logical_or", {"X": x, "Y": y}, out=out, name=name)
-
-
-def logical_xor(x, y, out=None, name=None):
-    """Whether one of both is true, element by element."""
-    return core.op("logical_xor", {"X": x, "Y": y}, out=out, name=name)
-
-
-def logical_not(x, out=None, name=None):
-    """Whether it is false, element by element."""
-    return core.op("logical_not", {"X": x}, out=out, name=name)
-
-
 # ---- probabilities
 
 
@@ -257,12 +241,7 @@ def label_smooth(label, prior_dist=None, epsilon=0.1, dtype="float32", name=None
 
 def one_hot(input, depth, allow_out_of_range=False):
     """Vectors with a one at the place that ``input``, [..., 1], names."""
-    inputs, attrs = {"X": input}, {"allow_out_of_range": allow_out_of_range}
-    if isinstance(depth, Variable):
-        inputs["depth_tensor"] = depth
-    else:
-        attrs["depth"] = depth
-    return core.op("one_hot", inputs, attrs, stop_gradient=True)
+    return one_hot_op("one_hot", input, depth, allow_out_of_range)
 
 
 def topk(input, k, name=None):

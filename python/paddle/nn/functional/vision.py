@@ -34,19 +34,7 @@ def interpolate(
     return core.op(f"{mode}_interp_v2", inputs, attrs, name=name)
 
 
-def upsample(
-    x,
-    size=None,
-    scale_factor=None,
-    mode="nearest",
-    align_corners=False,
-    align_mode=0,
-    data_format="NCHW",
-    name=None,
-):
-    """Images of another size; see interpolate."""
-    words = (size, scale_factor, mode, align_corners, align_mode, data_format, name)
-    return interpolate(x, *words)
+upsample = interpolate
 
 
 def size_inputs(size, attrs):
