@@ -12,5 +12,9 @@ NB_MODULE(_flotilla, m) {
   flotilla::python::bind_data(m);
   flotilla::python::bind_generate(m);
   flotilla::python::bind_check(m);
+  flotilla::python::bind_image(m);
+  flotilla::python::bind_loader(m);
+  flotilla::python::bind_dataset(m);
   flotilla::python::bind_shard(m);
+  flotilla::python::bind_fleet(m);
 }

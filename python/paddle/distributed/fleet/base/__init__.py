@@ -1,0 +1,1 @@
+"""What fleet is made of: strategies, role makers, helpers."""

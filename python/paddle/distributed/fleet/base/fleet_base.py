@@ -1,0 +1,296 @@
+"""The fleet of this process. For now a fleet is one process; see :meth:`Fleet.init`."""
+
+import warnings
+
+import paddle.fluid.io as _io
+from paddle.base.framework import default_main_program
+
+from .distributed_strategy import DistributedStrategy
+from .role_maker import PaddleCloudRoleMaker, RoleMakerBase
+from .util_factory import UtilBase
+
+# Switches that change what is computed and that no pass applies yet.
+_NOT_APPLIED = (
+    *("amp", "asp", "dgc", "gradient_merge", "lamb", "lars", "pipeline", "qat", "recompute"),
+    *("sharding", "tensor_parallel"),
+)
+
+
+class DistributedOptimizer:
+    """An optimizer of which ``minimize`` makes the program of this process.
+
+    Everything else (``get_lr``, ``set_lr``, ``state_dict``, ``backward`` …) is the optimizer's.
+    """
+
+    def __init__(self, optimizer, strategy=None):
+        if not hasattr(optimizer, "minimize"):
+            raise TypeError(
+                f"distributed_optimizer() takes an optimizer, but got {type(optimizer).__name__}"
+            )
+        self._optimizer = optimizer
+        self._strategy = strategy
+        self.user_defined_optimizer = optimizer
+
+    def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
+        """Add the backward pass and the update; returns (ops, [(parameter, gradient)])."""
+        return self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "_optimizer":
+            raise AttributeError(name)
+        return getattr(self._optimizer, name)
+
+
+class Fleet:
+    """All processes of a job, as this one sees them."""
+
+    def __init__(self):
+        self._role_maker = None
+        self._is_collective = False
+        self._user_defined_strategy = None
+        self._distributed_optimizer = None
+        self._util = UtilBase()
+
+    @property
+    def util(self):
+        """Small things that processes do together; see :class:`UtilBase`."""
+        return self._util
+
+    def init(self, role_maker=None, is_collective=False, strategy=None, log_level="INFO"):
+        """Find out who this process is: from ``role_maker``, or else from the environment.
+
+        More than one process is refused for now: jobs of several are started by ``fleetrun``.
+        """
+        if role_maker is None:
+            if not isinstance(is_collective, bool):
+                raise ValueError(f"is_collective must be True or False, but is {is_collective!r}")
+            role_maker = PaddleCloudRoleMaker(is_collective=is_collective)
+        elif not isinstance(role_maker, RoleMakerBase):
+            raise ValueError(
+                f"role_maker must be a role maker, but is a {type(role_maker).__name__}"
+            )
+        if not isinstance(strategy, (DistributedStrategy, type(None))):
+            raise ValueError(
+                f"strategy must be a DistributedStrategy, but is a {type(strategy).__name__}"
+            )
+        refuse_company(role_maker._role())
+        self._role_maker = role_maker
+        self._is_collective = role_maker._role().collective
+        self._user_defined_strategy = strategy or DistributedStrategy()
+        self._util._set_role_maker(role_maker)
+        self._util._set_strategy(self._user_defined_strategy)
+        return self
+
+    def _role(self):
+        if self._role_maker is None:
+            raise RuntimeError("fleet does not know who this process is: call fleet.init() first")
+        return self._role_maker._role()
+
+    # ---- who is there
+
+    def is_first_worker(self):
+        """Whether this is worker 0."""
+        return self._role().is_first_worker()
+
+    def worker_index(self):
+        """The rank of this worker."""
+        return self._role().index
+
+    def worker_num(self):
+        """How many workers there are."""
+        return self._role().workers
+
+    def node_num(self):
+        """How many machines have workers."""
+        return self._role().nodes
+
+    def local_rank(self):
+        """The rank of this worker on its machine."""
+        return self._role().local_rank
+
+    def local_device_ids(self):
+        """The devices of this worker."""
+        return self._role().local_devices
+
+    def world_device_ids(self):
+        """The devices of all workers."""
+        return self._role().world_devices
+
+    def is_worker(self):
+        """Whether this process trains."""
+        return self._role().is_worker()
+
+    def is_server(self):
+        """Whether this process keeps parameters."""
+        return self._role().is_server()
+
+    def is_coordinator(self):
+        """Whether this process coordinates federated learning."""
+        return self._role_maker is not None and self._role_maker._is_coordinator()
+
+    def worker_endpoints(self, to_string=False):
+        """Where workers are: a list, or one text with commas."""
+        return _joined(self._role().worker_endpoints, to_string)
+
+    def server_num(self):
+        """How many servers there are."""
+        return self._role().servers
+
+    def server_index(self):
+        """The number of this server."""
+        return self._role().index
+
+    def server_endpoints(self, to_string=False):
+        """Where servers are: a list, or one text with commas."""
+        return _joined(self._role().server_endpoints, to_string)
+
+    # ---- the lives of workers and servers
+
+    def barrier_worker(self):
+        """Wait until every worker is here."""
+        self._role()
+        self._util.barrier("worker")
+
+    def all_reduce(self, input, mode="sum"):
+        """``fleet.util.all_reduce`` over the workers."""
+        self._role()
+        return self._util.all_reduce(input, mode)
+
+    def init_worker(self, scopes=None):
+        """Connect to the servers. A job without servers has nothing to connect to."""
+        self._role()
+
+    def stop_worker(self):
+        """Leave the servers. A job without servers has nothing to leave."""
+        self._role()
+
+    def init_coordinator(self, scopes=None):
+        """Refused: there is no coordinator."""
+        raise self._no_servers("init_coordinator")
+
+    def init_server(self, *args, **kwargs):
+        """Refused in a job without servers."""
+        raise self._no_servers("init_server")
+
+    def run_server(self):
+        """Refused in a job without servers."""
+        raise self._no_servers("run_server")
+
+    def load_model(self, path, mode):
+        """Refused in a job without servers."""
+        raise self._no_servers("load_model")
+
+    def load_inference_model(self, path, mode):
+        """Refused in a job without servers."""
+        raise self._no_servers("load_inference_model")
+
+    def load_one_table(self, table_id, path, mode):
+        """Refused in a job without servers."""
+        raise self._no_servers("load_one_table")
+
+    def save_one_table(self, table_id, path, mode):
+        """Refused in a job without servers."""
+        raise self._no_servers("save_one_table")
+
+    def shrink(self, threshold=None):
+        """Refused in a job without servers."""
+        raise self._no_servers("shrink")
+
+    def _no_servers(self, word):
+        self._role()
+        return RuntimeError(
+            f"fleet.{word}() is for jobs with parameter servers, and this process is alone: start "
+            "the program with fleetrun --server_num and --worker_num"
+        )
+
+    # ---- training
+
+    def distributed_optimizer(self, optimizer, strategy=None):
+        """An optimizer whose ``minimize`` makes the program of this process."""
+        self._role()
+        if strategy is not None:
+            self._user_defined_strategy = strategy
+            self._util._set_strategy(strategy)
+        _say_what_is_not_applied(self._user_defined_strategy)
+        self._distributed_optimizer = DistributedOptimizer(optimizer, self._user_defined_strategy)
+        return self._distributed_optimizer
+
+    def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
+        """``minimize`` of the optimizer that :meth:`distributed_optimizer` was given."""
+        if self._distributed_optimizer is None:
+            raise RuntimeError("fleet.minimize() needs fleet.distributed_optimizer() before it")
+        return self._distributed_optimizer.minimize(
+            loss, startup_program, parameter_list, no_grad_set
+        )
+
+    def distributed_model(self, model):
+        """``model`` itself: one process trains it alone."""
+        self._role()
+        return model
+
+    def distributed_scaler(self, scaler):
+        """``scaler`` itself: one process scales its loss alone."""
+        self._role()
+        return scaler
+
+    def amp_init(self, place, scope=None, test_program=None, use_fp16_test=False):
+        """Refused: mixed precision is not applied yet."""
+        raise RuntimeError("fleet.amp_init() needs strategy.amp, which is not applied yet")
+
+    def _final_strategy(self):
+        return self._user_defined_strategy
+
+    # ---- files
+
+    def save_inference_model(
+        self,
+        executor,
+        dirname,
+        feeded_var_names,
+        target_vars,
+        main_program=None,
+        export_for_deployment=True,
+        mode=0,
+    ):
+        """On the first worker, write what ``target_vars`` need of the program."""
+        if self.is_first_worker():
+            _io.save_inference_model(
+                dirname, feeded_var_names, target_vars, executor, main_program
+            )
+
+    def save_persistables(self, executor, dirname, main_program=None, mode=0):
+        """On the first worker, write all that the program keeps from run to run."""
+        if self.is_first_worker():
+            _io.save_persistables(executor, dirname, main_program)
+
+    def save(self, dirname, feed=[], fetch=[], **configs):
+        """Write an inference model where ``feed`` and ``fetch`` are given, else the state."""
+        if not feed and not fetch:
+            return self.save_persistables(None, dirname)
+        block = default_main_program().global_block()
+        targets = [block.var(one) if isinstance(one, str) else one for one in fetch]
+        names = [one if isinstance(one, str) else one.name for one in feed]
+        return self.save_inference_model(None, dirname, names, targets)
+
+
+def refuse_company(role):
+    """A fleet is one process for now."""
+    if role.distributed:
+        others = f"{role.workers} trainers" + (f" and {role.servers} servers" * (role.servers > 0))
+        raise RuntimeError(
+            f"this job has {others}, but a fleet is one process for now: start the program with "
+            "plain python, without the variables of a launcher"
+        )
+
+
+def _say_what_is_not_applied(strategy):
+    names = [name for name in _NOT_APPLIED if getattr(strategy, name, False)]
+    if names:
+        warnings.warn(
+            f"strategy.{', strategy.'.join(names)}: not applied yet; training goes on without",
+            stacklevel=3,
+        )
+
+
+def _joined(endpoints, to_string):
+    return ",".join(endpoints) if to_string else endpoints

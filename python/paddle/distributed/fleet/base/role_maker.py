@@ -1,0 +1,139 @@
+"""Who this process is in a job. What a role maker knows is a value of the C++ core."""
+
+import _flotilla as core
+
+
+class Role:
+    """Kinds of processes."""
+
+    WORKER = 1
+    SERVER = 2
+    HETER_WORKER = 3
+    ALL = 4
+    COORDINATOR = 5
+
+
+class RoleMakerBase:
+    """A role: read once, when it is first asked for."""
+
+    _made = None
+
+    def _role(self):
+        """The role as the core knows it."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def _make(self):
+        raise NotImplementedError(f"{type(self).__name__} does not say who this process is")
+
+    def _generate_role(self):
+        """Read the role now; a contradictory one is refused."""
+        self._role()
+
+    def _is_worker(self):
+        return self._role().is_worker()
+
+    def _is_server(self):
+        return self._role().is_server()
+
+    def _is_first_worker(self):
+        return self._role().is_first_worker()
+
+    def _is_heter_worker(self):
+        return self._role().kind == Role.HETER_WORKER
+
+    def _is_coordinator(self):
+        return self._role().kind == Role.COORDINATOR
+
+    def _is_non_distributed(self):
+        return not self._role().distributed
+
+    def _worker_index(self):
+        return self._role().index
+
+    def _server_index(self):
+        return self._role().index
+
+    def _role_id(self):
+        return self._role().index
+
+    def _worker_num(self):
+        return self._role().workers
+
+    def _server_num(self):
+        return self._role().servers
+
+    def _node_num(self):
+        return self._role().nodes
+
+    def _get_node_num(self):
+        return self._role().nodes
+
+    def _get_local_rank(self):
+        return self._role().local_rank
+
+    def _get_local_device_ids(self):
+        return self._role().local_devices
+
+    def _get_world_device_ids(self):
+        return self._role().world_devices
+
+    def _get_trainer_endpoints(self):
+        return self._role().worker_endpoints
+
+    def _get_trainer_endpoint(self):
+        return self._role().endpoint
+
+    def _get_pserver_endpoints(self):
+        return self._role().server_endpoints
+
+    def _all_gather(self, input, comm_world="worker"):
+        return [input]
+
+    def _all_reduce(self, input, mode="sum", comm_world="worker"):
+        return input
+
+    def _barrier(self, comm_world):
+        """Nobody else is there to wait for."""
+
+    def to_string(self):
+        """One line on the role."""
+        return str(self._role())
+
+
+class PaddleCloudRoleMaker(RoleMakerBase):
+    """The role that the environment variables of a launcher give to this process."""
+
+    def __init__(self, is_collective=False, **kwargs):
+        self._is_collective = is_collective
+        self._kwargs = kwargs
+
+    def _make(self):
+        return core.role_from_environment(self._is_collective)
+
+
+class UserDefinedRoleMaker(PaddleCloudRoleMaker):
+    """The role that a program says: ``current_id``, ``role``, ``worker_num`` or
+    ``worker_endpoints``, and ``server_endpoints``."""
+
+    def __init__(self, is_collective=False, init_gloo=False, **kwargs):
+        super().__init__(is_collective, init_gloo=init_gloo, **kwargs)
+
+    def _make(self):
+        known = ("current_id", "role", "worker_num", "worker_endpoints", "server_endpoints")
+        for word in self._kwargs:
+            if word not in (*known, "init_gloo", "path"):
+                near = core.nearest(word, list(known))
+                hint = f" Did you mean {near}?" if near else ""
+                raise TypeError(f"UserDefinedRoleMaker does not take {word}.{hint}")
+        endpoints = list(self._kwargs.get("worker_endpoints") or [])
+        return core.Role(
+            collective=self._is_collective,
+            kind=self._kwargs.get("role", Role.WORKER),
+            index=self._kwargs.get("current_id", 0),
+            workers=self._kwargs.get("worker_num", 0) or len(endpoints),
+            worker_endpoints=endpoints,
+            server_endpoints=list(self._kwargs.get("server_endpoints") or []),
+            source="UserDefinedRoleMaker",
+        )

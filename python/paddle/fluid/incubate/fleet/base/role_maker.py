@@ -1,0 +1,88 @@
+"""The role makers of 1.8: those of 2.x under public names."""
+
+import _flotilla as core
+from paddle.distributed.fleet.base import role_maker as _roles
+
+
+class Role:
+    """Kinds of processes."""
+
+    WORKER = 1
+    SERVER = 2
+
+
+class RoleMakerBase(_roles.RoleMakerBase):
+    """A role: read once, when it is first asked for."""
+
+    generate_role = _roles.RoleMakerBase._generate_role
+    is_worker = _roles.RoleMakerBase._is_worker
+    is_server = _roles.RoleMakerBase._is_server
+    is_first_worker = _roles.RoleMakerBase._is_first_worker
+    worker_index = _roles.RoleMakerBase._worker_index
+    server_index = _roles.RoleMakerBase._server_index
+    worker_num = _roles.RoleMakerBase._worker_num
+    server_num = _roles.RoleMakerBase._server_num
+    get_trainer_endpoints = _roles.RoleMakerBase._get_trainer_endpoints
+    get_pserver_endpoints = _roles.RoleMakerBase._get_pserver_endpoints
+
+    def all_gather(self, input):
+        """A list of every worker's ``input``."""
+        return self._all_gather(input)
+
+    def all_reduce_worker(self, input, output, mode="sum"):
+        """Write the sum, least or greatest of every worker's ``input`` to ``output``."""
+        output[...] = self._all_reduce(input, mode)
+
+    def barrier_worker(self):
+        """Wait until every worker is here."""
+        self._barrier("worker")
+
+    def barrier_all(self):
+        """Wait until every process is here."""
+        self._barrier("all")
+
+
+class PaddleCloudRoleMaker(RoleMakerBase):
+    """The role that the environment variables of a launcher give to this process."""
+
+    def __init__(self, is_collective=False):
+        self._is_collective = is_collective
+
+    def _make(self):
+        return core.role_from_environment(self._is_collective)
+
+
+class UserDefinedRoleMaker(RoleMakerBase):
+    """The role that a program says, in a job with servers."""
+
+    def __init__(self, current_id=0, role=Role.WORKER, worker_num=0, server_endpoints=None):
+        self._given = dict(kind=role, index=current_id, workers=worker_num)
+        self._servers = list(server_endpoints or [])
+
+    def _make(self):
+        return core.Role(
+            **self._given,
+            collective=False,
+            worker_endpoints=[],
+            server_endpoints=self._servers,
+            source="UserDefinedRoleMaker",
+        )
+
+
+class UserDefinedCollectiveRoleMaker(RoleMakerBase):
+    """The role that a program says, in a collective job."""
+
+    def __init__(self, current_id=0, worker_endpoints=None):
+        self._index = current_id
+        self._endpoints = list(worker_endpoints or [])
+
+    def _make(self):
+        return core.Role(
+            kind=Role.WORKER,
+            index=self._index,
+            workers=len(self._endpoints),
+            collective=True,
+            worker_endpoints=self._endpoints,
+            server_endpoints=[],
+            source="UserDefinedCollectiveRoleMaker",
+        )

@@ -1,0 +1,129 @@
+#include "bind.h"
+#include "flotilla/fleet/role.h"
+#include "flotilla/passes/strategy.h"
+
+namespace flotilla::python {
+namespace {
+
+using fleet::Role;
+using passes::NamedSetting;
+using passes::Setting;
+
+Setting to_setting(nb::handle value) {
+  if (value.is_none()) return {};
+  if (PyBool_Check(value.ptr())) return nb::cast<bool>(value);
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  if (nb::isinstance<nb::dict>(value)) {
+    std::vector<NamedSetting> options;
+    for (const auto& [name, one] : nb::borrow<nb::dict>(value)) {
+      options.push_back({nb::cast<std::string>(nb::str(name)), to_setting(one)});
+    }
+    return options;
+  }
+  // Whole numbers of numpy count too; its floats do not say that they are numbers otherwise.
+  if (PyIndex_Check(value.ptr())) return nb::cast<int64_t>(nb::int_(value));
+  if (PyFloat_Check(value.ptr()) || nb::hasattr(value, "__float__")) {
+    return nb::cast<double>(nb::float_(value));
+  }
+  std::vector<Setting> list;
+  for (const nb::handle one : nb::iter(value)) list.push_back(to_setting(one));
+  return list;
+}
+
+nb::object from_setting(const Setting& setting) {
+  const auto plain = [](const auto& value) -> nb::object {
+    using T = std::decay_t<decltype(value)>;
+    if constexpr (std::same_as<T, std::monostate>) {
+      return nb::none();
+    } else if constexpr (std::same_as<T, std::vector<Setting>>) {
+      nb::list list;
+      for (const Setting& one : value) list.append(from_setting(one));
+      return list;
+    } else if constexpr (std::same_as<T, std::vector<NamedSetting>>) {
+      nb::dict options;
+      for (const NamedSetting& one : value) options[one.name.c_str()] = from_setting(one.value);
+      return options;
+    } else {
+      return nb::cast(value);
+    }
+  };
+  return std::visit(plain, setting.value);
+}
+
+void bind_strategy(nb::module_& m) {
+  using passes::Strategy;
+  nb::class_<Strategy>(m, "Strategy", "Options of a distributed job, by name.")
+      .def("get",
+           [](const Strategy& s, const std::string& name) { return from_setting(s.get(name)); })
+      .def(
+          "set",
+          [](Strategy& s, const std::string& name, nb::handle value) {
+            s.set(name, to_setting(value));
+          },
+          nb::arg("name"), nb::arg("value").none())
+      .def("is_set", &Strategy::is_set)
+      .def("names", &Strategy::names)
+      .def("prototxt", &Strategy::prototxt)
+      .def("merge_prototxt", &Strategy::merge_prototxt, nb::arg("text"), nb::arg("file"))
+      .def("__eq__", [](const Strategy& a, const Strategy& b) { return a == b; });
+  nb::class_<passes::DistributedStrategy, Strategy>(m, "DistributedStrategy")
+      .def(nb::init<>())
+      .def(nb::init<const passes::DistributedStrategy&>())
+      .def("overview", &passes::DistributedStrategy::overview);
+  nb::class_<passes::FluidStrategy, Strategy>(m, "FluidStrategy")
+      .def(nb::init<>())
+      .def(nb::init<const passes::FluidStrategy&>());
+}
+
+void bind_role(nb::module_& m) {
+  nb::class_<Role>(m, "Role", "Who this process is in a job.")
+      .def(
+          "__init__",
+          [](Role* made, bool collective, int kind, int64_t index, int64_t workers,
+             std::vector<std::string> worker_endpoints, std::vector<std::string> server_endpoints,
+             const std::string& source) {
+            Role role = {.kind = static_cast<fleet::RoleKind>(kind),
+                         .collective = collective,
+                         .index = index,
+                         .workers = workers,
+                         .worker_endpoints = std::move(worker_endpoints),
+                         .server_endpoints = std::move(server_endpoints)};
+            fleet::check(role, source);
+            const auto& own = role.is_server() ? role.server_endpoints : role.worker_endpoints;
+            if (!own.empty()) role.endpoint = own[static_cast<size_t>(index)];
+            new (made) Role(std::move(role));
+          },
+          nb::kw_only(), nb::arg("collective"), nb::arg("kind"), nb::arg("index"),
+          nb::arg("workers"), nb::arg("worker_endpoints"), nb::arg("server_endpoints"),
+          nb::arg("source"))
+      .def_prop_ro("kind", [](const Role& role) { return static_cast<int>(role.kind); })
+      .def_ro("collective", &Role::collective)
+      .def_ro("index", &Role::index)
+      .def_ro("workers", &Role::workers)
+      .def_ro("worker_endpoints", &Role::worker_endpoints)
+      .def_ro("server_endpoints", &Role::server_endpoints)
+      .def_ro("endpoint", &Role::endpoint)
+      .def_ro("local_rank", &Role::local_rank)
+      .def_ro("local_devices", &Role::local_devices)
+      .def_ro("world_devices", &Role::world_devices)
+      .def_prop_ro("servers", &Role::servers)
+      .def_prop_ro("nodes", &Role::nodes)
+      .def_prop_ro("distributed", &Role::distributed)
+      .def("is_worker", &Role::is_worker)
+      .def("is_server", &Role::is_server)
+      .def("is_first_worker", &Role::is_first_worker)
+      .def("__str__", &Role::text);
+  m.def("role_from_environment", &fleet::role_from_environment, nb::arg("collective"),
+        "The role that the variables of a launcher give to this process.");
+  m.def("data_role_from_environment", &fleet::data_role_from_environment,
+        "Rank and size of the workers, whatever the mode of the job.");
+}
+
+}  // namespace
+
+void bind_fleet(nb::module_& m) {
+  bind_strategy(m);
+  bind_role(m);
+}
+
+}  // namespace flotilla::python
