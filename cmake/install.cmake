@@ -28,7 +28,8 @@ install(
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/flotilla
   FILES_MATCHING
   PATTERN "*.h"
-  PATTERN testing EXCLUDE)
+  PATTERN testing EXCLUDE
+  PATTERN cuda EXCLUDE)
 install(EXPORT flotilla NAMESPACE flotilla:: FILE flotilla-targets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/flotilla)
 file(

@@ -16,6 +16,8 @@ import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 
+import try_pythons
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTEST_FOLDERS = ["tests", "python/tests"]
 FUZZ_RUNS, FUZZ_RUNS_FULL = 20_000, 2_000_000
@@ -138,6 +140,12 @@ def round_trips():
     return results
 
 
+def pythons():
+    """The package, built and tested with every Python and numpy that it promises."""
+    found = try_pythons.trials()
+    return [Result(trial.name, trial.outcome, trial.detail) for trial in found]
+
+
 def lint():
     """pre-commit over what is committed, in a clone: its hooks rewrite the files they disagree with."""
     done = run([sys.executable, "-m", "pip", "install", "-q", "pre-commit>=3,<5"])
@@ -163,6 +171,7 @@ def suites(full, pattern):
         yield "address and undefined-behaviour sanitizers", lambda: build_and_test("asan", "")
         yield "thread sanitizer", lambda: build_and_test("tsan", "")
         yield "round trips with Paddle", round_trips
+        yield "other Pythons and numpys", pythons
         yield "lints", lint
 
 
