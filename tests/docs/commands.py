@@ -110,6 +110,13 @@ def check_cmake(arguments):
     return None
 
 
+def check_built(program):
+    """build/<preset>/bin/<name>; only dev is known to be built."""
+    folder, _, file = program.removeprefix("build/").partition("/")
+    dev = ROOT / "build/dev" / file
+    return check_cmake(["--build", folder]) or (None if dev.is_file() else f"{dev} is not built")
+
+
 def check_ninja(arguments):
     words = [word for word in arguments if not word.startswith("-") and "/" not in word]
     targets = subprocess.run(
@@ -141,8 +148,8 @@ def check(command):
         return check_ninja(arguments)
     if program.endswith(".py"):
         return check_script(program, arguments)
-    if program.startswith("build/dev/"):
-        return None if (ROOT / program).is_file() else f"{program} is not built"
+    if program.startswith("build/"):
+        return check_built(program)
     if program in FOREIGN:
         return None
     return f"tests/docs/commands.py does not know how to check {program}"
