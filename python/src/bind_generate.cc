@@ -69,15 +69,15 @@ std::vector<std::string> write_clicks(const std::string& directory, int64_t trai
   return paths;
 }
 
-void write_digits(const std::string& directory) { data::write_digits(directory); }
+void keep_digits(const std::string& directory) { data::find_mnist({.generate_into = directory}); }
 
 }  // namespace
 
 void bind_generate(nb::module_& m) {
   const nb::call_guard<nb::gil_scoped_release> released;
   const data::ClicksOptions clicks;
-  m.def("write_digits", &write_digits, nb::arg("directory"), released,
-        "Draws MNIST's four files into a folder.");
+  m.def("keep_digits", &keep_digits, nb::arg("directory"), released,
+        "Draws MNIST's four files and an about.txt into a folder, unless they are there.");
   m.def("make_housing", &data::make_housing, nb::arg("seed") = 1,
         nb::arg("rows") = data::kHousingRows, released, "The text of a housing.data.");
   m.def("write_clicks", &write_clicks, nb::arg("directory"), nb::arg("train") = clicks.train,
