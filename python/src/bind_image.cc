@@ -307,11 +307,19 @@ nb::object gather(const Column& column, const std::vector<int64_t>& indices,
           "{} samples need {} drawn numbers each, but there are {} in all", indices.size(),
           column.params(), drawn.size());
   check_indices(indices, column.size());
-  std::vector<int64_t> extents = {static_cast<int64_t>(indices.size())};
-  extents.insert(extents.end(), column.shape().begin(), column.shape().end());
-  Tensor batch(column.dtype(), Shape(std::move(extents)));
-  unlocked([&] { column.gather(indices, drawn, batch.raw()); });
-  return to_numpy(batch);
+  std::vector<size_t> extents = {indices.size()};
+  for (const int64_t extent : column.shape()) extents.push_back(static_cast<size_t>(extent));
+  const auto make = [&]<typename T>(T) {
+    const int64_t size = static_cast<int64_t>(indices.size()) * column.shape().numel();
+    auto* batch = new T[size];  // written whole
+    const nb::capsule owner(batch, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    unlocked([&] { column.gather(indices, drawn, batch); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(batch, extents.size(), extents.data(), owner));
+  };
+  if (column.dtype() == u8) return make(uint8_t{});
+  require(column.dtype() == f32, "only bytes and float32 are gathered here, not {}",
+          column.dtype());
+  return make(float{});
 }
 
 void bind_chain(nb::module_& m) {

@@ -8,14 +8,13 @@
 
 #include "flotilla/data/image/vectors.h"
 
+#if defined(__x86_64__) && !defined(__clang__)
+#include <immintrin.h>
+#define FLT_IMAGE_AVX2
+#endif
+
 namespace flotilla::data::passes {
 namespace {
-
-// Vectors are passed only between functions that are inlined.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
-typedef uint8_t u8x8 __attribute__((vector_size(8)));
-typedef int32_t i32x8 __attribute__((vector_size(32)));
 
 // Taps with whole weights, for loops.
 struct IntTaps {
@@ -62,73 +61,75 @@ bool keeps(const Taps& taps, int64_t from) {
   return true;
 }
 
-// Pixels of three or four channels of two rows at once: each fills four of eight lanes.
-FLT_IMAGE_INLINE i32x8 load_two(const uint8_t* a, const uint8_t* b) {
-  uint32_t low, high;
-  std::memcpy(&low, a, 4);
-  std::memcpy(&high, b, 4);
-  const uint64_t both = uint64_t{high} << 32 | low;
-  u8x8 bytes;
-  std::memcpy(&bytes, &both, 8);
-  return __builtin_convertvector(bytes, i32x8);
-}
-
-template <int kChannels>
-FLT_IMAGE_INLINE i32x8 sum_two(const uint8_t* a, const uint8_t* b, const int32_t* weight, int count,
-                               int start, int32_t first) {
-  i32x8 sum = first + i32x8{};
-  const int64_t at = int64_t{start} * kChannels;
-  a += at;
-  b += at;
-  for (int k = 0; k < count; ++k) {
-    sum += load_two(a, b) * weight[k];
-    a += kChannels;
-    b += kChannels;
-  }
-  return sum;
-}
-
-FLT_IMAGE_INLINE i32x8 to_bytes(i32x8 sum) {
-  sum >>= 22;
-  sum = sum < 0 ? i32x8{} : sum;
-  const i32x8 most = 255 + i32x8{};
-  return sum > most ? most : sum;
-}
-
 FLT_IMAGE_INLINE uint8_t to_byte(int32_t sum) {
   return static_cast<uint8_t>(std::clamp(sum >> 22, 0, 255));
-}
-
-// Writes four lanes of a pixel, of which the fourth may be overwritten by the next one.
-FLT_IMAGE_INLINE void store_two(uint8_t* a, uint8_t* b, i32x8 sum) {
-  const u8x8 bytes = __builtin_convertvector(to_bytes(sum), u8x8);
-  uint64_t both;
-  std::memcpy(&both, &bytes, 8);
-  const auto low = static_cast<uint32_t>(both), high = static_cast<uint32_t>(both >> 32);
-  std::memcpy(a, &low, 4);
-  std::memcpy(b, &high, 4);
-}
-
-FLT_IMAGE_INLINE void store_two(int32_t* a, int32_t* b, i32x8 sum) {
-  std::memcpy(a, &sum, 16);
-  std::memcpy(b, reinterpret_cast<const char*>(&sum) + 16, 16);
 }
 
 FLT_IMAGE_INLINE void store_one(uint8_t* a, int32_t sum) { *a = to_byte(sum); }
 FLT_IMAGE_INLINE void store_one(int32_t* a, int32_t sum) { *a = sum; }
 
-template <int kChannels, typename Out>
-void across_two(const uint8_t* a, const uint8_t* b, const IntTaps& taps, int64_t width,
-                int32_t first, Out* into_a, Out* into_b) {
-  vectorized([=, &taps] {
-    const int32_t* weight = taps.weight.data();
-    for (int64_t x = 0; x < width; ++x) {
-      const i32x8 sum = sum_two<kChannels>(a, b, weight, taps.count[x], taps.start[x], first);
-      store_two(into_a + x * kChannels, into_b + x * kChannels, sum);
-      weight += taps.most;
+#ifdef FLT_IMAGE_AVX2
+
+// Bytes 3k, 3k + 1, 3k + 2 (or 4k to 4k + 3) of each half, as numbers of 32 bits.
+template <int kChannels>
+struct TapMasks {
+  static constexpr int kTaps = 16 / kChannels;
+  alignas(32) int8_t bytes[kTaps][32] = {};
+
+  constexpr TapMasks() {
+    for (int k = 0; k < kTaps; ++k) {
+      for (int i = 0; i < 32; ++i) {
+        const int lane = i % 16;
+        const bool used = lane % 4 == 0 && lane / 4 < kChannels;
+        bytes[k][i] = static_cast<int8_t>(used ? k * kChannels + lane / 4 : -1);
+      }
     }
-  });
+  }
+};
+
+template <int kChannels>
+constexpr TapMasks<kChannels> kMasks;
+
+[[gnu::target("avx2")]] inline void store_two(uint8_t* a, uint8_t* b, __m256i sum) {
+  const __m256i words = _mm256_packs_epi32(_mm256_srai_epi32(sum, 22), _mm256_setzero_si256());
+  const __m256i bytes = _mm256_packus_epi16(words, words);
+  const int low = _mm256_extract_epi32(bytes, 0), high = _mm256_extract_epi32(bytes, 4);
+  std::memcpy(a, &low, 4);
+  std::memcpy(b, &high, 4);
 }
+
+[[gnu::target("avx2")]] inline void store_two(int32_t* a, int32_t* b, __m256i sum) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(a), _mm256_castsi256_si128(sum));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(b), _mm256_extracti128_si256(sum, 1));
+}
+
+// Two rows at once: a pixel of each fills one half of a vector. Reads up to 16 bytes past the rows
+// and writes up to one element past them.
+template <int kChannels, typename Out>
+[[gnu::target("avx2")]] void across_two(const uint8_t* a, const uint8_t* b, const IntTaps& taps,
+                                        int64_t width, int32_t first, Out* into_a, Out* into_b) {
+  constexpr int kTaps = TapMasks<kChannels>::kTaps;
+  const int32_t* weight = taps.weight.data();
+  for (int64_t x = 0; x < width; ++x, weight += taps.most) {
+    __m256i sum = _mm256_set1_epi32(first);
+    const int count = taps.count[x];
+    for (int k = 0; k < count; k += kTaps) {
+      const int64_t at = (int64_t{taps.start[x]} + k) * kChannels;
+      const __m256i bytes = _mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(b + at),
+                                                reinterpret_cast<const __m128i*>(a + at));
+      const int end = std::min(kTaps, count - k);
+      for (int i = 0; i < end; ++i) {
+        const __m256i mask =
+            _mm256_load_si256(reinterpret_cast<const __m256i*>(kMasks<kChannels>.bytes[i]));
+        const __m256i pixels = _mm256_shuffle_epi8(bytes, mask);
+        sum = _mm256_add_epi32(sum, _mm256_mullo_epi32(pixels, _mm256_set1_epi32(weight[k + i])));
+      }
+    }
+    store_two(into_a + x * kChannels, into_b + x * kChannels, sum);
+  }
+}
+
+#endif
 
 template <typename Out>
 void across_one(const uint8_t* in, const IntTaps& taps, int64_t width, int64_t channels,
@@ -154,42 +155,40 @@ class Across {
  public:
   Across(const ImageView& image, const IntTaps& taps, int64_t width, int64_t begin, int64_t end,
          int32_t first)
-      : begin_(begin),
-        stride_(width * image.channels),
-        values_(new Out[(end - begin) * stride_ + kSlack]) {
+      : begin_(begin), stride_(width * image.channels), values_(new Out[(end - begin) * stride_]) {
     const int64_t channels = image.channels;
-    if (channels == 3 || channels == 4) {
+#ifdef FLT_IMAGE_AVX2
+    if ((channels == 3 || channels == 4) && vectors_detail::have_avx2()) {
+      spare_.resize(2 * (stride_ + kSlack));
       for (int64_t y = begin; y < end; y += 2) two_rows(image, taps, width, first, y, end);
-    } else {
-      for (int64_t y = begin; y < end; ++y) {
-        across_one(image.row(y), taps, width, channels, first, row(y));
-      }
+      return;
+    }
+#endif
+    for (int64_t y = begin; y < end; ++y) {
+      across_one(image.row(y), taps, width, channels, first, row(y));
     }
   }
 
   Out* row(int64_t y) { return values_.get() + (y - begin_) * stride_; }
 
  private:
+#ifdef FLT_IMAGE_AVX2
   void two_rows(const ImageView& image, const IntTaps& taps, int64_t width, int32_t first,
                 int64_t y, int64_t end) {
     const bool pair = y + 1 < end;
     const uint8_t* a = image.row(y);
     const uint8_t* b = pair ? image.row(y + 1) : a;
-    if (y + 2 >= image.height) {
+    if ((image.height - y - 2) * image.stride < kSlack) {
       // Behind the last row there may be nothing to read.
-      last_.resize(2 * (image.width * image.channels + kSlack));
-      uint8_t* copy_b = last_.data() + last_.size() / 2;
-      std::memcpy(last_.data(), a, image.width * image.channels);
-      std::memcpy(copy_b, b, image.width * image.channels);
+      const int64_t size = image.width * image.channels;
+      last_.resize(2 * (size + kSlack));
+      std::memcpy(last_.data(), a, size);
+      std::memcpy(last_.data() + size + kSlack, b, size);
       a = last_.data();
-      b = copy_b;
+      b = a + size + kSlack;
     }
-    // The row above is written after the one below, whose first pixel it touches; where there is no
-    // row below, the slack takes its place.
-    std::vector<Out>& spare = spare_;
-    if (spare.empty()) spare.resize(2 * (stride_ + kSlack));
-    Out* into_a = spare.data();
-    Out* into_b = spare.data() + stride_ + kSlack;
+    Out* into_a = spare_.data();
+    Out* into_b = into_a + stride_ + kSlack;
     if (image.channels == 3) {
       across_two<3>(a, b, taps, width, first, into_a, into_b);
     } else {
@@ -198,12 +197,13 @@ class Across {
     std::memcpy(row(y), into_a, stride_ * sizeof(Out));
     if (pair) std::memcpy(row(y + 1), into_b, stride_ * sizeof(Out));
   }
+#endif
 
   const int64_t begin_;
   const int64_t stride_;
   const std::unique_ptr<Out[]> values_;
-  std::vector<uint8_t> last_;
-  std::vector<Out> spare_;
+  std::vector<uint8_t> last_;  // two rows of the source
+  std::vector<Out> spare_;     // two of the result
 };
 
 // into[i] = sum over k of weight[k] * rows[k][i], rounded.
