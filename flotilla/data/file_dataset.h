@@ -138,8 +138,9 @@ class InMemoryDataset final : public FileDataset {
 
   // Passes that still run keep the records alive.
   std::shared_ptr<SlotBlock> records_ = std::make_shared<SlotBlock>();
-  std::vector<int64_t> order_;  // of records_
-  std::vector<Undo> undo_;      // brings shuffled slots back
+  std::vector<int64_t> order_;    // of records_
+  std::vector<SlotSpec> loaded_;  // what the records were read with
+  std::vector<Undo> undo_;        // brings shuffled slots back
   bool shuffled_ = false;
   std::unique_ptr<Preload> preload_;  // null: none is under way
 };

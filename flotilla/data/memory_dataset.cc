@@ -155,6 +155,7 @@ InMemoryDataset::~InMemoryDataset() { stop_preload(); }
 void InMemoryDataset::install(SlotBlock records) {
   records_ = std::make_shared<SlotBlock>(std::move(records));
   order_ = numbers_up_to(records_->records());
+  loaded_ = options.slots;
   if (bad_->count() > 0) log::warning("{}", bad_->summary());
 }
 
@@ -299,6 +300,13 @@ void InMemoryDataset::release_memory() {
 std::unique_ptr<BatchPass> InMemoryDataset::start(int64_t) {
   wait_preload_done();
   require(!order_.empty(), "the data set holds no records; call load_into_memory() first");
+  const auto same = [](const SlotSpec& a, const SlotSpec& b) {
+    return a.name == b.name && a.dtype == b.dtype && a.width() == b.width();
+  };
+  require(
+      std::equal(loaded_.begin(), loaded_.end(), options.slots.begin(), options.slots.end(), same),
+      "the variables of the data set were changed after its records were loaded; call "
+      "load_into_memory() again");
   require(options.batch_size > 0, "the batch size must be positive, but is {}", options.batch_size);
   // One thread gathers faster than any number of trainers read, and keeps the order.
   const auto gather = [records = records_, order = order_, slots = options.slots,

@@ -1,5 +1,6 @@
 #include "flotilla/plan/plan.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "flotilla/ir/text.h"
@@ -16,6 +17,12 @@ using plan::Home;
 using plan::Node;
 using plan::StoreVar;
 using plan::Value;
+
+// Whether a value can lie where its variable lies, save for the layout.
+bool in_place(const Tensor& tensor, const Value& value) {
+  return tensor.defined() && tensor.dtype() == value.meta.dtype &&
+         tensor.shape() == value.meta.shape;
+}
 
 class CompiledPlan final : public Plan {
  public:
@@ -51,6 +58,15 @@ class CompiledPlan final : public Plan {
       }
     }
     return true;
+  }
+
+  bool settled() const override {
+    const std::vector<StoreVar>& vars = const_cast<plan::Planner&>(planner_).store_vars();
+    return std::all_of(vars.begin(), vars.end(), [&](const StoreVar& var) {
+      const Value& value = draft().values[static_cast<size_t>(var.value)];
+      return var.tensor != nullptr && in_place(*var.tensor, value) &&
+             var.tensor->layout() == value.layout;
+    });
   }
 
   std::vector<FetchedValue> run(VariableStore& store, Arena& arena,
@@ -100,9 +116,7 @@ void CompiledPlan::bind_store(VariableStore& store) {
     Value& value = value_of(var.value);
     if (var.tensor == nullptr) var.tensor = &store.make(var.name);
     Tensor& tensor = *var.tensor;
-    const bool same = tensor.defined() && tensor.dtype() == value.meta.dtype &&
-                      tensor.shape() == value.meta.shape;
-    if (!same) {
+    if (!in_place(tensor, value)) {
       tensor = Tensor(value.meta.dtype, value.meta.shape, value.layout);
     } else if (!(tensor.layout() == value.layout)) {
       tensor = tensor.clone(value.layout);

@@ -78,6 +78,10 @@ class Plan {
   // Whether the persistable variables are still as they were when the plan was made. One that was
   // replaced by a tensor of another shape, dtype or layout makes a plan useless.
   virtual bool fits(VariableStore& store) = 0;
+  // Whether run() leaves the memory of every variable where it is. Before its first run a plan may
+  // have to make some, or bring them into another layout: then nobody else may use them meanwhile.
+  // REQUIRES: fits()
+  virtual bool settled() const = 0;
   // Runs the steps once. REQUIRES: fits(); feeds[i] is as request.feeds[i] said.
   virtual std::vector<FetchedValue> run(VariableStore& store, Arena& arena,
                                         const std::vector<Tensor>& feeds) = 0;

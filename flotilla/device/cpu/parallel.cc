@@ -25,6 +25,7 @@ constexpr int64_t kMostThreads = 4096;
 // 0 until somebody asks.
 std::atomic<int> count_of_threads = 0;
 thread_local bool inside_a_loop = false;
+thread_local int share_of_this_thread = 0;  // 0: all
 
 int count_by_environment() {
   const int64_t cores = std::max(1u, std::thread::hardware_concurrency());
@@ -56,6 +57,7 @@ struct Range {
 }  // namespace
 
 int threads() {
+  if (share_of_this_thread > 0) return share_of_this_thread;
   int count = count_of_threads.load(std::memory_order_relaxed);
   if (count == 0) {
     count = count_by_environment();
@@ -69,6 +71,13 @@ void set_threads(int count) {
           kMostThreads, count);
   count_of_threads.store(count, std::memory_order_relaxed);
 }
+
+ThreadShare::ThreadShare(int count) : before_(share_of_this_thread) {
+  require(count > 0, "a thread's share must be a positive number of threads, but is {}", count);
+  share_of_this_thread = count;
+}
+
+ThreadShare::~ThreadShare() { share_of_this_thread = before_; }
 
 namespace parallel_detail {
 

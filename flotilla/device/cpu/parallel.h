@@ -23,6 +23,20 @@ int threads();
 // number. REQUIRES: count > 0, no loop is running
 void set_threads(int count);
 
+// While it lives, threads() is another number in the calling thread: several threads that all run
+// loops share the cores.
+class ThreadShare {
+ public:
+  // REQUIRES: count > 0
+  explicit ThreadShare(int count);
+  ~ThreadShare();
+  ThreadShare(const ThreadShare&) = delete;
+  ThreadShare& operator=(const ThreadShare&) = delete;
+
+ private:
+  const int before_;
+};
+
 // What a thread should get at least, in simple operations; waking the others costs microseconds.
 inline constexpr int64_t kGrainOperations = 16384;
 

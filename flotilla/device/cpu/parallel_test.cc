@@ -93,6 +93,22 @@ TEST_F(Parallel, AnExceptionReachesTheCallerOnceAllHaveEnded) {
 
 TEST_F(Parallel, RefusesANumberOfThreadsThatIsNone) { EXPECT_THROW(set_threads(0), Error); }
 
+TEST_F(Parallel, AShareHoldsForItsThreadWhileItLives) {
+  set_threads(4);
+  {
+    const ThreadShare half(2);
+    EXPECT_EQ(ranges(100, 1).size(), 2u);
+    {
+      const ThreadShare one(1);
+      EXPECT_EQ(threads(), 1);
+      std::jthread([] { EXPECT_EQ(threads(), 4); });
+    }
+    EXPECT_EQ(threads(), 2);
+  }
+  EXPECT_EQ(threads(), 4);
+  EXPECT_THROW(ThreadShare(0), Error);
+}
+
 TEST_F(Parallel, WorksFromSeveralThreadsAtOnce) {
   set_threads(2);
   std::vector<std::jthread> callers;
