@@ -6,11 +6,12 @@ import numpy as np
 
 import _flotilla as core
 
+from .dataset import DatasetBase
 from .framework import Program, default_main_program
 from .place import current_place, to_place
 from .scope import global_scope, scope_guard
 
-__all__ = ["Executor", "global_scope", "scope_guard", "seed"]
+__all__ = ["Executor", "FetchHandler", "global_scope", "scope_guard", "seed"]
 
 _generator = core.Generator(int.from_bytes(os.urandom(7), "little"))
 
@@ -64,6 +65,7 @@ class Executor:
     def __init__(self, place=None):
         self.place = current_place() if place is None else to_place(place)
         self._core = core.Executor(_generator)
+        self._datasets = None  # made by the first run of a data set
         self._pruned = {}
 
     def run(
@@ -101,7 +103,100 @@ class Executor:
     def close(self):
         """Give back what the executor holds. It can be used again afterwards."""
         self._core = core.Executor(_generator)
+        self._datasets = None  # made by the first run of a data set
         self._pruned = {}
+
+    def train_from_dataset(
+        self,
+        program=None,
+        dataset=None,
+        scope=None,
+        thread=0,
+        debug=False,
+        fetch_list=None,
+        fetch_info=None,
+        print_period=100,
+        fetch_handler=None,
+    ):
+        """Run a program once for each batch of a data set.
+
+        ``dataset``: a QueueDataset or InMemoryDataset. ``thread``: how many threads run batches, by
+        default as many as the data set has; with more than one they change the parameters without
+        waiting for each other. ``fetch_list``: what is printed every ``print_period`` batches,
+        under the names of ``fetch_info``. ``debug``: print what each thread has done.
+        ``fetch_handler``: a FetchHandler that is called from time to time.
+        """
+        self._run_from_dataset(
+            *(program, dataset, scope, thread, debug),
+            *(fetch_list, fetch_info, print_period, fetch_handler),
+            infer=False,
+        )
+
+    def infer_from_dataset(
+        self,
+        program=None,
+        dataset=None,
+        scope=None,
+        thread=0,
+        debug=False,
+        fetch_list=None,
+        fetch_info=None,
+        print_period=100,
+        fetch_handler=None,
+    ):
+        """As train_from_dataset, but the ops of the optimizer are left out: nothing is learnt."""
+        self._run_from_dataset(
+            *(program, dataset, scope, thread, debug),
+            *(fetch_list, fetch_info, print_period, fetch_handler),
+            infer=True,
+        )
+
+    def _run_from_dataset(
+        self,
+        program,
+        dataset,
+        scope,
+        thread,
+        debug,
+        fetch_list,
+        fetch_info,
+        print_period,
+        handler,
+        infer,
+    ):
+        if not isinstance(dataset, DatasetBase):
+            kind = type(dataset).__name__
+            raise RuntimeError(
+                f"dataset is needed: a QueueDataset or an InMemoryDataset, but it is {kind}"
+            )
+        program = default_main_program() if program is None else _program_of(program)
+        scope = global_scope() if scope is None else scope
+        for hook in program._before_run:
+            hook(scope)
+        if infer:
+            program = self._without_updates(program)
+        dataset._prepare_to_run()
+        shown = core.ShownValues()
+        shown.fetches = core.names_of(fetch_list or [])
+        shown.labels = shown.fetches if fetch_info is None else _labels(fetch_info)
+        shown.print_period = print_period
+        handler = handler or FetchHandler({})
+        shown.watched = core.names_of(list(handler.var_dict.values()))
+        shown.watch_seconds = handler.period_secs
+        self._datasets = self._datasets or core.DatasetRunner(_generator)
+        self._datasets.run(
+            *(program, dataset._core, scope, thread, debug, shown),
+            lambda line: print(line, flush=True),
+            lambda values: handler.handler(dict(zip(handler.var_dict, values))),
+        )
+
+    def _without_updates(self, program):
+        key = (program._id, program._version, "infer")
+        if key not in self._pruned:
+            if len(self._pruned) >= 64:
+                self._pruned.clear()
+            self._pruned[key] = core.without_updates(program)
+        return self._pruned[key]
 
     def _prune(self, program, feed, fetch_list):
         batch = feed[0] if isinstance(feed, (list, tuple)) and feed else feed
@@ -113,7 +208,36 @@ class Executor:
         return self._pruned[key]
 
 
+class FetchHandler:
+    """Looks at values while a data set is run: write ``handler`` in a class of your own.
+
+    ``var_dict``: from names to variables. ``period_secs``: how many seconds lie between two calls.
+    """
+
+    def __init__(self, var_dict=None, period_secs=60):
+        if var_dict is None:
+            raise ValueError("var_dict is needed: a dict from names to the variables to look at")
+        self.var_dict = var_dict
+        self.period_secs = period_secs
+
+    def handler(self, res_dict):
+        """Called with a dict from names to arrays; prints the first value of each."""
+        for name, value in res_dict.items():
+            if isinstance(value, np.ndarray) and value.size > 0:
+                print(f"{name}[0]: {value.flat[0]}", flush=True)
+
+    @staticmethod
+    def help():
+        print(FetchHandler.__doc__)
+
+
+def _labels(fetch_info):
+    return [fetch_info] if isinstance(fetch_info, str) else [str(label) for label in fetch_info]
+
+
 def _program_of(program):
+    if isinstance(program, Program):
+        return program
     inner = getattr(program, "_program", None)
     if not isinstance(inner, Program):
         kind = type(program).__name__

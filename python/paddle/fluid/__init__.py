@@ -9,6 +9,7 @@ from paddle.base.compiler import (  # noqa: F401
     ParallelExecutor,
 )
 from paddle.base.data_feeder import DataFeeder  # noqa: F401
+from paddle.base.dataset import DatasetFactory, InMemoryDataset, QueueDataset  # noqa: F401
 from paddle.base.executor import Executor  # noqa: F401
 from paddle.base.flags import get_flags, set_flags  # noqa: F401
 from paddle.base.framework import (  # noqa: F401
@@ -54,6 +55,7 @@ __getattr__, __dir__ = names_of(
             "clip",
             "compiler",
             "data_feeder",
+            "dataset",
             "executor",
             "framework",
             "initializer",

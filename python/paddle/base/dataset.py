@@ -1,0 +1,432 @@
+"""Data sets that are lists of files: what QueueDataset and InMemoryDataset are told.
+
+Reading, parsing, shuffling and batching are the core's. The methods have the names of both eras:
+``set_batch_size`` of 1.x and ``_set_batch_size`` of 2.x are one.
+"""
+
+import numpy as np
+
+import _flotilla as core
+
+__all__ = ["DatasetBase", "DatasetFactory", "FileInstantDataset", "InMemoryDataset", "QueueDataset"]
+
+
+class DatasetBase:
+    """A list of files with records of slots. Use QueueDataset or InMemoryDataset."""
+
+    _core_type = "QueueDataset"
+
+    def __init__(self):
+        self._core = getattr(core, self._core_type)()
+        self.use_var = []
+        self.fea_eval = False
+        self._parser = ("multi_slot", {})
+        self._texts = {}  # parse_ins_id and the like: whether each line has that text
+        self._not_local = None
+
+    def init(
+        self,
+        batch_size=1,
+        thread_num=1,
+        use_var=[],  # noqa: B006 (Paddle's signature)
+        pipe_command="cat",
+        input_type=0,
+        fs_name="",
+        fs_ugi="",
+        download_cmd="cat",
+        parser="multi_slot",
+        max_bad_records=0,
+    ):
+        """Say how the files are read.
+
+        ``use_var``: the variables that are fed, in the order of the slots of a line.
+        ``pipe_command``: each file goes through it. ``parser``: "multi_slot", "criteo" or "csv";
+        see set_parser. ``max_bad_records``: how many lines may be skipped because they cannot be
+        read.
+        """
+        self.set_batch_size(batch_size)
+        self.set_thread(thread_num)
+        self.set_use_var(use_var)
+        self.set_pipe_command(pipe_command)
+        self.set_input_type(input_type)
+        self.set_hdfs_config(fs_name, fs_ugi)
+        self.set_download_cmd(download_cmd)
+        self.set_parser(parser)
+        self.set_max_bad_records(max_bad_records)
+
+    def set_batch_size(self, batch_size):
+        if int(batch_size) < 1:
+            raise ValueError(f"batch_size must be positive, but is {batch_size}")
+        self._core.batch_size = int(batch_size)
+
+    def set_thread(self, thread_num):
+        if int(thread_num) < 1:
+            raise ValueError(f"thread_num must be positive, but is {thread_num}")
+        self._core.threads = int(thread_num)
+
+    @property
+    def thread_num(self):
+        return self._core.threads
+
+    def set_filelist(self, filelist):
+        """Name the files, in the order in which one thread reads them."""
+        if isinstance(filelist, (str, bytes)):
+            raise TypeError(f"filelist must be a list of files, but is the text {filelist!r}")
+        self._core.files = [str(file) for file in filelist]
+
+    def get_filelist(self):
+        return self._core.files
+
+    def set_use_var(self, var_list):
+        self._core.set_slots(list(var_list))
+        self.use_var = list(var_list)
+
+    def set_pipe_command(self, pipe_command):
+        self._core.pipe_command = pipe_command
+
+    def set_parser(self, parser, **options):
+        """Choose what reads a line.
+
+        "multi_slot": ``<count> <value>...`` for each slot, as data generators write it.
+        "criteo" (``hash_dim``): Criteo's click log. "csv" (``delimiter``, ``header``, ``columns``,
+        ``allow_empty``, ``empty_value``): tables of numbers.
+        """
+        self._core.set_parser(parser, self._with_texts(parser, options))
+        self._parser = (parser, options)
+
+    def _with_texts(self, parser, options):
+        texts = sum(self._texts.values())
+        if texts == 0:
+            return options
+        if parser != "multi_slot":
+            raise ValueError(f'ids of samples stand in multi-slot text only, not in "{parser}"')
+        return {**options, "leading_texts": texts}
+
+    def set_max_bad_records(self, max_bad_records):
+        self._core.max_bad_records = int(max_bad_records)
+
+    @property
+    def bad_records(self):
+        """How many lines the latest pass or load has skipped."""
+        return self._core.bad_records
+
+    def set_input_type(self, input_type):
+        _only(input_type == 0, "input_type", input_type, "0 (text) is read")
+
+    def set_hdfs_config(self, fs_name, fs_ugi):
+        """Accepted; a data set that has one is refused when it is read."""
+        self._not_local = f"fs_name {fs_name!r}" if fs_name or fs_ugi else None
+
+    def set_download_cmd(self, download_cmd):
+        if download_cmd != "cat":
+            self._not_local = f"download_cmd {download_cmd!r}"
+
+    def set_fea_eval(self, record_candidate_size, fea_eval=True):
+        """Let slots_shuffle work. ``record_candidate_size`` is not needed: all records take part."""
+        self.fea_eval = bool(fea_eval)
+
+    def set_rank_offset(self, rank_offset):
+        _only(not rank_offset, "rank_offset", rank_offset, "page views are not kept together")
+
+    def set_pv_batch_size(self, pv_batch_size):
+        _only(pv_batch_size == 1, "pv_batch_size", pv_batch_size, "page views are not kept together")
+
+    def _set_uid_slot(self, uid_slot):
+        _only(not uid_slot, "uid_slot", uid_slot, "records are not sorted by user")
+
+    def _set_use_ps_gpu(self, use_ps_gpu):
+        _only(not use_ps_gpu, "use_ps_gpu", use_ps_gpu, "tables do not live on GPUs")
+
+    def slots_shuffle(self, slots):
+        raise NotImplementedError("slots_shuffle needs the records in memory: use InMemoryDataset")
+
+    def desc(self):
+        """The settings as text, in the words of Paddle's DataFeedDesc."""
+        lines = [
+            f"batch_size: {self._core.batch_size}",
+            f'pipe_command: "{self._core.pipe_command}"',
+            f"thread_num: {self._core.threads}",
+            "multi_slot_desc {",
+        ]
+        for var in self.use_var:
+            kind = "float" if "float" in str(var.dtype_name) else "uint64"
+            dense = "true" if var.lod_level == 0 else "false"
+            lines.append(
+                f'  slots {{ name: "{var.name}" type: "{kind}" is_dense: {dense} is_used: true }}'
+            )
+        return "\n".join([*lines, "}", ""])
+
+    def _prepare_to_run(self):
+        """What is checked before files are read."""
+        if self._not_local is not None:
+            raise NotImplementedError(
+                f"the data set has {self._not_local}, but only files of this machine are read; "
+                "copy them here, or let pipe_command fetch them"
+            )
+
+    def _finish_to_run(self):
+        pass
+
+    def _dynamic_adjust_before_train(self, thread_num):
+        pass
+
+    def _dynamic_adjust_after_train(self):
+        pass
+
+    def _check_use_var_with_data_generator(self, var_list, data_generator_class, test_file):
+        """Compare what a generator makes of the lines of ``test_file`` with the variables."""
+        with open(test_file) as lines:
+            for number, line in enumerate(lines, 1):
+                for sample in data_generator_class.generate_sample(line)():
+                    _check_sample(var_list, sample, f"{test_file}: line {number}")
+
+    _set_batch_size = set_batch_size
+    _set_thread = set_thread
+    _set_use_var = set_use_var
+    _set_pipe_command = set_pipe_command
+    _set_input_type = set_input_type
+    _set_hdfs_config = set_hdfs_config
+    _set_download_cmd = set_download_cmd
+    _set_fea_eval = set_fea_eval
+    _set_rank_offset = set_rank_offset
+    _set_pv_batch_size = set_pv_batch_size
+    _desc = desc
+
+
+class QueueDataset(DatasetBase):
+    """Files that are read again in every pass, while the program runs."""
+
+    def init(self, **kwargs):
+        """See DatasetBase.init."""
+        super().init(**kwargs)
+
+    def local_shuffle(self):
+        raise NotImplementedError("a QueueDataset is not kept in memory: use InMemoryDataset")
+
+    def global_shuffle(self, fleet=None):
+        raise NotImplementedError("a QueueDataset is not kept in memory: use InMemoryDataset")
+
+
+class FileInstantDataset(QueueDataset):
+    """A QueueDataset under its other name."""
+
+
+class InMemoryDataset(DatasetBase):
+    """Files that are loaded once, shuffled, and passed over as often as wanted."""
+
+    _core_type = "InMemoryDataset"
+
+    def __init__(self):
+        super().__init__()
+        self._seed = None
+        self._exchange = core.Alone()
+
+    def init(self, **kwargs):
+        """DatasetBase.init, and ``data_feed_type``, ``queue_num`` (accepted), ``seed``."""
+        own = {name: kwargs.pop(name) for name in tuple(kwargs) if name in self._own_settings}
+        super().init(**kwargs)
+        self.update_settings(**own)
+
+    def update_settings(self, **kwargs):
+        """Change some settings: the keywords of init, and those of the distributed settings."""
+        known = {**self._settings, **self._own_settings}
+        for name, value in kwargs.items():
+            if name not in known:
+                near = core.nearest(name, list(known))
+                hint = f" Did you mean {near!r}?" if near else ""
+                raise ValueError(f"an InMemoryDataset has no setting {name!r}.{hint}")
+            getattr(self, known[name])(value)
+
+    def _init_distributed_settings(self, **kwargs):
+        self.update_settings(**kwargs)
+
+    _settings = {
+        "batch_size": "set_batch_size",
+        "thread_num": "set_thread",
+        "use_var": "set_use_var",
+        "pipe_command": "set_pipe_command",
+        "input_type": "set_input_type",
+        "fs_name": "_set_fs_name",
+        "fs_ugi": "_set_fs_name",
+        "download_cmd": "set_download_cmd",
+        "parser": "set_parser",
+        "max_bad_records": "set_max_bad_records",
+    }
+    _own_settings = {
+        "data_feed_type": "set_feed_type",
+        "queue_num": "set_queue_num",
+        "seed": "set_shuffle_seed",
+        "merge_size": "set_merge_by_lineid",
+        "parse_ins_id": "set_parse_ins_id",
+        "parse_content": "set_parse_content",
+        "fleet_send_batch_size": "set_fleet_send_batch_size",
+        "fleet_send_sleep_seconds": "set_fleet_send_sleep_seconds",
+        "fea_eval": "_set_fea_eval_only",
+        "candidate_size": "_set_candidate_size",
+    }
+
+    def _set_fs_name(self, name):
+        self.set_hdfs_config(name, "")
+
+    def _set_fea_eval_only(self, fea_eval):
+        self.set_fea_eval(0, fea_eval)
+
+    def _set_candidate_size(self, candidate_size):
+        pass
+
+    def set_feed_type(self, data_feed_type):
+        """Accepted: all kinds of records are read alike."""
+
+    def set_queue_num(self, queue_num):
+        """Accepted: batches come from one queue, whatever the number of threads."""
+
+    def set_fleet_send_batch_size(self, fleet_send_batch_size=1024):
+        """Accepted: a global shuffle sends what fits into memory."""
+
+    def set_fleet_send_sleep_seconds(self, fleet_send_sleep_seconds=0):
+        """Accepted: a global shuffle does not sleep."""
+
+    def set_parse_ins_id(self, parse_ins_id):
+        """Each line begins with ``1 <id of the sample>``, which is passed over."""
+        self._set_text("ins_id", parse_ins_id)
+
+    def set_parse_content(self, parse_content):
+        """Each line has ``1 <text>`` before its slots, which is passed over."""
+        self._set_text("content", parse_content)
+
+    def set_parse_logkey(self, parse_logkey):
+        """Each line has ``1 <key>`` before its slots, which is passed over."""
+        self._set_text("logkey", parse_logkey)
+
+    def _set_text(self, name, wanted):
+        self._texts[name] = bool(wanted)
+        self.set_parser(self._parser[0], **self._parser[1])
+
+    def set_merge_by_lineid(self, merge_size=2):
+        _only(merge_size <= 0, "merge_size", merge_size, "records with one id are not merged")
+
+    def set_merge_by_sid(self, merge_by_sid):
+        _only(not merge_by_sid, "merge_by_sid", merge_by_sid, "records are not merged")
+
+    def set_enable_pv_merge(self, enable_pv_merge):
+        _only(not enable_pv_merge, "enable_pv_merge", enable_pv_merge, "records are not merged")
+
+    def set_generate_unique_feasigns(self, generate_uni_feasigns, shard_num):
+        what = "tables need no list of ids before training"
+        _only(not generate_uni_feasigns, "generate_uni_feasigns", generate_uni_feasigns, what)
+
+    def _set_shuffle_by_uid(self, enable_shuffle_uid):
+        _only(not enable_shuffle_uid, "enable_shuffle_uid", enable_shuffle_uid, "records stand alone")
+
+    def set_date(self, date):
+        """Accepted: the names of files say which day they are of."""
+
+    def set_shuffle_seed(self, seed):
+        """Let shuffles repeat: the n-th one after this call has the same order every time.
+
+        Without a seed they draw from numpy's global generator, so that np.random.seed does it.
+        """
+        self._seed = None if seed is None else np.random.RandomState(seed)
+
+    def _next_seed(self):
+        return int((self._seed or np.random).randint(0, 2**62, dtype=np.int64))
+
+    def load_into_memory(self, is_shuffle=False):
+        """Read all files, in place of what was in memory."""
+        self._prepare_to_run()
+        self._core.load_into_memory()
+        if is_shuffle:
+            self.local_shuffle()
+
+    def preload_into_memory(self, thread_num=None):
+        """Begin to read all files in the background; wait_preload_done waits for it."""
+        self._prepare_to_run()
+        self._core.preload_into_memory(thread_num or 0)
+
+    def wait_preload_done(self):
+        self._core.wait_preload_done()
+
+    def local_shuffle(self):
+        """Bring the records of this process into a random order."""
+        self._core.local_shuffle(self._next_seed())
+
+    def global_shuffle(self, fleet=None, thread_num=12):
+        """Bring the records of all processes into one random order and share them out anew."""
+        self._core.global_shuffle(self._exchange_of(fleet), self._next_seed())
+
+    def slots_shuffle(self, slots):
+        """Deal the values of some slots out to other records; slots shuffled before go back."""
+        if not self.fea_eval:
+            raise RuntimeError("slots_shuffle needs set_fea_eval(record_candidate_size, True) first")
+        self._core.slots_shuffle([str(slot) for slot in slots], self._next_seed())
+
+    def release_memory(self):
+        self._core.release_memory()
+
+    def get_memory_data_size(self, fleet=None):
+        """How many records are in memory; with a fleet, of all its processes."""
+        return self._sum(self._core.memory_data_size(), fleet)
+
+    def get_shuffle_data_size(self, fleet=None):
+        """How many records a global shuffle has brought here; with a fleet, to all processes."""
+        return self._sum(self._core.shuffle_data_size(), fleet)
+
+    def _sum(self, count, fleet):
+        return count if fleet is None else self._exchange_of(fleet).sum_of(count)
+
+    def _exchange_of(self, fleet):
+        exchange = getattr(fleet, "_exchange", None)
+        if isinstance(exchange, core.Exchange):
+            return exchange
+        workers = 1 if fleet is None else fleet.worker_num()
+        if workers > 1:
+            raise NotImplementedError(
+                f"records cannot travel between the {workers} processes of this fleet yet"
+            )
+        return self._exchange
+
+    _set_feed_type = set_feed_type
+    _set_queue_num = set_queue_num
+    _set_parse_ins_id = set_parse_ins_id
+    _set_parse_content = set_parse_content
+    _set_parse_logkey = set_parse_logkey
+    _set_fleet_send_batch_size = set_fleet_send_batch_size
+    _set_fleet_send_sleep_seconds = set_fleet_send_sleep_seconds
+    _set_merge_by_lineid = set_merge_by_lineid
+    _set_merge_by_sid = set_merge_by_sid
+    _set_enable_pv_merge = set_enable_pv_merge
+    _set_generate_unique_feasigns = set_generate_unique_feasigns
+
+
+class DatasetFactory:
+    """Makes data sets by the names of their classes."""
+
+    _classes = {one.__name__: one for one in (QueueDataset, InMemoryDataset, FileInstantDataset)}
+
+    def create_dataset(self, datafeed_class="QueueDataset"):
+        """A new QueueDataset, InMemoryDataset or FileInstantDataset."""
+        if datafeed_class not in self._classes:
+            names = ", ".join(self._classes)
+            raise ValueError(f"datafeed_class must be one of {names}, but is {datafeed_class!r}")
+        return self._classes[datafeed_class]()
+
+
+def _only(ok, name, value, what):
+    if not ok:
+        raise NotImplementedError(f"{name}={value!r} is not supported: {what}")
+
+
+def _check_sample(var_list, sample, where):
+    if len(sample) != len(var_list):
+        raise ValueError(
+            f"{where}: the generator makes {len(sample)} slots, but use_var has {len(var_list)}"
+        )
+    for var, (name, values) in zip(var_list, sample):
+        if var.name != name:
+            raise ValueError(f"{where}: slot {name!r} comes where use_var has {var.name!r}")
+        kind = float if "float" in str(var.dtype_name) else int
+        wrong = [v for v in values if not isinstance(v, (int, kind)) or isinstance(v, bool)]
+        if wrong:
+            raise TypeError(
+                f"{where}: slot {name!r} holds {wrong[0]!r}, but {var.name} is {var.dtype_name}"
+            )
