@@ -107,12 +107,12 @@ def cifar10(folder):
     def batch(pixels, labels):
         return {b"data": pixels, b"labels": [int(label) // 10 for label in labels]}
 
-    pixels, labels = core.make_shapes(_SEED, "train", 10000)
+    pixels, labels = core.make_shapes(_SEED, "train", 5000)
     parts = [
         (f"cifar-10-batches-py/data_batch_{i + 1}", batch(pixels[i::5], labels[i::5]))
         for i in range(5)
     ]
-    parts.append(("cifar-10-batches-py/test_batch", batch(*core.make_shapes(_SEED, "test", 2000))))
+    parts.append(("cifar-10-batches-py/test_batch", batch(*core.make_shapes(_SEED, "test", 1000))))
     members = ((name, pickle.dumps(part, protocol=2)) for name, part in parts)
     write(folder, "cifar-10-python.tar.gz", _tar(members))
 
@@ -128,8 +128,8 @@ def cifar100(folder):
     members = (
         (f"cifar-100-python/{split}", pickle.dumps(batch(*made), protocol=2))
         for split, made in [
-            ("train", core.make_shapes(_SEED, "train", 10000)),
-            ("test", core.make_shapes(_SEED, "test", 2000)),
+            ("train", core.make_shapes(_SEED, "train", 5000)),
+            ("test", core.make_shapes(_SEED, "test", 1000)),
         ]
     )
     write(folder, "cifar-100-python.tar.gz", _tar(members))
@@ -172,7 +172,7 @@ def movielens(folder):
 
 def _tar(members):
     packed = io.BytesIO()
-    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=6, mtime=0) as stream:
+    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1, mtime=0) as stream:
         with tarfile.open(fileobj=stream, mode="w") as archive:
             for name, content in members:
                 entry = tarfile.TarInfo(name)

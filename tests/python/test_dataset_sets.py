@@ -1,0 +1,283 @@
+"""The data sets: where they come from, and what the generated ones hold."""
+
+import hashlib
+import os
+import random
+import subprocess
+import sys
+
+import numpy as np
+import paddle
+import paddle.fluid as fluid
+import pytest
+from paddle import dataset
+from paddle.dataset import _generate, _sets, common
+from paddle.dataset.__main__ import main
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A home in which sets are generated once for all tests."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def home(made, monkeypatch):
+    monkeypatch.setenv("HOME", str(made))
+    monkeypatch.setenv("FLT_DOWNLOAD", "0")
+    monkeypatch.delenv("FLT_TEST_DATA", raising=False)
+    monkeypatch.setattr(common, "DATA_HOME", str(made / "sets"))
+    monkeypatch.setattr(_sets, "_found", {})
+    return made
+
+
+# ---- where they come from
+
+
+def test_a_notice_says_what_was_generated_and_why_once(home, capsys):
+    dataset.uci_housing.train()
+    dataset.uci_housing.test()
+    assert capsys.readouterr().err == (
+        f"paddle.dataset: uci_housing is a small set that Flotilla generated, not the real one, "
+        f"because {home}/sets/uci_housing does not hold it and FLT_DOWNLOAD forbids to download "
+        f"it. It lies in {home}/.cache/flotilla/uci_housing.\n"
+    )
+
+
+def test_the_cache_comes_first(tmp_path, monkeypatch, capsys):
+    """A file in the cache with the right checksum is taken as it is."""
+    folder = tmp_path / "uci_housing"
+    folder.mkdir()
+    content = _table(506)
+    (folder / "housing.data").write_bytes(content)
+    monkeypatch.setattr(common, "DATA_HOME", str(tmp_path))
+    assert len(list(dataset.uci_housing.train()())) == 404
+    assert f"{folder}/housing.data has the MD5 " in capsys.readouterr().err
+    md5 = hashlib.md5(content).hexdigest()
+    real = _sets.Set("uci_housing", (_sets.File(dataset.uci_housing.URL, md5),), _generate.housing)
+    monkeypatch.setitem(_sets.SETS, "uci_housing", real)
+    monkeypatch.setattr(_sets, "_found", {})
+    path = common.download(dataset.uci_housing.URL, "uci_housing", md5)
+    assert path == str(folder / "housing.data") and capsys.readouterr().err == ""
+
+
+def test_real_rows_of_the_housing_table(monkeypatch, capsys):
+    data = REAL_DATA
+    if not data or not os.path.exists(os.path.join(data, "uci_housing", "housing.data")):
+        pytest.skip("FLT_TEST_DATA does not point to the folder with real data")
+    monkeypatch.setenv("FLT_TEST_DATA", data)
+    features, price = next(dataset.uci_housing.train()())
+    assert capsys.readouterr().err == "" and price == [24.0] and features.dtype == np.float64
+    assert len(list(dataset.uci_housing.test()())) == 102
+    # MNIST's training images are not there: digits are drawn for both halves.
+    assert _sets.look("mnist", common.DATA_HOME) is None
+
+
+REAL_DATA = os.environ.get("FLT_TEST_DATA")
+
+
+def _table(rows):
+    numbers = np.random.RandomState(0).uniform(0, 100, (rows, 14))
+    return "\n".join(" ".join(f"{x:.4f}" for x in row) for row in numbers).encode()
+
+
+def test_a_set_of_another_version_is_made_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    made = []
+
+    def generate(folder):
+        made.append(folder)
+        _generate.write(folder, "x", b"1")
+
+    for version in (1, 1, 2, 2):
+        folder = _generate.ready("some", generate, version, ["x"])
+    os.unlink(os.path.join(folder, "x"))
+    _generate.ready("some", generate, 2, ["x"])
+    assert len(made) == 3 and folder == str(tmp_path / ".cache" / "flotilla" / "some")
+
+
+def test_list(home, capsys, monkeypatch):
+    dataset.uci_housing.fetch()
+    capsys.readouterr()
+    incomplete = home / "sets" / "imdb"
+    incomplete.mkdir(parents=True)
+    (incomplete / "imdb%2FaclImdb_v1.tar.gz").write_bytes(b"x" * 300000)
+    main(["--list"])
+    rows = [line.split(None, 3) for line in capsys.readouterr().out.splitlines()]
+    states = {row[0]: row[1] for row in rows}
+    assert rows[0] == ["set", "state", "size", "folder"]
+    assert states["uci_housing"] == "generated" and states["imdb"] == "incomplete"
+    assert list(states) == ["set", *_sets.SETS]
+    (incomplete / "imdb%2FaclImdb_v1.tar.gz").unlink()
+
+
+def test_list_as_a_command(home):
+    run = subprocess.run(
+        [sys.executable, "-m", "paddle.dataset", "--list"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert run.returncode == 0 and run.stderr == ""
+    assert f"{home}/.cache/paddle/dataset/flowers\n" in run.stdout
+
+
+def test_generate_as_a_command(home, capsys):
+    main(["--generate", "criteo"])
+    assert capsys.readouterr().out == f"{home}/.cache/flotilla/criteo\n"
+    main(["--fetch", "uci_housing"])
+    assert capsys.readouterr().out == f"{home}/.cache/flotilla/uci_housing (generated)\n"
+
+
+# ---- what they hold
+
+
+def test_housing():
+    rows = list(dataset.uci_housing.train()())
+    assert len(rows) == 404
+    features = np.array([features for features, _ in rows])
+    assert features.shape == (404, 13) and np.abs(features).max() <= 1
+    assert dataset.uci_housing.predict_reader()[0].shape == (13,)
+    assert len(dataset.uci_housing.feature_names) == 13
+
+
+def test_a_line_of_housing_that_is_no_number(tmp_path):
+    path = tmp_path / "housing.data"
+    path.write_text("1 2 3\n4 x 6\n")
+    with pytest.raises(ValueError, match="housing.data: line 2: expected a number, found 'x'"):
+        dataset.uci_housing.load_data(str(path), 3)
+    path.write_text("1 2 3\n4")
+    with pytest.raises(ValueError, match="expected rows of 3 numbers, found 4 numbers"):
+        dataset.uci_housing.load_data(str(path), 3)
+
+
+def test_cifar():
+    train = list(dataset.cifar.train10()())
+    pixels, label = train[0]
+    assert len(train) == 5000 and pixels.shape == (3072,) and pixels.dtype == np.float32
+    assert 0 <= pixels.min() and pixels.max() <= 1
+    assert {label for _, label in train} == set(range(10))
+    assert len(list(dataset.cifar.test10()())) == 1000
+    assert {label for _, label in dataset.cifar.test100()()} == set(range(100))
+
+
+def test_cifar_runs_nothing_from_a_file(tmp_path):
+    import pickle
+    import tarfile
+
+    class Bad:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    (tmp_path / "test_batch").write_bytes(pickle.dumps({b"data": Bad(), b"labels": []}))
+    with tarfile.open(tmp_path / "x.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "test_batch", "c/test_batch")
+    with pytest.raises(ValueError, match="x.tar.gz: c/test_batch: not a batch of images: .*mkdir"):
+        next(dataset.cifar.reader_creator(str(tmp_path / "x.tar.gz"), "test_batch")())
+    assert not (tmp_path / "ran").exists()
+
+
+def test_flowers():
+    counts = {}
+    raw = dict(mapper=lambda sample: sample, use_xmap=False)
+    for name in ("train", "test", "valid"):
+        samples = list(getattr(dataset.flowers, name)(**raw)())
+        counts[name] = len(samples)
+        assert {label for _, label in samples} == set(range(102))
+        assert all(content.startswith(b"\xff\xd8") for content, _ in samples)
+    assert counts == {"train": 816, "test": 204, "valid": 204}
+    np.random.seed(1)
+    pixels, label = next(dataset.flowers.train()())
+    assert pixels.shape == (3 * 224 * 224,) and pixels.dtype == np.float32 and 0 <= label < 102
+    assert -124 < pixels.min() < 0 < pixels.max() <= 255
+
+
+def test_imdb():
+    words = dataset.imdb.word_dict()
+    assert 50 < len(words) < 2000 and words["<unk>"] == len(words) - 1 and b"the" in words
+    train = list(dataset.imdb.train(words)())
+    assert len(train) == 1200 and [label for _, label in train] == [0] * 600 + [1] * 600
+    assert len(list(dataset.imdb.test(words)())) == 400
+    assert all(0 <= number < len(words) for numbers, _ in train for number in numbers)
+
+
+def test_imikolov():
+    words = dataset.imikolov.build_dict()
+    assert 50 < len(words) < 1000
+    grams = list(dataset.imikolov.train(words, 5)())
+    assert len(grams) > 20000 and all(len(gram) == 5 for gram in grams)
+    source, target = next(dataset.imikolov.test(words, 0, dataset.imikolov.DataType.SEQ)())
+    assert source[1:] == target[:-1]
+    with pytest.raises(ValueError, match="data_type must be DataType.NGRAM or DataType.SEQ"):
+        dataset.imikolov.train(words, 5, 3)
+
+
+def test_movielens():
+    train, test = list(dataset.movielens.train()()), list(dataset.movielens.test()())
+    assert 0.08 < len(test) / (len(train) + len(test)) < 0.12
+    user, gender, age, job, movie, kinds, title, rating = train[0]
+    assert 1 <= user <= dataset.movielens.max_user_id() and gender in (0, 1) and 0 <= age < 7
+    assert 0 <= job <= dataset.movielens.max_job_id() and movie <= dataset.movielens.max_movie_id()
+    assert max(kinds) < len(dataset.movielens.movie_categories())
+    assert max(title) < len(dataset.movielens.get_movie_title_dict())
+    assert rating[0] in (-3, -1, 1, 3, 5)
+
+
+def test_criteo():
+    samples = list(dataset.criteo.train()())
+    label, integers, categories = samples[0]
+    assert len(samples) == 40000 and len(integers) == 13 and len(categories) == 26
+    assert 0.2 < np.mean([label for label, _, _ in samples]) < 0.3
+    assert len(dataset.criteo.train_files()) == 4 and len(list(dataset.criteo.test()())) == 10000
+
+
+def test_digits():
+    """A cache that is there already is used: drawing 70,000 digits takes too long for a test."""
+    folder = os.path.join(os.path.expanduser("~"), ".cache", "flotilla", "digits")
+    assert _generate.folder_of("mnist") == folder
+    assert not _sets.is_made("mnist")
+
+
+def test_a_small_pair_of_idx_files(tmp_path):
+    import gzip
+    import struct
+
+    images, labels = tmp_path / "images.gz", tmp_path / "labels"
+    pixels = (np.arange(3 * 784) % 256).astype(np.uint8)
+    images.write_bytes(gzip.compress(struct.pack(">4I", 2051, 3, 28, 28) + pixels.tobytes()))
+    labels.write_bytes(struct.pack(">2I", 2049, 3) + bytes([7, 0, 9]))
+    found = list(dataset.mnist.reader_creator(images, labels, 2)())
+    assert [label for _, label in found] == [7, 0, 9]
+    expected = pixels.reshape(3, 784).astype(np.float32) / 255.0 * 2.0 - 1.0
+    np.testing.assert_array_equal([image for image, _ in found], expected)
+    labels.write_bytes(b"nonsense")
+    with pytest.raises(Exception, match="labels"):
+        next(dataset.mnist.reader_creator(images, labels, 2)())
+
+
+# ---- training
+
+
+def test_linear_regression_learns_from_readers(monkeypatch):
+    """The program of the specification's fluid example, on real rows where they are."""
+    if REAL_DATA:
+        monkeypatch.setenv("FLT_TEST_DATA", REAL_DATA)
+    random.seed(1)
+    train = paddle.batch(
+        paddle.reader.shuffle(dataset.uci_housing.train(), buf_size=500), batch_size=20
+    )
+    x = fluid.layers.data(name="x", shape=[13], dtype="float32")
+    y = fluid.layers.data(name="y", shape=[1], dtype="float32")
+    cost = fluid.layers.square_error_cost(input=fluid.layers.fc(input=x, size=1), label=y)
+    loss = fluid.layers.mean(cost)
+    fluid.optimizer.SGD(learning_rate=0.01).minimize(loss)
+    executor = fluid.Executor(fluid.CPUPlace())
+    executor.run(fluid.default_startup_program())
+    feeder = fluid.DataFeeder(place=fluid.CPUPlace(), feed_list=[x, y])
+    means = []
+    for _ in range(30):
+        losses = [
+            executor.run(feed=feeder.feed(samples), fetch_list=[loss])[0] for samples in train()
+        ]
+        means.append(float(np.mean(losses)))
+    assert means[0] > 150 and means[-1] < 60 and means[-1] < 0.4 * means[0]
