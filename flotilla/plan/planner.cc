@@ -1,6 +1,8 @@
 #include "flotilla/plan/planner.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "flotilla/op/build.h"
 #include "flotilla/op/kernel_dtype.h"
@@ -19,6 +21,13 @@ void find_pinned(const Program& program, std::set<std::string, std::less<>>& pin
       }
     }
   }
+}
+
+// Ops whose values are there before the first step: feeds, and what a loader gives.
+bool is_fed(const Op& op) {
+  static const std::set<std::string_view> kTypes = {
+      "feed", "fetch", "create_py_reader", "create_double_buffer_reader", "read"};
+  return kTypes.contains(op.type());
 }
 
 }  // namespace
@@ -47,7 +56,7 @@ void Planner::run() {
 
 void Planner::plan_block(const Block& block) {
   for (const auto& op : block.ops()) {
-    if (op->type() == "feed" || op->type() == "fetch") continue;
+    if (is_fed(*op)) continue;
     try {
       plan_op(block, *op);
     } catch (Error& error) {

@@ -158,14 +158,35 @@ Plan& Executor::plan(const Program& program, const std::vector<Feed>& feeds,
   return *entries_.front()->plan;
 }
 
+const std::vector<Read>& Executor::reads_in(const Program& program) {
+  const std::pair<uint64_t, uint64_t> wanted = {program.id(), program.version()};
+  if (reads_for_ != wanted) {
+    reads_ = reads_of(program);
+    reads_for_ = wanted;
+  }
+  return reads_;
+}
+
 std::vector<FetchedValue> Executor::run(const Program& program, const std::vector<Feed>& feeds,
                                         const std::vector<std::string>& fetches, Scope& scope) {
-  Plan& ready = plan(program, feeds, fetches, scope);
+  const std::vector<Read>& reads = reads_in(program);
+  if (reads.empty()) return run_fed(program, feeds, fetches, scope);
+  std::vector<Feed> all = feeds;
+  take_batches(reads, scope, all);
+  return run_fed(program, all, fetches, scope);
+}
+
+std::vector<FetchedValue> Executor::run_fed(const Program& program, const std::vector<Feed>& feeds,
+                                            const std::vector<std::string>& fetches, Scope& scope) {
+  return run(plan(program, feeds, fetches, scope), feeds, scope);
+}
+
+std::vector<FetchedValue> Executor::run(Plan& plan, const std::vector<Feed>& feeds, Scope& scope) {
   std::vector<Tensor> tensors;
   tensors.reserve(feeds.size());
   for (const Feed& feed : feeds) tensors.push_back(feed.tensor);
   ScopeStore store(scope);
-  return ready.run(store, arena_, tensors);
+  return plan.run(store, arena_, tensors);
 }
 
 }  // namespace flotilla

@@ -17,6 +17,7 @@
 #include "flotilla/ir/program.h"
 #include "flotilla/kernel/random.h"
 #include "flotilla/plan/plan.h"
+#include "flotilla/runtime/reads.h"
 #include "flotilla/runtime/scope.h"
 
 namespace flotilla {
@@ -43,7 +44,9 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Runs the global block once. The results are copies in the order of `fetches`.
+  // Runs the global block once. The results are copies in the order of `fetches`. What the program
+  // reads from loaders is taken from those that `scope` knows; throws data::EndOfPass where one has
+  // no more batches.
   std::vector<FetchedValue> run(const Program& program, const std::vector<Feed>& feeds,
                                 const std::vector<std::string>& fetches, Scope& scope);
 
@@ -51,17 +54,28 @@ class Executor {
   Plan& plan(const Program& program, const std::vector<Feed>& feeds,
              const std::vector<std::string>& fetches, Scope& scope);
 
+  // Runs what plan() gave for these feeds and this scope.
+  std::vector<FetchedValue> run(Plan& plan, const std::vector<Feed>& feeds, Scope& scope);
+
+  const Options& options() const { return options_; }
   // How many plans were made so far, for tests and inspection.
   int64_t plans_made() const { return plans_made_; }
 
  private:
   struct Entry;
 
+  std::vector<FetchedValue> run_fed(const Program& program, const std::vector<Feed>& feeds,
+                                    const std::vector<std::string>& fetches, Scope& scope);
+  const std::vector<Read>& reads_in(const Program& program);
+
   Options options_;
   Generator own_generator_;
   Arena arena_;
   std::list<std::unique_ptr<Entry>> entries_;  // the latest used first
   int64_t plans_made_ = 0;
+  // What the program that ran last reads from loaders.
+  std::pair<uint64_t, uint64_t> reads_for_ = {};  // its id and version
+  std::vector<Read> reads_;
 };
 
 }  // namespace flotilla

@@ -37,6 +37,18 @@ std::vector<std::string> Scope::names() const {
   return names;
 }
 
+void Scope::set_reader(std::string name, std::shared_ptr<data::BatchSource> source) {
+  readers_.insert_or_assign(std::move(name), std::move(source));
+}
+
+data::BatchSource* Scope::find_reader(std::string_view name) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->parent_) {
+    const auto found = scope->readers_.find(name);
+    if (found != scope->readers_.end()) return found->second.get();
+  }
+  return nullptr;
+}
+
 Scope& Scope::new_scope() {
   kids_.push_back(std::make_shared<Scope>(this));
   return *kids_.back();

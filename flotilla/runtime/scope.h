@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "flotilla/data/batch.h"
 #include "flotilla/tensor/tensor.h"
 
 namespace flotilla {
@@ -34,6 +35,11 @@ class Scope : public std::enable_shared_from_this<Scope> {
   void clear() { vars_.clear(); }
   std::vector<std::string> names() const;
 
+  // Where the programs that run in this scope, or in one inside it, find a loader by the name of
+  // its reader. A second one of a name takes its place. Null where there is none.
+  void set_reader(std::string name, std::shared_ptr<data::BatchSource> source);
+  data::BatchSource* find_reader(std::string_view name) const;
+
   // A scope inside this one, owned by it (and by who shares it). REQUIRES: this one lives longer.
   Scope& new_scope();
   void drop_kids() { kids_.clear(); }
@@ -42,6 +48,7 @@ class Scope : public std::enable_shared_from_this<Scope> {
  private:
   Scope* parent_;
   std::map<std::string, std::shared_ptr<Tensor>, std::less<>> vars_;
+  std::map<std::string, std::shared_ptr<data::BatchSource>, std::less<>> readers_;
   std::vector<std::shared_ptr<Scope>> kids_;
 };
 

@@ -20,17 +20,10 @@ namespace {
 // would wait for ever.
 std::atomic<bool> threads_started = false;
 std::atomic<bool> threads_lost = false;
+std::atomic<int> worker_id = -1;  // of a loader's worker process
 
 void watch_forks() {
   pthread_atfork(nullptr, nullptr, [] { threads_lost = threads_started.load(); });
-}
-
-void refuse_after_fork() {
-  require(!threads_lost,
-          "this process was forked after a program had run, and the threads of the run do not live "
-          "on in it; start it with multiprocessing's \"spawn\" method, or fork before the first "
-          "run");
-  threads_started.store(true, std::memory_order_relaxed);
 }
 
 // A variable of a scope, as find_var gives it. Holds on to the tensor after the scope forgets it.
@@ -268,11 +261,30 @@ void bind_model_io(nb::module_& m) {
 
 }  // namespace
 
+void refuse_in_worker() {
+  require(worker_id < 0,
+          "worker {} of a DataLoader cannot run programs: its process only makes samples, with "
+          "Python and numpy; run them in the process that made the loader",
+          worker_id.load());
+}
+
+void refuse_after_fork() {
+  refuse_in_worker();
+  require(!threads_lost,
+          "this process was forked after a program had run, and the threads of the run do not live "
+          "on in it; start it with multiprocessing's \"spawn\" method, or fork before the first "
+          "run");
+  threads_started.store(true, std::memory_order_relaxed);
+}
+
 void bind_runtime(nb::module_& m) {
   watch_forks();
   bind_scope(m);
   bind_executor(m);
   bind_model_io(m);
+  m.def(
+      "enter_worker", [](int id) { worker_id = id; }, nb::arg("id"),
+      "Says that this process is a worker of a loader: it runs no programs from now on.");
   m.def("set_threads", [](int n) { set_threads(n); });
   m.def("threads", [] { return threads(); });
   m.def("memory_use", [] {

@@ -1,7 +1,7 @@
 """What programs take from ``fluid.core``: values, places, codes, and exceptions."""
 
 import _flotilla
-from _flotilla import LoDTensor, Operator, Scope, SelectedRows, nearest  # noqa: F401
+from _flotilla import EOFException, LoDTensor, Operator, Scope, SelectedRows, nearest  # noqa: F401
 
 from paddle._names import names_of
 
@@ -22,10 +22,6 @@ from .place import (  # noqa: F401
 
 # The caller's mistakes are ValueErrors, everything else is a RuntimeError; `except` takes both.
 EnforceNotMet = (ValueError, RuntimeError)
-
-
-class EOFException(Exception):
-    """A loader that is part of the program has no more batches; ``reset()`` rearms it."""
 
 
 def get_cuda_device_count():

@@ -1,6 +1,28 @@
 """Datasets and loaders."""
 
 from paddle._names import names_of
-from paddle.batch import batch  # noqa: F401
+
+from ._worker import get_worker_info  # noqa: F401
+from .collate import default_collate_fn, default_convert_fn  # noqa: F401
+from .dataset import (  # noqa: F401
+    ChainDataset,
+    ComposeDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+from .reader import DataLoader  # noqa: F401
+from .sampler import (  # noqa: F401
+    BatchSampler,
+    DistributedBatchSampler,
+    RandomSampler,
+    Sampler,
+    SequenceSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 
 __getattr__, __dir__ = names_of(__name__)

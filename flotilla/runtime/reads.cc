@@ -1,0 +1,58 @@
+#include "flotilla/runtime/reads.h"
+
+#include <algorithm>
+#include <map>
+
+#include "flotilla/base/error.h"
+#include "flotilla/data/end_of_pass.h"
+#include "flotilla/runtime/executor.h"
+
+namespace flotilla {
+namespace {
+
+bool fed(const std::vector<Feed>& feeds, const std::vector<std::string>& names) {
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    return std::any_of(feeds.begin(), feeds.end(), [&](const Feed& f) { return f.name == name; });
+  });
+}
+
+}  // namespace
+
+std::vector<Read> reads_of(const Program& program) {
+  std::vector<Read> reads;
+  std::map<std::string, std::string> below;  // a double buffer -> the reader under it
+  for (const auto& op : program.global_block().ops()) {
+    if (op->type() == "create_double_buffer_reader") {
+      below[op->output("Out")] = op->input("UnderlyingReader");
+    } else if (op->type() == "read") {
+      Read read{.reader = op->input("Reader"), .outputs = op->outputs().at("Out")};
+      for (auto found = below.find(read.reader); found != below.end();
+           found = below.find(read.reader)) {
+        read.reader = found->second;
+      }
+      reads.push_back(std::move(read));
+    }
+  }
+  return reads;
+}
+
+void take_batches(const std::vector<Read>& reads, Scope& scope, std::vector<Feed>& feeds) {
+  for (const Read& read : reads) {
+    if (fed(feeds, read.outputs)) continue;
+    data::BatchSource* source = scope.find_reader(read.reader);
+    require(source != nullptr,
+            "the program reads from \"{}\", but no loader of that name is known in this scope; "
+            "make the loader in the process that runs the program, or feed its variables",
+            read.reader);
+    std::optional<data::Batch> batch = source->next();
+    if (!batch) throw data::EndOfPass();
+    require(batch->size() == read.outputs.size(),
+            "the reader \"{}\" gave {} fields, but the program reads {}", read.reader,
+            batch->size(), read.outputs.size());
+    for (size_t i = 0; i < batch->size(); ++i) {
+      feeds.push_back({.name = read.outputs[i], .tensor = std::move((*batch)[i])});
+    }
+  }
+}
+
+}  // namespace flotilla

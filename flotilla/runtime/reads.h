@@ -1,0 +1,30 @@
+// flotilla/runtime/reads.h
+//
+// Programs that read from loaders: what their `read` ops take before a run.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "flotilla/ir/program.h"
+#include "flotilla/runtime/scope.h"
+
+namespace flotilla {
+
+struct Feed;
+
+// One `read` op.
+struct Read {
+  std::string reader = {};                // as create_py_reader names it
+  std::vector<std::string> outputs = {};  // the variables that it writes
+};
+
+// Of the global block, in order.
+std::vector<Read> reads_of(const Program& program);
+
+// Takes a batch for each read and appends it to `feeds`; one whose outputs are all fed is left
+// alone. Throws data::EndOfPass at the end of a pass.
+void take_batches(const std::vector<Read>& reads, Scope& scope, std::vector<Feed>& feeds);
+
+}  // namespace flotilla

@@ -1,0 +1,105 @@
+"""What a DataLoader iterates over: batches as nested lists and dicts of tensors and arrays."""
+
+import collections
+import itertools
+
+from . import _arrays
+from ._ahead import Ahead
+from .collate import collate_to_tensors, default_collate_fn, default_convert_fn
+from .dataset import IterableDataset
+from .sampler import batches_of
+
+_AHEAD = 2
+
+
+def single_process(loader):
+    """The batches of one pass, made in this process."""
+    if loader.batch_sampler is not None and _is_default(loader.collate_fn):
+        fields = _arrays.arrays_of(loader.dataset)
+        if fields is not None:
+            return gathered(fields, batches_of(loader.batch_sampler))
+    if isinstance(loader.dataset, IterableDataset):
+        make = iterable_batches(loader)
+    else:
+        make = map_batches(loader)
+    return Ahead(make, _AHEAD) if loader.use_buffer_reader else iter(make())
+
+
+def gathered(fields, batches):
+    """Gathered in C++, ahead of the training thread: no Python for a single sample."""
+    from _flotilla import Gatherer
+
+    gatherer = Gatherer([field.column() for field in fields], _AHEAD)
+    draws = any(field.draw is not None for field in fields)
+
+    def submit(indices):
+        drawn = None
+        if draws:
+            drawn = [None if f.draw is None else f.draw(len(indices)).ravel() for f in fields]
+        gatherer.submit(indices, drawn)
+
+    for indices in itertools.islice(batches, _AHEAD):
+        submit(indices)
+    while gatherer.under_way:
+        batch = gatherer.next()
+        for indices in itertools.islice(batches, 1):
+            submit(indices)
+        yield batch
+        batch = None
+
+
+def map_batches(loader):
+    """A function that gives an iterator over the batches of numbered samples."""
+    dataset, collate = loader.dataset, _collate_of(loader)
+    if loader.batch_sampler is None:  # batch_size=None: one sample at a time, as it is
+        numbers = range(len(dataset))
+        return lambda: (collate(dataset[i]) for i in numbers)
+    batches = batches_of(loader.batch_sampler)
+    return lambda: (collate([dataset[i] for i in batch]) for batch in _lists(batches))
+
+
+def iterable_batches(loader):
+    """A function that gives an iterator over the batches of an IterableDataset."""
+    dataset, collate = loader.dataset, _collate_of(loader)
+    size, drop_last = loader.batch_size, loader.drop_last
+    return lambda: cut(iter(dataset), size, drop_last, collate)
+
+
+def cut(samples, size, drop_last, collate):
+    """Batches of ``size`` samples; without a size one sample at a time."""
+    if size is None:
+        yield from map(collate, samples)
+        return
+    while True:
+        batch = list(itertools.islice(samples, size))
+        if len(batch) == size or (batch and not drop_last):
+            yield collate(batch)
+        if len(batch) < size:
+            return
+
+
+def _lists(batches):
+    for batch in batches:
+        yield batch.tolist() if hasattr(batch, "tolist") else batch
+
+
+def _is_default(collate_fn):
+    return collate_fn is None or collate_fn is default_collate_fn
+
+
+def _collate_of(loader):
+    if not _is_default(loader.collate_fn):
+        return loader.collate_fn
+    return default_convert_fn if loader.batch_size is None else collate_to_tensors
+
+
+def grouped(batches, places, drop_last):
+    """Lists of one batch for each place; a last list may be shorter unless ``drop_last``."""
+    waiting = collections.deque()
+    for batch in batches:
+        waiting.append(batch)
+        if len(waiting) == places:
+            yield list(waiting)
+            waiting.clear()
+    if waiting and not drop_last:
+        yield list(waiting)
