@@ -1,5 +1,5 @@
 #include <absl/synchronization/mutex.h>
-#include <nanobind/stl/function.h>
+#include <nanobind/stl/unique_ptr.h>
 
 #include <chrono>
 #include <thread>
