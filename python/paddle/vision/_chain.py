@@ -134,10 +134,10 @@ _INTERPOLATING = (T.Resize, T.RandomResizedCrop)
 def _table(values, probe, channels):
     """(table, planes, flat) of what ``values`` makes of bytes, or None where it is no table."""
     try:
-        made = np.asarray(values(probe))
+        made = values(probe)
     except Exception:  # the user shall see it where the sample is made, not here
         return None
-    if made.dtype not in (np.float32, np.uint8):
+    if not isinstance(made, np.ndarray) or made.dtype not in (np.float32, np.uint8):
         return None
     if made.shape == (channels, 1, 256):
         table, layout = made[:, 0, :], (True, False)
