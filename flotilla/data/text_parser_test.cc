@@ -110,6 +110,27 @@ TEST(MultiSlot, ReadsRecords) {
   EXPECT_THAT(i64s(block, 2), ElementsAre(0, 1, 0));
 }
 
+// What Paddle 2.6.2's QueueDataset makes of the same text.
+TEST(MultiSlot, MakesPaddlesBatches) {
+  const auto parser = multi_slot_parser({{.name = "x", .dtype = f32, .shape = {2, 3}},
+                                         {.name = "ids", .dtype = i64, .lod_level = 1},
+                                         {.name = "s", .dtype = f32, .lod_level = 1},
+                                         {.name = "y", .dtype = i64}});
+  const SlotBlock block = parse(*parser,
+                                "6 1 2 3 4 5 6 2 7 18446744073709551615 4 1 2 3 4 1 0\n"
+                                "6\t1 2 3 4 5 6 1 -1 2 0.1 1e-50 1 1  \n");
+  const Batch batch = to_batch(block, std::vector<int64_t>{0, 1}, parser->specs());
+  EXPECT_EQ(batch[0].shape(), (Shape{2, 2, 3}));
+  EXPECT_EQ(batch[1].shape(), (Shape{3, 1}));
+  EXPECT_THAT(batch[1].lod(), ElementsAre(ElementsAre(0, 2, 3)));
+  EXPECT_THAT(batch[1].span<int64_t>(), ElementsAre(7, -1, -1));
+  EXPECT_EQ(batch[2].shape(), (Shape{6, 1}));
+  EXPECT_THAT(batch[2].lod(), ElementsAre(ElementsAre(0, 4, 6)));
+  EXPECT_THAT(batch[2].span<float>(), ElementsAre(1, 2, 3, 4, 0.1f, 0));
+  EXPECT_EQ(batch[3].shape(), (Shape{2, 1}));
+  EXPECT_THAT(batch[3].span<int64_t>(), ElementsAre(0, 1));
+}
+
 TEST(MultiSlot, SaysWhereARecordIsWrong) {
   const auto parser = multi_slot_parser(kSpecs);
   const std::string good = "3 1 2 3 1 7 1 0\n";

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <chrono>
@@ -11,6 +11,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/data/record_reader.h"
+#include "flotilla/testing/temp_dir.h"
 
 namespace flotilla::data {
 namespace {
@@ -22,19 +23,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::ThrowsMessage;
 
-class TextSourceTest : public testing::Test {
+class TextSourceTest : public testing::Test, protected TempDir {
  protected:
-  TextSourceTest() {
-    std::string name = testing::TempDir() + "text_XXXXXX";
-    dir_ = ::mkdtemp(name.data());
-  }
-  ~TextSourceTest() override { fs::remove_all(dir_); }
-
-  std::string put(const std::string& name, const std::string& bytes) const {
-    std::ofstream(dir_ / name, std::ios::binary) << bytes;
-    return dir_ / name;
-  }
-
   std::string pack(const std::string& name, const std::string& bytes) const {
     const std::string file = dir_ / name;
     gzFile gz = gzopen(file.c_str(), "wb");
@@ -42,8 +32,6 @@ class TextSourceTest : public testing::Test {
     gzclose(gz);
     return file;
   }
-
-  fs::path dir_;
 };
 
 std::vector<std::string> pieces_of(const std::string& file, const TextOptions& options) {
