@@ -1,7 +1,6 @@
 #include "flotilla/data/digits.h"
 
 #include <gmock/gmock.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/data/digit_strokes.h"
+#include "flotilla/testing/temp_dir.h"
 
 namespace flotilla::data {
 namespace {
@@ -114,8 +114,8 @@ TEST(Digits, RefusesANegativeNumber) {
 }
 
 TEST(Digits, AreWrittenAsTheFourFilesOfMnist) {
-  std::string name = testing::TempDir() + "digits_XXXXXX";
-  const fs::path parent = ::mkdtemp(name.data()), dir = parent / "a/b";
+  const TempDir parent;
+  const fs::path dir = parent.path() / "a/b";
   write_digits(dir, {.train = 70, .test = 30, .seed = 9});
   EXPECT_EQ(read_idx(dir / "train-images-idx3-ubyte.gz", dir / "train-labels-idx1-ubyte.gz"),
             make_digits(9, Split::kTrain, 70));
@@ -130,7 +130,6 @@ TEST(Digits, AreWrittenAsTheFourFilesOfMnist) {
   EXPECT_THAT([&] { write_digits(file / "c"); },
               ThrowsMessage<Error>("cannot make the directory " + (file / "c").string() +
                                    ": Not a directory"));
-  fs::remove_all(parent);
 }
 
 }  // namespace

@@ -1,15 +1,13 @@
 #include "flotilla/data/idx.h"
 
 #include <gmock/gmock.h>
-#include <stdlib.h>
 #include <zlib.h>
 
-#include <fstream>
-#include <iterator>
 #include <numeric>
 
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "flotilla/testing/temp_dir.h"
 
 namespace flotilla::data {
 namespace {
@@ -21,34 +19,7 @@ using testing::Le;
 using testing::SizeIs;
 using testing::ThrowsMessage;
 
-class Idx : public testing::Test {
- protected:
-  Idx() {
-    std::string name = testing::TempDir() + "idx_XXXXXX";
-    dir_ = ::mkdtemp(name.data());
-  }
-  ~Idx() override { fs::remove_all(dir_); }
-
-  std::string file(const std::string& name) const { return dir_ / name; }
-
-  std::string put(const std::string& name, const std::string& bytes) const {
-    std::ofstream(file(name), std::ios::binary) << bytes;
-    return file(name);
-  }
-
-  std::string get(const std::string& name) const {
-    std::ifstream in(file(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(dir_)) found.push_back(entry.path().filename());
-    return found;
-  }
-
-  fs::path dir_;
-};
+class Idx : public testing::Test, protected TempDir {};
 
 std::string u32(uint32_t x) {
   return {static_cast<char>(x >> 24), static_cast<char>(x >> 16), static_cast<char>(x >> 8),

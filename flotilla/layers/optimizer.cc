@@ -26,6 +26,11 @@ struct Rule {
   std::string beta_power_slot = {};  // the op reads it, and a `scale` behind it moves it on
 };
 
+const std::vector<Accumulator> kAdamState = {{"moment1", "Moment1"},
+                                             {"moment2", "Moment2"},
+                                             {"beta1_pow_acc", "Beta1Pow", 0, true, "beta1"},
+                                             {"beta2_pow_acc", "Beta2Pow", 0, true, "beta2"}};
+
 const std::map<std::string, Rule, std::less<>>& rules() {
   static const std::map<std::string, Rule, std::less<>> table = {
       {"sgd", {}},
@@ -34,16 +39,10 @@ const std::map<std::string, Rule, std::less<>>& rules() {
         .attrs = {{"mu", 0.9f}, {"use_nesterov", false}, {"rescale_grad", 1.0f}},
         .fuses_l2 = true}},
       {"adam",
-       {.accumulators = {{"moment1", "Moment1"},
-                         {"moment2", "Moment2"},
-                         {"beta1_pow_acc", "Beta1Pow", 0, true, "beta1"},
-                         {"beta2_pow_acc", "Beta2Pow", 0, true, "beta2"}},
+       {.accumulators = kAdamState,
         .attrs = {{"beta1", 0.9f}, {"beta2", 0.999f}, {"epsilon", 1e-8f}, {"lazy_mode", false}}}},
       {"adamw",
-       {.accumulators = {{"moment1", "Moment1"},
-                         {"moment2", "Moment2"},
-                         {"beta1_pow_acc", "Beta1Pow", 0, true, "beta1"},
-                         {"beta2_pow_acc", "Beta2Pow", 0, true, "beta2"}},
+       {.accumulators = kAdamState,
         .attrs = {{"beta1", 0.9f},
                   {"beta2", 0.999f},
                   {"epsilon", 1e-8f},
@@ -75,10 +74,7 @@ const std::map<std::string, Rule, std::less<>>& rules() {
        {.accumulators = {{"squared", "SquaredAccumulator"}, {"linear", "LinearAccumulator"}},
         .attrs = {{"l1", 0.0f}, {"l2", 0.0f}, {"lr_power", -0.5f}}}},
       {"lamb",
-       {.accumulators = {{"moment1", "Moment1"},
-                         {"moment2", "Moment2"},
-                         {"beta1_pow_acc", "Beta1Pow", 0, true, "beta1"},
-                         {"beta2_pow_acc", "Beta2Pow", 0, true, "beta2"}},
+       {.accumulators = kAdamState,
         .attrs = {{"beta1", 0.9f},
                   {"beta2", 0.999f},
                   {"epsilon", 1e-6f},

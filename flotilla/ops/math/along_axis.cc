@@ -9,23 +9,15 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/nn/slices.h"
 #include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
 namespace {
 
-// `axis` cuts a tensor into count() slices of n elements that lie `stride` apart.
-struct Slices {
-  int64_t outer = 1, n = 1, stride = 1;
-
-  int64_t count() const { return outer * stride; }
-  int64_t begin(int64_t i) const { return i / stride * n * stride + i % stride; }
-};
-
 Slices slices(const Shape& shape, int64_t axis, bool flat) {
   if (flat || shape.rank() == 0) return {1, shape.numel(), 1};
-  const int64_t a = shape.axis(axis);
-  return {shape.numel(0, a), shape[a], shape.numel(a + 1, shape.rank())};
+  return ops::slices(shape, shape.axis(axis));
 }
 
 // The shape without the axis; with `keep` it stays, with extent 1. Never without any axis.

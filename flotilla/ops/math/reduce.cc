@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "flotilla/ops/math/elementwise.h"
+#include "flotilla/ops/math/fold_backward.h"
 #include "flotilla/ops/math/reduce_engine.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -209,20 +210,7 @@ struct ProductGrad {
 
 template <typename F, typename T>
 Step element_backward(PrepareContext& c) {
-  const Shape& x = c.shape("X");
-  const Shape to = folded_shape(c, x);
-  return [walk = Walk(x, {}, to, to), in = c.in<T>("X"), out = c.in<T>("Out"),
-          dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
-    const T *from = in.data(), *o = out.data(), *g = dout.data();
-    T* dx = din.data();
-    const BlockStrides strides = strides_of(walk);
-    walk.run([=](const WalkBlock& b) {
-      simd([=] {
-        apply_grad_rows<F>(o + b.x, g + b.y, from + b.out, from + b.out, dx + b.out, b.rows,
-                           b.columns, strides);
-      });
-    });
-  };
+  return fold_backward<F, T>(c, folded_shape(c, c.shape("X")));
 }
 
 // ---- Definitions --------------------------------------------------------------------------------

@@ -80,6 +80,16 @@ Step backward_f64(PrepareContext& c) {
 const AttrSpec kAxis = {"axis", -1, "direction of a slice; negative counts from the end"};
 const AttrSpec kFormat = {"data_format", "AnyLayout", "of no effect"};
 
+OpDef definition(const std::string& type, const std::string& doc) {
+  return {.type = type,
+          .doc = doc,
+          .inputs = {{"X", "tensor of rank 1 or more"}},
+          .outputs = {{"Out", "same shape and dtype as X"}},
+          .attrs = {kAxis, kFormat},
+          .infer = infer,
+          .grad = grad_op({"Out"})};
+}
+
 OpDef grad_definition(std::string type) {
   return {.type = type + "_grad",
           .doc = "Gradient of " + type + ".",
@@ -97,30 +107,13 @@ OpDef with_kernels(OpDef def, bool grad) {
 }
 
 const OpDef& softmax = define_op(with_kernels<false>(
-    {
-        .type = "softmax",
-        .doc = "Scales each slice of X along `axis` to positive numbers whose sum is one.",
-        .inputs = {{"X", "tensor of rank 1 or more"}},
-        .outputs = {{"Out", "same shape and dtype as X"}},
-        .attrs = {kAxis, kFormat},
-        .infer = infer,
-        .grad = grad_op({"Out"}),
-    },
+    definition("softmax", "Scales each slice of X along `axis` to positive numbers of sum one."),
     false));
 
 const OpDef& softmax_grad = define_op(with_kernels<false>(grad_definition("softmax"), true));
 
 const OpDef& log_softmax = define_op(with_kernels<true>(
-    {
-        .type = "log_softmax",
-        .doc = "The logarithm of softmax, computed without overflow.",
-        .inputs = {{"X", "tensor of rank 1 or more"}},
-        .outputs = {{"Out", "same shape and dtype as X"}},
-        .attrs = {kAxis, kFormat},
-        .infer = infer,
-        .grad = grad_op({"Out"}),
-    },
-    false));
+    definition("log_softmax", "The logarithm of softmax, computed without overflow."), false));
 
 const OpDef& log_softmax_grad = define_op(with_kernels<true>(grad_definition("log_softmax"), true));
 

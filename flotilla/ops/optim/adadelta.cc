@@ -28,14 +28,9 @@ Step prepare(PrepareContext& c) {
   return [=, grad = c.in<T>("Grad", 0, layout)] {
     update::Adadelta<T> rule = same;
     if (rate) rule.lr = rate.get<T>();
-    T* p = param.start();
-    T* s = squares.start();
-    T* u = steps.start();
-    const T* g = grad.data();
-    parallel_ranges(param.size(), kUpdateGrain, [=, &rule](int64_t begin, int64_t end) {
-      update::adadelta(part(p, begin, end), part(g, begin, end), part(s, begin, end),
-                       part(u, begin, end), rule);
-    });
+    update_parts(
+        param, grad, [&](auto p, auto g, auto s, auto u) { update::adadelta(p, g, s, u, rule); },
+        squares, steps);
   };
 }
 

@@ -38,12 +38,8 @@ Step prepare(PrepareContext& c) {
   }
   return [=, grad = c.in<T>("Grad", 0, layout)] {
     const update::Adagrad<T> rule = {.lr = rate.get<T>(), .epsilon = epsilon};
-    T* p = param.start();
-    T* m = moment.start();
-    const T* g = grad.data();
-    parallel_ranges(param.size(), kUpdateGrain, [=, &rule](int64_t begin, int64_t end) {
-      update::adagrad(part(p, begin, end), part(g, begin, end), part(m, begin, end), rule);
-    });
+    update_parts(
+        param, grad, [&](auto p, auto g, auto m) { update::adagrad(p, g, m, rule); }, moment);
   };
 }
 

@@ -27,14 +27,9 @@ Step prepare(PrepareContext& c) {
     update::Adamax<T> rule = same;
     rule.lr = rate.get<T>();
     rule.beta1_power = power.get<T>();
-    T* p = param.start();
-    T* m = moment.start();
-    T* n = norm.start();
-    const T* g = grad.data();
-    parallel_ranges(param.size(), kUpdateGrain, [=, &rule](int64_t begin, int64_t end) {
-      update::adamax(part(p, begin, end), part(g, begin, end), part(m, begin, end),
-                     part(n, begin, end), rule);
-    });
+    update_parts(
+        param, grad, [&](auto p, auto g, auto m, auto n) { update::adamax(p, g, m, n, rule); },
+        moment, norm);
   };
 }
 

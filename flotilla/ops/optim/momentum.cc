@@ -36,13 +36,9 @@ Step dense(PrepareContext& c) {
   const Changed<T> param(c, "Param", "ParamOut", layout);
   const Changed<T> velocity(c, "Velocity", "VelocityOut", layout);
   return [=, rule = rule_of<T>(c), grad = c.in<T>("Grad", 0, layout)]() mutable {
-    T* p = param.start();
-    T* v = velocity.start();
-    const T* g = grad.data();
     rule.lr = rate.get<T>();
-    parallel_ranges(param.size(), kUpdateGrain, [=, &rule](int64_t begin, int64_t end) {
-      update::momentum(part(p, begin, end), part(g, begin, end), part(v, begin, end), rule);
-    });
+    update_parts(
+        param, grad, [&](auto p, auto g, auto v) { update::momentum(p, g, v, rule); }, velocity);
   };
 }
 

@@ -83,6 +83,18 @@ std::span<T> part(T* data, int64_t begin, int64_t end) {
   return {data + begin, static_cast<size_t>(end - begin)};
 }
 
+// Runs update(param, gradient, state...) on equal parts of all of them, in parallel.
+template <typename T, typename Update, typename... State>
+void update_parts(const Changed<T>& param, const In<T>& grad, const Update& update,
+                  const State&... state) {
+  T* p = param.start();
+  const T* g = grad.data();
+  (state.start(), ...);
+  parallel_ranges(param.size(), kUpdateGrain, [&](int64_t begin, int64_t end) {
+    update(part(p, begin, end), part(g, begin, end), part(state.data(), begin, end)...);
+  });
+}
+
 // Refuses a gradient, or a state slot, that has not the shape of the parameter, and a learning rate
 // that is not one number.
 inline void check_update(const InferContext& c, std::initializer_list<std::string_view> slots,

@@ -1,18 +1,13 @@
 // flotilla/ops/optim/optim_test.cc
 
 #include "flotilla/testing/check_op.h"
+#include "flotilla/testing/in_place.h"
 
 namespace flotilla {
 namespace {
 
 const Tensor kRate = tensor({0.1});
 
-// Every state slot is changed in place.
-OpOptions in_place(std::initializer_list<std::string> slots) {
-  OpOptions options;
-  for (const std::string& slot : slots) options.in_place[slot] = slot + "Out";
-  return options;
-}
 const OpOptions kSgd = in_place({"Param"});
 const OpOptions kMomentum = in_place({"Param", "Velocity"});
 const OpOptions kAdam = in_place({"Param", "Moment1", "Moment2", "Beta1Pow", "Beta2Pow"});

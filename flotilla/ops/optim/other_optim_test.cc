@@ -3,18 +3,12 @@
 #include <cmath>
 
 #include "flotilla/testing/check_op.h"
+#include "flotilla/testing/in_place.h"
 
 namespace flotilla {
 namespace {
 
 const Tensor kRate = tensor({0.1});
-
-// Every state slot is changed in place.
-OpOptions in_place(std::initializer_list<std::string> slots) {
-  OpOptions options;
-  for (const std::string& slot : slots) options.in_place[slot] = slot + "Out";
-  return options;
-}
 
 // Numbers by the formulas, which were compared with what Paddle 2.6.2 answers.
 TEST(Adagrad, KnownValues) {

@@ -22,12 +22,8 @@ Step dense(PrepareContext& c) {
   const NumberIn rate(c, "LearningRate");
   const Changed<T> param(c, "Param", "ParamOut", layout);
   return [rate, param, grad = c.in<T>("Grad", 0, layout)] {
-    T* p = param.start();
-    const T* g = grad.data();
     const T lr = rate.get<T>();
-    parallel_ranges(param.size(), kUpdateGrain, [=](int64_t begin, int64_t end) {
-      update::sgd(part(p, begin, end), part(g, begin, end), lr);
-    });
+    update_parts(param, grad, [lr](auto p, auto g) { update::sgd(p, g, lr); });
   };
 }
 

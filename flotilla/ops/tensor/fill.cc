@@ -10,6 +10,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/tensor/shape_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -111,19 +112,10 @@ const AttrSpec kForceCpu = {"force_cpu", false, "whether Out lies in the host's 
 const OpDef& fill_constant = define_op({
     .type = "fill_constant",
     .doc = "A tensor whose elements have all the same value.",
-    .inputs = {{.name = "ValueTensor",
-                .doc = "the value, instead of the attribute",
-                .optional = true,
-                .no_grad = true},
-               {.name = "ShapeTensor",
-                .doc = "extents, instead of `shape`",
-                .optional = true,
-                .no_grad = true},
-               {.name = "ShapeTensorList",
-                .doc = "one tensor for each extent, instead of `shape`",
-                .optional = true,
-                .list = true,
-                .no_grad = true}},
+    .inputs = with_shape_slots({{.name = "ValueTensor",
+                                 .doc = "the value, instead of the attribute",
+                                 .optional = true,
+                                 .no_grad = true}}),
     .outputs = {{.name = "Out", .doc = "of shape `shape` and dtype `dtype`"}},
     .attrs = {kDType,
               {"shape", std::vector<int64_t>{}, "extents"},

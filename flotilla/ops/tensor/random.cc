@@ -13,6 +13,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/tensor/shape_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -193,15 +194,6 @@ const AttrSpec kShape = {"shape", std::vector<int64_t>{}, "extents"};
 const AttrSpec kShortShape = {"shape", std::vector<int32_t>{}, "extents"};
 const AttrSpec kMean = {"mean", 0.0f, "mean of the distribution"};
 const AttrSpec kStd = {"std", 1.0f, "standard deviation"};
-const std::vector<Slot> kShapeSlots = {{.name = "ShapeTensor",
-                                        .doc = "extents, instead of `shape`",
-                                        .optional = true,
-                                        .no_grad = true},
-                                       {.name = "ShapeTensorList",
-                                        .doc = "one tensor for each extent, instead of `shape`",
-                                        .optional = true,
-                                        .list = true,
-                                        .no_grad = true}};
 const std::vector<Slot> kOut = {{.name = "Out", .doc = "of shape `shape` and dtype `dtype`"}};
 
 std::vector<AttrSpec> uniform_attrs(const AttrSpec& shape) {
@@ -218,7 +210,7 @@ std::vector<AttrSpec> uniform_attrs(const AttrSpec& shape) {
 const OpDef& uniform_random = define_op({
     .type = "uniform_random",
     .doc = "Numbers spread evenly over [min, max).",
-    .inputs = kShapeSlots,
+    .inputs = with_shape_slots(),
     .outputs = kOut,
     .attrs = uniform_attrs(kShape),
     .infer = infer,
@@ -247,7 +239,7 @@ const OpDef& uniform_random_batch_size_like = []() -> const OpDef& {
 const OpDef& gaussian_random = define_op({
     .type = "gaussian_random",
     .doc = "Normally distributed numbers.",
-    .inputs = kShapeSlots,
+    .inputs = with_shape_slots(),
     .outputs = kOut,
     .attrs = {kShape, kMean, kStd, kSeed, kDType},
     .infer = infer,
@@ -269,7 +261,7 @@ const OpDef& truncated_gaussian_random = define_op({
 const OpDef& randint = define_op({
     .type = "randint",
     .doc = "Whole numbers from [low, high).",
-    .inputs = kShapeSlots,
+    .inputs = with_shape_slots(),
     .outputs = kOut,
     .attrs = {kShape,
               {"low", int32_t{0}, "least value"},

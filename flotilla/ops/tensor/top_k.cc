@@ -8,24 +8,15 @@
 #include <numeric>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/nn/slices.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
 namespace {
 
-// A slice: n elements that lie `stride` apart.
-struct Slices {
-  int64_t outer = 1, n = 1, stride = 1;
-
-  int64_t count() const { return outer * stride; }
-  int64_t begin(int64_t i) const { return i / stride * n * stride + i % stride; }
-};
-
 Slices slices_of(const Shape& shape, int64_t axis) {
-  if (shape.rank() == 0) return {};
-  const int64_t a = shape.axis(axis);
-  return {shape.numel(0, a), shape[a], shape.numel(a + 1, shape.rank())};
+  return shape.rank() == 0 ? Slices() : slices(shape, shape.axis(axis));
 }
 
 // Whether a stands before b where `largest` elements come first.

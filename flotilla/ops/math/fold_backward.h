@@ -1,0 +1,34 @@
+// flotilla/ops/math/fold_backward.h
+//
+// The gradient of a fold of which each element has its own share: the largest one, a product, a
+// logarithm of a sum.
+
+#pragma once
+
+#include "flotilla/device/cpu/simd.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/math/elementwise.h"
+#include "flotilla/ops/math/walk.h"
+
+namespace flotilla::ops {
+
+// X@GRAD = F::f(Out, Out@GRAD, X, X), with Out repeated over the folded axes. `to` is the shape of
+// X with extent 1 where it is folded.
+template <typename F, typename T>
+Step fold_backward(PrepareContext& c, const Shape& to) {
+  const Shape& x = c.shape("X");
+  return [walk = Walk(x, {}, to, to), in = c.in<T>("X"), out = c.in<T>("Out"),
+          dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
+    const T *from = in.data(), *o = out.data(), *g = dout.data();
+    T* dx = din.data();
+    const BlockStrides strides = strides_of(walk);
+    walk.run([=](const WalkBlock& b) {
+      simd([=] {
+        apply_grad_rows<F>(o + b.x, g + b.y, from + b.out, from + b.out, dx + b.out, b.rows,
+                           b.columns, strides);
+      });
+    });
+  };
+}
+
+}  // namespace flotilla::ops
