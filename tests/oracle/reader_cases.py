@@ -5,6 +5,7 @@ the answers of the first two.
 """
 
 import base64
+import gzip
 import hashlib
 import io
 import os
@@ -257,6 +258,76 @@ def flowers(folder):
     }
 
 
+def conll05(folder):
+    from paddle.dataset import conll05
+
+    words = "The\ncat\nsat\ndown\n.\n\nDogs\nbark\nand\nrun\n\n"
+    props = (
+        "-    (A0*\n-    *)\nsit  (V*)\n-    (AM-DIR*)\n-    *\n\n"
+        "-    (A0*)  (A0*)\nbark (V*)   *\n-    *      *\nrun  *      (V*)\n\n"
+    )
+    path = os.path.join(folder, "conll.tar.gz")
+    tar(path, [("w.gz", gzip.compress(words.encode())), ("p.gz", gzip.compress(props.encode()))])
+    labels = os.path.join(folder, "labels")
+    with open(labels, "w") as file:
+        file.write("B-A0\nI-A0\nB-V\nB-AM-DIR\nO\n")
+    names = os.path.join(folder, "words")
+    with open(names, "w") as file:
+        file.write("<unk>\nbos\neos\nThe\ncat\nsat\ndown\nDogs\nbark\n")
+    words = conll05.load_dict(names)
+    numbers = conll05.load_label_dict(labels)
+    by_number = {number: label for label, number in numbers.items()}
+    corpus = conll05.corpus_reader(path, "w.gz", "p.gz")
+    samples = [
+        list(sample) for sample in conll05.reader_creator(corpus, words, {"sit": 3}, numbers)()
+    ]
+    for sample in samples:
+        sample[8] = [by_number[number] for number in sample[8]]
+    return {"corpus": plain(list(corpus())), "samples": samples, "labels": sorted(numbers)}
+
+
+def wmt14(folder):
+    from paddle.dataset import wmt14
+
+    path = os.path.join(folder, "wmt14.tgz")
+    lines = "a cat\tun chat\na dog ran\tun chien\nbroken\n%s\tx\n" % ("a " * 79)
+    tar(
+        path,
+        [
+            ("w/src.dict", b"<s>\n<e>\n<unk>\na\ncat\ndog\n"),
+            ("w/trg.dict", b"<s>\n<e>\n<unk>\nun\nchien\nchat\n"),
+            ("w/train/train", lines.encode()),
+            ("w/test/test", b"dog\tchien\n"),
+        ],
+    )
+    replace_download(paddle.dataset, path)
+    return {
+        "train": plain(list(wmt14.train(5)())),
+        "test": plain(list(wmt14.test(6)())),
+        "words": [sorted(one.items()) for one in wmt14.get_dict(5)],
+        "numbers": [sorted(one.items()) for one in wmt14.get_dict(5, reverse=False)],
+    }
+
+
+def wmt16(folder):
+    from paddle.dataset import wmt16
+
+    path = os.path.join(folder, "wmt16.tar.gz")
+    lines = b"a man runs\tein Mann rennt\na dog\tein Hund\nbroken\n"
+    parts = ("wmt16/train", lines), ("wmt16/test", b"a dog runs\tein Hund rennt\n")
+    tar(path, [*parts, ("wmt16/val", b"man\tMann\n")])
+    paddle.dataset.common.DATA_HOME = folder
+    os.makedirs(os.path.join(folder, "wmt16"), exist_ok=True)
+    replace_download(paddle.dataset, path)
+    return {
+        "train": plain(list(wmt16.train(5, 6)())),
+        "test": plain(list(wmt16.test(6, 5, src_lang="de")())),
+        "validation": plain(list(wmt16.validation(7, 7)())),
+        "words": sorted(wmt16.get_dict("en", 5, reverse=True).items()),
+        "numbers": sorted(wmt16.get_dict("de", 6).items()),
+    }
+
+
 # ---- real files
 
 
@@ -279,4 +350,5 @@ def real(data):
     }
 
 
-CASES = [readers, cifar, imdb, imikolov, movielens, flowers, real]
+# Each takes a folder to put files into.
+SETS = [cifar, imdb, imikolov, movielens, flowers, conll05, wmt14, wmt16]

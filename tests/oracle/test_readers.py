@@ -19,6 +19,7 @@ RECORDED = {
 @pytest.fixture(autouse=True)
 def restore_download(monkeypatch):
     monkeypatch.setattr(common, "download", common.download)
+    monkeypatch.setattr(common, "DATA_HOME", common.DATA_HOME)
 
 
 def check(name, found):
@@ -34,9 +35,7 @@ def test_readers():
     check("readers", cases.readers())
 
 
-@pytest.mark.parametrize(
-    "case", [cases.cifar, cases.imdb, cases.imikolov, cases.movielens, cases.flowers]
-)
+@pytest.mark.parametrize("case", cases.SETS)
 def test_sets(case, tmp_path):
     check(case.__name__, case(str(tmp_path)))
 

@@ -148,6 +148,40 @@ optimizer.Momentum(learning_rate=0.001, momentum=0.9, parameters=None, use_neste
 optimizer.Adam(learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-08, parameters=None, weight_decay=None, grad_clip=None, lazy_mode=False)
 """
 
+# Readers and data sets of both eras.
+READERS = """
+batch(reader, batch_size, drop_last=False)
+reader.shuffle(reader, buf_size)
+reader.buffered(reader, size)
+reader.chain(*readers)
+reader.compose(*readers)
+reader.map_readers(func, *readers)
+reader.xmap_readers(mapper, reader, process_num, buffer_size, order=False)
+reader.firstn(reader, n)
+reader.cache(reader)
+reader.multiprocess_reader(readers, use_pipe=True, queue_size=1000)
+dataset.common.download(url, module_name, md5sum, save_name=None)
+dataset.common.md5file(fname)
+dataset.common.split(reader, line_count, suffix='%05d.pickle')
+dataset.common.cluster_files_reader(files_pattern, trainer_count, trainer_id)
+dataset.mnist.reader_creator(image_filename, label_filename, buffer_size)
+dataset.uci_housing.load_data(filename, feature_num=14, ratio=0.8)
+dataset.flowers.reader_creator(data_file, label_file, setid_file, dataset_name, mapper, buffered_size=1024, use_xmap=True, cycle=False)
+dataset.cifar.reader_creator(filename, sub_name, cycle=False)
+dataset.cifar.train10(cycle=False)
+dataset.imdb.build_dict(pattern, cutoff)
+dataset.imdb.reader_creator(pos_pattern, neg_pattern, word_idx)
+dataset.imikolov.build_dict(min_word_freq=50)
+dataset.imikolov.train(word_idx, n, data_type=1)
+dataset.image.simple_transform(im, resize_size, crop_size, is_train, is_color=True, mean=None)
+dataset.image.load_image_bytes(bytes, is_color=True)
+dataset.conll05.reader_creator(corpus_reader, word_dict=None, predicate_dict=None, label_dict=None)
+dataset.wmt14.train(dict_size)
+dataset.wmt14.get_dict(dict_size, reverse=True)
+dataset.wmt16.train(src_dict_size, trg_dict_size, src_lang='en')
+dataset.wmt16.get_dict(lang, dict_size, reverse=False)
+"""
+
 
 def parse(line):
     """("static.nn.fc", its parameters)"""
@@ -165,7 +199,7 @@ def resolve(name):
     return found
 
 
-LINES = [line for text in (FLUID, PADDLE) for line in text.strip().splitlines()]
+LINES = [line for text in (FLUID, PADDLE, READERS) for line in text.strip().splitlines()]
 
 
 @pytest.mark.parametrize("line", LINES, ids=[line.split("(")[0] for line in LINES])

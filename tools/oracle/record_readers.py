@@ -23,7 +23,7 @@ import reader_cases as cases  # noqa: E402
 
 def main():
     found = {"readers": cases.readers(), "real": cases.real(os.environ["FLT_TEST_DATA"])}
-    for case in (cases.cifar, cases.imdb, cases.imikolov, cases.movielens, cases.flowers):
+    for case in cases.SETS:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 found[case.__name__] = case(folder)

@@ -9,7 +9,7 @@ from paddle._names import names_of
 __getattr__, __dir__ = names_of(
     __name__,
     [
-        *("cifar", "common", "criteo", "flowers", "image", "imdb", "imikolov", "mnist"),
-        *("movielens", "uci_housing"),
+        *("cifar", "common", "conll05", "criteo", "flowers", "image", "imdb", "imikolov", "mnist"),
+        *("movielens", "uci_housing", "wmt14", "wmt16"),
     ],
 )

@@ -1,0 +1,135 @@
+"""The test sentences of CoNLL 2005, with the roles that phrases play for a verb.
+
+A sample has nine sequences as long as the sentence: its words; five words around the verb, each
+repeated; the verb, repeated; marks on those five words; the roles. All are numbers. There is no
+generated set in their place.
+"""
+
+import gzip
+import tarfile
+
+from paddle._names import names_of
+
+from . import common
+
+_PREFIX = "http://paddlemodels.bj.bcebos.com/conll05st"
+DATA_URL, DATA_MD5 = f"{_PREFIX}/conll05st-tests.tar.gz", "387719152ae52d60422c016e92a742fc"
+WORDDICT_URL, WORDDICT_MD5 = f"{_PREFIX}%2FwordDict.txt", "ea7fb7d4c75cc6254716f0177a506baa"
+VERBDICT_URL, VERBDICT_MD5 = f"{_PREFIX}%2FverbDict.txt", "0d2977293bbb6cbefab5b0f97db1e77c"
+TRGDICT_URL, TRGDICT_MD5 = f"{_PREFIX}%2FtargetDict.txt", "d8c7f03ceb5fc2e5a0fa7503a4353751"
+EMB_URL, EMB_MD5 = f"{_PREFIX}%2Femb", "bf436eb0faa1f6f9103017f8be57cdb7"
+
+UNK_IDX = 0
+
+
+def load_dict(filename):
+    """The number of the line on which each word stands."""
+    with open(filename) as file:
+        return {line.strip(): number for number, line in enumerate(file)}
+
+
+def load_label_dict(filename):
+    """Two numbers for each role, for its first word and for the others, then one for ``O``."""
+    with open(filename) as file:
+        roles = {line.strip()[2:] for line in file if line.startswith(("B-", "I-"))}
+    labels = [f"{mark}-{role}" for role in sorted(roles) for mark in "BI"]
+    return {label: number for number, label in enumerate([*labels, "O"])}
+
+
+def _roles(brackets, where):
+    """``(A0* * *) * (V*)`` as B-A0 I-A0 I-A0 O B-V."""
+    roles, role, inside = [], "", False
+    for bracket in brackets:
+        if bracket.startswith("(") and "*" in bracket:
+            role = bracket[1 : bracket.index("*")]
+            roles.append(f"B-{role}")
+            inside = not bracket.endswith(")")
+        elif bracket in ("*", "*)"):
+            roles.append(f"I-{role}" if inside or bracket == "*)" else "O")
+            inside = inside and bracket == "*"
+        else:
+            raise ValueError(f"{where}: expected a bracket such as (A0* or *), found {bracket!r}")
+    return roles
+
+
+def corpus_reader(data_path, words_name, props_name):
+    """A reader of (words of a sentence, verb, roles), once for each verb of a sentence."""
+
+    def verbs_of(words, rows, line):
+        verbs = [row[0] for row in rows if row[0] != "-"]
+        for verb, column in zip(verbs, range(1, len(rows[0]))):
+            where = f"{data_path}: {props_name}: sentence that ends in line {line}"
+            yield words, verb, _roles([row[column] for row in rows], where)
+
+    def reader():
+        with tarfile.open(data_path) as archive:
+            files = [gzip.open(archive.extractfile(name)) for name in (words_name, props_name)]
+            words, rows = [], []
+            for line, (word, fields) in enumerate(zip(*files), 1):
+                fields = fields.decode().split()
+                if fields:
+                    words.append(word.decode().strip())
+                    rows.append(fields)
+                else:
+                    if rows:
+                        yield from verbs_of(words, rows, line)
+                    words, rows = [], []
+
+    return reader
+
+
+def reader_creator(corpus_reader, word_dict=None, predicate_dict=None, label_dict=None):
+    """A reader of numbers for what a reader of sentences gives."""
+
+    def number(word):
+        return word_dict.get(word, UNK_IDX)
+
+    def reader():
+        for words, verb, roles in corpus_reader():
+            length, at = len(words), roles.index("B-V")
+            padded = ["bos", "bos", *words, "eos", "eos"]
+            around = [[number(word)] * length for word in padded[at : at + 5]]
+            marks = [int(abs(place - at) <= 2) for place in range(length)]
+            yield (
+                [number(word) for word in words],
+                *around,
+                [predicate_dict.get(verb)] * length,
+                marks,
+                [label_dict.get(role) for role in roles],
+            )
+
+    return reader
+
+
+def get_dict():
+    """The numbers of words, of verbs and of roles."""
+    return (
+        load_dict(common.download(WORDDICT_URL, "conll05st", WORDDICT_MD5)),
+        load_dict(common.download(VERBDICT_URL, "conll05st", VERBDICT_MD5)),
+        load_label_dict(common.download(TRGDICT_URL, "conll05st", TRGDICT_MD5)),
+    )
+
+
+def get_embedding():
+    """The path of the vectors of the words."""
+    return common.download(EMB_URL, "conll05st", EMB_MD5)
+
+
+def test():
+    """The reader of the test sentences; those to train with are not free."""
+    sentences = corpus_reader(
+        common.download(DATA_URL, "conll05st", DATA_MD5),
+        words_name="conll05st-release/test.wsj/words/test.wsj.words.gz",
+        props_name="conll05st-release/test.wsj/props/test.wsj.props.gz",
+    )
+    return reader_creator(sentences, *get_dict())
+
+
+def fetch():
+    """Bring the files into the cache."""
+    get_dict()
+    get_embedding()
+    common.download(DATA_URL, "conll05st", DATA_MD5)
+
+
+__getattr__, __dir__ = names_of(__name__)
