@@ -258,6 +258,26 @@ TEST(AppendBackward, RefusesToGoThroughASubBlock) {
                  "conditional_block has a sub-block, and gradients do not flow through those yet");
 }
 
+// The second block may not run, and then the gradient belongs to the first.
+TEST(AppendBackward, RefusesToGoThroughTheFirstOfTwoSubBlocks) {
+  const auto program = parse(R"(
+    var w f32[1] persistable parameter
+    var x f32[1] data stop_gradient
+    var c bool[1] data stop_gradient
+    var loss f32[1]
+    conditional_block(Cond=c, Input=w) -> Out=loss {sub_block=block 1}
+    conditional_block(Cond=c, Input=x) -> Out=loss {sub_block=block 2}
+    block 1 in 0 {
+      toy_square(X=w) -> loss
+    }
+    block 2 in 0 {
+      toy_square(X=x) -> loss
+    }
+  )");
+  EXPECT_REFUSED(append_backward(program->global_block().var("loss")),
+                 "conditional_block has a sub-block, and gradients do not flow through those yet");
+}
+
 TEST(AppendBackward, RefusesGradientsOfGradients) {
   const auto program = build(R"(
     var w f32[2] persistable parameter

@@ -96,6 +96,10 @@ OpFlow Flow::flow_of(const Block& block, const Op& op, const Wanted& wanted) {
       }
     }
   }
+  // A block may leave what it writes as it was, so what is there already counts too.
+  const Names inside = has_sub_block(op) ? names_inside(op) : Names();
+  flow.needed = flow.needed || std::any_of(inside.begin(), inside.end(),
+                                           [&](const auto& name) { return needs(name); });
   Names written;
   for (const auto& [slot, vars] : op.outputs()) {
     const Slot* spec = flow.def == nullptr ? nullptr : flow.def->find_output(slot);
@@ -105,14 +109,9 @@ OpFlow Flow::flow_of(const Block& block, const Op& op, const Wanted& wanted) {
       written.insert(name);
     }
   }
-  if (has_sub_block(op)) {
-    const Names inside = names_inside(op);
-    flow.needed = flow.needed || std::any_of(inside.begin(), inside.end(),
-                                             [&](const auto& name) { return needs(name); });
-    if (flow.needed) {
-      for (const std::string& name : inside) written.insert(name);
-      for (const std::string& name : written) needs_[name] = may_need(block, name, wanted);
-    }
+  if (has_sub_block(op) && flow.needed) {
+    for (const std::string& name : inside) written.insert(name);
+    for (const std::string& name : written) needs_[name] = may_need(block, name, wanted);
   }
   // An intermediate variable may itself be what is wanted.
   if (wanted.vars.has_value()) {

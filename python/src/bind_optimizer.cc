@@ -147,6 +147,10 @@ void bind_optimizers(nb::module_& m) {
           "learning_rate", [](const Optimizer& o) { return o.options().learning_rate; },
           [](Optimizer& o, double rate) { o.options().learning_rate = rate; },
           "The number that the variable starts with.")
+      .def_prop_rw(
+          "clip", [](const Optimizer& o) { return o.options().clip; },
+          [](Optimizer& o, const layers::GradClip& clip) { o.options().clip = clip; },
+          "What keeps gradients within bounds.")
       .def(
           "minimize",
           [](Optimizer& o, Var& loss, std::shared_ptr<Program> startup, nb::object parameters,

@@ -207,7 +207,17 @@ def test_backward_and_apply(executor):
     [
         (lambda: optimizer.SGD("0.1"), TypeError, "learning_rate must be a number"),
         (lambda: optimizer.Optimizer(0.1), TypeError, "base of optimizers"),
-        (lambda: optimizer.SGD(0.1, parameters=[{"params": []}]), TypeError, "groups"),
+        (lambda: optimizer.SGD(0.1, parameters=[{"lr": 3}]), TypeError, 'dicts with "params"'),
+        (
+            lambda: optimizer.Adam(0.1, parameters=[{"params": [], "beta1": 0.5}]),
+            ValueError,
+            "beta1",
+        ),
+        (
+            lambda: optimizer.AdamW(parameters=[{"params": [], "weight_decay": 1}]),
+            ValueError,
+            "own",
+        ),
         (lambda: optimizer.AdamW(0.1, lr_ratio=lambda p: 1.0), ValueError, "lr_ratio"),
         (lambda: optimizer.SGD(0.1, lr=0.1), TypeError, "unexpected keyword"),
     ],

@@ -2,9 +2,13 @@
 
 import _flotilla as core
 
+from .framework import default_main_program
+
 
 class ClipGradBase(core.GradClip):
     """Any way to clip gradients."""
+
+    _need_clip = None  # tells for a parameter whether its gradient is clipped
 
 
 class ClipGradByValue(ClipGradBase):
@@ -37,29 +41,37 @@ class GradientClipByValue(ClipGradByValue):
     """ClipGradByValue in the words of 1.x."""
 
     def __init__(self, max, min=None, need_clip=None):
-        _refuse(need_clip)
         super().__init__(max, min)
+        self._need_clip = need_clip
 
 
 class GradientClipByNorm(ClipGradByNorm):
     """ClipGradByNorm in the words of 1.x."""
 
     def __init__(self, clip_norm, need_clip=None):
-        _refuse(need_clip)
         super().__init__(clip_norm)
+        self._need_clip = need_clip
 
 
 class GradientClipByGlobalNorm(ClipGradByGlobalNorm):
     """ClipGradByGlobalNorm in the words of 1.x."""
 
     def __init__(self, clip_norm, group_name="default_group", need_clip=None):
-        _refuse(need_clip)
         super().__init__(clip_norm, group_name)
+        self._need_clip = need_clip
 
 
-def _refuse(need_clip):
-    if need_clip is not None:
-        raise ValueError(
-            "need_clip as a function is not there yet; "
-            "give the parameters that are left alone ParamAttr(need_clip=False)"
+def set_gradient_clip(clip, param_list=None, program=None):
+    """Clip the gradients of a program's parameters, or of some, where its optimizer does not."""
+    if not isinstance(clip, ClipGradBase):
+        raise TypeError(
+            "clip must be one of GradientClipByValue, ByNorm, ByGlobalNorm, "
+            f"but is of type {type(clip).__name__}"
         )
+    program = default_main_program() if program is None else program
+    names = None
+    if param_list is not None:
+        names = {getattr(parameter, "name", parameter) for parameter in param_list}
+        for name in names:
+            program.global_block().var(name)  # refuses an unknown name
+    program._gradient_clip = (clip, names)

@@ -281,6 +281,7 @@ def _clone(self, for_test=False):
     """Copy the program; with ``for_test``, without backward and optimizer operators."""
     copy = self._clone(for_test)
     copy._before_run = () if for_test else self._before_run
+    copy._gradient_clip = self._gradient_clip
     return copy
 
 
@@ -335,6 +336,7 @@ Program._lr_schedule_guard = lambda self, is_with_opt=False: _role_guard(
 )
 # Functions of a scope that the executor calls before each run of the program.
 Program._before_run = ()
+Program._gradient_clip = None  # what set_gradient_clip said: (clip, names of parameters or None)
 
 # ---- sorts of variables
 

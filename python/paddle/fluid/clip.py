@@ -2,9 +2,13 @@
 
 from paddle._names import names_of
 from paddle.base.clip import (  # noqa: F401
+    ClipGradBase as GradientClipBase,
+)
+from paddle.base.clip import (  # noqa: F401
     GradientClipByGlobalNorm,
     GradientClipByNorm,
     GradientClipByValue,
+    set_gradient_clip,
 )
 
 __getattr__, __dir__ = names_of(__name__)

@@ -36,9 +36,14 @@ class Optimizer:
             raise TypeError("Optimizer is the base of optimizers: take SGD, Adam or another")
         if isinstance(weight_decay, (int, float)):
             weight_decay = L2Decay(float(weight_decay)) if weight_decay else None
+        _check("weight_decay", weight_decay, core.Regularizer, "a number or a regularizer")
+        _check(
+            "grad_clip", grad_clip, core.GradClip, "one of ClipGradByValue, ByNorm, ByGlobalNorm"
+        )
+        parameters = None if parameters is None else list(parameters)
         if any(isinstance(one, dict) for one in parameters or ()):
-            raise TypeError("groups of parameters are not there yet: parameters is a plain list")
-        self._learning_rate = learning_rate
+            parameters = self._take_groups(parameters)
+        self._learning_rate, self._grad_clip = learning_rate, grad_clip
         self._names = {}  # of the learning rate's variable, by program
         in_program = isinstance(learning_rate, Variable)
         self._core = core.Optimizer(
@@ -47,17 +52,55 @@ class Optimizer:
             learning_rate if in_program else None,
             weight_decay,
             grad_clip,
-            None if parameters is None else list(parameters),
+            parameters,
             name,
             attrs,
             decays,
         )
 
+    def _take_groups(self, groups):
+        """Let groups of parameters say how theirs are trained; returns all parameters.
+
+        A group's ``learning_rate`` is a factor of the optimizer's.
+        """
+        whole = []
+        for group in groups:
+            if not isinstance(group, dict) or "params" not in group:
+                raise TypeError(
+                    'parameters must be a list of parameters, or of dicts with "params" each, '
+                    f"but holds {group!r}"
+                )
+            unknown = sorted(set(group) - {"params", "learning_rate", "weight_decay"})
+            if unknown or ("weight_decay" in group and self._type == "adamw"):
+                word = unknown[0] if unknown else "weight_decay"
+                raise ValueError(f'a group of parameters of its own "{word}" is not there yet')
+            members = list(group["params"])
+            for parameter in members:
+                _set_apart(parameter, group)
+            whole += members
+        return whole
+
     # ---- programs
+
+    def _settle_clip(self, program, parameters):
+        """What set_gradient_clip said counts where the optimizer itself says nothing."""
+        clip, wanted = self._grad_clip, None
+        if clip is None and program._gradient_clip is not None:
+            clip, wanted = program._gradient_clip
+            self._core.clip = clip
+        need_clip = getattr(clip, "_need_clip", None)
+        for parameter in parameters:
+            if wanted is not None:
+                parameter.need_clip = parameter.name in wanted
+            elif need_clip is not None:
+                parameter.need_clip = bool(need_clip(parameter))
 
     @also(parameter_list="parameters")
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
         """Append gradients and updates; returns (update ops, [(parameter, gradient)])."""
+        program = getattr(getattr(loss, "block", None), "program", None)
+        if program is not None:
+            self._settle_clip(program, program.all_parameters())
         made = self._core.minimize(loss, startup_program, parameters, no_grad_set)
         self._follow(loss.block.program)
         return made
@@ -71,6 +114,7 @@ class Optimizer:
 
     def apply_gradients(self, params_grads):
         """Append the updates for gradients; returns their ops."""
+        self._settle_clip(default_main_program(), [parameter for parameter, _ in params_grads])
         made = self._core.apply_gradients(params_grads)
         self._follow(default_main_program())
         return made
@@ -78,6 +122,7 @@ class Optimizer:
     def apply_optimize(self, loss, startup_program, params_grads):
         """Append the updates for gradients to the program of ``loss``; returns their ops."""
         program = loss.block.program
+        self._settle_clip(program, [parameter for parameter, _ in params_grads])
         made = self._core.apply_gradients(params_grads, program, startup_program)
         self._follow(program)
         return made
@@ -141,6 +186,21 @@ class Optimizer:
                 var.get_tensor().set(np.array(state_dict[name]))
 
     set_dict = set_state_dict
+
+
+def _set_apart(parameter, group):
+    if "learning_rate" in group:
+        parameter.optimize_attr = {"learning_rate": float(group["learning_rate"])}
+    if "weight_decay" in group:
+        decay = group["weight_decay"]
+        number = isinstance(decay, (int, float))
+        parameter.regularizer = L2Decay(float(decay)) if number else decay
+
+
+def _check(word, value, kind, expected):
+    if value is not None and not isinstance(value, kind):
+        found = type(value).__name__
+        raise TypeError(f"{word} must be {expected}, or None, but is of type {found}")
 
 
 def _number(learning_rate):

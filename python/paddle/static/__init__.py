@@ -22,6 +22,7 @@ from paddle.base.place import cpu_places, cuda_places, xpu_places  # noqa: F401
 from paddle.base.scope import Scope, global_scope, scope_guard  # noqa: F401
 
 from .averages import ExponentialMovingAverage  # noqa: F401
+from .debug import Print  # noqa: F401
 from .input import InputSpec, data  # noqa: F401
 from .io import *  # noqa: F403
 from .makers import create_global_var, create_parameter  # noqa: F401

@@ -1,12 +1,99 @@
-"""Comparisons and counters in the words of 1.x."""
+"""Comparisons, counters and blocks in the words of 1.x."""
 
 import _flotilla as core
 from paddle._names import names_of
+from paddle.static.debug import Print as _print
+from paddle.static.nn.control_flow import (
+    case,
+    cond,
+    if_block,
+    switch_case,
+    while_block,
+    while_loop,
+)
+from paddle.tensor import logical_and, logical_not
 
 __all__ = [
-    *("equal", "greater_equal", "greater_than", "increment", "less_equal", "less_than"),
+    "Print",
+    "Switch",
+    "While",
+    "case",
+    "cond",
+    "equal",
+    "greater_equal",
+    "greater_than",
+    "increment",
+    "less_equal",
+    "less_than",
     "not_equal",
+    "switch_case",
+    "while_loop",
 ]
+
+
+def Print(
+    input,
+    first_n=-1,
+    message=None,
+    summarize=20,
+    print_tensor_name=True,
+    print_tensor_type=True,
+    print_tensor_shape=True,
+    print_tensor_lod=True,
+    print_phase="both",
+):
+    """``input`` again; each run, or the ``first_n``, writes what it holds to standard output."""
+    shown = (print_tensor_name, print_tensor_type, print_tensor_shape, True, print_tensor_lod)
+    return _print(input, first_n, message, summarize, *shown, print_phase)
+
+
+class While:
+    """A loop: what is appended inside ``block()`` runs as long as ``cond`` is true.
+
+    >>> loop = fluid.layers.While(cond=fluid.layers.less_than(i, n))
+    >>> with loop.block():
+    ...     fluid.layers.increment(i)
+    ...     fluid.layers.less_than(i, n, cond=cond)
+    """
+
+    def __init__(self, cond, is_test=False, name=None):
+        self._block = while_block(cond, is_test)
+
+    def block(self):
+        """The body, for a ``with``; it must change the condition."""
+        return self._block
+
+
+class Switch:
+    """Branches of which the first true one runs.
+
+    >>> with fluid.layers.Switch() as switch:
+    ...     with switch.case(step < warmup):
+    ...         fluid.layers.assign(small, rate)
+    ...     with switch.default():
+    ...         fluid.layers.assign(large, rate)
+    """
+
+    def __init__(self, name=None):
+        self._none_yet = None  # none of the conditions so far was true
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+    def case(self, condition):
+        """A branch, for a ``with``."""
+        before, refused = self._none_yet, logical_not(condition)
+        self._none_yet = refused if before is None else logical_and(before, refused)
+        return if_block(condition if before is None else logical_and(before, condition))
+
+    def default(self):
+        """The branch that runs if no other does."""
+        if self._none_yet is None:
+            raise ValueError("Switch.default() needs a case() before it")
+        return if_block(self._none_yet)
 
 
 def increment(x, value=1.0, in_place=True):

@@ -13,6 +13,7 @@ from .common import (  # noqa: F401
     prelu,
     sparse_embedding,
 )
+from .control_flow import case, cond, switch_case, while_loop  # noqa: F401
 from .sequence import (  # noqa: F401
     sequence_first_step,
     sequence_last_step,

@@ -1,0 +1,218 @@
+"""Branches and loops of programs, in the words of both eras."""
+
+import numpy as np
+import paddle
+import paddle.fluid as fluid
+import pytest
+from paddle import static
+from paddle.fluid import layers
+
+X = np.array([1.0, 2.0, 3.0], "float32")
+
+
+@pytest.fixture
+def x():
+    return static.data("x", [3])
+
+
+def run(executor, fetch, value=X):
+    return [np.array(one) for one in executor.run(feed={"x": value}, fetch_list=fetch)]
+
+
+# ---- branches
+
+
+def test_only_one_branch_counts(executor, x):
+    out = static.nn.cond(paddle.sum(x) > 0, lambda: x * 2, lambda: x - 1)
+    np.testing.assert_allclose(run(executor, [out])[0], X * 2)
+    np.testing.assert_allclose(run(executor, [out], -X)[0], -X - 1)
+
+
+def test_branches_return_structures(executor, x):
+    out = static.nn.cond(
+        paddle.sum(x) > 0,
+        lambda: {"a": x, "b": [x + 1, (x + 2,)]},
+        lambda: {"a": -x, "b": [x, (x,)]},
+    )
+    assert list(out) == ["a", "b"] and isinstance(out["b"][1], tuple)
+    found = run(executor, [out["a"], out["b"][0], out["b"][1][0]])
+    np.testing.assert_allclose(found, [X, X + 1, X + 2])
+
+
+def test_branches_that_only_write(executor, x):
+    total = static.create_global_var([1], 7.0, "float32", persistable=True, name="total")
+
+    def write():
+        paddle.assign(paddle.sum(x), total)
+
+    assert static.nn.cond(paddle.sum(x) > 0, write) is None
+    executor.run(static.default_startup_program())
+    assert run(executor, [total], -X)[0].item() == 7
+    assert run(executor, [total])[0].item() == 6
+    assert run(executor, [total], -X)[0].item() == 6
+
+
+def test_branches_inside_branches(executor, x):
+    total = paddle.sum(x)
+
+    def positive():
+        return static.nn.cond(total > 5, lambda: x * 10, lambda: x * 2)
+
+    out = static.nn.cond(total > 0, positive, lambda: x * 0)
+    for value, factor in ((X, 10), (X / 3, 2), (-X, 0)):
+        np.testing.assert_allclose(run(executor, [out], value)[0], value * factor, rtol=1e-6)
+
+
+def test_cases(executor, x):
+    total = paddle.sum(x)
+    pairs = [(total > 10, lambda: x * 3), (total > 1, lambda: x * 2)]
+    with_default = static.nn.case(pairs, lambda: x * 0)
+    without = static.nn.case(pairs)
+    for value, factors in ((X * 10, (3, 3)), (X, (2, 2)), (-X, (0, 2))):
+        found = run(executor, [with_default, without], value)
+        np.testing.assert_allclose(found, [value * factor for factor in factors])
+
+
+@pytest.mark.parametrize("index, factor", [(1, 1), (3, 7), (4, 0)])
+def test_switch_case(executor, x, index, factor):
+    number = paddle.full([1], index, "int64")
+    out = static.nn.switch_case(number, {3: lambda: x * 7, 1: lambda: x}, lambda: x * 0)
+    np.testing.assert_allclose(run(executor, [out])[0], X * factor)
+
+
+def test_switch_of_1x(executor, x):
+    rate = layers.create_global_var([1], 0.0, "float32", persistable=True, name="rate")
+    total = layers.reduce_sum(x)
+    one, two = (layers.fill_constant([1], "float32", value) for value in (1.0, 2.0))
+    with layers.Switch() as switch:
+        with switch.case(layers.less_than(total, one)):
+            layers.assign(one * 0.1, rate)
+        with switch.case(layers.less_than(total, two * 5.0)):
+            layers.assign(one * 0.2, rate)
+        with switch.default():
+            layers.assign(one * 0.3, rate)
+    executor.run(fluid.default_startup_program())
+    for value, expected in ((-X, 0.1), (X, 0.2), (X * 3, 0.3)):
+        assert run(executor, [rate], value)[0].item() == pytest.approx(expected)
+
+
+# ---- loops
+
+
+def test_while_loop(executor, x):
+    start = [paddle.full([1], 0, "int64"), paddle.zeros([3])]
+    count, total = static.nn.while_loop(
+        lambda i, s: i < 10, lambda i, s: [i + 1, s + x * paddle.cast(i, "float32")], start
+    )
+    found = run(executor, [count, total])
+    assert found[0].item() == 10
+    np.testing.assert_allclose(found[1], X * 45)
+
+
+def test_a_loop_takes_old_values_of_all_variables(executor, x):
+    """Fibonacci: both variables change from the old ones."""
+    start = [paddle.full([1], value, "int64") for value in (0, 0, 1)]
+    loop = static.nn.while_loop(lambda i, a, b: i < 10, lambda i, a, b: [i + 1, b, a + b], start)
+    assert [int(one.item()) for one in executor.run(fetch_list=loop)] == [10, 55, 89]
+
+
+def test_while_of_1x(executor, x):
+    i = layers.fill_constant([1], "int64", 0)
+    end = layers.fill_constant([1], "int64", 4)
+    total = layers.fill_constant([3], "float32", 0.0)
+    cond = layers.less_than(i, end)
+    loop = layers.While(cond=cond)
+    with loop.block():
+        layers.assign(layers.elementwise_add(total, x), total)
+        layers.increment(i)
+        layers.less_than(i, end, cond=cond)
+    np.testing.assert_allclose(run(executor, [total])[0], X * 4)
+
+
+def test_a_loop_with_a_branch(executor, x):
+    def body(i, s):
+        odd = paddle.equal(i % 2, paddle.full([1], 1, "int64"))
+        return [i + 1, static.nn.cond(odd, lambda: s + x, lambda: s)]
+
+    start = [paddle.full([1], 0, "int64"), paddle.zeros([3])]
+    _, total = static.nn.while_loop(lambda i, s: i < 5, body, start)
+    np.testing.assert_allclose(run(executor, [total])[0], X * 2)
+
+
+# ---- prints
+
+
+@pytest.mark.parametrize("word", [static.Print, layers.Print])
+def test_print(executor, x, word, capfd):
+    out = word(x, first_n=2, message="look", summarize=2)
+    for _ in range(3):
+        np.testing.assert_allclose(run(executor, [out])[0], X)
+    text = (
+        "Variable: x\n  - message: look\n  - place: Place(cpu)\n  - shape: [3]\n"
+        "  - dtype: float32\n  - data: [1 2 ...]\n"
+    )
+    assert capfd.readouterr().out == 2 * text
+
+
+def test_gradients_are_printed_too(executor, x, capfd):
+    x.stop_gradient = False
+    seen = static.Print(x, print_phase="backward", print_tensor_type=False)
+    (grad,) = static.gradients(paddle.sum(seen * 2.0), x)
+    np.testing.assert_allclose(run(executor, [grad])[0], [2, 2, 2])
+    assert "data: [2 2 2]" in capfd.readouterr().out
+
+
+# ---- programs
+
+
+def test_the_op_names_what_its_block_uses(executor, x):
+    out = static.nn.cond(paddle.sum(x) > 0, lambda: x * 2, lambda: x)
+    blocks = [
+        op for op in static.default_main_program().global_block().ops if op.has_attr("sub_block")
+    ]
+    assert [op.type for op in blocks] == ["conditional_block"] * 2
+    for op in blocks:
+        assert op.input("Input") == ["x"] and op.output("Out") == [out.name]
+
+
+def test_programs_with_blocks_travel(executor, x):
+    out = static.nn.cond(paddle.sum(x) > 0, lambda: x * 2, lambda: x - 1)
+    copy = static.Program.parse_from_string(
+        static.default_main_program().desc.serialize_to_string()
+    )
+    found = executor.run(copy, feed={"x": X}, fetch_list=[out.name])
+    np.testing.assert_allclose(found[0], X * 2)
+
+
+def test_gradients_stop_with_one_sentence(x):
+    w = static.create_parameter([3], "float32")
+    branch = static.nn.cond(paddle.sum(x) > 0, lambda: x * w, lambda: x)
+    loop = static.nn.while_loop(lambda s: paddle.sum(s) < 9, lambda s: s + w, paddle.zeros([3]))
+    for out in (branch, loop[0]):
+        with pytest.raises(Exception, match="gradients do not flow through those yet"):
+            static.append_backward(paddle.mean(out))
+
+
+@pytest.mark.parametrize(
+    "make, sentence",
+    [
+        (lambda x: static.nn.cond(x > 0, lambda: x, lambda: x), r"must be one bool, but .* is bool\[3\]"),
+        (lambda x: static.nn.cond(True, lambda: x, lambda: x), "must be a variable, but is of type bool"),
+        (lambda x: static.nn.cond(one(x), lambda: x, lambda: (x, x)), "branch 2 returns 2"),
+        (lambda x: static.nn.cond(one(x), lambda: x, lambda: x > 0), "float32 where branch 2 returns bool"),
+        (lambda x: static.nn.cond(one(x), 3, lambda: x), "true_fn must be a function, but is of type int"),
+        (lambda x: static.nn.cond(one(x), lambda: x), "without a counterpart must return nothing"),
+        (lambda x: static.nn.case([one(x)]), "a list of pairs|a condition and a function"),
+        (lambda x: static.nn.while_loop(lambda a: one(a), lambda a: [a, a], [x]), "1, but returns 2"),
+        (lambda x: static.nn.while_loop(one, lambda a: a, []), "must hold a variable"),
+        (lambda x: static.nn.switch_case(x, [(1, one), (1, one)]), "must differ"),
+    ],
+)  # fmt: skip
+def test_wrong_calls(x, make, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        make(x)
+    assert static.default_main_program().current_block().idx == 0
+
+
+def one(x):
+    return paddle.sum(x) > 0
