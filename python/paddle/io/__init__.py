@@ -25,4 +25,4 @@ from .sampler import (  # noqa: F401
     WeightedRandomSampler,
 )
 
-__getattr__, __dir__ = names_of(__name__)
+__getattr__, __dir__ = names_of(__name__, ["shard"])
