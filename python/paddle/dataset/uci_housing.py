@@ -27,7 +27,7 @@ _loaded = None  # the file whose rows these are
 def load_data(filename, feature_num=14, ratio=0.8):
     """Read and scale the table; ``ratio`` of its rows are to train with."""
     global UCI_TRAIN_DATA, UCI_TEST_DATA, _loaded
-    if _loaded == (filename, feature_num, ratio):
+    if UCI_TRAIN_DATA is not None and _loaded == (filename, feature_num, ratio):
         return
     table = _read(filename, feature_num)
     least, most = table.min(axis=0), table.max(axis=0)

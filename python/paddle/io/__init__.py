@@ -1,6 +1,7 @@
 """Datasets and loaders."""
 
 from paddle._names import names_of
+from paddle.batch import batch  # noqa: F401
 
 from ._worker import get_worker_info  # noqa: F401
 from .collate import default_collate_fn, default_convert_fn  # noqa: F401
