@@ -91,7 +91,7 @@ def readers():
     for size in (1, 4, 10, 100):
         random.seed(size)
         shuffled = r.shuffle(count(25), size)
-        found["shuffle %d" % size] = [list(shuffled()), list(shuffled())]
+        found[f"shuffle {size}"] = [list(shuffled()), list(shuffled())]
     random.seed(5)
     found["shuffle and batch"] = list(paddle.batch(r.shuffle(count(23), 10), 4)())
     try:
@@ -120,7 +120,7 @@ def cifar(folder):
         return pickle.dumps({b"data": data, labels: [first, 1, 2]}, protocol=2)
 
     path = os.path.join(folder, "cifar.tar.gz")
-    members = [("c/data_batch_%d" % i, batch(i, b"labels")) for i in (1, 2)]
+    members = [(f"c/data_batch_{i}", batch(i, b"labels")) for i in (1, 2)]
     members += [("c/test_batch", batch(9, b"labels")), ("c/train", batch(30, b"fine_labels"))]
     tar(path, members)
     found = {
@@ -173,7 +173,7 @@ def imikolov(folder):
     parts = {"train": lines * 3, "valid": b" the fund \n bank rose N \n", "test": b" never \n"}
     tar(
         path,
-        [("./simple-examples/data/ptb.%s.txt" % name, text) for name, text in parts.items()],
+        [(f"./simple-examples/data/ptb.{name}.txt", text) for name, text in parts.items()],
     )
     replace_download(paddle.dataset, path)
     words = imikolov.build_dict(min_word_freq=2)
@@ -199,7 +199,7 @@ def movielens(folder):
                 "latin-1"
             ),
         )
-        rows = ["%d::%d::%d::97830%d\n" % (i % 2 + 1, i % 3 % 2 + 1, i % 5 + 1, i) for i in range(60)]
+        rows = [f"{i % 2 + 1}::{i % 3 % 2 + 1}::{i % 5 + 1}::97830{i}\n" for i in range(60)]
         archive.writestr("ml-1m/ratings.dat", "".join(rows))
     replace_download(paddle.dataset, path)
     words = {number: word for word, number in movielens.get_movie_title_dict().items()}
@@ -234,7 +234,7 @@ def mat(path, arrays):
         for name, values in arrays.items():
             body = element(6, struct.pack("<II", 12, 0))
             body += element(5, struct.pack("<ii", 1, len(values)))
-            body += element(1, name.encode()) + element(5, struct.pack("<%di" % len(values), *values))
+            body += element(1, name.encode()) + element(5, struct.pack(f"<{len(values)}i", *values))
             file.write(element(14, body))
 
 
@@ -242,7 +242,7 @@ def flowers(folder):
     from paddle.dataset import flowers
 
     paths = [os.path.join(folder, name) for name in ("102.tgz", "labels.mat", "setid.mat")]
-    tar(paths[0], [("jpg/image_%05d.jpg" % i, JPEG) for i in (1, 2, 3)])
+    tar(paths[0], [(f"jpg/image_{i:05}.jpg", JPEG) for i in (1, 2, 3)])
     mat(paths[1], {"labels": [7, 1, 102]})
     mat(paths[2], {"trnid": [3], "valid": [2], "tstid": [1, 3]})
 
@@ -336,7 +336,7 @@ def real(data):
     from paddle.dataset import mnist, uci_housing
 
     images, labels = (
-        os.path.join(data, "mnist", "t10k-%s-ubyte.gz" % kind)
+        os.path.join(data, "mnist", f"t10k-{kind}-ubyte.gz")
         for kind in ("images-idx3", "labels-idx1")
     )
     reader = mnist.reader_creator(images, labels, 100)

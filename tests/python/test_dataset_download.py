@@ -164,7 +164,9 @@ def test_refusals(server):
     assert server.requests == [("/absent", None)]
     server.requests.clear()
     assert read(common.download(server.url + "/busy", "some", MD5)) == CONTENT
-    with pytest.raises(RuntimeError, match="broke off after 1000 bytes, which are kept for the nex"):
+    with pytest.raises(
+        RuntimeError, match="broke off after 1000 bytes, which are kept for the nex"
+    ):
         common.download(server.url + "/always_cut", "some", MD5)
 
 

@@ -38,7 +38,7 @@ def test_a_notice_says_what_was_generated_and_why_once(home, capsys):
     dataset.uci_housing.train()
     dataset.uci_housing.test()
     assert capsys.readouterr().err == (
-        f"paddle.dataset: uci_housing is a small set that Flotilla generated, not the real one, "
+        f"paddle.dataset: uci_housing is a set that Flotilla generated, not the real one, "
         f"because {home}/sets/uci_housing does not hold it and FLT_DOWNLOAD forbids to download "
         f"it. It lies in {home}/.cache/flotilla/uci_housing.\n"
     )
@@ -155,7 +155,7 @@ def test_cifar():
     train = list(dataset.cifar.train10()())
     pixels, label = train[0]
     assert len(train) == 5000 and pixels.shape == (3072,) and pixels.dtype == np.float32
-    assert 0 <= pixels.min() and pixels.max() <= 1
+    assert pixels.min() >= 0 and pixels.max() <= 1
     assert {label for _, label in train} == set(range(10))
     assert len(list(dataset.cifar.test10()())) == 1000
     assert {label for _, label in dataset.cifar.test100()()} == set(range(100))

@@ -106,7 +106,9 @@ def test_compose():
     pairs = lambda: iter([(1, 2), (3, 4)])  # noqa: E731
     assert list(readers.compose(pairs, count(2))()) == [(1, 2, 0), (3, 4, 1)]
     assert list(readers.compose(pairs, count(5), check_alignment=False)()) == [(1, 2, 0), (3, 4, 1)]
-    with pytest.raises(readers.ComposeNotAligned, match="reader 0 of 2 ended after 2, and reader 1"):
+    with pytest.raises(
+        readers.ComposeNotAligned, match="reader 0 of 2 ended after 2, and reader 1"
+    ):
         list(readers.compose(pairs, count(5))())
     assert issubclass(fluid.io.ComposeNotAligned, ValueError)
 
@@ -292,7 +294,9 @@ def test_an_error_that_cannot_be_pickled():
         list(readers.multiprocess_reader([count(2), reader])())
 
 
-@pytest.mark.parametrize("number, words", [(signal.SIGKILL, "was ended by SIGKILL"), (0, "left wi")])
+@pytest.mark.parametrize(
+    "number, words", [(signal.SIGKILL, "was ended by SIGKILL"), (0, "left wi")]
+)
 def test_a_process_that_dies(number, words):
     def reader():
         yield 1
@@ -337,3 +341,34 @@ def test_processes_end_with_a_parent_that_is_killed():
         time.sleep(0.05)
     else:
         assert not os.path.exists(f"/proc/{pid}")
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        "buffered(reader, 2)",
+        "xmap_readers(str, reader, 2, 2)",
+        "xmap_readers(str, reader, 2, 2, True)",
+        "multiprocess_reader([reader, reader])",
+    ],
+)
+def test_ctrl_c_ends_a_reader_that_waits(wrapped):
+    code = (
+        "from paddle.reader import *\n"
+        "import os, time\n"
+        "def reader():\n"
+        "    yield os.getpid()\n"
+        "    time.sleep(600)\n"
+        f"for pid in {wrapped}():\n"
+        "    print(pid, flush=True)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as job:
+        pids = [int(job.stdout.readline()) for _ in range(2 if "multi" in wrapped else 1)]
+        time.sleep(0.2)
+        started = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        _, err = job.communicate(timeout=60)
+    assert err.rstrip().endswith("KeyboardInterrupt") and time.monotonic() - started < 20
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)

@@ -30,10 +30,10 @@ def main():
             except (ImportError, AttributeError) as error:
                 if "scipy" not in str(error):
                     raise
-                print("left out %s: %s" % (case.__name__, error))
-    path = TESTS / "recorded" / ("readers_%s.json" % paddle.__version__)
+                print(f"left out {case.__name__}: {error}")
+    path = TESTS / "recorded" / (f"readers_{paddle.__version__}.json")
     path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    print("%d cases recorded with Paddle %s" % (len(found), paddle.__version__))
+    print(f"{len(found)} cases recorded with Paddle {paddle.__version__}")
 
 
 if __name__ == "__main__":

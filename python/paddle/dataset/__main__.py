@@ -18,7 +18,7 @@ def _size(folder, names):
         for path in (os.path.join(folder, name) for name in names)
         if os.path.exists(path)
     )
-    return f"{size / 1e6:.1f} MB"
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"
 
 
 def _row(name):

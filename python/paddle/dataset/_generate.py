@@ -172,12 +172,12 @@ def movielens(folder):
 
 def _tar(members):
     packed = io.BytesIO()
-    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1, mtime=0) as stream:
-        with tarfile.open(fileobj=stream, mode="w") as archive:
-            for name, content in members:
-                entry = tarfile.TarInfo(name)
-                entry.size = len(content)
-                archive.addfile(entry, io.BytesIO(content))
+    stream = gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1, mtime=0)
+    with stream, tarfile.open(fileobj=stream, mode="w") as archive:
+        for name, content in members:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
     return packed.getvalue()
 
 
@@ -187,7 +187,10 @@ def _mat(arrays):
     def element(kind, content):
         return struct.pack("<II", kind, len(content)) + content + b"\0" * (-len(content) % 8)
 
-    parts = [b"MATLAB 5.0 MAT-file, written by Flotilla".ljust(124), struct.pack("<H2s", 256, b"IM")]
+    parts = [
+        b"MATLAB 5.0 MAT-file, written by Flotilla".ljust(124),
+        struct.pack("<H2s", 256, b"IM"),
+    ]
     for name, values in arrays.items():
         values = np.asarray(values, "<i4")
         body = (

@@ -193,7 +193,7 @@ def is_made(name):
 def _generate_set(name, home):
     folder = made(name)
     print(
-        f"paddle.dataset: {name} is a small set that Flotilla generated, not the real one, because "
+        f"paddle.dataset: {name} is a set that Flotilla generated, not the real one, because "
         f"{_missing(name, home)} and {_why[name]}. It lies in {folder}.",
         file=sys.stderr,
     )

@@ -61,19 +61,21 @@ def corpus_reader(data_path, words_name, props_name):
             where = f"{data_path}: {props_name}: sentence that ends in line {line}"
             yield words, verb, _roles([row[column] for row in rows], where)
 
+    def unpacked(archive, name):
+        return gzip.decompress(archive.extractfile(name).read()).decode().splitlines()
+
     def reader():
         with tarfile.open(data_path) as archive:
-            files = [gzip.open(archive.extractfile(name)) for name in (words_name, props_name)]
-            words, rows = [], []
-            for line, (word, fields) in enumerate(zip(*files), 1):
-                fields = fields.decode().split()
-                if fields:
-                    words.append(word.decode().strip())
-                    rows.append(fields)
-                else:
-                    if rows:
-                        yield from verbs_of(words, rows, line)
-                    words, rows = [], []
+            files = [unpacked(archive, name) for name in (words_name, props_name)]
+        words, rows = [], []
+        for line, (word, fields) in enumerate(zip(*files), 1):
+            if fields.split():
+                words.append(word.strip())
+                rows.append(fields.split())
+            else:
+                if rows:
+                    yield from verbs_of(words, rows, line)
+                words, rows = [], []
 
     return reader
 

@@ -24,7 +24,7 @@ TRAIN_FLAG, TEST_FLAG, VALID_FLAG = "tstid", "trnid", "valid"
 
 
 def default_mapper(is_train, sample):
-    """Decode a photograph, resize it to 256 and crop 224: anywhere to train, in the middle to test."""
+    """Decode, resize to 256 and crop 224: anywhere to train, in the middle to test."""
     content, label = sample
     image = load_image_bytes(content)
     image = simple_transform(image, 256, 224, is_train, mean=[103.94, 116.78, 123.68])

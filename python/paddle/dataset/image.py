@@ -68,7 +68,7 @@ def left_right_flip(im, is_color=True):
 
 
 def simple_transform(im, resize_size, crop_size, is_train, is_color=True, mean=None):
-    """Resize, crop, and flip every other picture to train with; planes of float32, less ``mean``."""
+    """Planes of float32, less ``mean``: resized, cropped, and to train with flipped by chance."""
     im = resize_short(im, resize_size)
     if is_train:
         im = random_crop(im, crop_size, is_color)

@@ -54,8 +54,8 @@ def build_dict(min_word_freq=50):
 def reader_creator(filename, word_idx, n, data_type):
     """A reader of one file of the archive.
 
-    ``DataType.NGRAM``: every ``n`` words in a row. ``DataType.SEQ``: sentences of up to ``n`` words,
-    or of any length for 0.
+    ``DataType.NGRAM``: every ``n`` words in a row. ``DataType.SEQ``: sentences of up to ``n``
+    words, or of any length for 0.
     """
     if data_type not in (DataType.NGRAM, DataType.SEQ):
         raise ValueError(f"data_type must be DataType.NGRAM or DataType.SEQ, but is {data_type!r}")

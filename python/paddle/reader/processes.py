@@ -22,6 +22,7 @@ import time
 import traceback
 
 from .threads import Channel, read_all, values_of
+import contextlib
 
 _HEADER = struct.Struct("<QB")
 _SAMPLE, _END, _ERROR = range(3)
@@ -97,10 +98,8 @@ def _child(reader, fd, parent, ahead):
         status = 0
     finally:
         for stream in (sys.stdout, sys.stderr):
-            try:
+            with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()
-            except (OSError, ValueError, AttributeError):
-                pass
         os._exit(status)
 
 
@@ -156,7 +155,9 @@ class _Process:
         _, status = os.waitpid(self.pid, 0)
         pid, self.pid = self.pid, 0
         code = os.waitstatus_to_exitcode(status)
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"left with status {code}"
+        how = (
+            f"was ended by {signal.Signals(-code).name}" if code < 0 else f"left with status {code}"
+        )
         return (
             f"reader {self.index} of multiprocess_reader, process {pid}, {how} before its last "
             f"sample"

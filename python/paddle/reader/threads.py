@@ -16,7 +16,7 @@ import time
 
 # How long a forgotten reader waits for a thread that is inside the user's code. The threads are
 # daemons: one that takes longer ends by itself after that, and never keeps the process.
-_PATIENCE = 5.0
+_PATIENCE = 1.0
 
 
 class Ended(Exception):
