@@ -39,15 +39,15 @@ def _layout(data_format):
     return layouts[data_format]
 
 
-def batch_norm_op(x, mean, variance, scale, bias, attrs, words, name=None):
+def batch_norm_op(x, mean, variance, scale, bias, attrs, words, name=None, type="batch_norm"):
     """Append batch_norm with fresh variables for the slots ``words``; returns Y."""
-    name = name or core.unique_name("batch_norm")
+    name = name or core.unique_name(type)
     block = core.main_program().current_block()
     fresh = {word: block.create_var(name=core.unique_name(name + ".tmp")) for word in words}
     inputs = {"X": x, "Mean": mean, "Variance": variance, "Scale": scale, "Bias": bias}
     inputs = {slot: var for slot, var in inputs.items() if var is not None}
     outputs = {"MeanOut": mean, "VarianceOut": variance, **fresh}
-    block.append_op("batch_norm", inputs, outputs, attrs)
+    block.append_op(type, inputs, outputs, attrs)
     return fresh["Y"]
 
 

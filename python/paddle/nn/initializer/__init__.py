@@ -1,5 +1,7 @@
 """Initializers: how a parameter gets its first value."""
 
+import math
+
 from paddle._names import names_of
 from paddle.base.initializer import (  # noqa: F401
     Assign,
@@ -14,5 +16,28 @@ from paddle.base.initializer import (  # noqa: F401
     XavierUniform,
     set_global_initializer,
 )
+
+
+def calculate_gain(nonlinearity, param=None):
+    """The factor by which weights before an activation should be larger than without it."""
+    slope = 0.01 if param is None else float(param)
+    gains = {
+        "sigmoid": 1.0,
+        "linear": 1.0,
+        "conv1d": 1.0,
+        "conv2d": 1.0,
+        "conv3d": 1.0,
+        "conv1d_transpose": 1.0,
+        "conv2d_transpose": 1.0,
+        "conv3d_transpose": 1.0,
+        "tanh": 5.0 / 3,
+        "relu": math.sqrt(2.0),
+        "leaky_relu": math.sqrt(2.0 / (1 + slope**2)),
+        "selu": 3.0 / 4,
+    }
+    if nonlinearity not in gains:
+        raise ValueError(f"nonlinearity must be one of {', '.join(gains)}, but is {nonlinearity!r}")
+    return gains[nonlinearity]
+
 
 __getattr__, __dir__ = names_of(__name__)

@@ -2,7 +2,18 @@
 
 from paddle._names import names_of
 
-from . import activation, common, container, conv, layers, loss, norm, pooling, vision
+from . import (
+    activation,
+    common,
+    container,
+    conv,
+    layers,
+    loss,
+    norm,
+    pooling,
+    transformer,
+    vision,
+)
 from .activation import *  # noqa: F403
 from .common import *  # noqa: F403
 from .container import *  # noqa: F403
@@ -11,11 +22,14 @@ from .layers import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .norm import *  # noqa: F403
 from .pooling import *  # noqa: F403
+from .transformer import *  # noqa: F403
 from .vision import *  # noqa: F403
 
 __all__ = [
     name
-    for module in (activation, common, container, conv, layers, loss, norm, pooling, vision)
+    for module in (
+        *(activation, common, container, conv, layers, loss, norm, pooling, transformer, vision),
+    )
     for name in module.__all__
 ]
 

@@ -1,6 +1,7 @@
 """Products with weights, lookups, dropout and forms of data."""
 
 from paddle.nn import functional as F
+from paddle.tensor.composed import unflatten
 from paddle.tensor.manipulation import flatten
 
 from .layers import Layer
@@ -8,7 +9,16 @@ from .of_function import layer_of
 
 __all__ = [
     *("CosineSimilarity", "Dropout", "Dropout2D", "Dropout3D", "Embedding", "Flatten"),
-    *("Identity", "Linear", "Pad1D", "Pad2D", "Pad3D", "PairwiseDistance", "ZeroPad2D"),
+    *(
+        "Identity",
+        "Linear",
+        "Pad1D",
+        "Pad2D",
+        "Pad3D",
+        "PairwiseDistance",
+        "Unflatten",
+        "ZeroPad2D",
+    ),
 ]
 
 
@@ -177,4 +187,5 @@ class CosineSimilarity(Layer):
         return F.cosine_similarity(x1, x2, self._axis, self._eps)
 
 
+Unflatten = layer_of("Unflatten", unflatten, __name__)
 PairwiseDistance = layer_of("PairwiseDistance", F.pairwise_distance, __name__, 2)

@@ -11,7 +11,7 @@ from .layers import Layer
 
 __all__ = [
     *("BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "GroupNorm", "InstanceNorm1D"),
-    *("InstanceNorm2D", "InstanceNorm3D", "LayerNorm"),
+    *("InstanceNorm2D", "InstanceNorm3D", "LayerNorm", "SyncBatchNorm"),
 ]
 
 
@@ -50,6 +50,17 @@ class _BatchNorm(_Statistics):
         learnt = (self._mean, self._variance, self.weight, self.bias)
         return F.batch_norm(input, *learnt, self.training, **self._rest)
 
+    def _as_sync(self):
+        """A SyncBatchNorm with these parameters."""
+        made = SyncBatchNorm.__new__(SyncBatchNorm)
+        Layer.__init__(made)
+        for name in ("weight", "bias", "_mean", "_variance"):
+            setattr(made, name, getattr(self, name))
+        made._attrs = {"momentum": self._rest["momentum"], "epsilon": self._rest["epsilon"]}
+        made._attrs["data_layout"] = "NHWC" if self._rest["data_format"][-1] == "C" else "NCHW"
+        made.training = self.training
+        return made
+
     def extra_repr(self):
         """The number of channels."""
         rest = "momentum={momentum}, epsilon={epsilon}".format(**self._rest)
@@ -69,6 +80,41 @@ def _over(word, what, data_format):
 BatchNorm1D = _over("BatchNorm1D", "rows or sequences", "NCL")
 BatchNorm2D = _over("BatchNorm2D", "images", "NCHW")
 BatchNorm3D = _over("BatchNorm3D", "volumes", "NCDHW")
+
+
+class SyncBatchNorm(_Statistics):
+    """Channels scaled to mean 0 and variance 1 over the batches of all processes."""
+
+    def __init__(
+        self,
+        num_features,
+        momentum=0.9,
+        epsilon=1e-05,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+        name=None,
+    ):
+        super().__init__()
+        self._make(num_features, weight_attr, bias_attr)
+        self._attrs = {"momentum": float(momentum), "epsilon": float(epsilon)}
+        self._attrs["data_layout"] = data_format
+
+    def forward(self, x):
+        """``x`` with channels of mean 0 and variance 1, scaled and moved."""
+        attrs = {**self._attrs, "is_test": not self.training, "use_global_stats": False}
+        learnt = (self._mean, self._variance, self.weight, self.bias)
+        words = ["SavedMean", "SavedVariance", "Y"]
+        return batch_norm_op(x, *learnt, attrs, words, type="sync_batch_norm")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, layer):
+        """The layer with SyncBatchNorm in the place of every BatchNorm1D, 2D and 3D inside."""
+        if isinstance(layer, _BatchNorm):
+            return layer._as_sync()
+        for name, inside in list(layer.named_children()):
+            layer.add_sublayer(name, cls.convert_sync_batchnorm(inside))
+        return layer
 
 
 class BatchNorm(_Statistics):

@@ -1,0 +1,86 @@
+"""Layers whose values real Paddle cannot tell: synchronised norms, and what is refused."""
+
+import numpy as np
+import paddle
+import pytest
+from paddle import nn, static
+
+IMAGES = np.random.RandomState(3).randn(4, 3, 5, 5).astype("float32")
+
+
+def values(executor, *outs):
+    executor.run(static.default_startup_program())
+    return executor.run(feed={"x": IMAGES}, fetch_list=list(outs))
+
+
+def test_a_synchronised_norm_of_one_process_is_a_norm(executor):
+    x = static.data("x", [None, 3, 5, 5])
+    mine, plain = nn.SyncBatchNorm(3), nn.BatchNorm2D(3)
+    found = values(executor, mine(x), plain(x))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5, atol=1e-6)
+    ops = [op.type for op in static.default_main_program().global_block().ops]
+    assert ops == ["sync_batch_norm", "batch_norm"]
+
+
+def test_norms_become_synchronised(executor):
+    net = nn.Sequential(nn.Conv2D(3, 2, 3), nn.Sequential(nn.BatchNorm2D(2), nn.ReLU()))
+    weight = net[1][0].weight.name
+    net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
+    assert isinstance(net[1][0], nn.SyncBatchNorm) and net[1][0].weight.name == weight
+    out = net(static.data("x", [None, 3, 5, 5]))
+    assert values(executor, out)[0].shape == (4, 2, 3, 3)
+    assert sorted(p.name for p in net.parameters()) == sorted(set(p.name for p in net.parameters()))
+
+
+def test_attention_without_a_cache():
+    x = static.data("x", [None, 3, 4])
+    with pytest.raises(ValueError, match="cache is not there yet"):
+        nn.MultiHeadAttention(4, 2)(x, cache=(x, x))
+    with pytest.raises(ValueError, match="embed_dim, 4, cannot be cut into 3 heads"):
+        nn.MultiHeadAttention(4, 3)
+    with pytest.raises(ValueError, match="has 2 parts, but 3 attributes"):
+        nn.TransformerEncoderLayer(4, 2, 8, weight_attr=[None, None, None])
+
+
+def test_attributes_for_each_part():
+    attrs = [paddle.ParamAttr(initializer=nn.initializer.Constant(v)) for v in (1.0, 2.0, 3.0)]
+    net = nn.Transformer(4, 2, 1, 1, 8, weight_attr=attrs, bias_attr=False)
+    layer = net.decoder.layers[0]
+    startup = static.default_startup_program().global_block()
+    start = {op.output("Out")[0]: op.attr("value") for op in startup.ops if op.has_attr("value")}
+    parts = [layer.self_attn.q_proj, layer.cross_attn.q_proj, layer.linear1]
+    assert [start[part.weight.name] for part in parts] == [1, 2, 3]
+    assert start[net.encoder.layers[0].linear1.weight.name] == 3
+    assert layer.linear1.bias is None
+
+
+def test_a_place_sees_those_before_it(executor):
+    net = nn.Transformer(4, 2, 1, 1, 8)
+    mask = executor.run(fetch_list=[net.generate_square_subsequent_mask(3)])[0]
+    np.testing.assert_array_equal(np.isinf(mask), np.triu(np.ones([3, 3]), 1) == 1)
+
+
+def test_gains():
+    gain = nn.initializer.calculate_gain
+    assert [round(gain(word), 6) for word in ("tanh", "relu", "selu")] == [1.666667, 1.414214, 0.75]
+    assert gain("leaky_relu", 1.0) == 1
+    with pytest.raises(ValueError, match="nonlinearity must be one of"):
+        gain("soft")
+
+
+@pytest.mark.parametrize(
+    "call, sentence",
+    [
+        (lambda x: nn.functional.interpolate(x, [4, 4], 2), "one of size and scale_factor"),
+        (lambda x: nn.functional.interpolate(x, [4, 4], mode="bicubic"), '"nearest" or "bilinear"'),
+        (lambda x: nn.functional.interpolate(x, [4]), "must hold height and width"),
+        (lambda x: nn.functional.maxout(x, 2), "3 channels cannot be cut into groups of 2"),
+        (lambda x: nn.functional.pixel_shuffle(x, 2, "NCWH"), 'must be "NCHW" or "NHWC"'),
+        (lambda x: paddle.shard_index(x, 4, 2, 2), r"shard_id must lie in \[0, 2\), but is 2"),
+        (lambda x: paddle.broadcast_shape([2, 3], [4, 3]), "do not go together: 2, 4"),
+        (lambda x: paddle.view(x, "int32"), "view as another dtype is not there yet"),
+    ],
+)
+def test_wrong_calls(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call(static.data("x", [2, 3, 4, 4]))
