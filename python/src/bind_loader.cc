@@ -260,7 +260,7 @@ void bind_gather(nb::module_& m) {
 using Pass = data::Channel<data::Batch>;
 
 void bind_queue(nb::module_& m) {
-  nb::class_<Pass>(m, "BatchPass", "Batches between two threads, up to a capacity.")
+  nb::class_<Pass>(m, "BatchChannel", "Batches between two threads, up to a capacity.")
       .def(nb::new_([](size_t capacity) { return std::make_shared<Pass>(capacity); }),
            nb::arg("capacity"))
       .def(

@@ -87,6 +87,8 @@ def to_tensors(value):
 
 def flat(value):
     """The arrays and tensors inside a value, in order."""
+    if type(value) is list and not any(isinstance(one, (list, tuple, dict)) for one in value):
+        return value
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
