@@ -27,7 +27,7 @@ std::string kind_of(std::span<const uint8_t> bytes) {
   if (head.empty()) return "the file is empty";
   if (head.starts_with("GIF8")) return "this is a GIF";
   if (head.starts_with("BM")) return "this is a BMP";
-  if (head.starts_with("RIFF") && head.substr(8) == "WEBP") return "this is a WebP";
+  if (head.starts_with("RIFF") && head.ends_with("WEBP")) return "this is a WebP";
   if (head.starts_with("II*") || head.starts_with("MM")) return "this is a TIFF";
   if (head.starts_with("<")) return "this is text, as a server sends instead of a missing image";
   std::string found = "found the bytes";

@@ -171,6 +171,8 @@ TEST(Codec, SaysWhatAnotherFileIs) {
   EXPECT_EQ(text(""), "cat.jpg: byte 0: expected a JPEG or a PNG, but the file is empty");
   EXPECT_THAT(text("GIF89a..."), HasSubstr("this is a GIF"));
   EXPECT_THAT(text("<html>404</html>"), HasSubstr("this is text"));
+  EXPECT_THAT(text("RIFF....WEBPVP8 "), HasSubstr("this is a WebP"));
+  EXPECT_THAT(text("RIFF"), HasSubstr("found the bytes 52 49 46 46"));
   EXPECT_THAT(text("abcd"), HasSubstr("found the bytes 61 62 63 64"));
 }
 

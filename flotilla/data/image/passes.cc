@@ -103,6 +103,9 @@ constexpr TapMasks<kChannels> kMasks;
   _mm_storeu_si128(reinterpret_cast<__m128i*>(b), _mm256_extracti128_si256(sum, 1));
 }
 
+// Vectors read and write a few elements past the end of a row.
+constexpr int64_t kSlack = 16;
+
 // Two rows at once: a pixel of each fills one half of a vector. Reads up to 16 bytes past the rows
 // and writes up to one element past them.
 template <int kChannels, typename Out>
@@ -144,9 +147,6 @@ void across_one(const uint8_t* in, const IntTaps& taps, int64_t width, int64_t c
     }
   }
 }
-
-// Vectors read and write a few elements past the end of a row.
-constexpr int64_t kSlack = 16;
 
 // Rows [begin, end) of the image, each made `width` wide. Out is uint8_t for sums that are rounded,
 // int32_t for those that are not.
@@ -202,8 +202,10 @@ class Across {
   const int64_t begin_;
   const int64_t stride_;
   const std::unique_ptr<Out[]> values_;
+#ifdef FLT_IMAGE_AVX2
   std::vector<uint8_t> last_;  // two rows of the source
   std::vector<Out> spare_;     // two of the result
+#endif
 };
 
 // into[i] = sum over k of weight[k] * rows[k][i], rounded.
