@@ -1,8 +1,12 @@
 #include "flotilla/rpc/store_server.h"
 
 #include <grpcpp/grpcpp.h>
+#include <netdb.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 
+#include <algorithm>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <optional>
@@ -30,6 +34,37 @@ bool same_secret(const std::string& a, const std::string& b) {
   return different == 0;
 }
 
+// The numeric addresses of hosts; a name that cannot be resolved has none.
+std::vector<std::string> resolved(const std::vector<std::string>& hosts) {
+  std::vector<std::string> addresses;
+  for (const std::string& host : hosts) {
+    addrinfo hints = {};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) continue;
+    for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+      char text[NI_MAXHOST] = {};
+      getnameinfo(entry->ai_addr, entry->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+      addresses.emplace_back(text);
+    }
+    freeaddrinfo(found);
+  }
+  return addresses;
+}
+
+// `peer` as gRPC writes it: "ipv4:10.0.0.2:4711" or "ipv6:[fe80::1]:4711".
+bool comes_from(const std::string& peer, const std::vector<std::string>& addresses) {
+  const size_t begin = peer.find(':') + 1;
+  std::string address = peer.substr(begin, peer.rfind(':') - begin);
+  for (const char* bracket : {"%5B", "[", "%5D", "]"}) {
+    if (const size_t at = address.find(bracket); at != std::string::npos) {
+      address.erase(at, std::strlen(bracket));
+    }
+  }
+  return addresses.empty() ||
+         std::find(addresses.begin(), addresses.end(), address) != addresses.end();
+}
+
 }  // namespace
 
 std::string new_token() {
@@ -46,7 +81,8 @@ std::string new_token() {
 
 class StoreServer::Service final : public Control::CallbackService {
  public:
-  explicit Service(Options options) : options_(std::move(options)) {
+  explicit Service(Options options)
+      : options_(std::move(options)), addresses_(resolved(options_.only_from)) {
     require(!options_.token.empty(), "the store needs a token that connections must show");
     const size_t colon = options_.address.rfind(':');
     require(colon != std::string::npos, "the store's address must be host:port, but it is \"{}\"",
@@ -68,6 +104,9 @@ class StoreServer::Service final : public Control::CallbackService {
     // Streams that are open are cut: their clients hear UNAVAILABLE.
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
+    // gRPC may still be telling a stream that it is done.
+    MutexLock lock(mutex_);
+    while (!streams_.empty() || telling_ > 0) quiet_.wait(lock);
   }
 
   const std::string& address() const { return address_; }
@@ -96,6 +135,7 @@ class StoreServer::Service final : public Control::CallbackService {
 
     // REQUIRES: the service's lock
     void send(Reply reply) {
+      if (finishing_) return;
       queued_bytes_ += reply.ByteSizeLong();
       queue_.push_back(std::move(reply));
       if (queue_.size() == 1) StartWrite(&queue_.front());
@@ -154,6 +194,7 @@ class StoreServer::Service final : public Control::CallbackService {
   void send(std::vector<Outgoing>& replies) FLT_REQUIRES(mutex_);
 
   const Options options_;
+  const std::vector<std::string> addresses_;  // only_from, resolved
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
 
@@ -162,23 +203,26 @@ class StoreServer::Service final : public Control::CallbackService {
   StoreTable table_ FLT_GUARDED_BY(mutex_);
   std::map<ClientId, std::unique_ptr<Stream>> streams_ FLT_GUARDED_BY(mutex_);
   ClientId last_id_ FLT_GUARDED_BY(mutex_) = 0;
+  int64_t telling_ FLT_GUARDED_BY(mutex_) = 0;  // calls of done() that have not returned
+  Condition quiet_;
 };
 
 grpc::ServerBidiReactor<Request, Reply>* StoreServer::Service::Connect(
     grpc::CallbackServerContext* context) {
   const auto shown = context->client_metadata().find(kTokenKey);
-  const bool welcome =
+  const bool known =
       shown != context->client_metadata().end() &&
       same_secret(std::string(shown->second.data(), shown->second.size()), options_.token);
+  const bool welcome = known && comes_from(context->peer(), addresses_);
   const MutexLock lock(mutex_);
   const ClientId id = ++last_id_;
   auto& stream = streams_[id] = std::make_unique<Stream>(*this, id);
   if (welcome) {
     stream->begin();
   } else {
-    log::warning("the store refused a connection from {}: it did not show the job's token",
-                 context->peer());
-    stream->refuse({grpc::StatusCode::UNAUTHENTICATED, "the job's token was not shown"});
+    log::warning("the store refused a connection from {}: it {}", context->peer(),
+                 known ? "is not a host of the job" : "did not show the job's token");
+    stream->refuse({grpc::StatusCode::UNAUTHENTICATED, "not of this job"});
   }
   return stream.get();
 }
@@ -224,6 +268,7 @@ void StoreServer::Service::done(Stream& stream) {
     const MutexLock lock(mutex_);
     std::vector<Outgoing> replies;
     lost = table_.gone(stream.id(), replies);
+    ++telling_;
     ended = std::move(streams_.at(stream.id()));
     streams_.erase(stream.id());
     if (!lost.empty() && options_.stop_when_lost) {
@@ -232,6 +277,10 @@ void StoreServer::Service::done(Stream& stream) {
     send(replies);
   }
   for (const Member& member : lost) happened(Happening::kLost, member);
+  ended.reset();
+  const MutexLock lock(mutex_);
+  --telling_;
+  quiet_.notify_all();
 }
 
 void StoreServer::Service::happened(Happening what, const Member& member) {

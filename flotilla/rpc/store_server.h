@@ -38,6 +38,9 @@ class StoreServer {
     // Connections without it are refused and logged. REQUIRES: not empty
     std::string token = {};
 
+    // Hosts and addresses from which connections are taken; empty: any.
+    std::vector<std::string> only_from = {};
+
     // There is no launcher that sees processes die: the first connection that is lost stops the
     // job.
     bool stop_when_lost = false;

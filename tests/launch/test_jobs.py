@@ -136,3 +136,25 @@ def test_bad_command_lines_start_nothing_and_give_2(tmp_path, words, sentence):
     assert done.returncode == 2
     assert sentence in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "module, options, logs",
+    [
+        ("launch", ["--selected_gpus=0,1", "--log_dir=mylog"], ["mylog/workerlog.0", "mylog/workerlog.1"]),
+        ("launch_ps", ["--server_num=1"], ["logs/serverlog.0", "logs/workerlog.0", "logs/workerlog.1"]),
+    ],
+)
+def test_the_modules_of_the_older_eras_are_other_names(tmp_path, module, options, logs):
+    (tmp_path / "train.py").write_text("import sys; print(sys.executable, sys.argv[1:])")
+    command = [sys.executable, "-m", f"paddle.distributed.{module}", *options]
+    done = subprocess.run(
+        [*command, "train.py", "--distributed"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    for log in logs:
+        assert (tmp_path / log).read_text() == f"{sys.executable} ['--distributed']\n"

@@ -1,0 +1,206 @@
+#include "flotilla/launch/link.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "flotilla/base/error.h"
+#include "flotilla/base/fd.h"
+#include "flotilla/base/mutex.h"
+#include "flotilla/launch/link.pb.h"
+
+namespace flotilla::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string text_of(const Outcome& outcome) {
+  Failed failed;
+  failed.set_role(outcome.role);
+  failed.set_rank(outcome.rank);
+  failed.set_host(outcome.host);
+  failed.set_pid(outcome.pid);
+  failed.set_attempt(outcome.attempt);
+  failed.set_log(outcome.log);
+  failed.set_seconds(outcome.seconds);
+  failed.set_exit_code(outcome.ending.exit_code);
+  failed.set_signal(outcome.ending.signal);
+  for (const std::string& line : outcome.last_lines) failed.add_last_lines(line);
+  return failed.SerializeAsString();
+}
+
+Outcome outcome_of(const std::string& text) {
+  Failed failed;
+  require(failed.ParseFromString(text), "another host reported a failure that cannot be read");
+  return {.role = failed.role(),
+          .rank = failed.rank(),
+          .host = failed.host(),
+          .pid = failed.pid(),
+          .attempt = failed.attempt(),
+          .log = failed.log(),
+          .seconds = failed.seconds(),
+          .ended = true,
+          .ending = {.exit_code = failed.exit_code(), .signal = failed.signal()},
+          .last_lines = {failed.last_lines().begin(), failed.last_lines().end()}};
+}
+
+}  // namespace
+
+// What the store's threads have brought. Shared, because a last message may come while the link is
+// being destroyed.
+struct Link::Inbox {
+  Fd wake{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  mutable Mutex mutex;
+  std::map<std::string, std::string> keys FLT_GUARDED_BY(mutex);
+  std::string lost FLT_GUARDED_BY(mutex);
+
+  void lose(const std::string& reason) {
+    const MutexLock lock(mutex);
+    if (lost.empty()) lost = reason;
+    ring();
+  }
+  void ring() {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake.get(), &one, sizeof one);
+  }
+};
+
+Link::Link(Options options) : options_(std::move(options)), inbox_(std::make_shared<Inbox>()) {}
+Link::~Link() = default;
+
+bool Link::connect() {
+  const std::string& self = options_.hosts[static_cast<size_t>(options_.self)];
+  rpc::StoreClient::Options settings{
+      .address = fmt::format("{}:{}", options_.hosts[0], options_.port),
+      .token = options_.token,
+      .self = {.role = "launcher", .rank = options_.self, .host = self, .pid = getpid()},
+      .patience = kRetry,
+      .on_stop = [inbox = inbox_](const std::string& reason) { inbox->lose(reason); }};
+  try {
+    client_ = std::make_unique<rpc::StoreClient>(settings);
+  } catch (const Error& error) {
+    // A refusal is final; nobody there is not.
+    if (error.kind() != ErrorKind::kUnavailable ||
+        error.sentence().find("FLT_JOB_TOKEN") != std::string::npos) {
+      throw;
+    }
+    return false;
+  }
+  client_->watch("launch/",
+                 [inbox = inbox_](const std::string& key, const std::optional<std::string>& value) {
+                   const MutexLock lock(inbox->mutex);
+                   if (value) {
+                     inbox->keys[key] = *value;
+                   } else {
+                     inbox->keys.erase(key);
+                   }
+                   inbox->ring();
+                 });
+  HostThere there;
+  there.set_address(self);
+  there.set_plan(options_.plan);
+  client_->set_leased(fmt::format("launch/host/{}", options_.self), there.SerializeAsString());
+  return true;
+}
+
+int Link::fd() const { return inbox_->wake.get(); }
+
+void Link::clear_fd() {
+  uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = ::read(inbox_->wake.get(), &count, sizeof count);
+}
+
+std::optional<std::string> Link::seen(const std::string& key) const {
+  const MutexLock lock(inbox_->mutex);
+  const auto found = inbox_->keys.find(key);
+  return found == inbox_->keys.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Link::all_have(const char* prefix) const {
+  for (size_t i = 0; i < options_.hosts.size(); ++i) {
+    if (!seen(fmt::format("launch/{}/{}", prefix, i))) return false;
+  }
+  return true;
+}
+
+bool Link::all_joined() {
+  if (const std::optional<std::string> why = seen("launch/refused")) refuse("{}", *why);
+  for (size_t i = 0; i < options_.hosts.size(); ++i) {
+    const std::optional<std::string> text = seen(fmt::format("launch/host/{}", i));
+    if (!text) return false;
+    HostThere there;
+    require(there.ParseFromString(*text), "host {} sent what cannot be read", options_.hosts[i]);
+    require(there.plan() == options_.plan,
+            "host {} means another job than host {}: there \"{}\", here \"{}\". Give every host "
+            "the same command",
+            there.address(), options_.hosts[static_cast<size_t>(options_.self)], there.plan(),
+            options_.plan);
+  }
+  return true;
+}
+
+std::vector<std::string> Link::missing() const {
+  std::vector<std::string> found;
+  for (size_t i = 0; i < options_.hosts.size(); ++i) {
+    if (!seen(fmt::format("launch/host/{}", i))) found.push_back(options_.hosts[i]);
+  }
+  return found;
+}
+
+std::string Link::look_for_others(milliseconds patience) const {
+  for (const std::string& host : missing()) {
+    if (host == options_.hosts[0]) continue;
+    rpc::StoreClient::Options settings{
+        .address = fmt::format("{}:{}", host, options_.port),
+        .token = options_.token,
+        .self = {.role = "visitor", .rank = options_.self, .host = options_.hosts[0]},
+        .patience = patience};
+    try {
+      rpc::StoreClient visitor(settings);
+      const std::optional<std::string> text = visitor.find("launch/host/0");
+      HostThere there;
+      if (text && there.ParseFromString(*text)) {
+        const std::string why = fmt::format(
+            "host {} takes itself for the first of its job \"{}\", while host {} has \"{}\". Give "
+            "every host the same list in the same order",
+            host, there.plan(), options_.hosts[0], options_.plan);
+        visitor.set("launch/refused", why);  // it waits too
+        return why;
+      }
+    } catch (const Error&) {
+      continue;  // nobody serves a store there, as it should be
+    }
+  }
+  return "";
+}
+
+void Link::report_failure(const Outcome& outcome) {
+  try {
+    client_->set_if_absent("launch/failed", text_of(outcome));
+  } catch (const Error&) {
+    // The store is gone: the others have heard of that.
+  }
+}
+
+std::optional<Outcome> Link::failure() const {
+  const std::optional<std::string> text = seen("launch/failed");
+  return text ? std::optional(outcome_of(*text)) : std::nullopt;
+}
+
+void Link::say_workers_done() {
+  client_->set(fmt::format("launch/workers_done/{}", options_.self), "");
+}
+void Link::say_done() { client_->set(fmt::format("launch/done/{}", options_.self), ""); }
+bool Link::all_workers_done() const { return all_have("workers_done"); }
+bool Link::all_done() const { return all_have("done"); }
+
+void Link::note_lost(const std::string& reason) { inbox_->lose(reason); }
+
+std::string Link::lost() const {
+  const MutexLock lock(inbox_->mutex);
+  return inbox_->lost;
+}
+
+}  // namespace flotilla::launch

@@ -1,0 +1,78 @@
+// flotilla/launch/link.h
+//
+// The launchers of one job on several hosts. They meet in the store that the first host serves,
+// agree that they mean the same job, hear of each other's failures, and leave together.
+//
+// All waiting is done in the launcher's own loop: fd() becomes readable when there is news.
+//
+// Thread safety: none, but for what the store's threads do inside.
+
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "flotilla/launch/report.h"
+#include "flotilla/rpc/store_client.h"
+
+namespace flotilla::launch {
+
+class Link {
+ public:
+  struct Options {
+    std::vector<std::string> hosts = {};
+    int64_t self = 0;
+    int64_t port = 0;  // of the store, on every host that serves one
+    std::string token = {};
+    std::string plan = {};  // what must be the same on all hosts, for people to read
+  };
+
+  explicit Link(Options options);
+  ~Link();
+
+  // Whether the store answered. To be called again until it did, at most every kRetry.
+  static constexpr std::chrono::milliseconds kRetry{250};
+  bool connect();
+
+  int fd() const;
+  void clear_fd();
+
+  // All hosts are there. Throws where one means another job.
+  bool all_joined();
+  // Those that are not there yet.
+  std::vector<std::string> missing() const;
+  // Why they may be missing although they run: a host that took itself for the first because its
+  // list is in another order. "" where nothing of the kind is found. Takes up to `patience`.
+  std::string look_for_others(std::chrono::milliseconds patience) const;
+
+  void report_failure(const Outcome& outcome);
+  // The first failure on any host, once it is known.
+  std::optional<Outcome> failure() const;
+
+  // This host's workers, and then all of its processes, have ended.
+  void say_workers_done();
+  void say_done();
+  bool all_workers_done() const;
+  bool all_done() const;
+
+  // Why the job cannot go on, or "": the store is gone, or another host.
+  std::string lost() const;
+  // From any thread: another host is gone.
+  void note_lost(const std::string& reason);
+
+ private:
+  struct Inbox;
+
+  bool all_have(const char* prefix) const;
+  std::optional<std::string> seen(const std::string& key) const;
+
+  const Options options_;
+  std::shared_ptr<Inbox> inbox_;
+  std::unique_ptr<rpc::StoreClient> client_;
+};
+
+}  // namespace flotilla::launch

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "flotilla/base/env.h"
+#include "flotilla/base/error.h"
+#include "flotilla/launch/print.h"
+#include "flotilla/launch/run_state.h"
+
+namespace flotilla::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Of the store, where no option names one.
+constexpr int64_t kStorePort = 6069;
+constexpr double kFirstReminder = 2;  // seconds
+constexpr double kReminder = 10;
+constexpr milliseconds kGoodbye{3000};
+
+int64_t store_port(const JobOptions& options) {
+  if (options.master) {
+    const size_t colon = options.master->rfind(':');
+    require(colon != std::string::npos, "--master takes host:port, but \"{}\" has no port",
+            *options.master);
+    return std::stoll(options.master->substr(colon + 1));
+  }
+  return options.http_port.value_or(env::number_or("FLT_STORE_PORT", kStorePort, 1, 65535));
+}
+
+// What must be the same on every host, for people to read.
+std::string plan_text(const Job& job) {
+  const bool servers = job.mode == Mode::kServers;
+  std::string text =
+      fmt::format("{} on {}", servers ? "servers" : "collective", fmt::join(job.hosts, ","));
+  for (const auto& [name, value] : job.processes.front().shown) {
+    if (name.ends_with("_ENDPOINTS") || name.ends_with("_LIST")) {
+      text += fmt::format(", {} {}", name, value);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+void Run::meet() {
+  require(!job_.processes.empty(), "host {} has no process of the job",
+          job_.hosts[static_cast<size_t>(job_.host)]);
+  const int64_t port = store_port(options_);
+  link_.emplace(Link::Options{.hosts = job_.hosts,
+                              .self = job_.host,
+                              .port = port,
+                              .token = token_,
+                              .plan = plan_text(job_)});
+  store_address_ = fmt::format("{}:{}", job_.hosts[0], port);
+  if (!env::text("FLT_JOB_TOKEN")) {
+    say(log_line("WARNING",
+                 "FLT_JOB_TOKEN is not set: whoever has an address of this job's hosts can join "
+                 "it. Set it to the same secret on every host"));
+  }
+  if (job_.host == 0) serve_store(store_address_);
+  meeting_ = Meeting::kConnecting;
+  reminded_ = Clock::now();
+}
+
+void Run::on_link() {
+  link_->clear_fd();
+  if (meeting_ == Meeting::kConnecting || meeting_ == Meeting::kJoining) {
+    if (ending_) {
+      meeting_ = Meeting::kApart;
+      return;
+    }
+    if (meeting_ == Meeting::kConnecting && link_->connect()) meeting_ = Meeting::kJoining;
+    if (meeting_ == Meeting::kJoining && link_->all_joined()) {
+      meeting_ = Meeting::kTogether;
+      start_all();
+      return;
+    }
+    remind();
+  }
+  if (meeting_ == Meeting::kTogether) follow_hosts();
+}
+
+void Run::remind() {
+  const bool first = reminded_ == began_ || seconds_since(began_) < kReminder;
+  if (seconds_since(reminded_) < (first ? kFirstReminder : kReminder)) return;
+  reminded_ = Clock::now();
+  const std::vector<std::string> missing =
+      meeting_ == Meeting::kConnecting ? std::vector{job_.hosts[0]} : link_->missing();
+  if (const std::string why = link_->look_for_others(milliseconds(300)); !why.empty()) {
+    refuse("{}", why);
+  }
+  say(log_line("INFO", fmt::format("waiting for {} to start the job; `flotilla check --ips` shows "
+                                   "whether the hosts reach each other",
+                                   fmt::join(missing, ", "))));
+}
+
+void Run::follow_hosts() {
+  if (!culprit_ && interrupted_ == 0) {
+    if (std::optional<Outcome> failed = link_->failure()) {
+      culprit_ = std::move(failed);
+      if (store_) standing_ = store_->members();
+      if (!ending_) begin_end(sentence_of(*culprit_), SIGTERM, kGraceAfterFailure);
+    }
+  }
+  if (!ending_ && !culprit_) {
+    if (std::string why = link_->lost(); !why.empty()) {
+      lost_ = std::move(why);
+      begin_end(lost_, SIGTERM, kGraceAfterFailure);
+    }
+  }
+  if (!ending_ && workers_done() && !said_workers_done_) {
+    said_workers_done_ = true;
+    link_->say_workers_done();
+  }
+  if (!ending_ && anyone_runs() && workers_done() && link_->all_workers_done()) finish_servers();
+  if (anyone_runs()) return;
+  const bool well = !culprit_ && interrupted_ == 0 && lost_.empty();
+  if (well && !said_done_) {
+    said_done_ = true;
+    link_->say_done();
+  }
+  if (!well || link_->all_done()) meeting_ = Meeting::kApart;
+}
+
+// The first host serves the store until the others have left.
+void Run::leave_hosts() {
+  const auto others_there = [&] {
+    for (const rpc::Member& member : store_->members()) {
+      if (member.role == "launcher" && member.rank != job_.host) return true;
+    }
+    return false;
+  };
+  const auto deadline = Clock::now() + kGoodbye;
+  while (store_ && others_there() && Clock::now() < deadline) {
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  link_.reset();
+}
+
+}  // namespace flotilla::launch

@@ -1,0 +1,154 @@
+// flotilla/launch/run_state.h
+//
+// A job while it runs. The parts of the class stand in run.cc (starting), run_watch.cc (watching
+// and ending) and run_hosts.cc (several hosts).
+
+#pragma once
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flotilla/launch/job.h"
+#include "flotilla/launch/link.h"
+#include "flotilla/launch/logs.h"
+#include "flotilla/launch/report.h"
+#include "flotilla/launch/spawn.h"
+#include "flotilla/rpc/store_server.h"
+
+namespace flotilla::launch {
+
+using Clock = std::chrono::steady_clock;
+
+// How long processes have between the request to end and the kill.
+inline constexpr std::chrono::milliseconds kGraceAfterFailure{1500};
+inline constexpr std::chrono::milliseconds kGraceAfterInterrupt{5000};
+inline constexpr std::chrono::milliseconds kGraceOfServers{5000};
+
+inline double seconds_since(Clock::time_point when) {
+  return std::chrono::duration<double>(Clock::now() - when).count();
+}
+
+// Blocks the signals that end a job and hands them out as reads.
+class Signals {
+ public:
+  Signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, s);
+    sigprocmask(SIG_BLOCK, &set, &before_);
+    fd_ = Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    signal(SIGPIPE, SIG_IGN);  // a closed terminal must not end the launcher before its children
+  }
+  ~Signals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  int fd() const { return fd_.get(); }
+  std::optional<int> next() const {
+    signalfd_siginfo info = {};
+    if (::read(fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+    return static_cast<int>(info.ssi_signo);
+  }
+
+ private:
+  sigset_t before_ = {};
+  Fd fd_;
+};
+
+// A process of the job, through all its attempts.
+struct Running {
+  const Process* process = nullptr;
+  std::optional<Child> child = {};
+  Clock::time_point started = {};
+  int64_t log_begin = 0;  // of this attempt
+  Outcome outcome = {};
+
+  bool server() const { return process->role == "server"; }
+};
+
+class Run {
+ public:
+  Run(const JobOptions& options, Job job);
+  int run();
+
+ private:
+  void announce() const;
+  void serve_store(const std::string& address);
+  void start_all();
+  void start(Running& running);
+  Variables shown_of(const Process& process) const;
+  std::vector<std::string> environment_of(const Running& running) const;
+
+  void wait_once();
+  int patience() const;
+  void on_signal(int signal);
+  void on_end(Running& running);
+  void check_stall();
+
+  // Several hosts (run_hosts.cc).
+  enum class Meeting { kConnecting, kJoining, kTogether, kApart };
+  void meet();
+  void on_link();
+  void remind();
+  void follow_hosts();
+  void leave_hosts();
+
+  void fail(Running& running);
+  void finish_servers();
+  bool may_restart(const Running& running);
+  // The processes hear the reason through the store; "": all went well.
+  void begin_end(const std::string& reason, int signal, std::chrono::milliseconds grace);
+  void signal_all(int signal);
+  int close();
+
+  bool anyone_runs() const {
+    return std::any_of(running_.begin(), running_.end(),
+                       [](const Running& r) { return r.child.has_value(); });
+  }
+  bool workers_done() const {
+    return std::all_of(running_.begin(), running_.end(),
+                       [](const Running& r) { return r.server() || !r.child; });
+  }
+  void say(std::string_view text) const {
+    if (!options_.quiet) write_out(STDERR_FILENO, text);
+  }
+
+  const JobOptions& options_;
+  const Job job_;
+  Guardian guardian_;  // before the store, which starts threads
+  Signals signals_;
+  Mirror mirror_;
+  const std::string token_;
+  std::atomic<int64_t> last_progress_ = 0;  // milliseconds since began_; 0: none
+  std::string store_address_;
+  std::optional<Link> link_;               // where there are several hosts
+  std::optional<rpc::StoreServer> store_;  // on the first host
+  std::deque<Running> running_;
+  const Clock::time_point began_ = Clock::now();
+
+  std::optional<Outcome> culprit_;
+  std::vector<rpc::Member> standing_;  // when it failed
+  int interrupted_ = 0;                // the signal that ended the job; 0: none
+  bool ending_ = false;
+  std::optional<Clock::time_point> kill_at_;
+  std::optional<Clock::time_point> restart_at_;  // of the whole group
+  bool group_restarts_ = false;                  // as soon as all have ended
+  int64_t restarts_ = 0;
+
+  Meeting meeting_ = Meeting::kTogether;
+  Clock::time_point reminded_ = {};
+  bool said_workers_done_ = false;
+  bool said_done_ = false;
+  std::string lost_;  // why the hosts came apart; empty: they did not
+};
+
+}  // namespace flotilla::launch

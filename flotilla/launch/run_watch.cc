@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "flotilla/launch/print.h"
+#include "flotilla/launch/run_state.h"
+
+namespace flotilla::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr size_t kLinesShown = 20;
+// Without --stall_timeout: when a table of where everyone stands is shown, without an end.
+constexpr double kStallWarning = 300;
+
+}  // namespace
+
+// Milliseconds until something must be done without being asked; -1: nothing.
+int Run::patience() const {
+  std::optional<Clock::time_point> next = kill_at_;
+  if (restart_at_ && (!next || *restart_at_ < *next)) next = restart_at_;
+  constexpr int kStallCheck = 1000;
+  if (meeting_ == Meeting::kConnecting) return 0;  // connect() itself waits a little
+  const int regular = last_progress_ > 0 || link_ ? kStallCheck : -1;
+  if (!next) return regular;
+  const auto left = std::chrono::ceil<milliseconds>(*next - Clock::now()).count();
+  return static_cast<int>(std::clamp<int64_t>(left, 0, kStallCheck));
+}
+
+void Run::wait_once() {
+  std::vector<pollfd> fds = {{signals_.fd(), POLLIN, 0}, {mirror_.fd(), POLLIN, 0}};
+  std::vector<Running*> owners;
+  for (Running& running : running_) {
+    if (!running.child) continue;
+    fds.push_back({running.child->pidfd(), POLLIN, 0});
+    owners.push_back(&running);
+  }
+  const size_t link_at = fds.size();
+  if (link_) fds.push_back({link_->fd(), POLLIN, 0});
+  if (::poll(fds.data(), link_ ? link_at + 1 : link_at, patience()) < 0) return;
+  if (fds[1].revents != 0) mirror_.pump();
+  while (const std::optional<int> signal = signals_.next()) on_signal(*signal);
+  for (size_t i = 0; i < owners.size(); ++i) {
+    if (fds[i + 2].revents != 0) on_end(*owners[i]);
+  }
+  if (kill_at_ && Clock::now() >= *kill_at_) {
+    kill_at_.reset();
+    signal_all(SIGKILL);
+  }
+  if (restart_at_ && Clock::now() >= *restart_at_) {
+    restart_at_.reset();
+    start_all();
+  }
+  if (link_) on_link();
+  check_stall();
+}
+
+void Run::on_signal(int signal) {
+  const bool again = interrupted_ != 0;
+  interrupted_ = signal;
+  restart_at_.reset();
+  group_restarts_ = false;
+  if (again) return signal_all(SIGKILL);
+  say(log_line(
+      "INFO", fmt::format("{} was received: the job ends. Once more kills it", strsignal(signal))));
+  if (link_ && meeting_ == Meeting::kTogether) {
+    link_->report_failure({.role = "launcher",
+                           .rank = job_.host,
+                           .host = job_.hosts[static_cast<size_t>(job_.host)],
+                           .pid = getpid(),
+                           .ending = {.signal = signal}});
+  }
+  begin_end(fmt::format("the job was interrupted ({})", strsignal(signal)), signal,
+            kGraceAfterInterrupt);
+}
+
+void Run::on_end(Running& running) {
+  Outcome& outcome = running.outcome;
+  outcome.ending = running.child->wait();
+  guardian_.forget(running.child->pid());
+  running.child.reset();
+  outcome.ended = true;
+  outcome.seconds = seconds_since(running.started);
+  if (!outcome.ending.ok() && !ending_) fail(running);
+  if (!link_ && !ending_ && workers_done() && anyone_runs()) finish_servers();
+  if (group_restarts_ && !anyone_runs()) {
+    group_restarts_ = ending_ = false;
+    kill_at_.reset();
+    culprit_.reset();
+    for (Running& each : running_) ++each.outcome.attempt;
+    const double pause = std::min(10.0, 0.25 * std::pow(2.0, static_cast<double>(restarts_ - 1)));
+    restart_at_ = Clock::now() + milliseconds(static_cast<int64_t>(pause * 1000));
+  }
+}
+
+void Run::finish_servers() {
+  say(log_line("INFO", "all workers exit, going to finish parameter server and heter_worker."));
+  begin_end("", SIGTERM, kGraceOfServers);
+}
+
+// In a job with servers only what failed is started again; the ranks of a collective job cannot go
+// on without each other.
+bool Run::may_restart(const Running& running) {
+  if (restarts_ >= options_.max_restart) return false;
+  if (link_ && job_.mode == Mode::kCollective) return false;  // each host has its own launcher
+  ++restarts_;
+  say(log_line("WARNING", fmt::format("{}; restart {} of {}", sentence_of(running.outcome),
+                                      restarts_, options_.max_restart)));
+  return true;
+}
+
+void Run::fail(Running& running) {
+  mirror_.pump();
+  running.outcome.last_lines = last_lines(running.outcome.log, running.log_begin, kLinesShown);
+  if (may_restart(running)) {
+    if (job_.mode == Mode::kServers) {
+      ++running.outcome.attempt;
+      return start(running);
+    }
+    group_restarts_ = true;
+  }
+  culprit_ = running.outcome;
+  if (store_) standing_ = store_->members();
+  if (link_) link_->report_failure(running.outcome);
+  begin_end(sentence_of(running.outcome), SIGTERM, kGraceAfterFailure);
+}
+
+void Run::begin_end(const std::string& reason, int signal, milliseconds grace) {
+  ending_ = true;
+  if (store_ && !reason.empty()) store_->stop(reason);
+  signal_all(signal);
+  kill_at_ = Clock::now() + grace;
+}
+
+void Run::signal_all(int signal) {
+  for (const Running& running : running_) {
+    if (!running.child) continue;
+    running.child->send(signal);
+    running.child->send(SIGCONT);  // one that is stopped hears nothing before
+  }
+}
+
+void Run::check_stall() {
+  const int64_t last = last_progress_;
+  if (last == 0 || ending_) return;
+  const double silent = seconds_since(began_ + milliseconds(last));
+  const double limit = options_.stall_timeout > 0 ? options_.stall_timeout : kStallWarning;
+  if (silent < limit) return;
+  say(log_line("WARNING",
+               fmt::format("nothing has moved for {:.0f} s; this is where everyone "
+                           "stands:\n{}",
+                           silent, standing_table(store_ ? store_->members() : standing_))));
+  last_progress_ =
+      std::max<int64_t>(1, std::chrono::duration_cast<milliseconds>(Clock::now() - began_).count());
+  if (options_.stall_timeout <= 0) return;
+  interrupted_ = SIGALRM;
+  begin_end(fmt::format("nothing had moved for {:.0f} s", silent), SIGTERM, kGraceAfterFailure);
+}
+
+int Run::close() {
+  int code = 0;
+  if (culprit_) {
+    write_out(STDERR_FILENO, failure_block(*culprit_, standing_));
+    code = culprit_->ending.shell_code();
+  } else if (interrupted_ != 0) {
+    code = 128 + interrupted_;
+  } else if (!lost_.empty()) {
+    write_out(STDERR_FILENO, fmt::format("fleetrun: {}\n", lost_));
+    code = 1;
+  } else if (job_.mode == Mode::kServers) {
+    say(log_line("INFO", "all parameter server are killed"));
+  } else {
+    say(log_line("INFO", "Local processes completed."));
+  }
+  if (options_.json) {
+    std::vector<Outcome> outcomes;
+    for (const Running& running : running_) outcomes.push_back(running.outcome);
+    write_out(STDOUT_FILENO,
+              json_line(code, culprit_ ? &*culprit_ : nullptr, outcomes, seconds_since(began_)));
+  }
+  return code;
+}
+
+}  // namespace flotilla::launch

@@ -1,0 +1,3 @@
+from paddle.distributed.launch import launch
+
+launch()
