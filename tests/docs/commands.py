@@ -71,6 +71,8 @@ def check_binary(program, arguments):
         return f"{BIN / program} is not built"
     rest = list(arguments)
     while rest and re.search(rf"^  {re.escape(rest[0])}\b", help_of(*command), re.MULTILINE):
+        if rest[0].startswith("-"):
+            break
         command.append(rest.pop(0))
     if len(command) == 1 and rest and not rest[0].startswith("-"):
         return f"{program} --help names no subcommand {rest[0]}"
