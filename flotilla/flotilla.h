@@ -19,6 +19,13 @@
 #include <vector>
 
 #include "flotilla/autodiff/backward.h"
+#include "flotilla/data/chosen.h"
+#include "flotilla/data/column.h"
+#include "flotilla/data/file_dataset.h"
+#include "flotilla/data/loader.h"
+#include "flotilla/data/mnist.h"
+#include "flotilla/data/shard.h"
+#include "flotilla/fleet/role.h"
 #include "flotilla/ir/program.h"
 #include "flotilla/ir/text.h"
 #include "flotilla/layers/by_rule.h"
@@ -28,6 +35,7 @@
 #include "flotilla/layers/lr_ops.h"
 #include "flotilla/layers/nn.h"
 #include "flotilla/layers/optimizer.h"
+#include "flotilla/passes/strategy.h"
 #include "flotilla/runtime/executor.h"
 #include "flotilla/runtime/model_io.h"
 #include "flotilla/runtime/scope.h"

@@ -5,10 +5,10 @@
 
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "example.h"
-#include "flotilla/data/mnist.h"
 
 namespace example {
 
@@ -36,5 +36,16 @@ class Digits {
   int64_t batch_;
   flotilla::data::LabeledImages set_;
 };
+
+// The same images and labels as columns of a loader; pixels become floats as they are gathered.
+inline flotilla::data::Columns digit_columns() {
+  const flotilla::data::MnistFiles files = flotilla::data::find_mnist();
+  const auto set = flotilla::data::read_mnist(files.train_images, files.train_labels);
+  const int64_t count = set.images.count;
+  Tensor labels(flotilla::i64, {count, 1});
+  std::copy(set.labels.begin(), set.labels.end(), labels.data<int64_t>());
+  const Tensor pixels = Tensor::of<uint8_t>(set.images.pixels, {count, 1, 28, 28});
+  return {flotilla::data::scaled_rows_of(pixels, 1.0f / 255, 0), flotilla::data::rows_of(labels)};
+}
 
 }  // namespace example

@@ -60,3 +60,18 @@ class Digits:
             "x": pixels * np.float32(1 / 255),
             "y": self.labels[chosen].reshape(-1, 1).astype("int64"),
         }
+
+
+class DigitSet(paddle.io.Dataset):
+    """The same digits one by one, for a ``DataLoader``."""
+
+    def __init__(self):
+        files = find_mnist()
+        self.images, self.labels = read_mnist(files.train_images, files.train_labels)
+
+    def __getitem__(self, i):
+        pixels = self.images[i].reshape(1, 28, 28).astype("float32")
+        return pixels * np.float32(1 / 255), self.labels[i : i + 1].astype("int64")
+
+    def __len__(self):
+        return len(self.labels)

@@ -1,0 +1,103 @@
+"""The programs of the quick start, as printed, with plain ``python``: a fleet of one process.
+
+The text comes from $FLT_SPEC_DIR. Its program for collective training prints nothing, so a driver
+notes what its executor returns. The digits are real where $FLT_TEST_DATA has MNIST's test files
+(both modes then read these), and otherwise generated.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+SPEC = os.environ.get("FLT_SPEC_DIR")
+DATA = os.environ.get("FLT_TEST_DATA")
+NAMES = ["model.py", "collective_trainer.py", "parameter_server_trainer.py"]
+
+DRIVER = """
+import functools, json, os, runpy, sys
+
+import paddle
+
+script, real = sys.argv[1:]
+if real:
+    paths = [os.path.join(real, f"t10k-{part}-ubyte.gz") for part in ("images-idx3", "labels-idx1")]
+    paddle.vision.datasets.MNIST = functools.partial(paddle.vision.datasets.MNIST, *paths)
+run, losses = paddle.static.Executor.run, []
+
+def noted(*args, **kwargs):
+    values = run(*args, **kwargs)
+    if values:
+        losses.append(float(values[0].item()))
+    return values
+
+paddle.static.Executor.run = noted
+runpy.run_path(script, run_name="__main__")
+print(json.dumps(losses))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The printed programs as files."""
+    if not SPEC:
+        pytest.skip("FLT_SPEC_DIR does not say where the printed programs are")
+    (text,) = pathlib.Path(SPEC).glob("000_*.txt")
+    blocks = re.findall(r"^``` python\n(.*?)^```$", text.read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) == len(NAMES)
+    for name, block in zip(NAMES, blocks):
+        (tmp_path / name).write_text(block)
+    return tmp_path
+
+
+def real_digits():
+    folder = pathlib.Path(DATA or "", "mnist")
+    if not DATA or not folder.exists():
+        pytest.skip("FLT_TEST_DATA does not say where MNIST is")
+    return str(folder)
+
+
+def run(folder, *command):
+    environment = {**os.environ, "FLT_DOWNLOAD": "0", "PYTHONPATH": str(folder)}
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def losses_of(folder, name, real):
+    (folder / "driver.py").write_text(DRIVER)
+    return json.loads(run(folder, "driver.py", name, real).stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("digits", ["real", "generated"])
+def test_collective_trainer_learns(folder, digits):
+    losses = losses_of(folder, "collective_trainer.py", real_digits() if digits == "real" else "")
+    epoch = len(losses) // 10
+    assert len(losses) == epoch * 10 > 1000
+    first, last = losses[:epoch], losses[-epoch:]
+    assert losses[0] > 1.5  # ten classes, nothing known yet
+    assert sum(last) / epoch < 0.2 * sum(first) / epoch
+    assert sum(last) / epoch < 0.1
+
+
+def test_collective_trainer_runs_as_printed(folder):
+    done = run(folder, "collective_trainer.py")
+    assert done.stdout == ""
+
+
+def test_parameter_server_trainer_runs_alone(folder):
+    lines = run(folder, "parameter_server_trainer.py").stdout.splitlines()
+    assert len(lines) > 100
+    losses = [float(re.fullmatch(r"loss: \[(.*)\], acc: \[.*\]", line).group(1)) for line in lines]
+    assert sum(losses[-20:]) < 0.5 * sum(losses[:20])
