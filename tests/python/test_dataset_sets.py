@@ -1,10 +1,15 @@
 """The data sets: where they come from, and what the generated ones hold."""
 
+import gzip
 import hashlib
 import os
+import pickle
 import random
+import struct
 import subprocess
 import sys
+import tarfile
+import zlib
 
 import numpy as np
 import paddle
@@ -162,8 +167,6 @@ def test_cifar():
 
 
 def test_cifar_runs_nothing_from_a_file(tmp_path):
-    import pickle
-    import tarfile
 
     class Bad:
         def __reduce__(self):
@@ -239,8 +242,6 @@ def test_digits():
 
 
 def test_a_small_pair_of_idx_files(tmp_path):
-    import gzip
-    import struct
 
     images, labels = tmp_path / "images.gz", tmp_path / "labels"
     pixels = (np.arange(3 * 784) % 256).astype(np.uint8)
@@ -281,3 +282,57 @@ def test_linear_regression_learns_from_readers(monkeypatch):
         ]
         means.append(float(np.mean(losses)))
     assert means[0] > 150 and means[-1] < 60 and means[-1] < 0.4 * means[0]
+
+
+# ---- several processes, damaged files
+
+
+def test_processes_make_a_set_once(tmp_path):
+    code = (
+        "from paddle.dataset import _sets, common\n"
+        "print(_sets.locate('uci_housing', common.DATA_HOME).folder)"
+    )
+    environment = {**os.environ, "HOME": str(tmp_path), "FLT_DOWNLOAD": "0"}
+    jobs = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for job in jobs:
+        out, err = job.communicate(timeout=60)
+        assert out == f"{tmp_path}/.cache/flotilla/uci_housing\n"
+        assert err.count("uci_housing is a set that Flotilla generated") == 1
+    files = sorted(os.listdir(tmp_path / ".cache" / "flotilla" / "uci_housing"))
+    assert files == [".lock", "about.txt", "housing.data"]
+
+
+def test_a_damaged_matlab_file_is_refused(tmp_path):
+    from paddle.dataset._mat import read_mat
+
+    path = tmp_path / "x.mat"
+    plain = _generate._mat({"labels": np.arange(50), "trnid": [3]})
+
+    packed = zlib.compress(plain[128:])
+    packed = plain[:128] + struct.pack("<II", 15, len(packed)) + packed
+    path.write_bytes(packed)
+    np.testing.assert_array_equal(read_mat(path)["labels"], [np.arange(50)])
+    generator = np.random.RandomState(1)
+    refused = 0
+    for whole in (plain, packed):
+        for _ in range(300):
+            damaged = bytearray(whole[: generator.randint(0, len(whole) + 1)])
+            for _ in range(generator.randint(0, 4)):
+                if damaged:
+                    damaged[generator.randint(0, len(damaged))] = generator.randint(0, 256)
+            path.write_bytes(damaged)
+            try:
+                read_mat(path)
+            except ValueError as error:
+                assert str(error).startswith(f"{path}: ")
+                refused += 1
+    assert refused > 200
