@@ -1,7 +1,7 @@
 """The programs of the quick start, as printed, with plain ``python``: a fleet of one process.
 
-The text comes from $FLT_SPEC_DIR. Its program for collective training prints nothing, so a driver
-notes what its executor returns. The digits are real where $FLT_TEST_DATA has MNIST's test files
+The text comes from $FLT_SPEC_DIR. Its program for collective training prints nothing, so what its
+executor returns is noted. The digits are real where $FLT_TEST_DATA has MNIST's test files
 (both modes then read these), and otherwise generated.
 """
 
@@ -18,12 +18,13 @@ SPEC = os.environ.get("FLT_SPEC_DIR")
 DATA = os.environ.get("FLT_TEST_DATA")
 NAMES = ["model.py", "collective_trainer.py", "parameter_server_trainer.py"]
 
-DRIVER = """
-import functools, json, os, runpy, sys
+# Python runs this before the program, which stays as it is.
+CUSTOMIZE = """
+import atexit, functools, json, os
 
 import paddle
 
-script, real = sys.argv[1:]
+real = os.environ["REAL_DIGITS"]
 if real:
     paths = [os.path.join(real, f"t10k-{part}-ubyte.gz") for part in ("images-idx3", "labels-idx1")]
     paddle.vision.datasets.MNIST = functools.partial(paddle.vision.datasets.MNIST, *paths)
@@ -36,8 +37,7 @@ def noted(*args, **kwargs):
     return values
 
 paddle.static.Executor.run = noted
-runpy.run_path(script, run_name="__main__")
-print(json.dumps(losses))
+atexit.register(lambda: json.dump(losses, open("losses.json", "w")))
 """
 
 
@@ -61,10 +61,18 @@ def real_digits():
     return str(folder)
 
 
-def run(folder, *command):
-    environment = {**os.environ, "FLT_DOWNLOAD": "0", "PYTHONPATH": str(folder)}
+def train(folder, name, real=""):
+    """Runs a program with plain python; returns what it printed, and the losses it fetched."""
+    (folder / "sitecustomize.py").write_text(CUSTOMIZE)
+    environment = {
+        **os.environ,
+        "FLT_DOWNLOAD": "0",
+        "FLT_THREADS": "1",
+        "PYTHONPATH": str(folder),
+        "REAL_DIGITS": real,
+    }
     done = subprocess.run(
-        [sys.executable, *map(str, command)],
+        [sys.executable, name],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -72,32 +80,25 @@ def run(folder, *command):
         timeout=600,
     )
     assert done.returncode == 0, done.stderr
-    return done
-
-
-def losses_of(folder, name, real):
-    (folder / "driver.py").write_text(DRIVER)
-    return json.loads(run(folder, "driver.py", name, real).stdout.splitlines()[-1])
+    return done.stdout, json.loads((folder / "losses.json").read_text())
 
 
 @pytest.mark.parametrize("digits", ["real", "generated"])
 def test_collective_trainer_learns(folder, digits):
-    losses = losses_of(folder, "collective_trainer.py", real_digits() if digits == "real" else "")
+    printed, losses = train(
+        folder, "collective_trainer.py", real_digits() if digits == "real" else ""
+    )
+    assert printed == ""
     epoch = len(losses) // 10
     assert len(losses) == epoch * 10 > 1000
     first, last = losses[:epoch], losses[-epoch:]
     assert losses[0] > 1.5  # ten classes, nothing known yet
-    assert sum(last) / epoch < 0.2 * sum(first) / epoch
-    assert sum(last) / epoch < 0.1
+    assert sum(last) < 0.2 * sum(first)
 
 
-def test_collective_trainer_runs_as_printed(folder):
-    done = run(folder, "collective_trainer.py")
-    assert done.stdout == ""
-
-
-def test_parameter_server_trainer_runs_alone(folder):
-    lines = run(folder, "parameter_server_trainer.py").stdout.splitlines()
-    assert len(lines) > 100
-    losses = [float(re.fullmatch(r"loss: \[(.*)\], acc: \[.*\]", line).group(1)) for line in lines]
+def test_parameter_server_trainer_learns_alone(folder):
+    printed, losses = train(folder, "parameter_server_trainer.py")
+    lines = printed.splitlines()
+    assert len(lines) == len(losses) > 100
+    assert all(re.fullmatch(r"loss: \[.*\], acc: \[.*\]", line) for line in lines)
     assert sum(losses[-20:]) < 0.5 * sum(losses[:20])
