@@ -11,6 +11,7 @@ import sys
 import tarfile
 import zlib
 
+import _flotilla as core
 import numpy as np
 import paddle
 import paddle.fluid as fluid
@@ -232,6 +233,8 @@ def test_criteo():
     assert len(samples) == 40000 and len(integers) == 13 and len(categories) == 26
     assert 0.2 < np.mean([label for label, _, _ in samples]) < 0.3
     assert len(dataset.criteo.train_files()) == 4 and len(list(dataset.criteo.test()())) == 10000
+    report = core.check_data(dataset.criteo.test_files()[0])
+    assert (report.kind, report.records, report.problem_count) == ("Criteo click log", 10000, 0)
 
 
 def test_digits():
