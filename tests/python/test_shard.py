@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 
+import numpy as np
 import paddle
 import pytest
 from paddle.io import shard
@@ -145,3 +146,21 @@ def test_refusals():
         shard.files(["a", "b"], [1])
     with pytest.raises(ValueError, match="use fewer ranks, a smaller batch, or pad the tail"):
         shard.samples(3, rank=0, ranks=4)
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_loader_of_a_shard(num_workers):
+    loader = paddle.io.DataLoader(
+        Range(20),
+        batch_sampler=shard.ShardedBatchSampler(Range(20), 4, rank=1, ranks=2, say=False),
+        num_workers=num_workers,
+        return_list=True,
+    )
+    batches = [paddle_array(batch) for batch in loader]
+    assert batches == [[1, 3, 5, 7], [9, 11, 13, 15], [17, 19]]
+    assert len(loader) == 3
+
+
+def paddle_array(batch):
+    value = batch[0] if isinstance(batch, (list, tuple)) else batch
+    return np.array(value).tolist()

@@ -90,7 +90,8 @@ def _is_default(collate_fn):
 def _collate_of(loader):
     if not _is_default(loader.collate_fn):
         return loader.collate_fn
-    return default_convert_fn if loader.batch_size is None else collate_to_tensors
+    single = loader.batch_size is None and loader.batch_sampler is None
+    return default_convert_fn if single else collate_to_tensors
 
 
 def grouped(batches, places, drop_last):
