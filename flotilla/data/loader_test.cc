@@ -84,7 +84,7 @@ TEST(Loader, ScalesBytesAsItGathersThem) {
 TEST(Loader, UsesItsBuffersAgain) {
   BatchBuffers buffers;
   const void* first = buffers.make(f32, Shape{1000}).raw();
-  EXPECT_EQ(buffers.idle_bytes(), 4000);
+  EXPECT_GE(buffers.idle_bytes(), 4000);
   Tensor second = buffers.make(f32, Shape{900});
   EXPECT_EQ(second.raw(), first);
   EXPECT_EQ(buffers.idle_bytes(), 0);
@@ -171,13 +171,19 @@ TEST(Batched, RefusesASampleThatDiffers) {
 
 TEST(BatchQueue, RefusesToWaitForAPassThatWasNotBegun) {
   BatchQueue queue(2);
-  EXPECT_REFUSED(queue.next(), "the program reads from a loader that was not started");
+  EXPECT_REFUSED(
+      queue.next(),
+      "the program reads from a loader that was not started: call its start() before each pass, "
+      "and reset() after it");
   const BatchQueue::Pass pass = queue.start();
   EXPECT_TRUE(pass->push({}));
   EXPECT_TRUE(queue.next().has_value());
   queue.reset();
   EXPECT_FALSE(pass->push({}));
-  EXPECT_REFUSED(queue.next(), "the program reads from a loader that was not started");
+  EXPECT_REFUSED(
+      queue.next(),
+      "the program reads from a loader that was not started: call its start() before each pass, "
+      "and reset() after it");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "flotilla/data/column.h"
 #include "flotilla/data/end_of_pass.h"
 #include "flotilla/data/gather.h"
+#include "flotilla/data/join.h"
 #include "flotilla/data/shared_blocks.h"
 #include "flotilla/kernel/random.h"
 #include "flotilla/layers/reader.h"
@@ -125,7 +126,24 @@ BatchFields to_fields(nb::list vars) {
   return made;
 }
 
+// One feed of the feeds of several places.
+nb::dict join_feeds(nb::list feeds) {
+  nb::dict joined;
+  for (auto [name, value] : nb::cast<nb::dict>(feeds[0])) {
+    std::vector<Tensor> parts;
+    for (nb::handle feed : feeds) {
+      require(nb::cast<nb::dict>(feed).contains(name),
+              "the feeds of all places must have the same variables, but one has no \"{}\"",
+              nb::cast<std::string>(nb::str(name)));
+      parts.push_back(to_tensor(feed[name]));
+    }
+    joined[name] = nb::cast(data::join_rows(parts));
+  }
+  return joined;
+}
+
 void bind_fields(nb::module_& m) {
+  m.def("join_feeds", &join_feeds, nb::arg("feeds"), "The feeds of several places as one.");
   nb::class_<BatchFields>(m, "BatchFields", "What the variables of a feed_list expect of a batch.")
       .def(nb::new_([](nb::list vars) { return to_fields(vars); }), nb::arg("feed_list"))
       .def_ro("names", &BatchFields::names)

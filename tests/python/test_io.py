@@ -462,3 +462,14 @@ def test_two_programs_have_loaders_of_their_own(executor):
         assert executor.run(program, fetch_list=[total])[0].item() == expected
     for loader in loaders:
         loader.reset()
+
+
+def test_the_feeds_of_several_places_are_one_batch_for_a_parallel_program(executor):
+    x, y = variables()
+    total = paddle.sum(x)
+    loader = io.DataLoader(Numbers(8), feed_list=[x, y], places=fluid.cpu_places(2), batch_size=2)
+    program = fluid.CompiledProgram(static.default_main_program()).with_data_parallel(total.name)
+    sums = [executor.run(program, feed=feeds, fetch_list=[total])[0].item() for feeds in loader]
+    assert sums == [6.0, 22.0]
+    with pytest.raises(ValueError, match="takes one batch at a time"):
+        executor.run(feed=next(iter(loader)), fetch_list=[total])

@@ -107,6 +107,7 @@ class CompiledProgram:
         )
         self._build_strategy = build_strategy or BuildStrategy()
         self._exec_strategy = ExecutionStrategy()
+        self._data_parallel = False
 
     def with_data_parallel(
         self,
@@ -116,9 +117,13 @@ class CompiledProgram:
         share_vars_from=None,
         places=None,
     ):
-        """Accepted: a process is one place. More places are more processes; see fleetrun."""
+        """Accepted: a process is one place. More places are more processes; see fleetrun.
+
+        A list of feeds, one for each place, is joined to one batch.
+        """
         self._build_strategy = build_strategy or self._build_strategy
         self._exec_strategy = exec_strategy or self._exec_strategy
+        self._data_parallel = True
         return self
 
 

@@ -91,6 +91,8 @@ class Executor:
         if program is None:
             program = default_main_program()
         elif not isinstance(program, Program):
+            if getattr(program, "_data_parallel", False) and isinstance(feed, (list, tuple)):
+                feed = core.join_feeds(list(feed)) if len(feed) > 1 else feed
             program = _program_of(program)
         if scope is None:
             scope = global_scope()

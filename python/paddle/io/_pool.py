@@ -189,7 +189,10 @@ class Pool:
             ready = {key.fileobj for key, _ in events}
             for worker in {key.data for key, _ in events}:
                 self._receive(worker, worker.socket in ready)
-        return self._answers.pop(task)
+        answer = self._answers.pop(task)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
 
     def _receive(self, worker, readable):
         """Takes one message; a worker that has ended and left none is an error."""
@@ -209,11 +212,8 @@ class Pool:
             value = self._batch(worker, descriptors, *rest)
         else:
             value = _END if kind == "end" else self._error(worker, *rest)
-        if task not in self._asked:
-            return  # of a pass that was left
-        if isinstance(value, BaseException):
-            raise value
-        self._answers[task] = value
+        if task in self._asked:  # and not of a pass that was left
+            self._answers[task] = value
 
     def _selector_sees(self, fileobj):
         return any(key.fileobj is fileobj for key, _ in self._selector.select(0))
