@@ -114,7 +114,9 @@ def test_role_makers():
     )
     fleet.init(alone)
     assert fleet.worker_endpoints() == ["127.0.0.1:6170"]
-    assert alone.to_string().startswith("role: 1, current_id: 0, worker_endpoints: ['127.0.0.1:6170']")
+    assert alone.to_string().startswith(
+        "role: 1, current_id: 0, worker_endpoints: ['127.0.0.1:6170']"
+    )
     server = fleet.UserDefinedRoleMaker(
         current_id=1, role=fleet.Role.SERVER, worker_num=2, server_endpoints=["a:1", "a:2"]
     )
@@ -135,7 +137,9 @@ def test_strategy_is_checked():
         strategy.a_sync_configs = {"k_step": 1}
     with pytest.raises(ValueError, match='a_sync must be True or False, but is "yes"'):
         strategy.a_sync = "yes"
-    with pytest.raises(TypeError, match="amp_configs.incr_ratio must be a number, but is a list of 1"):
+    with pytest.raises(
+        TypeError, match="amp_configs.incr_ratio must be a number, but is a list of 1"
+    ):
         strategy.amp_configs = {"incr_ratio": [2.0]}
     assert not hasattr(strategy, "nothing")
     assert "a_sync" in dir(strategy)
@@ -167,7 +171,11 @@ def test_strategy_is_a_value():
     strategy = fleet.DistributedStrategy()
     strategy.a_sync_configs = {"k_steps": 7}
     strategy.hybrid_configs = {"dp_degree": 2, "order": ["dp", "mp"]}
-    for other in (copy.deepcopy(strategy), copy.copy(strategy), pickle.loads(pickle.dumps(strategy))):
+    for other in (
+        copy.deepcopy(strategy),
+        copy.copy(strategy),
+        pickle.loads(pickle.dumps(strategy)),
+    ):
         assert other == strategy
         assert other.hybrid_parallel_order == ["dp", "mp"]
         other.a_sync = True

@@ -23,9 +23,7 @@ class Range(paddle.io.Dataset):
 
 
 def of_ranks(function, *args, ranks, **options):
-    return [
-        function(*args, rank=rank, ranks=ranks, say=False, **options) for rank in range(ranks)
-    ]
+    return [function(*args, rank=rank, ranks=ranks, say=False, **options) for rank in range(ranks)]
 
 
 @pytest.mark.parametrize("tail", ["drop", "pad", "keep"])

@@ -254,16 +254,14 @@ class Fleet:
     ):
         """On the first worker, write what ``target_vars`` need of the program."""
         if self.is_first_worker():
-            _io.save_inference_model(
-                dirname, feeded_var_names, target_vars, executor, main_program
-            )
+            _io.save_inference_model(dirname, feeded_var_names, target_vars, executor, main_program)
 
     def save_persistables(self, executor, dirname, main_program=None, mode=0):
         """On the first worker, write all that the program keeps from run to run."""
         if self.is_first_worker():
             _io.save_persistables(executor, dirname, main_program)
 
-    def save(self, dirname, feed=[], fetch=[], **configs):
+    def save(self, dirname, feed=[], fetch=[], **configs):  # noqa: B006 - the signature is Paddle's
         """Write an inference model where ``feed`` and ``fetch`` are given, else the state."""
         if not feed and not fetch:
             return self.save_persistables(None, dirname)
