@@ -21,7 +21,7 @@ import try_pythons
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTEST_FOLDERS = ["tests", "python/tests"]
 FUZZ_RUNS, FUZZ_RUNS_FULL = 20_000, 2_000_000
-FUZZ_SECONDS, FUZZ_SECONDS_FULL = 20, 600
+FUZZ_SECONDS, FUZZ_SECONDS_FULL = 20, 120
 
 
 @dataclasses.dataclass

@@ -13,12 +13,16 @@ const std::vector<Known>& known_variables() {
   static const std::vector<Known> rows = {
       {"FLT_DOWNLOAD", "0 never downloads a data set; what is missing is generated"},
       {"FLT_DUMP", "name of a pass: print the program after it"},
+      {"FLT_JOB_TOKEN", "secret that every process of a job shows; set it on every host"},
       {"FLT_LOG_LEVEL", "trace, debug, info, warn, error or off; info by default"},
       {"FLT_MAX_ISA", "cap on the instruction set that kernels use: sse41, avx2, avx512"},
+      {"FLT_PYTHON", "interpreter that the launcher runs scripts with"},
       {"FLT_SKIP_PASSES", "names of passes to switch off, separated by commas; or all"},
+      {"FLT_STORE_PORT", "port of the store on the first of several hosts; 6069 by default"},
       {"FLT_TEST_DATA", "folder with real data sets, for tests and the demo"},
       {"FLT_THREADS", "threads of a process; by default the number of cores"},
       {"HOME", "where the cache of data sets lives, under .cache"},
+      {"FLAGS_START_PORT", "the first port of the processes that the launcher starts"},
       {"FLAGS_require_gpu", "1 makes a CUDAPlace without a GPU an error instead of a CPU run"},
       {"PADDLE_DATA_HOME", "where data sets are kept instead of $HOME/.cache/paddle/dataset"},
       {"FLAGS_selected_gpus", "the devices of this process, separated by commas"},
@@ -39,6 +43,7 @@ const std::vector<Known>& known_variables() {
       {"PADDLE_WORLD_DEVICE_IDS", "the devices of all processes"},
       {"POD_IP", "host of this server"},
       {"TRAINING_ROLE", "TRAINER or PSERVER"},
+      {"GRPC_VERBOSITY", "lets gRPC write lines of its own; see its documentation"},
       {"OMP_NUM_THREADS", "threads of a process where FLT_THREADS is not set"},
   };
   return rows;

@@ -7,7 +7,7 @@
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
-#include <cstdlib>
+#include "flotilla/base/env.h"
 
 namespace flotilla::rpc {
 
@@ -24,7 +24,7 @@ inline constexpr int kMaxMessageBytes = 80 << 20;
 // gRPC writes lines of its own about what we report in a sentence. GRPC_VERBOSITY lets them
 // through.
 inline void silence_grpc() {
-  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+  if (!env::text("GRPC_VERBOSITY")) gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
 inline void apply_settings(grpc::ServerBuilder& builder) {
