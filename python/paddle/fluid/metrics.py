@@ -128,4 +128,54 @@ class Auc(_Wrapped):
         super().__init__(name, _new.Auc(curve, num_thresholds))
 
 
+class ChunkEvaluator(MetricBase):
+    """Precision, recall and F1 of chunks, from the counts of batches."""
+
+    def __init__(self, name=None):
+        super().__init__(name)
+        self.reset()
+
+    def reset(self):
+        """Forget all batches."""
+        self.num_infer_chunks = self.num_label_chunks = self.num_correct_chunks = 0
+
+    def update(self, num_infer_chunks, num_label_chunks, num_correct_chunks):
+        """Take in a batch: how many chunks were found, are there, and were found rightly."""
+        self.num_infer_chunks += int(np.sum(num_infer_chunks))
+        self.num_label_chunks += int(np.sum(num_label_chunks))
+        self.num_correct_chunks += int(np.sum(num_correct_chunks))
+
+    def eval(self):
+        """(precision, recall, F1) of all batches together."""
+        right = float(self.num_correct_chunks)
+        precision = right / self.num_infer_chunks if self.num_infer_chunks else 0.0
+        recall = right / self.num_label_chunks if self.num_label_chunks else 0.0
+        f1 = 2 * precision * recall / (precision + recall) if right else 0.0
+        return precision, recall, f1
+
+
+class EditDistance(MetricBase):
+    """The mean distance of sequences, and the share of those that are not alike."""
+
+    def __init__(self, name=None):
+        super().__init__(name)
+        self.reset()
+
+    def reset(self):
+        """Forget all batches."""
+        self.total_distance, self.seq_num, self.instance_error = 0.0, 0, 0
+
+    def update(self, distances, seq_num):
+        """Take in a batch: the distances, and the number of sequences."""
+        self.total_distance += float(np.sum(distances))
+        self.instance_error += int(np.sum(np.asarray(distances) != 0))
+        self.seq_num += int(np.sum(seq_num))
+
+    def eval(self):
+        """(mean distance, share of sequences with one) of all batches together."""
+        if self.seq_num == 0:
+            raise ValueError("there is no distance yet: update() was never called with sequences")
+        return self.total_distance / self.seq_num, self.instance_error / float(self.seq_num)
+
+
 __getattr__, __dir__ = names_of(__name__)

@@ -69,6 +69,36 @@ def img_conv_group(
     return layers.pool2d(input, pool_size, pool_type, pool_stride)
 
 
+def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rate=0.0):
+    """Values mixed by how well their keys fit queries, all [batch, length, width].
+
+    Several heads see what learnt layers make of them.
+    """
+    width, value_width = queries.shape[-1], values.shape[-1]
+    if width % num_heads or value_width % num_heads or keys.shape[-1] != width:
+        raise ValueError(
+            f"widths {width}, {keys.shape[-1]}, {value_width} of queries, keys and values do not "
+            f"fit {num_heads} heads"
+        )
+
+    def heads(x):
+        cut = layers.reshape(x, [0, 0, num_heads, x.shape[-1] // num_heads])
+        return layers.transpose(cut, [0, 2, 1, 3])
+
+    q, k, v = queries, keys, values
+    if num_heads > 1:
+        learnt = [layers.fc(x, x.shape[-1], num_flatten_dims=2) for x in (queries, keys, values)]
+        q, k, v = (heads(x) for x in learnt)
+    scores = layers.matmul(layers.scale(q, (width // num_heads) ** -0.5), k, transpose_y=True)
+    weights = layers.softmax(scores)
+    if dropout_rate:
+        weights = layers.dropout(weights, dropout_rate, is_test=False)
+    found = layers.matmul(weights, v)
+    if num_heads == 1:
+        return found
+    return layers.reshape(layers.transpose(found, [0, 2, 1, 3]), [0, 0, value_width])
+
+
 def glu(input, dim=-1):
     """The first half along ``dim`` times the sigmoid of the second."""
     value, gate = layers.split(input, 2, dim)

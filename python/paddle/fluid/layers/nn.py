@@ -384,7 +384,7 @@ def cos_sim(X, Y):
 
 
 def autoincreased_step_counter(counter_name=None, begin=1, step=1):
-    """A whole number that counts the runs of the program: ``begin`` in the first."""
+    """A whole number that counts the runs of the program: begin - 1 + step in the first."""
     name = counter_name or "@STEP_COUNTER@"
     block = core.main_program().global_block()
     if block.has_var(name):
