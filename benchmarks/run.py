@@ -8,6 +8,7 @@ $FLT_ORACLE_DIR (tools/oracle/setup.sh); one that is absent is reported and left
     ./bench --quick         fewer and shorter rounds
     ./bench --only mlp      one case: mlp, resnet50, wide_deep, import, memory
     ./bench --json FILE     also write one JSON line per side
+    ./bench launch          how long launchers take to start and end processes
     ./bench data            how fast data is fed; --only loader, text, images or dataset
 """
 
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import feeding
+import launching
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -214,7 +216,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = [case.name for case in CASES] + ["import", "memory"]
-    parser.add_argument("suite", nargs="?", choices=["steps", "data"], default="steps")
+    parser.add_argument("suite", nargs="?", choices=["steps", "data", "launch"], default="steps")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", choices=[*names, *feeding.TOPICS], action="append",
                         help="run this case (repeatable)")  # fmt: skip
@@ -232,6 +234,9 @@ def main():
         missed = feeding.run(options.only, options.quick, show, emit)
         for row in missed:
             print(f"  missed: {row.title}, {row.name}: {row.value} {row.unit}, goal {row.goal}")
+        return
+    if options.suite == "launch":
+        launching.run(options.quick, TORCH.python, PADDLE.python, show, emit)
         return
     sides = []
     for side in (FLOTILLA, TORCH, PADDLE):
