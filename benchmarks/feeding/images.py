@@ -63,7 +63,7 @@ def measured(task, folder, quick, flotilla, torch):
     good = [worker for worker in workers if not worker.failed]
     for _ in range(5 if quick else 15):
         for worker in good:
-            worker.seconds.append(worker.steps(3))
+            worker.seconds.append(worker.steps(1 if quick else 3))
     rates = {worker.variant: BATCH / min(worker.seconds) for worker in good}
     rivals = [rate for variant, rate in rates.items() if variant in ("tensor", "pillow")]
     for worker in workers:

@@ -37,9 +37,10 @@ def build(case, variant, threads):
         return step
     if variant != "steps":
         raise ValueError("no such variant")
-    return lambda: stacked([dataset[i] for i in range(first := next(orders), first + BATCH)])
 
+    def step():
+        first = next(orders)
+        images, labels = zip(*(dataset[i] for i in range(first, first + BATCH)))
+        return np.stack(images), np.array(labels)
 
-def stacked(samples):
-    images, labels = zip(*samples)
-    return np.stack(images), np.array(labels)
+    return step

@@ -46,9 +46,10 @@ make() {
 for name in "${@:-paddle26 paddle18 torch}"; do
   for one in $name; do
     case "$one" in
-      paddle26) make paddle26 3.11 "paddlepaddle==2.6.2" "protobuf==4.25.3" "numpy<2" setuptools pytest ;;
+      paddle26) make paddle26 3.11 "paddlepaddle==2.6.2" "protobuf==4.25.3" "numpy<2" setuptools pytest \
+        pillow "opencv-python-headless<4.12" ;;
       paddle18) make paddle18 3.8 "paddlepaddle==1.8.5" "numpy<1.20" "protobuf==3.20.*" pytest ;;
-      torch) make torch 3.11 torch numpy ;;
+      torch) make torch 3.11 torch torchvision numpy ;;
       *) echo "unknown environment $one; known: paddle26 paddle18 torch" >&2 && exit 2 ;;
     esac
   done
