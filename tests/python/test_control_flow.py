@@ -1,5 +1,7 @@
 """Branches and loops of programs, in the words of both eras."""
 
+import math
+
 import numpy as np
 import paddle
 import paddle.fluid as fluid
@@ -94,6 +96,39 @@ def test_switch_of_1x(executor, x):
     executor.run(fluid.default_startup_program())
     for value, expected in ((-X, 0.1), (X, 0.2), (X * 3, 0.3)):
         assert run(executor, [rate], value)[0].item() == pytest.approx(expected)
+
+
+def test_a_warm_up_of_1x(executor):
+    """A schedule that programs of 1.x write themselves; the numbers are Paddle 1.8.5's."""
+    loss = layers.mean(layers.fc(fluid.data("x", [None, 3]), 1))
+    rate = layers.create_global_var([1], 0.0, "float32", persistable=True, name="learning_rate")
+    with fluid.default_main_program()._lr_schedule_guard():
+        step = layers.learning_rate_scheduler._decay_step_counter()
+        warm = layers.fill_constant([1], "float32", 5.0, force_cpu=True)
+        with layers.control_flow.Switch() as switch:
+            with switch.case(step < warm):
+                layers.tensor.assign(input=0.5 * (step / 5.0), output=rate)
+            with switch.default():
+                epoch = layers.ops.floor(step / 3)
+                decayed = 0.5 * (layers.ops.cos(epoch * (math.pi / 4)) + 1) / 2
+                layers.tensor.assign(input=decayed, output=rate)
+    fluid.optimizer.Momentum(rate, 0.9).minimize(loss)
+    executor.run(fluid.default_startup_program())
+    found = [run(executor, [rate], X.reshape(1, 3))[0].item() for _ in range(10)]
+    expected = [0, 0.1, 0.2, 0.3, 0.4, 0.42677671, 0.25, 0.25, 0.25, 0.07322331]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_layers_inside_branches(executor, x):
+    row = paddle.reshape(x, [1, 3])
+    wide = static.nn.cond(
+        paddle.sum(x) > 0, lambda: static.nn.fc(row, 2), lambda: static.nn.fc(row, 2)
+    )
+    names = [p.name for p in static.default_main_program().global_block().all_parameters()]
+    assert len(names) == 4
+    executor.run(static.default_startup_program())
+    assert run(executor, [wide])[0].shape == (1, 2)
+    assert not np.allclose(run(executor, [wide])[0], -run(executor, [wide], -X)[0])
 
 
 # ---- loops

@@ -5,11 +5,19 @@
 
 import _flotilla as core
 from paddle._names import names_of
+from paddle.tensor.manipulation import cast
+
+from .nn import autoincreased_step_counter
 
 __all__ = [
     *("cosine_decay", "exponential_decay", "inverse_time_decay", "linear_lr_warmup"),
     *("natural_exp_decay", "noam_decay", "piecewise_decay", "polynomial_decay"),
 ]
+
+
+def _decay_step_counter(begin=0):
+    """What schedules count, as a float: programs with schedules of their own use it too."""
+    return cast(autoincreased_step_counter("@LR_DECAY_COUNTER@", begin), "float32")
 
 
 def noam_decay(d_model, warmup_steps, learning_rate=1.0):
