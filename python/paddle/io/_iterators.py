@@ -35,7 +35,7 @@ def gathered(fields, batches):
     def submit(indices):
         drawn = None
         if draws:
-            drawn = [None if f.draw is None else f.draw(len(indices)).ravel() for f in fields]
+            drawn = [None if f.draw is None else f.draw(indices).ravel() for f in fields]
         gatherer.submit(indices, drawn)
 
     for indices in itertools.islice(batches, _AHEAD):
