@@ -206,7 +206,15 @@ Role role_from_environment(bool collective) {
 }
 
 Role data_role_from_environment() {
-  return role_from_environment(!names_servers() && !names_servers_of_2018());
+  if (names_servers() || names_servers_of_2018()) return role_from_environment(false);
+  if (env::text("PADDLE_TRAINER_ENDPOINTS")) return collective_role();
+  Role role = {.collective = true};
+  role.workers = env::number_or("PADDLE_TRAINERS_NUM", 1, 1, kMostProcesses);
+  role.index = env::number_or("PADDLE_TRAINER_ID", 0, 0, kMostProcesses);
+  require(role.index < role.workers, "PADDLE_TRAINER_ID is {}, but PADDLE_TRAINERS_NUM is {}",
+          role.index, role.workers);
+  read_devices(role);
+  return role;
 }
 
 }  // namespace flotilla::fleet

@@ -66,7 +66,8 @@ void check(const Role& role, const std::string& source);
 // The role that the environment gives to a process whose program says whether it is collective.
 Role role_from_environment(bool collective);
 
-// Which processes divide the data: rank and size of the workers, whatever the mode.
+// Which processes divide the data: rank and size of the workers, whatever the mode. They need not
+// say where they are, so PADDLE_TRAINER_ID and PADDLE_TRAINERS_NUM are enough.
 Role data_role_from_environment();
 
 }  // namespace flotilla::fleet

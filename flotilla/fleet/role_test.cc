@@ -156,6 +156,17 @@ TEST_F(RoleTest, ReadsTheVariablesOf2018) {
   EXPECT_EQ(data_role_from_environment().workers, 2);
 }
 
+TEST_F(RoleTest, DividesDataByRankAndSizeAlone) {
+  EXPECT_EQ(data_role_from_environment().workers, 1);
+  set("PADDLE_TRAINERS_NUM", "4");
+  set("PADDLE_TRAINER_ID", "3");
+  EXPECT_EQ(data_role_from_environment().index, 3);
+  EXPECT_EQ(data_role_from_environment().workers, 4);
+  set("PADDLE_TRAINER_ID", "4");
+  EXPECT_REFUSED(data_role_from_environment(),
+                 "PADDLE_TRAINER_ID is 4, but PADDLE_TRAINERS_NUM is 4");
+}
+
 TEST(RoleCheckTest, RefusesARoleThatContradictsItself) {
   EXPECT_REFUSED(check({.index = 2, .workers = 2}, "UserDefinedRoleMaker"),
                  "UserDefinedRoleMaker: current_id must lie in [0, 2), but is 2");

@@ -1,4 +1,5 @@
 #include "bind.h"
+#include "flotilla/base/error.h"
 #include "flotilla/fleet/role.h"
 #include "flotilla/passes/strategy.h"
 
@@ -20,8 +21,17 @@ Setting to_setting(nb::handle value) {
     }
     return options;
   }
-  // Whole numbers of numpy count too; its floats do not say that they are numbers otherwise.
-  if (PyIndex_Check(value.ptr())) return nb::cast<int64_t>(nb::int_(value));
+  // What numpy computes is a flag or a number like any other.
+  if (nb::hasattr(value, "dtype") && nb::hasattr(value, "item") &&
+      nb::cast<int>(value.attr("ndim")) == 0) {
+    return to_setting(value.attr("item")());
+  }
+  if (PyIndex_Check(value.ptr())) {
+    int64_t number = 0;
+    require(nb::try_cast(nb::int_(value), number), "{} does not fit into 64 bits",
+            nb::cast<std::string>(nb::str(value)));
+    return number;
+  }
   if (PyFloat_Check(value.ptr()) || nb::hasattr(value, "__float__")) {
     return nb::cast<double>(nb::float_(value));
   }

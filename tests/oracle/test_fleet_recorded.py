@@ -27,8 +27,6 @@ def plain(strategy, name):
 
 @pytest.mark.parametrize("name", NEW["defaults"])
 def test_default_of_2_6(name):
-    if name == "fleet_desc_configs":
-        pytest.skip("describes tables of parameter servers, which come with launched jobs")
     assert plain(fleet.DistributedStrategy(), name) == NEW["defaults"][name]
 
 

@@ -141,6 +141,8 @@ def test_strategy_is_checked():
         TypeError, match="amp_configs.incr_ratio must be a number, but is a list of 1"
     ):
         strategy.amp_configs = {"incr_ratio": [2.0]}
+    with pytest.raises(ValueError, match="36893488147419103232 does not fit into 64 bits"):
+        strategy.nccl_comm_num = 2**65
     assert not hasattr(strategy, "nothing")
     assert "a_sync" in dir(strategy)
 
@@ -148,7 +150,7 @@ def test_strategy_is_checked():
 def test_strategy_keeps_what_a_dict_leaves_out():
     strategy = fleet.DistributedStrategy()
     strategy.gradient_merge_configs = {"k_steps": np.int64(4)}
-    strategy.gradient_merge_configs = {"avg": False}
+    strategy.gradient_merge_configs = {"avg": np.bool_(False)}
     assert strategy.gradient_merge_configs == {"k_steps": 4, "avg": False}
     strategy.recompute_configs = {"checkpoints": ("a", "b")}
     strategy.recompute_configs = {"checkpoints": ["c"]}

@@ -121,6 +121,17 @@ class DistributedStrategy(OptionsOfCore):
         ]
         self._set("downpour_table_param", [*map(_said, self.sparse_table_configs), *tables])
 
+    @property
+    def fleet_desc_configs(self):
+        """The same tables in the words of pslib; they can be read, but not yet set, in these."""
+        return self.sparse_table_configs
+
+    @fleet_desc_configs.setter
+    def fleet_desc_configs(self, configs):
+        raise StrategyError(
+            "fleet_desc_configs is not there yet: describe tables with sparse_table_configs"
+        )
+
 
 def _nested(table, options):
     """``{"table_parameters.t.accessor.embedx_dim": 8}`` as ``{"accessor": {"embedx_dim": 8}}``."""
