@@ -23,50 +23,46 @@ GOAL, RATIO = 150, 3  # MB/s a core, and times Paddle
 def cases(quick):
     from run import FLOTILLA, PADDLE
 
+    rounds = 3 if quick else 5
+    reader = HERE / "text_reader.py"
     with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
-        log, text, short = write_files(folder, 20_000 if quick else 100_000)
-        rounds = 3 if quick else 5
-        yield from compare(MULTI_SLOT, text, "cat", rounds, folder, FLOTILLA, PADDLE)
-        yield from compare(CRITEO, log, None, rounds, folder, FLOTILLA, PADDLE)
-        yield from generators(short, folder, FLOTILLA, PADDLE)
+        log, text, short = write_files(Path(folder), 20_000 if quick else 100_000)
+        generators = [(side, short, f"{side.python} {reader}") for side in (FLOTILLA, PADDLE)]
+        yield from compare(
+            MULTI_SLOT, text, [(FLOTILLA, text, "cat"), (PADDLE, text, "cat")], rounds, folder
+        )
+        yield from compare(
+            CRITEO, log, [(FLOTILLA, log, "parser=criteo"), *generators], rounds, folder
+        )
 
 
-def compare(title, file, command, rounds, folder, ours, theirs):
-    """The parser and, where there is a command that prints slots, QueueDataset on both sides."""
-    rates = {"parser": []}
-    sides = {"Flotilla, QueueDataset": ours, "Paddle, QueueDataset": theirs} if command else {}
-    failed = {name: side.absent() for name, side in sides.items()}
+def compare(title, file, runs, rounds, folder):
+    """The parser alone, then each side's QueueDataset; one that is absent or fails says why."""
+    parser = []
+    rates = {run: [] for run in runs}
+    failed = {run: run[0].absent() for run in runs}
     for _ in range(rounds):
-        rates["parser"].append(parser_rate(title, file))
-        for name, side in sides.items():
-            if failed[name]:
-                continue
-            rate, failed[name] = queue_rate(side, file, command, folder)
-            rates.setdefault(name, []).append(rate)
-    best = max(rates["parser"])
-    yield Row(title, "Flotilla, parser, 1 core", best, "MB/s", goal=GOAL)
-    for name in sides:
-        if failed[name]:
-            yield Row(title, f"{name}, {command}", None, "MB/s", failed[name])
+        parser.append(parser_rate(title, file))
+        for run in runs:
+            if not failed[run]:
+                rate, failed[run] = queue_rate(*run, folder)
+                rates[run].append(rate)
+    yield Row(title, "Flotilla, parser alone, 1 core", max(parser), "MB/s", goal=GOAL)
+    theirs = [rates[r] for r in runs if r[0].name == "Paddle" and not failed[r]]
+    paddle = max(theirs[0]) if theirs else None
+    for run in runs:
+        side, _, command = run
+        label = "Python generator" if command.endswith(".py") else command
+        name = f"{side.name}, QueueDataset, {label}"
+        if failed[run]:
+            yield Row(title, name, None, "MB/s", failed[run])
             continue
-        yield Row(title, f"{name}, {command}", max(rates[name]), "MB/s")
-    paddle = rates.get("Paddle, QueueDataset")
-    if paddle and not failed["Paddle, QueueDataset"]:
-        own = rates.get("Flotilla, QueueDataset", [best])
-        goal = RATIO * max(paddle)
-        yield Row(title, "Flotilla's best, for its goal", max(best, *own), "MB/s",
-                  f"{max(best, *own) / max(paddle):.1f} times Paddle", goal)  # fmt: skip
-
-
-def generators(file, folder, ours, theirs):
-    """The same Python generator as a pipe command on both sides, its start included."""
-    for side in (ours, theirs):
-        command = f"{side.python} {HERE / 'text_reader.py'}"
-        rate, failed = None, side.absent()
-        if not failed:
-            rate, failed = queue_rate(side, file, command, folder)
-        yield Row(CRITEO, f"{side.name}, QueueDataset, Python generator", rate, "MB/s", failed)
+        note, goal = "", None
+        if side.name == "Flotilla" and paddle:
+            note = f"{max(rates[run]) / paddle:.1f} times Paddle"
+            # Two Python generators take the time of Python.
+            goal = None if label == "Python generator" else RATIO * paddle
+        yield Row(title, name, max(rates[run]), "MB/s", note, goal)
 
 
 def parser_rate(title, file):

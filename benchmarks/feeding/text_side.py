@@ -1,6 +1,7 @@
 """Reads text through QueueDataset: one program for real Paddle and for Flotilla.
 
-    python -m feeding.text_side FILE PIPE_COMMAND      prints seconds and records
+    python text_side.py FILE PIPE_COMMAND        prints the seconds
+    python text_side.py FILE parser=criteo       the same with a parser that only Flotilla has
 
 The program that runs on each batch does next to nothing, so that the time is that of reading.
 """
@@ -31,7 +32,9 @@ def main(file, command):
     executor = paddle.static.Executor(paddle.CPUPlace())
     executor.run(startup)
     dataset = paddle.distributed.QueueDataset()
-    dataset.init(batch_size=BATCH, thread_num=1, pipe_command=command, use_var=use_var)
+    parser = command.removeprefix("parser=")
+    how = {"pipe_command": command} if parser == command else {"parser": parser}
+    dataset.init(batch_size=BATCH, thread_num=1, use_var=use_var, **how)
     dataset.set_filelist([file])
     start = time.perf_counter()
     executor.train_from_dataset(main_program, dataset)
