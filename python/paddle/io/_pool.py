@@ -17,6 +17,7 @@ import numpy as np
 import _flotilla as core
 
 from . import _worker
+from ._ahead import Ahead
 from .dataset import IterableDataset
 from .sampler import batches_of
 
@@ -122,6 +123,9 @@ class Pool:
         seed = int(np.random.randint(low=0, high=sys.maxsize))
         self.workers = []
         self._selector = selectors.DefaultSelector()
+        self._bell = os.pipe()  # read end, write end: who waits for workers hears it
+        os.set_blocking(self._bell[0], False)
+        self._selector.register(self._bell[0], selectors.EVENT_READ, None)
         _live.add(self)
         try:
             for number in range(loader.num_workers):
@@ -136,6 +140,7 @@ class Pool:
     def batches(self):
         """One pass. What an earlier one has left under way is dropped."""
         loader = self._loader
+        self._silence()
         self._asked, self._answers = {}, {}  # by the number of the task
         self._turns = itertools.cycle(self.workers)
         self._more = set(self.workers)
@@ -187,6 +192,8 @@ class Pool:
                     f"batch within the timeout of {limit} seconds"
                 )
             ready = {key.fileobj for key, _ in events}
+            if self._bell[0] in ready:
+                raise _Interrupted
             for worker in {key.data for key, _ in events}:
                 self._receive(worker, worker.socket in ready)
         answer = self._answers.pop(task)
@@ -233,6 +240,16 @@ class Pool:
         error.__cause__ = WorkerTraceback(f"in {where}:\n{text}")
         return error
 
+    def interrupt(self):
+        """Ends the pass that another thread goes through."""
+        os.write(self._bell[1], b"!")
+
+    def _silence(self):
+        try:
+            os.read(self._bell[0], 1 << 12)
+        except BlockingIOError:
+            pass
+
     def close(self):
         """Ends the workers; no process is left."""
         if self._process != os.getpid():
@@ -243,6 +260,8 @@ class Pool:
             self._selector.unregister(worker.pidfd)
             worker.leave()
         self._selector.close()
+        for end in self._bell:
+            os.close(end)
         # A worker in the middle of a sample does not see that its socket is closed.
         deadline = time.monotonic() + _PATIENCE / 10
         for worker in workers:
@@ -251,6 +270,10 @@ class Pool:
     def __del__(self):
         if getattr(self, "workers", None):
             self.close()
+
+
+class _Interrupted(Exception):
+    """The pass is not wanted any more."""
 
 
 _END = object()
@@ -276,7 +299,10 @@ class worker_batches:  # noqa: N801 - used like a function
         self._loader = loader
         self._pool = loader._pool if loader._pool is not None else Pool(loader)
         loader._pool = self._pool if loader.persistent_workers else None
-        self._batches = self._pool.batches()
+        self._ahead = loader.use_buffer_reader
+        self._batches = Ahead(self._pool.batches, 2) if self._ahead else self._pool.batches()
+        self._open = True
+        _live.add(self)
 
     def __iter__(self):
         return self
@@ -294,6 +320,11 @@ class worker_batches:  # noqa: N801 - used like a function
 
     def close(self):
         """Ends the pass, and the workers where they do not wait for another."""
+        if not self._open or self._pool._process != os.getpid():
+            return
+        self._open = False
+        if self._ahead:
+            self._pool.interrupt()
         self._batches.close()
         if self._loader._pool is not self._pool:
             self._pool.close()
@@ -305,6 +336,6 @@ class worker_batches:  # noqa: N801 - used like a function
 
 @atexit.register
 def _close_all():
-    for pool in list(_live):
-        if pool.workers:
-            pool.close()
+    for one in sorted(_live, key=lambda one: isinstance(one, Pool)):
+        if not isinstance(one, Pool) or one.workers:
+            one.close()  # passes before their workers
