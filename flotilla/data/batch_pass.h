@@ -17,7 +17,7 @@
 
 namespace flotilla::data {
 
-// Thread safety: next() and cancel(), from any thread; emit() from its producers.
+// Thread safety: next(), wait_until() and cancel(), from any thread; emit() from its producers.
 class BatchPass final : public BatchSource {
  public:
   // Makes batches until it is done, or until emit() gives false. What it throws, next() throws once
@@ -30,6 +30,10 @@ class BatchPass final : public BatchSource {
   ~BatchPass() override;
 
   std::optional<Batch> next() override { return batches_.pop(); }
+  // Waits until next() would not; false: the time is over.
+  bool wait_until(std::chrono::steady_clock::time_point deadline) {
+    return batches_.wait_until(deadline);
+  }
   // Nobody wants more: ends the producers, and next() gives nothing.
   void cancel();
 

@@ -8,6 +8,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <exception>
@@ -47,6 +48,15 @@ class Channel {
     values_.pop_front();
     not_full_.notify_one();
     return value;
+  }
+
+  // Waits until pop() would not; false: the time is over.
+  bool wait_until(std::chrono::steady_clock::time_point deadline) {
+    MutexLock lock(mutex_);
+    while (!ended_ && values_.empty()) {
+      if (!not_empty_.wait_until(lock, deadline)) return ended_ || !values_.empty();
+    }
+    return true;
   }
 
   // No more pushes.

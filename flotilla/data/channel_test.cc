@@ -73,5 +73,16 @@ TEST(ChannelTest, CloseWakesAReaderThatWaits) {
   reader.join();
 }
 
+TEST(ChannelTest, WaitsForAValueUntilATime) {
+  Channel<int> channel(1);
+  const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::milliseconds(5); };
+  EXPECT_FALSE(channel.wait_until(soon()));
+  channel.push(1);
+  EXPECT_TRUE(channel.wait_until(soon()));
+  channel.pop();
+  channel.close();
+  EXPECT_TRUE(channel.wait_until(soon()));
+}
+
 }  // namespace
 }  // namespace flotilla::data

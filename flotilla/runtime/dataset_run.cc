@@ -91,25 +91,32 @@ class Session {
     Scope& scope;
     std::vector<std::string> fetches = {};
     std::vector<Feed> feeds = {};
+
+    // The calling thread, which prints and listens besides.
+    bool first() const { return index == 0; }
   };
 
   void work(Worker worker) noexcept;
   void loop(Worker& worker, DatasetRunReport::Thread& done);
   std::vector<FetchedValue> step(Worker& worker);
   void show(int64_t batch, std::vector<FetchedValue> values);
-  void fail(std::exception_ptr error);
-  void supervise();
+  void tick();
+  void watch();
+  void wait_for_the_others();
 
   const DatasetRun& run_;
   data::BatchPass& batches_;
   Gate gate_;
   DatasetRunReport report_;  // an entry for each thread, which alone writes it
 
+  // Of the calling thread.
+  Clock::time_point last_tick_ = Clock::now();
+  Clock::time_point last_watch_ = Clock::now();
+  std::vector<FetchedValue> watched_;
+
   Mutex mutex_;
-  Condition news_;
+  Condition changed_;
   int64_t at_work_ FLT_GUARDED_BY(mutex_) = 0;
-  std::deque<std::string> lines_ FLT_GUARDED_BY(mutex_);
-  std::vector<FetchedValue> watched_ FLT_GUARDED_BY(mutex_);
   std::exception_ptr error_ FLT_GUARDED_BY(mutex_);
 };
 
@@ -118,26 +125,27 @@ DatasetRunReport Session::go(Executor& executor, Scope& scope) {
   for (const auto& var : run_.program.global_block().vars()) {
     if (var->persistable && scope.find(var->name) == nullptr) scope.var(var->name);
   }
-  std::deque<Executor> executors;
-  std::deque<Scope> scopes;
   std::vector<std::string> fetches = run_.fetches;
   fetches.insert(fetches.end(), run_.watched.begin(), run_.watched.end());
+  std::deque<Executor> executors;
+  std::deque<Scope> scopes;
   {
     std::vector<std::jthread> threads;
     const Leaving end{[this] { batches_.cancel(); }};
-    for (int64_t t = 0; t < run_.threads; ++t) {
-      const bool only = run_.threads == 1;
+    {
+      MutexLock lock(mutex_);
+      at_work_ = run_.threads;
+    }
+    for (int64_t t = 1; t < run_.threads; ++t) {
       Worker worker{.index = t,
-                    .executor = only ? executor : executors.emplace_back(executor.options()),
-                    .scope = only ? scope : scopes.emplace_back(&scope),
-                    .fetches = t == 0 ? fetches : std::vector<std::string>{}};
-      {
-        MutexLock lock(mutex_);
-        ++at_work_;
-      }
+                    .executor = executors.emplace_back(executor.options()),
+                    .scope = scopes.emplace_back(&scope)};
       threads.emplace_back([this, worker = std::move(worker)] { work(worker); });
     }
-    supervise();
+    // Alone, it works where the user's own loop would.
+    Scope& mine = run_.threads == 1 ? scope : scopes.emplace_back(&scope);
+    work({.executor = executor, .scope = mine, .fetches = std::move(fetches)});
+    wait_for_the_others();
   }
   MutexLock lock(mutex_);
   if (error_ != nullptr) std::rethrow_exception(error_);
@@ -145,35 +153,41 @@ DatasetRunReport Session::go(Executor& executor, Scope& scope) {
 }
 
 void Session::work(Worker worker) noexcept {
+  std::exception_ptr error;
   try {
     const int share = threads() / static_cast<int>(std::min<int64_t>(run_.threads, threads()));
     const ThreadShare limit(share);
     loop(worker, report_.threads[static_cast<size_t>(worker.index)]);
+    if (worker.first() && !watched_.empty()) watch();
   } catch (...) {
-    fail(std::current_exception());
+    error = std::current_exception();
+    batches_.cancel();
   }
   MutexLock lock(mutex_);
+  if (error_ == nullptr) error_ = error;
   --at_work_;
-  news_.notify_all();
+  changed_.notify_all();
 }
 
 void Session::loop(Worker& worker, DatasetRunReport::Thread& done) {
   while (true) {
     const Clock::time_point begin = Clock::now();
+    while (worker.first() && !batches_.wait_until(Clock::now() + kTick)) tick();
     std::optional<data::Batch> batch = batches_.next();
-    done.read_seconds += seconds_since(begin);
     if (!batch.has_value()) return;
+    const Clock::time_point read = Clock::now();
+    done.read_seconds += std::chrono::duration<double>(read - begin).count();
+    const int64_t samples = samples_of(*batch);
     require(batch->size() == run_.feeds.size(),
             "a batch holds {} tensors, but {} variables are fed", batch->size(), run_.feeds.size());
-    const Clock::time_point read = Clock::now();
-    const int64_t samples = samples_of(*batch);
     worker.feeds.resize(batch->size());
     for (size_t i = 0; i < batch->size(); ++i) {
       worker.feeds[i].name = run_.feeds[i];
       worker.feeds[i].tensor = std::move((*batch)[i]);
     }
+    std::vector<FetchedValue> values;
     try {
-      show(done.batches + 1, step(worker));
+      values = step(worker);
     } catch (Error& error) {
       error.note("batch", fmt::format("{} of thread {}", done.batches + 1, worker.index));
       throw;
@@ -181,6 +195,9 @@ void Session::loop(Worker& worker, DatasetRunReport::Thread& done) {
     done.run_seconds += seconds_since(read);
     done.batches += 1;
     done.samples += samples;
+    if (!worker.first()) continue;
+    show(done.batches, std::move(values));
+    if (Clock::now() - last_tick_ > kTick) tick();
   }
 }
 
@@ -201,49 +218,33 @@ std::vector<FetchedValue> Session::step(Worker& worker) {
 }
 
 void Session::show(int64_t batch, std::vector<FetchedValue> values) {
-  if (values.empty()) return;  // of a thread that prints nothing
   const auto printed = values.begin() + static_cast<int64_t>(run_.fetches.size());
-  MutexLock lock(mutex_);
   watched_.assign(std::make_move_iterator(printed), std::make_move_iterator(values.end()));
   values.erase(printed, values.end());
-  if (values.empty() || batch % run_.print_period != 0) return;
-  lines_.push_back(fetch_line(batch, run_.labels, values));
-  news_.notify_all();
+  if (values.empty() || batch % run_.print_period != 0 || run_.print == nullptr) return;
+  run_.print(fetch_line(batch, run_.labels, values));
 }
 
-void Session::fail(std::exception_ptr error) {
-  {
-    MutexLock lock(mutex_);
-    if (error_ == nullptr) error_ = std::move(error);
-  }
-  batches_.cancel();
+void Session::tick() {
+  last_tick_ = Clock::now();
+  if (run_.tick != nullptr) run_.tick();
+  if (!watched_.empty() && seconds_since(last_watch_) >= run_.watch_seconds) watch();
 }
 
-// What the calling thread does meanwhile. An error of its own ends the others too.
-void Session::supervise() {
-  Clock::time_point next_watch =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                         std::chrono::duration<double>(run_.watch_seconds));
-  bool working = true;
-  while (working) {
-    std::deque<std::string> lines;
-    std::vector<FetchedValue> watched;
+void Session::watch() {
+  last_watch_ = Clock::now();
+  if (run_.watch != nullptr) run_.watch(watched_);
+}
+
+// They run at most a batch each after an error.
+void Session::wait_for_the_others() {
+  while (true) {
     {
       MutexLock lock(mutex_);
-      if (lines_.empty() && at_work_ > 0) news_.wait_until(lock, Clock::now() + kTick);
-      lines.swap(lines_);
-      working = at_work_ > 0 || !lines.empty();
-      if (run_.watch != nullptr && (Clock::now() >= next_watch || !working)) watched = watched_;
+      if (at_work_ > 0) changed_.wait_until(lock, Clock::now() + kTick);
+      if (at_work_ == 0) return;
     }
-    for (const std::string& line : lines) {
-      if (run_.print != nullptr) run_.print(line);
-    }
-    if (!watched.empty()) {
-      run_.watch(watched);
-      next_watch = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                      std::chrono::duration<double>(run_.watch_seconds));
-    }
-    if (run_.tick != nullptr) run_.tick();
+    tick();
   }
 }
 

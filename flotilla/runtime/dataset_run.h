@@ -2,8 +2,8 @@
 //
 // Training from a data set: the loop over its batches.
 //
-//   BatchPass --next()--> thread 0: executor, scope --+
-//             --next()--> thread 1: executor, scope --+--> the parameters of one scope
+//   BatchPass --next()--> the calling thread: executor, scope --+
+//             --next()--> thread 1:           executor, scope --+--> the parameters of one scope
 //
 // With one thread every batch goes through Executor::run in order: the same bits as a loop written
 // by hand. With several, each thread runs whole batches in a scope of its own, and all read and
@@ -39,14 +39,14 @@ struct DatasetRun {
   double watch_seconds = 60;
   std::function<void(const std::vector<FetchedValue>&)> watch = nullptr;
 
-  // They share out the cores.
+  // The calling thread is the first of them. They share out the cores.
   int64_t threads = 1;
 
   // Prints at the end what each thread has done.
   bool debug = false;
 
   // Both are called by the thread that called run_from_dataset, as is `watch`; what they throw ends
-  // the run. `tick` comes about twenty times a second.
+  // the run. `tick` comes about twenty times a second, or after each batch where that is seldomer.
   std::function<void(const std::string& line)> print = nullptr;
   std::function<void()> tick = nullptr;
 };
