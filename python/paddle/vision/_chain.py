@@ -181,9 +181,7 @@ def chain_of(transform, kind, shape, make, finish=None, floats=False, upright=Fa
         return None
     table, planes, flat = found
     try:
-        chain = core.ImageChain(
-            steps.steps, height, width, channels, table, planes, flat, upright
-        )
+        chain = core.ImageChain(steps.steps, height, width, channels, table, planes, flat, upright)
     except ValueError:  # the images have several sizes, or are too small
         return None
     return chain, steps.draw_one if chain.params else None

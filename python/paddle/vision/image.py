@@ -138,7 +138,9 @@ class Image:
         if mode not in ("RGB", "RGBA"):
             raise ValueError(f"an image becomes 'L', 'RGB' or 'RGBA', not {mode!r}")
         color = array if array.ndim == 3 else array[:, :, None]
-        alpha = color[:, :, -1:] if self.mode in ("LA", "RGBA") else np.full_like(color[:, :, :1], 255)
+        alpha = (
+            color[:, :, -1:] if self.mode in ("LA", "RGBA") else np.full_like(color[:, :, :1], 255)
+        )
         color = color[:, :, :3] if self.mode.startswith("RGB") else np.repeat(color[:, :, :1], 3, 2)
         return Image(color if mode == "RGB" else np.concatenate([color, alpha], axis=2))
 
@@ -171,7 +173,9 @@ class Image:
 
 def _read(path, channels="stored", upright=False):
     if hasattr(path, "read"):
-        return core.decode_image(path.read(), getattr(path, "name", "the stream"), channels, upright)
+        return core.decode_image(
+            path.read(), getattr(path, "name", "the stream"), channels, upright
+        )
     path = os.fspath(path)
     if not os.path.exists(path):
         raise FileNotFoundError(f"{path}: there is no such file")

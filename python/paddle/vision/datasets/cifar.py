@@ -22,9 +22,7 @@ class Cifar10(InMemory, Dataset):
     def __init__(self, data_file=None, mode="train", transform=None, download=True, backend=None):
         self.mode = check_mode(mode, ("train", "test"))
         self.backend = check_backend(backend)
-        self.data_file = data_file or fetched(
-            self._URL, "cifar", self._MD5, download, "data_file"
-        )
+        self.data_file = data_file or fetched(self._URL, "cifar", self._MD5, download, "data_file")
         self.transform = transform
         self.flag = self._PARTS[self.mode]
         self.images, self.labels = read_cifar(self.data_file, self.flag)

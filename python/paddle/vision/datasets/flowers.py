@@ -139,4 +139,3 @@ class Flowers(Dataset):
         files = [self._path(int(index)) for index in self.indexes]
         labels = self.labels[self.indexes - 1][:, None]
         return [FileField(files, *found), Field(labels)]
-

@@ -25,8 +25,7 @@ def kind_of(img):
     if isinstance(img, np.ndarray) and img.ndim in (2, 3):
         return "cv2"
     raise TypeError(
-        "img should be PIL Image or Tensor Image or ndarray with dim=[2 or 3]. "
-        f"Got {type(img)}"
+        "img should be PIL Image or Tensor Image or ndarray with dim=[2 or 3]. " f"Got {type(img)}"
     )
 
 

@@ -38,7 +38,14 @@ def _to_rgb(hue, saturation, value):
     q = value * (1 - saturation * part)
     t = value * (1 - saturation * (1 - part))
     which = sixth.astype(int) % 6
-    colors = ((value, t, p), (q, value, p), (p, value, t), (p, q, value), (t, p, value), (value, p, q))
+    colors = (
+        (value, t, p),
+        (q, value, p),
+        (p, value, t),
+        (p, q, value),
+        (t, p, value),
+        (value, p, q),
+    )
     return np.stack([np.choose(which, [color[c] for color in colors]) for c in range(3)])
 
 

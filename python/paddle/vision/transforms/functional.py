@@ -322,7 +322,9 @@ def perspective(img, startpoints, endpoints, interpolation="nearest", fill=0):
         rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y])
         rows.append([0, 0, 0, x, y, 1, -v * x, -v * y])
         values += [u, v]
-    plane_map = np.linalg.lstsq(np.array(rows, np.float64), np.array(values, np.float64), rcond=None)
+    plane_map = np.linalg.lstsq(
+        np.array(rows, np.float64), np.array(values, np.float64), rcond=None
+    )
     width, height = size_of(img)
     if kind_of(img) == "pil":
         fill = _even_fill(fill, _depth(img))

@@ -441,9 +441,7 @@ class RandomRotation(BaseTransform):
 class RandomPerspective(BaseTransform):
     """Seen from a random side, with the probability ``prob``."""
 
-    def __init__(
-        self, prob=0.5, distortion_scale=0.5, interpolation="nearest", fill=0, keys=None
-    ):
+    def __init__(self, prob=0.5, distortion_scale=0.5, interpolation="nearest", fill=0, keys=None):
         super().__init__(keys)
         assert 0 <= prob <= 1, "probability must be between 0 and 1"
         assert 0 <= distortion_scale <= 1, "distortion_scale must be between 0 and 1"
@@ -461,9 +459,7 @@ class RandomPerspective(BaseTransform):
         near = {"x": (0, across + 1), "y": (0, down + 1)}
         far = {"x": (width - across - 1, width), "y": (height - down - 1, height)}
         sides = ((near, near), (far, near), (far, far), (near, far))
-        ends = [
-            [int(random.uniform(*x["x"])), int(random.uniform(*y["y"]))] for x, y in sides
-        ]
+        ends = [[int(random.uniform(*x["x"])), int(random.uniform(*y["y"]))] for x, y in sides]
         starts = [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]]
         return starts, ends
 
@@ -500,15 +496,15 @@ class RandomErasing(BaseTransform):
     ):
         super().__init__(keys)
         assert isinstance(scale, (tuple, list)), "scale should be a tuple or list"
-        assert 0 <= scale[0] <= scale[1] <= 1, (
-            "scale should be of kind (min, max) and in range [0, 1]"
-        )
+        assert (
+            0 <= scale[0] <= scale[1] <= 1
+        ), "scale should be of kind (min, max) and in range [0, 1]"
         assert isinstance(ratio, (tuple, list)), "ratio should be a tuple or list"
         assert 0 <= ratio[0] <= ratio[1], "ratio should be of kind (min, max)"
         assert 0 <= prob <= 1, "The probability should be in range [0, 1]"
-        assert isinstance(value, (numbers.Number, str, tuple, list)), (
-            "value should be a number, tuple, list or str"
-        )
+        assert isinstance(
+            value, (numbers.Number, str, tuple, list)
+        ), "value should be a number, tuple, list or str"
         if isinstance(value, str) and value != "random":
             raise ValueError("value must be 'random' when type is str")
         self.prob = prob
