@@ -43,10 +43,7 @@ class _Steps:
 
     def resize(self, t):
         size = t.size
-        if isinstance(size, int):
-            step = (size, 0)
-        else:
-            step = (int(size[0]), int(size[1]))
+        step = (size, 0) if isinstance(size, int) else (int(size[0]), int(size[1]))
 
         def after(extents):
             if step[1]:

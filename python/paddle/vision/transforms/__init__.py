@@ -2,7 +2,7 @@
 
 from paddle._names import names_of
 
-from . import functional, transforms
+from . import functional, transforms  # noqa: F401
 from .functional import (
     adjust_brightness,
     adjust_contrast,

@@ -381,13 +381,13 @@ class RandomAffine(BaseTransform):
         self.degrees = _angles(degrees, "degrees")
         assert interpolation in ("nearest", "bilinear", "bicubic")
         self.interpolation = interpolation
-        if translate is not None:
-            if any(not 0.0 <= one <= 1.0 for one in _sequence(translate, "translate", (2,))):
-                raise ValueError("translation values should be between 0 and 1")
+        shares = () if translate is None else _sequence(translate, "translate", (2,))
+        if any(not 0.0 <= one <= 1.0 for one in shares):
+            raise ValueError("translation values should be between 0 and 1")
         self.translate = translate
-        if scale is not None:
-            if any(one <= 0 for one in _sequence(scale, "scale", (2,))):
-                raise ValueError("scale values should be positive")
+        factors = () if scale is None else _sequence(scale, "scale", (2,))
+        if any(one <= 0 for one in factors):
+            raise ValueError("scale values should be positive")
         self.scale = scale
         self.shear = None if shear is None else _angles(shear, "shear", (2, 4))
         if fill is not None and not isinstance(fill, (Sequence, numbers.Number)):
