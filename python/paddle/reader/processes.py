@@ -86,7 +86,13 @@ def _child(reader, fd, parent, ahead):
         writer.start()
 
         def push(sample):
-            payload = pickle.dumps(sample, protocol=pickle.HIGHEST_PROTOCOL)
+            try:
+                payload = pickle.dumps(sample, protocol=pickle.HIGHEST_PROTOCOL)
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                raise TypeError(
+                    "multiprocess_reader sends samples from process to process, "
+                    f"but one of them cannot be pickled: {error}"
+                ) from error
             return messages.push((_SAMPLE, payload))
 
         def failed(error):
