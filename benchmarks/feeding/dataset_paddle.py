@@ -28,7 +28,9 @@ def build(case, variant, threads):
     executor.run(startup)
     names = ["dense_input", *(f"C{i}" for i in range(data.SLOTS)), "label"]
     variables = [main.global_block().var(name) for name in names]
-    files = sorted(str(file) for file in Path(os.environ["FLT_BENCH_FILES"]).iterdir())
+    folder = Path(os.environ["FLT_BENCH_FILES"])
+    files = sorted(str(file) for file in folder.glob("part-*"))
+    os.chdir(folder)  # Paddle leaves files where it runs
     if variant == "fixed":
         feeds = feeds_of(files, names)
         return lambda: [executor.run(main, feed=feed, fetch_list=[loss]) for feed in feeds]
