@@ -208,12 +208,12 @@ class Fleet:
     def distributed_optimizer(self, optimizer, strategy=None):
         """An optimizer whose ``minimize`` makes the program of this process."""
         self._role()
-        if strategy is not None:
-            self._user_defined_strategy = strategy
-            self._util._set_strategy(strategy)
-        _say_what_is_not_applied(self._user_defined_strategy)
-        self._distributed_optimizer = DistributedOptimizer(optimizer, self._user_defined_strategy)
-        return self._distributed_optimizer
+        made = DistributedOptimizer(optimizer, strategy or self._user_defined_strategy)
+        self._user_defined_strategy = made._strategy
+        self._util._set_strategy(made._strategy)
+        _say_what_is_not_applied(made._strategy)
+        self._distributed_optimizer = made
+        return made
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """``minimize`` of the optimizer that :meth:`distributed_optimizer` was given."""
