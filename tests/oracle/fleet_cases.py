@@ -72,6 +72,35 @@ STRATEGIES = {
     ],
 }
 
+STRATEGIES["tables"] = [
+    (
+        "fleet_desc_configs",
+        {
+            "emb": {"sparse_embedx_dim": 10, "sparse_optimizer": "adam", "sparse_click_coeff": 2},
+            "ssd": {
+                "sparse_table_class": "DownpourSparseSSDTable",
+                "sparse_accessor_class": "DownpourUnitAccessor",
+                "embed_sparse_optimizer": "naive",
+                "embedx_sparse_optimizer": "std_adagrad",
+                "embedx_sparse_weight_bounds": [-1, 1],
+                "sparse_load_filter_slots": [1.0, 2.0],
+            },
+            "dense_table": {},
+        },
+    ),
+    ("fleet_desc_configs", {"use_cvm": False, "third": {"embed_sparse_optimizer": "adam"}}),
+    (
+        "sparse_table_configs",
+        {
+            "fourth": {
+                "table_parameters.fourth.shard_num": 7,
+                "table_parameters.fourth.accessor.embedx_dim": 4,
+                "table_parameters.fourth.accessor.embed_sgd_param.adagrad.learning_rate": 0.1,
+            }
+        },
+    ),
+]
+
 # (samples, ranks, batch, shuffle, drop_last)
 SAMPLERS = [
     (10, 2, 3, False, False),

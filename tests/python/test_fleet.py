@@ -192,6 +192,13 @@ def test_tables_of_a_strategy():
     (table,) = strategy.sparse_table_configs
     assert table["table_name"] == "emb" and table["shard_num"] == 5
     assert table["accessor"]["embedx_dim"] == 10
+    with pytest.raises(ValueError, match='"sparse_dim" is not an option of the table emb'):
+        strategy.fleet_desc_configs = {"emb": {"sparse_dim": 8}}
+    with pytest.raises(ValueError, match="sparse_optimizer must be one of naive.*but is 'sgd'"):
+        strategy.fleet_desc_configs = {"emb": {"sparse_optimizer": "sgd"}}
+    with pytest.raises(TypeError, match="downpour_table_param.shard_num must be a whole number"):
+        strategy.sparse_table_configs = {"emb": {"shard_num": "many"}}
+    assert len(strategy.sparse_table_configs) == 1
 
 
 def test_text_that_is_no_strategy(tmp_path):

@@ -5,6 +5,8 @@ import os
 import _flotilla as core
 from paddle.base.compiler import BuildStrategy, ExecutionStrategy
 
+from .table_words import tables_of
+
 # Properties whose option has another name in files and overviews.
 _ALIASES = {
     "_calc_comm_same_stream": "calc_comm_same_stream",
@@ -116,21 +118,23 @@ class DistributedStrategy(OptionsOfCore):
 
     @sparse_table_configs.setter
     def sparse_table_configs(self, configs):
-        tables = [
+        self._add_tables(
             {"table_name": table, **_nested(table, options)} for table, options in configs.items()
-        ]
-        self._set("downpour_table_param", [*map(_said, self.sparse_table_configs), *tables])
+        )
+
+    def _add_tables(self, tables):
+        added = DistributedStrategy()
+        added._set("downpour_table_param", list(tables))
+        self._core.merge_prototxt(added._core.prototxt(), "the new tables")  # behind the old ones
 
     @property
     def fleet_desc_configs(self):
-        """The same tables in the words of pslib; they can be read, but not yet set, in these."""
+        """The same tables, set in the words of pslib: ``{table: {"sparse_embedx_dim": 8}}``."""
         return self.sparse_table_configs
 
     @fleet_desc_configs.setter
     def fleet_desc_configs(self, configs):
-        raise StrategyError(
-            "fleet_desc_configs is not there yet: describe tables with sparse_table_configs"
-        )
+        self._add_tables(tables_of(configs))
 
 
 def _nested(table, options):
@@ -143,10 +147,6 @@ def _nested(table, options):
             inside = inside.setdefault(word, {})
         inside[name] = value
     return nested
-
-
-def _said(table):
-    return {name: value for name, value in table.items() if value not in ([], "")}
 
 
 def _alias(option):
