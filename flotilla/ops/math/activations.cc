@@ -334,18 +334,8 @@ struct ThresholdedRelu {
   }
 };
 
-struct BRelu {
-  static constexpr int kReads = kReadsX;
+struct BRelu : Between {
   static constexpr Names kNames = {"t_min", "t_max"};
-  template <typename T>
-  static T f(T x, const Params<T>& p) {
-    const T above = x < p.a ? p.a : x;
-    return above > p.b ? p.b : above;
-  }
-  template <typename T>
-  static T df(T x, T, T g, const Params<T>& p) {
-    return x > p.a && x < p.b ? g : T{0};
-  }
 };
 
 // gelu is one operator in two forms.

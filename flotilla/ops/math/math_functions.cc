@@ -334,19 +334,9 @@ struct Pow {
   }
 };
 
-struct Clip {
-  static constexpr int kReads = kReadsX;
+struct Clip : Between {
   static constexpr Names kNames = {"min", "max"};
   static constexpr Names kTensors = {"Min", "Max"};
-  template <typename T>
-  static T f(T x, const Params<T>& p) {
-    const T above = x < p.a ? p.a : x;
-    return above > p.b ? p.b : above;
-  }
-  template <typename T>
-  static T df(T x, T, T g, const Params<T>& p) {
-    return x > p.a && x < p.b ? g : T{0};
-  }
 };
 
 Slot parameter(std::string name) {

@@ -81,6 +81,20 @@ class ParamSource {
   std::array<In<T>, 3> tensors_ = {};
 };
 
+// x, but at least a and at most b: clip and brelu, which differ in words only.
+struct Between {
+  static constexpr int kReads = kReadsX;
+  template <typename T>
+  static T f(T x, const Params<T>& p) {
+    const T above = x < p.a ? p.a : x;
+    return above > p.b ? p.b : above;
+  }
+  template <typename T>
+  static T df(T x, T, T g, const Params<T>& p) {
+    return x > p.a && x < p.b ? g : T{0};
+  }
+};
+
 // `layout` where f leaves padding zero, else plain.
 inline Layout layout_for(const Layout& layout, const Shape& shape, bool keeps_zero) {
   const bool padded = layout.physical_numel(shape) != shape.numel();
