@@ -30,6 +30,11 @@ int64_t times(int64_t size, int64_t passes) {
   return total;
 }
 
+std::string set_text(int64_t size, int64_t passes) {
+  return passes == 1 ? fmt::format("{} samples", size)
+                     : fmt::format("{} samples x {} passes", size, passes);
+}
+
 // floor(total * part / parts) without overflow.
 int64_t fraction(int64_t total, int64_t part, int64_t parts) {
   return total / parts * part + total % parts * part / parts;
@@ -74,9 +79,8 @@ ShardCounts count(int64_t size, std::vector<int64_t> samples, const ShardOptions
   }
   const int64_t least = *std::min_element(counts.batches.begin(), counts.batches.end());
   require(o.tail == Tail::kKeep || least > 0,
-          "{} samples in {} passes do not give each of {} ranks a batch of {}: use fewer ranks, a "
-          "smaller batch, or {}",
-          size, o.passes, o.ranks, o.batch_size,
+          "{} do not give each of {} ranks a batch of {}: use fewer ranks, a smaller batch, or {}",
+          set_text(size, o.passes), o.ranks, o.batch_size,
           o.drop_last ? "keep the short batch" : "pad the tail");
   return counts;
 }
@@ -203,8 +207,6 @@ std::string ShardCounts::why_unequal() const {
 }
 
 std::string ShardCounts::line() const {
-  const std::string set = passes == 1 ? fmt::format("{} samples", size)
-                                      : fmt::format("{} samples x {} passes", size, passes);
   const auto [fewest, most] = std::minmax_element(batches.begin(), batches.end());
   const auto [least, greatest] = std::minmax_element(samples.begin(), samples.end());
   const auto range = [](int64_t low, int64_t high) {
@@ -213,8 +215,8 @@ std::string ShardCounts::line() const {
   return fmt::format(
       "{} {} replacement over {} ranks: {} samples in {} batches of {} for each; {} "
       "dropped, {} repeated",
-      set, with_replacement ? "with" : "without", samples.size(), range(*least, *greatest),
-      range(*fewest, *most), batch_size, dropped, repeated);
+      set_text(size, passes), with_replacement ? "with" : "without", samples.size(),
+      range(*least, *greatest), range(*fewest, *most), batch_size, dropped, repeated);
 }
 
 SampleShard shard_samples(int64_t size, const ShardOptions& o) {

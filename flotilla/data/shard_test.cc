@@ -258,8 +258,8 @@ TEST(ShardTest, PrintsOnceForAJob) {
 
 TEST(ShardTest, RefusesWhatCannotBeEven) {
   EXPECT_REFUSED(shard_samples(3, {.ranks = 4}),
-                 "3 samples in 1 passes do not give each of 4 ranks a batch of 1: use fewer ranks, "
-                 "a smaller batch, or pad the tail");
+                 "3 samples do not give each of 4 ranks a batch of 1: use fewer ranks, a smaller "
+                 "batch, or pad the tail");
   EXPECT_REFUSED(shard_samples(0, {.ranks = 2}),
                  "a data set of 0 samples cannot be divided over 2 ranks");
   EXPECT_REFUSED(shard_samples(10, {.rank = 2, .ranks = 2}),

@@ -104,7 +104,7 @@ def test_servers_are_refused(monkeypatch):
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "1")
     monkeypatch.setenv("PADDLE_TRAINER_ID", "0")
     monkeypatch.setenv("TRAINING_ROLE", "TRAINER")
-    with pytest.raises(RuntimeError, match="this job has 1 trainers and 1 servers"):
+    with pytest.raises(RuntimeError, match="this job has 1 trainer and 1 server"):
         fleet.init()
 
 

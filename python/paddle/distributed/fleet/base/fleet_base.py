@@ -274,11 +274,17 @@ class Fleet:
 def refuse_company(role):
     """A fleet is one process for now."""
     if role.distributed:
-        others = f"{role.workers} trainers" + (f" and {role.servers} servers" * (role.servers > 0))
+        others = _count(role.workers, "trainer")
+        if role.servers:
+            others += f" and {_count(role.servers, 'server')}"
         raise RuntimeError(
             f"this job has {others}, but a fleet is one process for now: start the program with "
             "plain python, without the variables of a launcher"
         )
+
+
+def _count(number, word):
+    return f"{number} {word}{'s' * (number != 1)}"
 
 
 def _say_what_is_not_applied(strategy):
