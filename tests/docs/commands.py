@@ -84,6 +84,17 @@ def check_binary(program, arguments):
     return f"it exits with {done.returncode}: {done.stderr}" if done.returncode else None
 
 
+def check_launcher(arguments):
+    """`fleetrun [options] script.py ...`: what stands behind the script is the script's."""
+    known = set(re.findall(r"--\w+", help_of(str(BIN / "fleetrun")))) | {"--help"}
+    for word in arguments:
+        if word.endswith(".py") or word == "-m":
+            break
+        if word.startswith("-") and word.split("=")[0] not in known:
+            return f"fleetrun --help names no {word}"
+    return None
+
+
 def check_python(arguments):
     if arguments[:1] == ["-m"]:
         module = ["-c", f"import importlib.util as u; assert u.find_spec({arguments[1]!r})"]
@@ -137,7 +148,9 @@ def check(command):
     program, arguments = words[0], words[1:]
     if program in FRONT_DOOR:
         return check_front_door(program, arguments)
-    if program in ("flotilla", "fleetrun"):
+    if program == "fleetrun" or words[:2] == ["flotilla", "launch"]:
+        return check_launcher(words[1:] if program == "fleetrun" else words[2:])
+    if program == "flotilla":
         return check_binary(program, arguments)
     if program in ("python", "python3", ".venv/bin/python"):
         return check_python(arguments)

@@ -192,6 +192,7 @@ def test_commands_are_right():
         ("./test --fulll", "tools/run_tests.py --help names no --fulll"),
         ("flotilla inspct program FILE", "flotilla --help names no subcommand inspct"),
         ("flotilla inspect program --bath 3 FILE", "names no --bath"),
+        ("fleetrun --gpu 0 train.py --any", "fleetrun --help names no --gpu"),
         ("cmake --preset devel", "has no preset devel, only asan, "),
         ("FLT_X=1 tools/no_such.py", "there is no file tools/no_such.py"),
         ("python -m paddle.no_such", "python finds no module paddle.no_such"),
