@@ -39,6 +39,24 @@ inline const char* read_i64(const char* p, const char* end, int64_t& out) {
 // std::from_chars, which refuses numbers too small for a float; those are zero here.
 const char* read_f32_exactly(const char* p, const char* end, float& out);
 
+// Appends the digits at `q` to `mantissa`, and moves q behind them.
+inline void read_digits(const char*& q, const char* end, uint64_t& mantissa) {
+  for (; q != end && is_digit(*q); ++q) mantissa = mantissa * 10 + static_cast<uint64_t>(*q - '0');
+}
+
+// Reads "e-05" where it stands at `q`; false: there is an e without a number, or a large one.
+inline bool read_exponent(const char*& q, const char* end, int64_t& exponent) {
+  if (q == end || (*q != 'e' && *q != 'E')) return true;
+  ++q;
+  const bool negative = q != end && *q == '-';
+  q += negative || (q != end && *q == '+');
+  const char* const digits = q;
+  uint64_t value = 0;
+  read_digits(q, end, value);
+  exponent = static_cast<int64_t>(negative ? 0 - value : value);
+  return q != digits && q - digits <= 3;
+}
+
 // The float nearest to a decimal number, as strtof finds it; also inf and nan.
 inline const char* read_f32(const char* p, const char* end, float& out) {
   static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -48,25 +66,35 @@ inline const char* read_f32(const char* p, const char* end, float& out) {
   const bool negative = q != end && *q == '-';
   q += negative;
   uint64_t mantissa = 0;
-  const char* const digits = q;
-  for (; q != end && is_digit(*q); ++q) mantissa = mantissa * 10 + static_cast<uint64_t>(*q - '0');
-  int64_t scale = 0, count = q - digits;
+  const char* const whole = q;
+  while (q != end && *q == '0') ++q;
+  const char* digits = q;
+  read_digits(q, end, mantissa);
+  int64_t count = q - digits, fraction = 0;  // digits that matter; digits behind the point
+  bool any = q != whole;
   if (q != end && *q == '.') {
-    const char* const fraction = ++q;
-    for (; q != end && is_digit(*q); ++q) {
-      mantissa = mantissa * 10 + static_cast<uint64_t>(*q - '0');
-    }
-    scale = q - fraction;
-    count += scale;
+    const char* const point = ++q;
+    while (count == 0 && q != end && *q == '0') ++q;
+    digits = q;
+    read_digits(q, end, mantissa);
+    count += q - digits;
+    fraction = q - point;
+    any = any || fraction > 0;
   }
-  const bool exponent = q != end && (*q == 'e' || *q == 'E');
-  // Both numbers are exact doubles here, so that one division gives the nearest double. The nearest
-  // float to that is the nearest to the decimal number unless it lies halfway between two floats.
-  if (count == 0 || count > 19 || exponent || scale > 22 || mantissa >> 53 != 0) {
+  int64_t exponent = 0;
+  const bool good = read_exponent(q, end, exponent);
+  const int64_t scale = fraction - exponent;
+  // 19 digits always fit.
+  if (!good || !any || count > 19 || scale > 22 || scale < -22) {
     return read_f32_exactly(p, end, out);
   }
-  const double value = static_cast<double>(mantissa) / kPowers[scale];
-  if ((std::bit_cast<uint64_t>(value) & 0x1fffffff) == 0x10000000) {
+  // Powers up to 10^22 are exact, so two roundings at most make `value` wrong by two units of its
+  // last place. The float nearest to it is then the float nearest to the number, unless it lies
+  // that close to the middle between two floats, or beyond the largest.
+  const auto wide = static_cast<double>(mantissa);
+  const double value = scale >= 0 ? wide / kPowers[scale] : wide * kPowers[-scale];
+  const uint64_t beyond_float = std::bit_cast<uint64_t>(value) & 0x1fffffff;
+  if (beyond_float - (0x10000000 - 4) <= 8 || value > std::numeric_limits<float>::max()) {
     return read_f32_exactly(p, end, out);
   }
   out = static_cast<float>(negative ? -value : value);

@@ -50,9 +50,26 @@ float number(std::string_view text) {
 }
 
 TEST(ReadF32, FindsTheNearestFloat) {
-  for (const char* text : {"0", "-0", "1", "0.1", "-3.25", "1e10", "1E-3", "16777217", "0.49751243",
-                           "123456789.125", "1.17549435e-38", "3.4028235e38", ".5", "5.",
-                           "0.000000000000000000000001", "9007199791611905", "33554434.0000001"}) {
+  for (const char* text : {"0",
+                           "-0",
+                           "1",
+                           "0.1",
+                           "-3.25",
+                           "1e10",
+                           "1E-3",
+                           "16777217",
+                           "0.49751243",
+                           "123456789.125",
+                           "1.17549435e-38",
+                           "3.4028235e38",
+                           ".5",
+                           "5.",
+                           "0.000000000000000000000001",
+                           "9007199791611905",
+                           "33554434.0000001",
+                           "1e+22",
+                           "1.5625e-05",
+                           "00000.5"}) {
     EXPECT_EQ(number(text), std::strtof(text, nullptr)) << text;
   }
   EXPECT_EQ(number("1e-60"), 0);
@@ -61,15 +78,26 @@ TEST(ReadF32, FindsTheNearestFloat) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 20000; ++i) {
     const double digits = static_cast<double>(random() >> 11);
-    const std::string text = fmt::format("{:.{}f}", digits / std::pow(10, random() % 18),
-                                         static_cast<int>(random() % 12));
-    ASSERT_EQ(number(text), std::strtof(text.c_str(), nullptr)) << text;
+    const double value = digits / std::pow(10, random() % 40);
+    for (const std::string& text :
+         {fmt::format("{:.{}f}", value, random() % 12), fmt::format("{}", value),
+          fmt::format("{:.{}e}", value, i % 20), fmt::format("{}", static_cast<float>(value))}) {
+      ASSERT_EQ(number(text), std::strtof(text.c_str(), nullptr)) << text;
+    }
+    // Halfway between two floats, and next to it.
+    const float base = static_cast<float>(value);
+    const double half = (static_cast<double>(base) + std::nextafterf(base, INFINITY)) / 2;
+    for (const double near : {half, std::nextafter(half, 0), std::nextafter(half, INFINITY)}) {
+      for (const std::string& text : {fmt::format("{}", near), fmt::format("{:.20f}", near)}) {
+        ASSERT_EQ(number(text), std::strtof(text.c_str(), nullptr)) << text;
+      }
+    }
   }
 }
 
 TEST(ReadF32, RefusesWhatIsNoNumber) {
-  for (const char* text :
-       {"", "-", ".", "1.2.3", "1e", "x", "0x10", "1e999", "--1", "1,5", "+-1"}) {
+  for (const char* text : {"", "-", ".", "1.2.3", "1e", "1e+", ".e5", "x", "0x10", "1e999", "4e38",
+                           "--1", "1,5", "+-1"}) {
     EXPECT_TRUE(std::isnan(number(text))) << text;
   }
 }
