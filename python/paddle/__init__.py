@@ -8,6 +8,12 @@ import os as _os
 # Frames of files below are ours; the first one outside is the user's, which error messages name.
 _package_folder = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "")
 
+# OpenMP's threads wait for each other by spinning, for milliseconds: on a machine that does anything
+# else besides, steps take twenty times as long. A short spin is as good on an idle one. Read when
+# the core is loaded.
+if "OMP_WAIT_POLICY" not in _os.environ:
+    _os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
 from . import _refusals  # noqa: E402, F401, I001 - before anything of the core is used
 from . import base, static, tensor, version  # noqa: E402, F401
 from ._names import names_of as _names_of  # noqa: E402
