@@ -132,9 +132,7 @@ def test_without_a_feed_list_the_structure_of_a_sample_is_kept(workers):
 
 
 def test_return_list_gives_lists_beside_a_feed_list():
-    loader = io.DataLoader(
-        Numbers(4), feed_list=list(variables()), return_list=True, batch_size=2
-    )
+    loader = io.DataLoader(Numbers(4), feed_list=list(variables()), return_list=True, batch_size=2)
     assert [len(batch) for batch in loader] == [2, 2]
     assert labels(loader) == [[0, 1], [2, 3]]
 
@@ -299,7 +297,9 @@ def test_samples_that_differ_are_refused():
         def __getitem__(self, i):
             return np.zeros([i + 1], "float32")
 
-    with pytest.raises(ValueError, match=r"must have one shape, but this field has \[1\] and \[2\]"):
+    with pytest.raises(
+        ValueError, match=r"must have one shape, but this field has \[1\] and \[2\]"
+    ):
         next(iter(io.DataLoader(Wrong(), batch_size=2)))
 
 
@@ -426,7 +426,9 @@ def test_a_program_that_reads_trains_and_travels(executor):
     (losses,) = run_passes(loader, main, [loss], executor, passes=1)
     assert losses[-1][0][0] < 1e-3 < losses[0][0][0]
     back = static.Program.parse_from_string(main._serialize())
-    assert [op.type for op in back.global_block().ops] == [op.type for op in main.global_block().ops]
+    assert [op.type for op in back.global_block().ops] == [
+        op.type for op in main.global_block().ops
+    ]
     (again,) = run_passes(loader, back, [loss.name], executor, passes=1)
     assert len(again) == 30
 

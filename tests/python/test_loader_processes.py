@@ -304,7 +304,9 @@ before = free.f_bavail
 held = list(paddle.io.DataLoader(Large(12), batch_size=4, num_workers=2))
 print([batch.numpy()[:, 5].tolist() for batch in held], os.statvfs("/dev/shm").f_bavail == before)
 """
-    assert run(code) == ["[[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]] True"]
+    assert run(code) == [
+        "[[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]] True"
+    ]
 
 
 def test_workers_that_persist_serve_the_next_pass():

@@ -20,6 +20,7 @@ from . import _worker
 from ._ahead import Ahead
 from .dataset import IterableDataset
 from .sampler import batches_of
+import contextlib
 
 # Seconds that a worker has to leave by itself before it is ended.
 _PATIENCE = 1.0
@@ -205,10 +206,8 @@ class Pool:
         """Takes one message; a worker that has ended and left none is an error."""
         received = None
         if readable:
-            try:
+            with contextlib.suppress(OSError):
                 received = _worker.receive(worker.socket)
-            except OSError:
-                pass
         elif self._selector_sees(worker.socket):
             return  # its last words come first
         if received is None:
@@ -245,10 +244,8 @@ class Pool:
         os.write(self._bell[1], b"!")
 
     def _silence(self):
-        try:
+        with contextlib.suppress(BlockingIOError):
             os.read(self._bell[0], 1 << 12)
-        except BlockingIOError:
-            pass
 
     def close(self):
         """Ends the workers; no process is left."""

@@ -11,6 +11,7 @@ pickled tuple; the arrays of a batch do not travel, they lie in a block, a memfd
                        (task, "error", pickled exception or None, its text)
 """
 
+import contextlib
 import faulthandler
 import mmap
 import os
@@ -155,10 +156,8 @@ def run(loader, worker, workers, seed, socket, parent, crash_log):
         os.write(crash_log, traceback.format_exc().encode())
     finally:
         for stream in (sys.stdout, sys.stderr):
-            try:
+            with contextlib.suppress(Exception):  # there is nobody left to tell
                 stream.flush()
-            except Exception:  # noqa: BLE001 - there is nobody left to tell
-                pass
         os._exit(status)
 
 

@@ -35,7 +35,9 @@ class IterableDataset(Dataset):
 
     def __getitem__(self, idx):
         """Refused: the samples have no numbers."""
-        raise RuntimeError(f"the samples of {type(self).__name__}, an IterableDataset, come in turn")
+        raise RuntimeError(
+            f"the samples of {type(self).__name__}, an IterableDataset, come in turn"
+        )
 
     def __len__(self):
         """Refused: how many samples there are shows only at the end."""

@@ -81,7 +81,9 @@ class DataLoader:
         self.shuffle, self.drop_last = shuffle, drop_last
         iterable = isinstance(self.dataset, IterableDataset)
         if iterable and shuffle:
-            raise ValueError("the samples of an IterableDataset come in turn: shuffle=True has none")
+            raise ValueError(
+                "the samples of an IterableDataset come in turn: shuffle=True has none"
+            )
         if batch_sampler is not None:
             if iterable:
                 raise ValueError("the samples of an IterableDataset have no numbers to batch by")

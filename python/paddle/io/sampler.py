@@ -104,9 +104,7 @@ class WeightedRandomSampler(_Known):
 
     def _order(self):
         weights = self.weights / self.weights.sum()
-        return np.random.choice(
-            len(weights), self.num_samples, replace=self.replacement, p=weights
-        )
+        return np.random.choice(len(weights), self.num_samples, replace=self.replacement, p=weights)
 
     def __len__(self):
         return self.num_samples
