@@ -43,8 +43,11 @@ const std::vector<Known>& known_variables() {
       {"PADDLE_WORLD_DEVICE_IDS", "the devices of all processes"},
       {"POD_IP", "host of this server"},
       {"TRAINING_ROLE", "TRAINER or PSERVER"},
+      {"GOMP_SPINCOUNT",
+       "how long OpenMP's threads spin while they wait; 1000 in Python and in jobs"},
       {"GRPC_VERBOSITY", "lets gRPC write lines of its own; see its documentation"},
       {"OMP_NUM_THREADS", "threads of a process where FLT_THREADS is not set"},
+      {"OMP_WAIT_POLICY", "how OpenMP's threads wait: active or passive"},
   };
   return rows;
 }

@@ -141,6 +141,10 @@ struct Maker {
       const int64_t threads = std::max<int64_t>(1, machine.cores / local_processes);
       process.hidden.emplace_back("OMP_NUM_THREADS", fmt::to_string(threads));
     }
+    // Several processes share the cores: threads that spin for long would hold each other up.
+    if (!env::text("OMP_WAIT_POLICY") && !env::text("GOMP_SPINCOUNT")) {
+      process.hidden.emplace_back("GOMP_SPINCOUNT", "1000");
+    }
     return process;
   }
 };
