@@ -475,3 +475,19 @@ def test_the_feeds_of_several_places_are_one_batch_for_a_parallel_program(execut
     assert sums == [6.0, 22.0]
     with pytest.raises(ValueError, match="takes one batch at a time"):
         executor.run(feed=next(iter(loader)), fetch_list=[total])
+
+
+def test_a_loader_of_a_file_data_set(executor, tmp_path):
+    file = tmp_path / "part"
+    file.write_text("".join(f"1 {i} 2 {i} {i}\n" for i in range(5)))
+    y = static.data("y", [None, 1], "int64")
+    x = static.data("x", [None, 2])
+    total = paddle.sum(x)
+    dataset = paddle.distributed.QueueDataset()
+    dataset.init(batch_size=2, thread_num=1, use_var=[y, x])
+    dataset.set_filelist([str(file)])
+    for drop_last, expected in ((True, [2.0, 10.0]), (False, [2.0, 10.0, 8.0])):
+        loader = io.DataLoader.from_dataset(dataset, paddle.CPUPlace(), drop_last)
+        for _ in range(2):
+            sums = [executor.run(feed=data, fetch_list=[total])[0].item() for data in loader()]
+            assert sums == expected

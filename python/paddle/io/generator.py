@@ -9,6 +9,7 @@ import numpy as np
 
 import _flotilla as core
 from paddle.base.data_feeder import DataFeeder
+from paddle.base.dataset import DatasetBase
 from paddle.base.place import to_place
 from paddle.base.scope import global_scope
 
@@ -252,10 +253,13 @@ class PyReader(GeneratorLoader):
 
 
 class DatasetLoader:
-    """The batches of a file data set as feeds: ``for data in loader: exe.run(feed=data)``."""
+    """The batches of a file data set as feeds: ``for data in loader: exe.run(feed=data)``.
+
+    ``drop_last`` leaves out batches that are not full, and those that do not go round all places.
+    """
 
     def __init__(self, dataset, places, drop_last=True):
-        if not hasattr(dataset, "_batches"):
+        if not isinstance(dataset, DatasetBase):
             raise TypeError(
                 "from_dataset takes a QueueDataset or an InMemoryDataset, but got a "
                 f"{type(dataset).__name__}"
@@ -265,8 +269,17 @@ class DatasetLoader:
         self._drop_last = drop_last
 
     def __iter__(self):
-        feeds = Ahead(self._dataset._batches, 2)
-        return grouped(feeds, len(self._places), self._drop_last)
+        self._dataset._prepare_to_run()
+        return grouped(self._feeds(), len(self._places), self._drop_last)
 
     def __call__(self):
         return self.__iter__()
+
+    def _feeds(self):
+        names = [var.name for var in self._dataset.use_var]
+        full = self._dataset._core.batch_size if self._drop_last else 0
+        batches = self._dataset._core.start()
+        for tensors in iter(batches.next, None):
+            lod = tensors[0].lod()
+            if (len(lod[0]) - 1 if lod else len(tensors[0])) >= full:
+                yield dict(zip(names, tensors))
