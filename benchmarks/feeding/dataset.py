@@ -73,6 +73,6 @@ def row_of(worker, good):
         base = 1 / min(fixed[0].seconds)
         median = statistics.median(fixed[0].seconds) / statistics.median(worker.seconds)
         note = f"{100 * rate / base:.1f} % of feeds made before (median {100 * median:.1f} %)"
-        if worker.side.name == "Flotilla":
+        if worker.side.name == "Flotilla" and worker.variant != "threads":
             goal = base * GOAL / 100
     return Row(TITLE, name, rate, "batches/s", note, goal)
