@@ -49,7 +49,7 @@ def _plain(function):
 
 def _sentence(message, args, kwargs):
     signatures = re.findall(r"^ *\d+\. \w+\((.*)\) -> ", message, re.MULTILINE)
-    found = [_wrong(_parameters(signature), args, kwargs) for signature in signatures]
+    found = [_wrong(_parameters(_with_bars(one)), args, kwargs) for one in signatures]
     frame = _called(sys._getframe(1))
     what = _name_of(frame)
     if len(found) != 1 or found[0] is None:
@@ -74,15 +74,33 @@ def _name_of(frame):
     return type(self).__name__ if name in ("__init__", "_make", "_set", "_keep") else name
 
 
-def _parameters(signature):
-    """[(name, type, whether it may be left out)] of a signature as the core prints it."""
+def _with_bars(signature):
+    """Types as Python 3.10 and later show them: `X | None` instead of `typing.Optional[X]`."""
+    head = re.search(r"typing\.(Optional|Union)\[", signature)
+    if head is None:
+        return signature
+    end, depth = head.end(), 1
+    while depth > 0:
+        depth += {"[": 1, "]": -1}.get(signature[end], 0)
+        end += 1
+    kinds = _split(signature[head.end() : end - 1]) + ["None"] * (head.group(1) == "Optional")
+    return _with_bars(signature[: head.start()] + " | ".join(kinds) + signature[end:])
+
+
+def _split(text):
+    """The parts of `text` between commas that no bracket holds."""
     parts, depth, start = [], 0, 0
-    for place, letter in enumerate(signature + ","):
+    for place, letter in enumerate(text + ","):
         depth += (letter in "[(") - (letter in "])")
         if letter == "," and depth == 0:
-            parts.append(signature[start:place].strip())
+            parts.append(text[start:place].strip())
             start = place + 1
-    named = [part.partition(":") for part in parts if part not in ("", "*", "/")]
+    return parts
+
+
+def _parameters(signature):
+    """[(name, type, whether it may be left out)] of a signature as the core prints it."""
+    named = [part.partition(":") for part in _split(signature) if part not in ("", "*", "/")]
     return [
         (word.strip(), rest.partition(" = ")[0].strip(), " = " in rest) for word, _, rest in named
     ]

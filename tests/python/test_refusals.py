@@ -89,3 +89,14 @@ def test_sentence(x, name):
 def test_the_other_errors_stay_as_they_are(x):
     with pytest.raises(ValueError, match="an operator takes variables and numbers"):
         x + "a"
+
+
+def test_signatures_of_python_39_are_read_as_later_ones_are():
+    from paddle import _refusals
+
+    old = (
+        "a: typing.Optional[list[int]] = None, b: typing.Union[int, tuple[int, int], None], c: str"
+    )
+    assert _refusals._with_bars(old) == (
+        "a: list[int] | None = None, b: int | tuple[int, int] | None, c: str"
+    )
