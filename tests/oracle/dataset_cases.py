@@ -22,9 +22,8 @@ def write_files(folder):
         for _ in range(size):
             ids = rng.randint(0, 30, rng.randint(1, 4))
             x = [f"{v:.3f}" for v in rng.rand(3)]
-            lines.append(
-                " ".join([str(len(ids)), *map(str, ids), "3", *x, "1", str(rng.randint(2))])
-            )
+            label = str(rng.randint(2))
+            lines.append(" ".join([str(len(ids)), *map(str, ids), "3", *x, "1", label]))
         files.append(str(Path(folder) / f"part-{number}"))
         Path(files[-1]).write_text("".join(line + "\n" for line in lines))
     return files
@@ -85,9 +84,7 @@ def run(kind, batch_size, period):
             executor.run(startup)
             set_parameters(main)
             dataset = getattr(paddle.distributed, kind)()
-            dataset.init(
-                use_var=variables, batch_size=batch_size, thread_num=1, pipe_command="cat"
-            )
+            dataset.init(use_var=variables, batch_size=batch_size, thread_num=1, pipe_command="cat")
             dataset.set_filelist(write_files(folder.name))
             if kind == "InMemoryDataset":
                 dataset.load_into_memory()

@@ -47,9 +47,7 @@ class Clicks:
             pooled.append(static.nn.sequence_pool(paddle.reshape(rows, [-1, 4]), "sum"))
         hidden = static.nn.fc(paddle.concat([*pooled, x], axis=1), 8, activation="relu")
         self.logits = static.nn.fc(hidden, 2)
-        self.loss = paddle.mean(
-            paddle.nn.functional.softmax_with_cross_entropy(self.logits, y)
-        )
+        self.loss = paddle.mean(paddle.nn.functional.softmax_with_cross_entropy(self.logits, y))
         paddle.optimizer.SGD(0.1).minimize(self.loss)
         self.executor = static.Executor(paddle.CPUPlace())
         self.start()
