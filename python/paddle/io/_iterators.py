@@ -10,26 +10,48 @@ from .dataset import IterableDataset
 from .sampler import batches_of
 
 _AHEAD = 2
+_GROUP = 4
 
 
-def single_process(loader):
+class Delivered:
+    """Batches in the form that the caller asked for, which ``deliver`` gives them."""
+
+    def __init__(self, batches, deliver):
+        self._batches, self._deliver = batches, deliver
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self._deliver(next(self._batches))
+
+    def close(self):
+        """Ends the pass: nothing runs any more."""
+        self._batches.close()
+
+
+def single_process(loader, deliver):
     """The batches of one pass, made in this process."""
     if loader.batch_sampler is not None and _is_default(loader.collate_fn):
         fields = _arrays.arrays_of(loader.dataset)
         if fields is not None:
-            return gathered(fields, batches_of(loader.batch_sampler))
+            return gathered(fields, batches_of(loader.batch_sampler), deliver)
     if isinstance(loader.dataset, IterableDataset):
         make = iterable_batches(loader)
     else:
         make = map_batches(loader)
-    return Ahead(make, _AHEAD) if loader.use_buffer_reader else iter(make())
+    batches = Ahead(make, _AHEAD) if loader.use_buffer_reader else iter(make())
+    return Delivered(batches, deliver)
 
 
-def gathered(fields, batches):
-    """Gathered in C++, ahead of the training thread: no Python for a single sample."""
+def gathered(fields, batches, deliver):
+    """Gathered in C++, ahead of the training thread: no Python for a single sample.
+
+    Batches are asked for in groups: waking the thread costs more than a batch's share of Python.
+    """
     from _flotilla import Gatherer
 
-    gatherer = Gatherer([field.column() for field in fields], _AHEAD)
+    gatherer = Gatherer([field.column() for field in fields], 2 * _GROUP)
     draws = any(field.draw is not None for field in fields)
 
     def submit(indices):
@@ -38,14 +60,13 @@ def gathered(fields, batches):
             drawn = [None if f.draw is None else f.draw(indices).ravel() for f in fields]
         gatherer.submit(indices, drawn)
 
-    for indices in itertools.islice(batches, _AHEAD):
+    for indices in itertools.islice(batches, 2 * _GROUP):
         submit(indices)
-    while gatherer.under_way:
-        batch = gatherer.next()
-        for indices in itertools.islice(batches, 1):
-            submit(indices)
-        yield batch
-        batch = None
+    while left := gatherer.under_way:
+        if left <= _GROUP:
+            for indices in itertools.islice(batches, _GROUP):
+                submit(indices)
+        yield deliver(gatherer.next())
 
 
 def map_batches(loader):

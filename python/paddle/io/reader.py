@@ -109,13 +109,28 @@ class DataLoader:
         return len(self.batch_sampler)
 
     def __iter__(self):
+        several = len(self.places) > 1
+        deliver = (lambda batch: batch) if several else self._form()
         if self.num_workers > 0:
             from ._pool import worker_batches
 
-            batches = worker_batches(self)
+            batches = _iterators.Delivered(worker_batches(self), deliver)
         else:
-            batches = _iterators.single_process(self)
-        return _Delivery(batches, self._fields, self.return_list, max(1, len(self.places)))
+            batches = _iterators.single_process(self, deliver)
+        return self._for_places(batches) if several else batches
+
+    def _form(self):
+        """What makes of a batch what the caller asked for."""
+        if self.return_list:
+            return to_tensors
+        feed = self._fields.feed
+        return lambda batch: [feed(flat(batch))]
+
+    def _for_places(self, batches):
+        form = self._form()
+        for group in _iterators.grouped(batches, len(self.places), True):
+            parts = [form(batch) for batch in group]
+            yield parts if self.return_list else [feed for (feed,) in parts]
 
     def __call__(self):
         return self.__iter__()
@@ -144,31 +159,6 @@ class DataLoader:
         from .generator import DatasetLoader
 
         return DatasetLoader(dataset, places, drop_last)
-
-
-class _Delivery:
-    """The batches of one pass in the form that the caller asked for."""
-
-    def __init__(self, batches, fields, as_list, places):
-        self._batches = batches if places == 1 else _iterators.grouped(batches, places, True)
-        self._source = batches
-        self._fields, self._as_list, self._places = fields, as_list, places
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        batch = next(self._batches)
-        if self._places == 1:
-            return to_tensors(batch) if self._as_list else [self._fields.feed(flat(batch))]
-        if self._as_list:
-            return [to_tensors(one) for one in batch]
-        return [self._fields.feed(flat(one)) for one in batch]
-
-    def close(self):
-        """Ends the pass: nothing runs any more."""
-        if hasattr(self._source, "close"):
-            self._source.close()
 
 
 def _to_list(value):
