@@ -122,14 +122,14 @@ class DatasetBase:
             self._not_local = f"download_cmd {download_cmd!r}"
 
     def set_fea_eval(self, record_candidate_size, fea_eval=True):
-        """Let slots_shuffle work. ``record_candidate_size`` is not needed: all records take part."""
+        """Let slots_shuffle work. All records take part, whatever ``record_candidate_size`` is."""
         self.fea_eval = bool(fea_eval)
 
     def set_rank_offset(self, rank_offset):
-        _only(not rank_offset, "rank_offset", rank_offset, "page views are not kept together")
+        _only(not rank_offset, "rank_offset", rank_offset, "page views are not kept")
 
     def set_pv_batch_size(self, pv_batch_size):
-        _only(pv_batch_size == 1, "pv_batch_size", pv_batch_size, "page views are not kept together")
+        _only(pv_batch_size == 1, "pv_batch_size", pv_batch_size, "page views are not kept")
 
     def _set_uid_slot(self, uid_slot):
         _only(not uid_slot, "uid_slot", uid_slot, "records are not sorted by user")
@@ -316,7 +316,8 @@ class InMemoryDataset(DatasetBase):
         _only(not generate_uni_feasigns, "generate_uni_feasigns", generate_uni_feasigns, what)
 
     def _set_shuffle_by_uid(self, enable_shuffle_uid):
-        _only(not enable_shuffle_uid, "enable_shuffle_uid", enable_shuffle_uid, "records stand alone")
+        wanted, what = enable_shuffle_uid, "records stand alone"
+        _only(not wanted, "enable_shuffle_uid", wanted, what)
 
     def set_date(self, date):
         """Accepted: the names of files say which day they are of."""
@@ -357,7 +358,7 @@ class InMemoryDataset(DatasetBase):
     def slots_shuffle(self, slots):
         """Deal the values of some slots out to other records; slots shuffled before go back."""
         if not self.fea_eval:
-            raise RuntimeError("slots_shuffle needs set_fea_eval(record_candidate_size, True) first")
+            raise RuntimeError("slots_shuffle needs set_fea_eval(candidate_size, True) first")
         self._core.slots_shuffle([str(slot) for slot in slots], self._next_seed())
 
     def release_memory(self):
