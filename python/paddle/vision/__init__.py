@@ -7,4 +7,4 @@ from .image import get_image_backend, image_load, set_image_backend
 
 __all__ = ["get_image_backend", "image_load", "set_image_backend"]
 
-__getattr__, __dir__ = names_of(__name__)
+__getattr__, __dir__ = names_of(__name__, ("models",))
