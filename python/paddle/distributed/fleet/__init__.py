@@ -3,7 +3,12 @@
 import logging as _logging
 
 from paddle._names import names_of
-from paddle.base.dataset import InMemoryDataset, QueueDataset  # noqa: F401
+from paddle.base.dataset import (  # noqa: F401
+    DatasetBase,
+    FileInstantDataset,
+    InMemoryDataset,
+    QueueDataset,
+)
 
 from .base.distributed_strategy import DistributedStrategy  # noqa: F401
 from .base.fleet_base import Fleet
@@ -69,4 +74,4 @@ def get_log_level_name():
     return _logging.getLevelName(_logger.getEffectiveLevel())
 
 
-__getattr__, __dir__ = names_of(__name__, ["base", "data_generator"])
+__getattr__, __dir__ = names_of(__name__, ["base", "data_generator", "dataset"])
