@@ -26,11 +26,15 @@ void BatchPass::cancel() {
 }
 
 void BatchPass::run(const Producer& producer) noexcept {
+  std::exception_ptr error;  // handed over whole: this thread keeps no part of it
   try {
     producer(*this);
   } catch (...) {
-    // An error that comes because everything is being ended interests nobody.
-    if (!stopped_) batches_.fail(std::current_exception());
+    error = std::current_exception();
+  }
+  if (error != nullptr) {
+    // One that comes because everything is being ended interests nobody.
+    if (!stopped_) batches_.fail(std::move(error));
     stopped_ = true;
   }
   if (--at_work_ == 0) batches_.close();

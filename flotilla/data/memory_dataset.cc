@@ -61,6 +61,7 @@ class Loader {
   }
 
   void read_some() noexcept {
+    std::exception_ptr error;
     try {
       const std::unique_ptr<RecordParser> mine = parser();
       for (size_t f = next_++; f < options_.files.size() && !failed_; f = next_++) {
@@ -70,9 +71,11 @@ class Loader {
       }
     } catch (...) {
       failed_ = true;
-      MutexLock lock(mutex_);
-      if (error_ == nullptr) error_ = std::current_exception();
+      error = std::current_exception();
     }
+    if (error == nullptr) return;
+    MutexLock lock(mutex_);
+    if (error_ == nullptr) error_ = std::move(error);
   }
 
   // Blocks of files that come later in the list wait.

@@ -164,7 +164,7 @@ void Session::work(Worker worker) noexcept {
     batches_.cancel();
   }
   MutexLock lock(mutex_);
-  if (error_ == nullptr) error_ = error;
+  if (error_ == nullptr) error_ = std::move(error);
   --at_work_;
   changed_.notify_all();
 }

@@ -373,8 +373,9 @@ def test_memory_holds_what_the_files_hold(clicks):
 
 
 def test_a_fleet_counts_the_records_of_all_its_processes(clicks):
-    fleet = paddle.distributed.fleet
-    dataset = clicks.dataset(fleet.dataset.InMemoryDataset)
+    fleet = paddle.distributed.fleet.Fleet()
+    fleet.init(is_collective=True)
+    dataset = clicks.dataset(paddle.distributed.fleet.dataset.InMemoryDataset)
     dataset.load_into_memory()
     dataset.global_shuffle(fleet, thread_num=2)
     assert dataset.get_memory_data_size(fleet) == dataset.get_shuffle_data_size(fleet) == RECORDS
