@@ -21,13 +21,14 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# By Python: the oldest numpy that has a wheel for it and that pyproject.toml allows, and a new one.
+# By Python: old and new numpys that have a wheel for it, from the oldest that pyproject.toml allows
+# to the newest there is, so that each side is met by more than one Python.
 NUMPYS = {
     "3.9": ["1.21.0", "2.0.2"],
-    "3.10": ["1.21.6", "2.2.*"],
-    "3.11": ["1.23.2", "2.*"],
-    "3.12": ["1.26.0", "2.*"],
-    "3.13": ["2.1.0", "2.*"],
+    "3.10": ["2.2.*"],
+    "3.11": ["1.23.2"],
+    "3.12": ["1.26.0"],
+    "3.13": ["2.*"],
 }
 # Compiler and flags of the dev preset: with them the library comes from ccache. Without, each Python
 # would name the compiler that it was built with itself.

@@ -15,7 +15,7 @@ def test_the_oldest_python_is_the_one_that_is_promised():
 
 def test_the_oldest_numpy_is_the_one_that_is_promised():
     oldest = re.search(r'"numpy>=([0-9.]+),<3"', PYPROJECT).group(1)
-    numpys = [numpy for pair in try_pythons.NUMPYS.values() for numpy in pair]
+    numpys = [numpy for few in try_pythons.NUMPYS.values() for numpy in few]
     assert min(numpys) == f"{oldest}.0"
 
 
