@@ -1,5 +1,7 @@
 #include "flotilla/device/cpu/parallel.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -25,6 +27,14 @@ constexpr int64_t kMostThreads = 4096;
 // 0 until somebody asks.
 std::atomic<int> count_of_threads = 0;
 thread_local bool inside_a_loop = false;
+
+// The threads of a loop do not live on in a process that is forked after it, where OpenMP would
+// wait for them for ever: there loops run inline.
+std::atomic<bool> loops_ran = false;
+std::atomic<bool> threads_lost = false;
+[[maybe_unused]] const int watching =
+    pthread_atfork(nullptr, nullptr, [] { threads_lost = loops_ran.load(); });
+
 thread_local int share_of_this_thread = 0;  // 0: all
 
 int count_by_environment() {
@@ -82,11 +92,12 @@ ThreadShare::~ThreadShare() { share_of_this_thread = before_; }
 namespace parallel_detail {
 
 int ranges_of(int64_t n, int64_t grain) {
-  if (inside_a_loop || n < 2 * grain) return 1;
+  if (inside_a_loop || n < 2 * grain || threads_lost.load(std::memory_order_relaxed)) return 1;
   return static_cast<int>(std::min<int64_t>(threads(), n / std::max<int64_t>(1, grain)));
 }
 
 void run(int64_t n, int ranges, Body body, void* function) {
+  loops_ran.store(true, std::memory_order_relaxed);
   // The first n % ranges ranges are one longer.
   const int64_t length = n / ranges, longer = n % ranges;
   constexpr int kOnStack = 64;

@@ -5,8 +5,9 @@
 //
 // A loop is cut into at most threads() contiguous ranges, decided by its length alone: the same
 // number of threads gives the same cut, hence the same bits. A short loop, and a loop inside
-// another, runs inline in the calling thread as one range. An exception thrown by the body reaches
-// the caller (the one of the first range, where several throw) once all ranges have ended.
+// another, runs inline in the calling thread as one range; so does every loop of a process that was
+// forked after one. An exception thrown by the body reaches the caller (the one of the first range,
+// where several throw) once all ranges have ended.
 
 #pragma once
 

@@ -1,6 +1,8 @@
 #include "flotilla/device/cpu/parallel.h"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
@@ -121,6 +123,21 @@ TEST_F(Parallel, WorksFromSeveralThreadsAtOnce) {
       EXPECT_THAT(visits, testing::Each(10));
     });
   }
+}
+
+// A child that hangs is ended by its alarm, and its status says so.
+TEST_F(Parallel, LoopsOfAForkedProcessRunInline) {
+  set_threads(2);
+  ranges(10, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(ranges(10, 1) == Ranges{{0, 10}} ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(ranges(10, 1), (Ranges{{0, 5}, {5, 10}}));
 }
 
 }  // namespace
