@@ -275,7 +275,11 @@ void StoreClient::report(int64_t step, const std::string& doing,
   Progress& progress = *request.mutable_progress();
   progress.set_step(step);
   progress.set_doing(doing);
-  progress.mutable_seconds()->insert(seconds.begin(), seconds.end());
+  for (const auto& [kind, spent] : seconds) {
+    Spent& added = *progress.add_spent();
+    added.set_kind(kind);
+    added.set_seconds(spent);
+  }
   stream_->tell(std::move(request));
 }
 

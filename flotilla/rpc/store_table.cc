@@ -106,7 +106,9 @@ bool StoreTable::handle(ClientId from, const Request& request, std::vector<Outgo
       Member& member = clients_.at(from).member;
       member.step = request.progress().step();
       member.doing = request.progress().doing();
-      member.seconds = {request.progress().seconds().begin(), request.progress().seconds().end()};
+      for (const Spent& spent : request.progress().spent()) {
+        member.seconds[spent.kind()] = spent.seconds();
+      }
       return true;
     }
     default:  // kLeave
