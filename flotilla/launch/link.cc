@@ -157,21 +157,22 @@ std::string Link::look_for_others(milliseconds patience) const {
         .token = options_.token,
         .self = {.role = "visitor", .rank = options_.self, .host = options_.hosts[0]},
         .patience = patience};
+    std::string why;
     try {
       rpc::StoreClient visitor(settings);
       const std::optional<std::string> text = visitor.find("launch/host/0");
       HostThere there;
-      if (text && there.ParseFromString(*text)) {
-        const std::string why = fmt::format(
-            "host {} takes itself for the first of its job \"{}\", while host {} has \"{}\". Give "
-            "every host the same list in the same order",
-            host, there.plan(), options_.hosts[0], options_.plan);
-        visitor.set("launch/refused", why);  // it waits too
-        return why;
-      }
+      if (!text || !there.ParseFromString(*text)) continue;
+      why = fmt::format(
+          "host {} takes itself for the first of its job \"{}\", while host {} has \"{}\". Give "
+          "every "
+          "host the same list in the same order",
+          host, there.plan(), options_.hosts[0], options_.plan);
+      visitor.set("launch/refused", why);  // it waits too, and may be gone before it answers
     } catch (const Error&) {
-      continue;  // nobody serves a store there, as it should be
+      // Nobody serves a store there, as it should be.
     }
+    if (!why.empty()) return why;
   }
   return "";
 }
