@@ -77,6 +77,9 @@ void Run::on_link() {
       start_all();
       return;
     }
+    if (const std::string why = link_->lost(); !why.empty()) {
+      refuse("{} before the job began; host {} may say more", why, job_.hosts[0]);
+    }
     remind();
   }
   if (meeting_ == Meeting::kTogether) follow_hosts();
