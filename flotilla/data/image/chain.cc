@@ -19,6 +19,8 @@ template <typename... Fs>
 struct Overloaded : Fs... {
   using Fs::operator()...;
 };
+template <typename... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;  // clang 16 does not guess it
 
 Extents after(const Step& step, Extents e) {
   return std::visit(Overloaded{[&](const ResizeStep& s) -> Extents {
