@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "flotilla/launch/spawn.h"
 
 namespace flotilla::launch {
 namespace {
@@ -329,21 +329,11 @@ std::vector<std::string> own_addresses() {
 // in a virtual environment, maybe), or that of the PATH.
 std::string find_python(const std::string& program) {
   if (const std::optional<std::string> said = env::text("FLT_PYTHON")) return *said;
-  std::vector<fs::path> folders;
-  if (program.find('/') != std::string::npos) {
-    folders.push_back(fs::path(program).parent_path());
-  } else {
-    std::istringstream path(env::text_or("PATH", ""));
-    for (std::string folder; std::getline(path, folder, ':');) {
-      if (access((folder + "/" + program).c_str(), X_OK) != 0) continue;
-      folders.emplace_back(folder);
-      break;
-    }
-  }
-  for (const fs::path& folder : folders) {
-    for (const char* name : {"python", "python3"}) {
-      if (access((folder / name).c_str(), X_OK) == 0) return folder / name;
-    }
+  const bool has_folder = program.find('/') != std::string::npos;
+  const fs::path called = has_folder ? program : find_in_path(program);
+  for (const char* name : {"python", "python3"}) {
+    const fs::path beside = called.parent_path() / name;
+    if (!called.empty() && access(beside.c_str(), X_OK) == 0) return beside;
   }
   return "python3";
 }

@@ -86,8 +86,8 @@ void Run::on_link() {
 }
 
 void Run::remind() {
-  const bool first = reminded_ == began_ || seconds_since(began_) < kReminder;
-  if (seconds_since(reminded_) < (first ? kFirstReminder : kReminder)) return;
+  const bool early = seconds_since(began_) < kReminder;
+  if (seconds_since(reminded_) < (early ? kFirstReminder : kReminder)) return;
   reminded_ = Clock::now();
   const std::vector<std::string> missing =
       meeting_ == Meeting::kConnecting ? std::vector{job_.hosts[0]} : link_->missing();

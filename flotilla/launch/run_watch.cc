@@ -38,9 +38,8 @@ void Run::wait_once() {
     fds.push_back({running.child->pidfd(), POLLIN, 0});
     owners.push_back(&running);
   }
-  const size_t link_at = fds.size();
   if (link_) fds.push_back({link_->fd(), POLLIN, 0});
-  if (::poll(fds.data(), link_ ? link_at + 1 : link_at, patience()) < 0) return;
+  if (::poll(fds.data(), fds.size(), patience()) < 0) return;
   if (fds[1].revents != 0) mirror_.pump();
   while (const std::optional<int> signal = signals_.next()) on_signal(*signal);
   for (size_t i = 0; i < owners.size(); ++i) {

@@ -33,11 +33,7 @@ Pipe make_pipe() {
 
 std::string find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
-  std::istringstream path(env::text_or("PATH", "/usr/local/bin:/usr/bin:/bin"));
-  for (std::string folder; std::getline(path, folder, ':');) {
-    const std::string file = folder + "/" + name;
-    if (access(file.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(file)) return file;
-  }
+  if (std::string file = find_in_path(name); !file.empty()) return file;
   // What stands in this folder is a program too, as a script is.
   if (access(name.c_str(), X_OK) == 0) return "./" + name;
   refuse("the program {} is neither in the PATH nor an executable file of this folder", name);
@@ -87,6 +83,15 @@ std::string to_string(const Ending& ending) {
     return fmt::format("killed by signal {} ({})", ending.signal, strsignal(ending.signal));
   }
   return fmt::format("exit code {}", ending.exit_code);
+}
+
+std::string find_in_path(const std::string& name) {
+  std::istringstream path(env::text_or("PATH", "/usr/local/bin:/usr/bin:/bin"));
+  for (std::string folder; std::getline(path, folder, ':');) {
+    std::string file = folder + "/" + name;
+    if (access(file.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(file)) return file;
+  }
+  return "";
 }
 
 Child::Child(const Command& command) {

@@ -27,6 +27,9 @@ struct Ending {
 // "exit code 3", "killed by signal 9 (Killed)"
 std::string to_string(const Ending& ending);
 
+// The file that a shell would run as `name`, or "".
+std::string find_in_path(const std::string& name);
+
 struct Command {
   std::vector<std::string> words = {};        // the program is looked for in the PATH
   std::vector<std::string> environment = {};  // NAME=value, all of it
