@@ -54,7 +54,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   )
 else()
   # clang runs the fuzzers and checks how locks are used; loop hints are written for g++.
-  target_compile_options(flt_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety;-Wno-unknown-pragmas>)
+  target_compile_options(flt_options
+                         INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety;-Wno-unknown-pragmas>)
 endif()
 
 if(FLT_SANITIZE)
@@ -199,17 +200,8 @@ function(flt_tests name)
     set(timeout 300)
   endif()
   # Of what happens inside of libraries that were compiled without it, tsan sees only a part.
-  gtest_discover_tests(
-    ${name}_test
-    TEST_PREFIX
-    ${name}.
-    DISCOVERY_MODE
-    PRE_TEST
-    PROPERTIES
-    TIMEOUT
-    ${timeout}
-    ENVIRONMENT
-    TSAN_OPTIONS=ignore_noninstrumented_modules=1)
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST PROPERTIES
+                       TIMEOUT ${timeout} ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1)
 endfunction()
 
 # flt_sources(): the caller's `sources`, `tests` and `kernels`, by what lies in its folder. What

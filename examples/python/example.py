@@ -41,7 +41,7 @@ def train(loss, steps, parameters_by_rule, batch):
         set_parameters_by_rule(main)
     for step in range(steps):
         (value,) = executor.run(main, feed=batch(step), fetch_list=[loss])
-        print("%.9g" % value)
+        print(f"{value.item():.9g}")
 
 
 class Digits:

@@ -67,8 +67,8 @@ void Block::remove_var(std::string_view name) {
   const Var* removed = find_var(name);
   if (removed == nullptr) return;
   by_name_.erase(std::string(name));
-  const auto place =
-      std::find_if(vars_.begin(), vars_.end(), [&](const auto& var) { return var.get() == removed; });
+  const auto place = std::find_if(vars_.begin(), vars_.end(),
+                                  [&](const auto& var) { return var.get() == removed; });
   removed_vars_.push_back(std::move(*place));
   vars_.erase(place);
   program_.touch();

@@ -26,8 +26,8 @@ struct RandomStream {
   }
 };
 
-// The process' source of streams (paddle.seed): every call of next() is a fresh stream. Executors of
-// several threads may draw from one; it is seeded while none of them runs.
+// The process' source of streams (paddle.seed): every call of next() is a fresh stream. Executors
+// of several threads may draw from one; it is seeded while none of them runs.
 class Generator {
  public:
   explicit Generator(uint64_t seed = 0) : seed_(seed) {}

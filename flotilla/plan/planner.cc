@@ -25,8 +25,8 @@ void find_pinned(const Program& program, std::set<std::string, std::less<>>& pin
 
 // Ops whose values are there before the first step: feeds, and what a loader gives.
 bool is_fed(const Op& op) {
-  static const std::set<std::string_view> kTypes = {
-      "feed", "fetch", "create_py_reader", "create_double_buffer_reader", "read"};
+  static const std::set<std::string_view> kTypes = {"feed", "fetch", "create_py_reader",
+                                                    "create_double_buffer_reader", "read"};
   return kTypes.contains(op.type());
 }
 

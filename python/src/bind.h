@@ -31,12 +31,12 @@ void bind_optimizer(nb::module_& m);  // part of layers
 void bind_runtime(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_generate(nb::module_& m);  // part of data
-void bind_check(nb::module_& m);  // part of data
-void bind_image(nb::module_& m);  // part of data
-void bind_loader(nb::module_& m);  // part of data and runtime
-void bind_dataset(nb::module_& m);  // part of data and runtime
-void refuse_after_fork();          // and what needs the threads of this process
-void refuse_in_worker();           // what a worker process of a loader must not do
+void bind_check(nb::module_& m);     // part of data
+void bind_image(nb::module_& m);     // part of data
+void bind_loader(nb::module_& m);    // part of data and runtime
+void bind_dataset(nb::module_& m);   // part of data and runtime
+void refuse_after_fork();            // and what needs the threads of this process
+void refuse_in_worker();             // what a worker process of a loader must not do
 void bind_shard(nb::module_& m);
 void bind_fleet(nb::module_& m);  // with the strategy of passes
 

@@ -35,7 +35,12 @@ class Job:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**variables, "FLT_TEST_MARK": self.mark, "FLT_PYTHON": sys.executable, **environment},
+            env={
+                **variables,
+                "FLT_TEST_MARK": self.mark,
+                "FLT_PYTHON": sys.executable,
+                **environment,
+            },
         )
 
     def wait(self):

@@ -1,6 +1,7 @@
 """Jobs that go wrong: the culprit is named, its exit code returned, and nothing is left."""
 
 import os
+import pathlib
 import random
 import signal
 import time
@@ -38,9 +39,7 @@ DEEDS = {
 @pytest.mark.parametrize("deed", DEEDS)
 def test_the_culprit_is_named_and_the_others_end(tmp_path, deed):
     code, exit_code, words = DEEDS[deed]
-    job = Job(
-        tmp_path, ["--nproc_per_node=3", "--json"], WAIT, WHO="1", COUNT="3", DEED=code
-    )
+    job = Job(tmp_path, ["--nproc_per_node=3", "--json"], WAIT, WHO="1", COUNT="3", DEED=code)
     assert job.wait() == exit_code
     assert "worker 1 failed first" in job.err
     assert words in job.err
@@ -89,7 +88,8 @@ def test_a_stopped_process_hears_the_end(tmp_path):
     job = Job(tmp_path, ["--nproc_per_node=2"], WAIT, WHO="", COUNT="2")
     job.wait_for("there.*", 2)
     for pid in job.pids():
-        if "script.py" in open(f"/proc/{pid}/cmdline").read() and pid != job.process.pid:
+        command = pathlib.Path(f"/proc/{pid}/cmdline").read_text()
+        if "script.py" in command and pid != job.process.pid:
             os.kill(pid, signal.SIGSTOP)
     job.kill(signal.SIGTERM)
     assert job.wait() == 143

@@ -136,8 +136,12 @@ def test_lists_in_another_order_are_told_from_a_network_fault(tmp_path, ports):
 def test_hosts_that_mean_different_jobs_are_refused(tmp_path, ports):
     ips = ["127.0.0.1", "127.0.0.2"]
     hosts = [
-        Host(tmp_path / str(i), [f"--ips={','.join(ips)}", f"--host={ips[i]}",
-                                 f"--nproc_per_node={i + 1}"], SHOW, **ports)
+        Host(
+            tmp_path / str(i),
+            [f"--ips={','.join(ips)}", f"--host={ips[i]}", f"--nproc_per_node={i + 1}"],
+            SHOW,
+            **ports,
+        )
         for i in range(2)
     ]
     assert [host.wait() for host in hosts] == [2, 2], [host.err for host in hosts]
@@ -174,7 +178,10 @@ def namespaces(count):
     made = subprocess.run(["ip", "link", "add", tag, "type", "bridge"], capture_output=True)
     if made.returncode != 0:
         pytest.skip("this kernel lets us have no bridge: " + made.stderr.decode().strip())
-    run = lambda *words: subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    def run(*words):
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
     run("link", "set", tag, "up")
     for i in range(count):
         name = f"{tag}n{i}"

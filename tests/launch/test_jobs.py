@@ -114,7 +114,9 @@ def test_lines_of_all_processes_arrive_whole_with_tee(tmp_path):
     assert job.wait() == 0
     lines = job.out.splitlines()
     expected = [f"[worker {r}] {r}:{i}:" + "x" * 200 for r in range(3) for i in range(300)]
-    assert sorted(expected + [f"[worker {r}] no newline at the end" for r in range(3)]) == sorted(lines)
+    assert sorted(expected + [f"[worker {r}] no newline at the end" for r in range(3)]) == sorted(
+        lines
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,8 +143,16 @@ def test_bad_command_lines_start_nothing_and_give_2(tmp_path, words, sentence):
 @pytest.mark.parametrize(
     "module, options, logs",
     [
-        ("launch", ["--selected_gpus=0,1", "--log_dir=mylog"], ["mylog/workerlog.0", "mylog/workerlog.1"]),
-        ("launch_ps", ["--server_num=1"], ["logs/serverlog.0", "logs/workerlog.0", "logs/workerlog.1"]),
+        (
+            "launch",
+            ["--selected_gpus=0,1", "--log_dir=mylog"],
+            ["mylog/workerlog.0", "mylog/workerlog.1"],
+        ),
+        (
+            "launch_ps",
+            ["--server_num=1"],
+            ["logs/serverlog.0", "logs/workerlog.0", "logs/workerlog.1"],
+        ),
     ],
 )
 def test_the_modules_of_the_older_eras_are_other_names(tmp_path, module, options, logs):

@@ -212,7 +212,7 @@ def test_a_handler_that_raises_ends_the_run(clicks):
 def test_a_bad_line_is_named_or_skipped(clicks, tmp_path):
     (tmp_path / "bad").write_text("1 3 1 4 3 0 0 0 1 1\n1 3 1 x 3 0 0 0 1 1\n")
     clicks.files.append(str(tmp_path / "bad"))
-    with pytest.raises(ValueError, match="bad: line 2, byte 26: slot b: expected .* found \"x\""):
+    with pytest.raises(ValueError, match='bad: line 2, byte 26: slot b: expected .* found "x"'):
         clicks.executor.train_from_dataset(dataset=clicks.dataset())
     with pytest.raises(ValueError, match="line 2"):
         clicks.dataset(paddle.distributed.InMemoryDataset).load_into_memory()
@@ -243,9 +243,9 @@ def test_refuses_what_cannot_be_read(clicks, tmp_path):
 
 
 def test_a_missing_parameter_is_named_with_the_batch(clicks):
-    with static.scope_guard(static.Scope()):
-        with pytest.raises(ValueError, match="(?s)startup program first.*batch 1 of thread 0"):
-            clicks.executor.train_from_dataset(dataset=clicks.dataset())
+    refusal = pytest.raises(ValueError, match="(?s)startup program first.*batch 1 of thread 0")
+    with static.scope_guard(static.Scope()), refusal:
+        clicks.executor.train_from_dataset(dataset=clicks.dataset())
 
 
 # ---- pipe commands
