@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "flotilla/base/endpoint.h"
 #include "flotilla/base/error.h"
 
 namespace flotilla::env {
@@ -26,22 +27,37 @@ const std::vector<Known>& known_variables() {
       {"FLAGS_require_gpu", "1 makes a CUDAPlace without a GPU an error instead of a CPU run"},
       {"PADDLE_DATA_HOME", "where data sets are kept instead of $HOME/.cache/paddle/dataset"},
       {"FLAGS_selected_gpus", "the devices of this process, separated by commas"},
+      {"DISTRIBUTED_TRAINER_ENDPOINTS", "PaddleCloud's name for PADDLE_TRAINER_ENDPOINTS"},
+      {"OMPI_COMM_WORLD_LOCAL_RANK", "Open MPI: number of this process on its machine"},
+      {"OMPI_COMM_WORLD_LOCAL_SIZE", "Open MPI: how many processes run on this machine"},
+      {"OMPI_COMM_WORLD_RANK", "Open MPI: number of this process, from 0"},
+      {"OMPI_COMM_WORLD_SIZE", "Open MPI: how many processes there are"},
       {"PADDLE_CURRENT_ENDPOINT", "host:port of this trainer"},
       {"PADDLE_CURRENT_IP", "this server, in the environment of 2018"},
       {"PADDLE_LOCAL_DEVICE_IDS", "the devices of this process, separated by commas"},
       {"PADDLE_LOCAL_RANK", "number of this process on its machine, from 0"},
-      {"PADDLE_PORT", "port of this server"},
+      {"PADDLE_MASTER", "host:port where the first process of the job hosts its store"},
+      {"PADDLE_PORT", "port of this server; in PaddleCloud the first port of every trainer"},
       {"PADDLE_PSERVERS_IP_PORT_LIST", "host:port of every server, separated by commas"},
       {"PADDLE_PSERVER_IPS", "every server, in the environment of 2018"},
       {"PADDLE_PSERVER_PORT", "the port of all servers, in the environment of 2018"},
       {"PADDLE_RANK_IN_NODE", "number of this process on its machine, from 0"},
-      {"PADDLE_TRAINERS", "how many trainers there are, in the environment of 2018"},
+      {"PADDLE_TRAINERS",
+       "the hosts of the trainers; how many there are in the environment of 2018"},
       {"PADDLE_TRAINERS_NUM", "how many trainers there are"},
       {"PADDLE_TRAINER_ENDPOINTS", "host:port of every trainer, separated by commas"},
       {"PADDLE_TRAINER_ID", "number of this trainer, from 0"},
       {"PADDLE_TRAINING_ROLE", "TRAINER or PSERVER, in the environment of 2018"},
       {"PADDLE_WORLD_DEVICE_IDS", "the devices of all processes"},
-      {"POD_IP", "host of this server"},
+      {"POD_IP", "this host"},
+      {"SLURM_JOB_NODELIST", "Slurm: the machines of the job, e.g. node[1-4]"},
+      {"SLURM_LOCALID", "Slurm: number of this task on its machine"},
+      {"SLURM_NTASKS", "Slurm: how many tasks there are"},
+      {"SLURM_PROCID", "Slurm: number of this task, from 0"},
+      {"SLURM_STEP_ID", "Slurm: set in what srun starts, and only there"},
+      {"SLURM_STEP_NODELIST", "Slurm: the machines of this step"},
+      {"SLURM_STEP_NUM_TASKS", "Slurm: how many tasks this step has"},
+      {"TRAINER_PORTS_NUM", "PaddleCloud: how many ports each trainer may use"},
       {"TRAINING_ROLE", "TRAINER or PSERVER"},
       {"GOMP_SPINCOUNT",
        "how long OpenMP's threads spin while they wait; 1000 in Python and in jobs"},
@@ -84,15 +100,8 @@ bool flag_or(std::string_view name, bool otherwise) {
 }
 
 std::vector<std::string> list(std::string_view name) {
-  const std::string value = text_or(name, "");
-  std::vector<std::string> entries;
-  for (size_t begin = 0; begin < value.size();) {
-    const size_t end = std::min(value.find(',', begin), value.size());
-    std::string entry = value.substr(begin, end - begin);
-    std::erase_if(entry, [](unsigned char c) { return std::isspace(c); });
-    if (!entry.empty()) entries.push_back(std::move(entry));
-    begin = end + 1;
-  }
+  std::vector<std::string> entries = split_list(text_or(name, ""));
+  std::erase(entries, "");
   return entries;
 }
 

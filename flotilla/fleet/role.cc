@@ -1,35 +1,23 @@
 #include "flotilla/fleet/role.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "flotilla/base/endpoint.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "flotilla/fleet/role_schedulers.h"
 
 namespace flotilla::fleet {
 namespace {
 
 constexpr int64_t kMostProcesses = 4096;
 
-std::string_view host_of(std::string_view endpoint) {
-  return endpoint.substr(0, endpoint.rfind(':'));
-}
-
-bool is_endpoint(std::string_view text) {
-  const size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return false;
-  int port = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, port);
-  return error == std::errc() && stop == end && 0 < port && port < 65536;
-}
-
 void check_endpoints(const std::vector<std::string>& endpoints, const std::string& source) {
   std::set<std::string> seen;
   for (const std::string& endpoint : endpoints) {
-    require(is_endpoint(endpoint), "{} must be host:port entries, but holds \"{}\"", source,
-            endpoint);
+    require(find_endpoint(endpoint).has_value(), "{} must be host:port entries, but holds \"{}\"",
+            source, endpoint);
     require(seen.insert(endpoint).second, "{} names {} twice", source, endpoint);
   }
 }
@@ -64,35 +52,92 @@ void read_devices(Role& role) {
   role.world_devices = env::list("PADDLE_WORLD_DEVICE_IDS");
 }
 
-Role collective_role() {
-  Role role = {.collective = true};
+// PaddleCloud and the PaddleJob operator: one trainer on each of the hosts in PADDLE_TRAINERS, all
+// on one port.
+bool in_a_cloud() {
+  return env::text("PADDLE_TRAINERS") && env::text("TRAINER_PORTS_NUM") && env::text("POD_IP") &&
+         env::text("PADDLE_TRAINER_ID");
+}
+
+std::vector<std::string> cloud_endpoints() {
+  const int64_t port = env::number_or("PADDLE_PORT", 6170, 1, 65535);
+  const std::vector<std::string> hosts = env::list("PADDLE_TRAINERS");
+  const int64_t self = env::number_or("PADDLE_TRAINER_ID", 0, 0, kMostProcesses);
+  const std::string pod = env::text_or("POD_IP", "");
+  require(self >= std::ssize(hosts) || hosts[static_cast<size_t>(self)] == pod,
+          "POD_IP is {}, but PADDLE_TRAINER_ID {} stands at {} in PADDLE_TRAINERS", pod, self,
+          self < std::ssize(hosts) ? hosts[static_cast<size_t>(self)] : "");
+  std::vector<std::string> endpoints;
+  for (const std::string& host : hosts) endpoints.push_back(Endpoint{host, port}.text());
+  return endpoints;
+}
+
+// Where the trainers are, and which variable says so.
+struct Places {
+  const char* source = "PADDLE_TRAINER_ENDPOINTS";
+  std::vector<std::string> endpoints = {};
+};
+
+Places trainer_places() {
+  for (const char* name : {"PADDLE_TRAINER_ENDPOINTS", "DISTRIBUTED_TRAINER_ENDPOINTS"}) {
+    if (env::text(name)) return {name, env::list(name)};
+  }
+  if (in_a_cloud()) return {"PADDLE_TRAINERS", cloud_endpoints()};
+  return {};
+}
+
+void check_only_trainers() {
   for (const char* name : {"TRAINING_ROLE", "PADDLE_TRAINING_ROLE"}) {
     const std::string word = env::text_or(name, "TRAINER");
     require(word == "TRAINER", "a collective job has only trainers, but {} is \"{}\"", name, word);
   }
-  role.worker_endpoints = env::list("PADDLE_TRAINER_ENDPOINTS");
+}
+
+// Paddle's variables, those that say where trainers are and those that only count them.
+bool names_trainers() {
+  return env::text("PADDLE_TRAINER_ID") || env::text("PADDLE_TRAINERS_NUM") ||
+         !trainer_places().endpoints.empty();
+}
+
+void read_index(Role& role, const std::string& source) {
+  role.index = env::number_or("PADDLE_TRAINER_ID", 0, 0, kMostProcesses);
+  require(role.index < role.workers, "PADDLE_TRAINER_ID is {}, but {} {}", role.index, source,
+          role.workers);
+}
+
+// Rank and size are known, but not where the others are.
+Role counted_role() {
+  Role role = {.collective = true};
+  role.workers = env::number_or("PADDLE_TRAINERS_NUM", 1, 1, kMostProcesses);
+  read_index(role, "PADDLE_TRAINERS_NUM is");
+  read_devices(role);
+  return role;
+}
+
+Role collective_role() {
+  check_only_trainers();
+  if (!names_trainers()) {
+    if (std::optional<Role> role = role_from_scheduler()) return *role;
+  }
+  const Places places = trainer_places();
   const std::optional<std::string> count = env::text("PADDLE_TRAINERS_NUM");
   const int64_t trainers = env::number_or("PADDLE_TRAINERS_NUM", 1, 1, kMostProcesses);
-  if (role.worker_endpoints.empty()) {
-    require(trainers == 1,
-            "PADDLE_TRAINERS_NUM is {}, but PADDLE_TRAINER_ENDPOINTS does not say where they are",
-            trainers);
-    role.worker_endpoints = {"127.0.0.1:6170"};
-  }
+  if (places.endpoints.empty() && env::text("PADDLE_MASTER")) return counted_role();
+  require(!places.endpoints.empty() || trainers == 1,
+          "PADDLE_TRAINERS_NUM is {}, but PADDLE_TRAINER_ENDPOINTS does not say where they are",
+          trainers);
+  Role role = {.collective = true, .worker_endpoints = places.endpoints};
+  if (role.worker_endpoints.empty()) role.worker_endpoints = {"127.0.0.1:6170"};
   role.workers = std::ssize(role.worker_endpoints);
-  require(!count || trainers == role.workers,
-          "PADDLE_TRAINERS_NUM is {}, but PADDLE_TRAINER_ENDPOINTS names {}", trainers,
-          role.workers);
-  role.index = env::number_or("PADDLE_TRAINER_ID", 0, 0, kMostProcesses);
-  require(role.index < role.workers, "PADDLE_TRAINER_ID is {}, but there are only {} trainers",
-          role.index, role.workers);
+  require(!count || trainers == role.workers, "PADDLE_TRAINERS_NUM is {}, but {} names {}",
+          trainers, places.source, role.workers);
+  read_index(role, "the number of trainers is");
   role.endpoint = role.worker_endpoints[static_cast<size_t>(role.index)];
   const std::string given = env::text_or("PADDLE_CURRENT_ENDPOINT", role.endpoint);
   require(given == role.endpoint,
-          "PADDLE_CURRENT_ENDPOINT is {}, but PADDLE_TRAINER_ID {} stands at {} in "
-          "PADDLE_TRAINER_ENDPOINTS",
-          given, role.index, role.endpoint);
-  check_endpoints(role.worker_endpoints, "PADDLE_TRAINER_ENDPOINTS");
+          "PADDLE_CURRENT_ENDPOINT is {}, but PADDLE_TRAINER_ID {} stands at {} in {}", given,
+          role.index, role.endpoint, places.source);
+  check_endpoints(role.worker_endpoints, places.source);
   read_devices(role);
   return role;
 }
@@ -169,9 +214,9 @@ bool names_servers_of_2018() {
 }  // namespace
 
 int64_t Role::nodes() const {
-  std::set<std::string_view> hosts;
-  for (const std::string& endpoint : worker_endpoints) hosts.insert(host_of(endpoint));
-  return std::max<int64_t>(std::ssize(hosts), 1);
+  std::set<std::string> machines(hosts.begin(), hosts.end());
+  for (const std::string& endpoint : worker_endpoints) machines.insert(host_of(endpoint));
+  return std::max<int64_t>(std::ssize(machines), 1);
 }
 
 std::string Role::text() const {
@@ -202,19 +247,23 @@ Role role_from_environment(bool collective) {
   if (collective) return collective_role();
   if (names_servers()) return server_role();
   if (names_servers_of_2018()) return server_role_of_2018();
+  if (const std::optional<Role> role = role_from_scheduler(); role && !names_trainers()) {
+    require(
+        role->workers == 1,
+        "{} started {} processes of a job with parameter servers, but PADDLE_PSERVERS_IP_PORT_LIST "
+        "and TRAINING_ROLE do not say which of them are servers",
+        role->started_by, role->workers);
+  }
   return {};
 }
 
 Role data_role_from_environment() {
   if (names_servers() || names_servers_of_2018()) return role_from_environment(false);
-  if (env::text("PADDLE_TRAINER_ENDPOINTS")) return collective_role();
-  Role role = {.collective = true};
-  role.workers = env::number_or("PADDLE_TRAINERS_NUM", 1, 1, kMostProcesses);
-  role.index = env::number_or("PADDLE_TRAINER_ID", 0, 0, kMostProcesses);
-  require(role.index < role.workers, "PADDLE_TRAINER_ID is {}, but PADDLE_TRAINERS_NUM is {}",
-          role.index, role.workers);
-  read_devices(role);
-  return role;
+  if (!trainer_places().endpoints.empty()) return collective_role();
+  if (!names_trainers()) {
+    if (std::optional<Role> role = role_from_scheduler()) return *role;
+  }
+  return counted_role();
 }
 
 }  // namespace flotilla::fleet

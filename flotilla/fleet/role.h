@@ -9,6 +9,10 @@
 //                        PADDLE_TRAINER_ID of a trainer, POD_IP and PADDLE_PORT of a server
 //   the same in 2018     PADDLE_PSERVER_IPS, PADDLE_PSERVER_PORT, PADDLE_TRAINING_ROLE,
 //                        PADDLE_TRAINERS, PADDLE_TRAINER_ID, PADDLE_CURRENT_IP
+//   Kubernetes (the PaddleJob operator), PaddleCloud
+//                        one of the above, or PADDLE_TRAINERS (hosts), TRAINER_PORTS_NUM,
+//                        PADDLE_PORT, PADDLE_TRAINER_ID and POD_IP
+//   Slurm, Open MPI      their own (role_schedulers.h), where none of Paddle's is set
 //
 // Without any of these a process is alone. Variables that contradict each other are refused.
 
@@ -41,6 +45,11 @@ struct Role {
   // Of this process; empty where nothing says.
   std::string endpoint = {};
 
+  // A scheduler knows machines, but no endpoints: the machine of worker 0 is the first. Empty where
+  // endpoints say it, or nobody.
+  std::vector<std::string> hosts = {};
+  std::string started_by = {};  // "Slurm", "Open MPI"; empty: Paddle's variables, or nobody
+
   // Among the processes of this machine, and the devices of this process and of all.
   int64_t local_rank = 0;
   std::vector<std::string> local_devices = {};
@@ -50,7 +59,7 @@ struct Role {
   bool is_server() const { return kind == RoleKind::kServer; }
   bool is_first_worker() const { return is_worker() && index == 0; }
   int64_t servers() const { return static_cast<int64_t>(server_endpoints.size()); }
-  // Machines with workers; one where endpoints are unknown.
+  // Machines with workers; one where nothing is known of them.
   int64_t nodes() const;
   // There is another process to talk to.
   bool distributed() const { return workers > 1 || servers() > 0; }

@@ -77,7 +77,7 @@ TEST_F(RoleTest, RefusesContradictionsOfACollectiveJob) {
   unset("PADDLE_TRAINERS_NUM");
   set("PADDLE_TRAINER_ID", "3");
   EXPECT_REFUSED(role_from_environment(true),
-                 "PADDLE_TRAINER_ID is 3, but there are only 3 trainers");
+                 "PADDLE_TRAINER_ID is 3, but the number of trainers is 3");
   set("PADDLE_TRAINER_ID", "two");
   EXPECT_REFUSED(role_from_environment(true),
                  "PADDLE_TRAINER_ID must be a number from 0 to 4096, but is \"two\"");

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <set>
 
+#include "flotilla/base/endpoint.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/launch/spawn.h"
@@ -26,41 +27,18 @@ constexpr int64_t kCollectivePort = 6070;
 constexpr int64_t kWorkerPort = 6170;
 
 std::vector<std::string> split(const std::string& text, const char* what) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  while (begin <= text.size()) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    std::string part = text.substr(begin, end - begin);
-    part.erase(0, part.find_first_not_of(" \t"));
-    part.erase(part.find_last_not_of(" \t") + 1);
-    require(!part.empty(),
-            "{} is a list with commas between its entries, but \"{}\" has an empty one", what,
-            text);
-    parts.push_back(std::move(part));
-    begin = end + 1;
-  }
+  std::vector<std::string> parts = split_list(text);
+  require(!parts.empty() && std::count(parts.begin(), parts.end(), "") == 0,
+          "{} is a list with commas between its entries, but \"{}\" has an empty one", what, text);
   return parts;
 }
 
-struct Endpoint {
-  std::string host = {};
-  int64_t port = 0;  // 0: not said
-
-  std::string text() const { return fmt::format("{}:{}", host, port); }
-};
-
 Endpoint parse_endpoint(const std::string& text, const char* what, bool needs_port) {
-  const size_t colon = text.rfind(':');
-  if (colon == std::string::npos) {
-    require(!needs_port, "{} takes host:port, but \"{}\" has no port", what, text);
-    return {text, 0};
-  }
-  const std::string digits = text.substr(colon + 1);
-  const bool number = !digits.empty() && digits.size() <= 5 &&
-                      digits.find_first_not_of("0123456789") == std::string::npos;
-  require(number && colon > 0 && std::stoi(digits) >= 1 && std::stoi(digits) <= 65535,
-          "{} takes host:port with a port from 1 to 65535, but \"{}\" was given", what, text);
-  return {text.substr(0, colon), std::stoi(digits)};
+  if (const std::optional<Endpoint> found = find_endpoint(text)) return *found;
+  const bool bare = text.find(':') == std::string::npos;
+  require(!bare || !needs_port, "{} takes host:port, but \"{}\" has no port", what, text);
+  require(bare, "{} takes host:port with a port from 1 to 65535, but \"{}\" was given", what, text);
+  return {text, 0};
 }
 
 std::string joined(const std::vector<Endpoint>& endpoints) {

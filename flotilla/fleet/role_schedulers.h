@@ -1,0 +1,29 @@
+// flotilla/fleet/role_schedulers.h
+//
+// Jobs that a scheduler starts, without any variable of Paddle's: each process knows its number,
+// how many there are, and maybe on which machines.
+//
+//   Slurm (srun)   SLURM_PROCID, SLURM_STEP_NUM_TASKS or SLURM_NTASKS, SLURM_LOCALID,
+//                  SLURM_STEP_NODELIST or SLURM_JOB_NODELIST
+//   Open MPI       OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE, OMPI_COMM_WORLD_LOCAL_RANK,
+//                  OMPI_COMM_WORLD_LOCAL_SIZE
+
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flotilla/fleet/role.h"
+
+namespace flotilla::fleet {
+
+// The collective role that a scheduler gives to this process; nothing where none started it.
+std::optional<Role> role_from_scheduler();
+
+// Slurm's short form of a list of machines: "n[1-3,7],m[08-10]b" gives n1 n2 n3 n7 m08b m09b m10b.
+// `source` is what a refusal blames.
+std::vector<std::string> expand_hosts(std::string_view text, const std::string& source);
+
+}  // namespace flotilla::fleet
