@@ -53,8 +53,9 @@ inline bool read_exponent(const char*& q, const char* end, int64_t& exponent) {
   const char* const digits = q;
   uint64_t value = 0;
   read_digits(q, end, value);
+  if (q == digits || q - digits > 3) return false;
   exponent = static_cast<int64_t>(negative ? 0 - value : value);
-  return q != digits && q - digits <= 3;
+  return true;
 }
 
 // The float nearest to a decimal number, as strtof finds it; also inf and nan.
