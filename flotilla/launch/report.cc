@@ -90,8 +90,8 @@ std::string standing_table(const std::vector<rpc::Member>& members) {
   std::string text;
   for (const rpc::Member& member : members) {
     text += fmt::format("    {:<12} {:<10} {}\n", fmt::format("{} {}", member.role, member.rank),
-                        member.step < 0 ? "no step" : fmt::format("step {}", member.step),
-                        member.doing);
+                        member.last.step < 0 ? "no step" : fmt::format("step {}", member.last.step),
+                        member.last.doing);
   }
   return text;
 }

@@ -15,6 +15,8 @@ namespace flotilla::rpc {
 inline constexpr char kTokenKey[] = "flotilla-token";
 
 // A host that vanished without closing its connections is noticed after at most the sum of both.
+// Not asked for within one host: there the kernel closes connections, and a process that is merely
+// stopped, in a debugger or by Ctrl-Z, is not gone.
 inline constexpr int kKeepaliveMs = 5000;
 inline constexpr int kKeepaliveTimeoutMs = 5000;
 
@@ -27,21 +29,30 @@ inline void silence_grpc() {
   if (!env::text("GRPC_VERBOSITY")) gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
-inline void apply_settings(grpc::ServerBuilder& builder) {
+inline bool within_host(const std::string& address) {
+  return address.starts_with("127.") || address.starts_with("localhost:") ||
+         address.starts_with("[::1]:");
+}
+
+inline void apply_settings(grpc::ServerBuilder& builder, const std::string& address) {
   // Two servers on one port would each get a part of the connections.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  if (!within_host(address)) {
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  }
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kKeepaliveMs / 2);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
 }
 
-inline grpc::ChannelArguments client_settings() {
+inline grpc::ChannelArguments client_settings(const std::string& address) {
   grpc::ChannelArguments args;
-  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  if (!within_host(address)) {
+    args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+    args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  }
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <deque>
+#include <map>
 #include <utility>
 
 #include "flotilla/base/error.h"
@@ -27,7 +28,7 @@ class StoreClient::Stream final : public grpc::ClientBidiReactor<Request, Reply>
   explicit Stream(Options options)
       : options_(std::move(options)),
         channel_(grpc::CreateCustomChannel(options_.address, grpc::InsecureChannelCredentials(),
-                                           client_settings())) {
+                                           client_settings(options_.address))) {
     silence_grpc();
     const auto deadline = std::chrono::system_clock::now() + options_.patience;
     if (!channel_->WaitForConnected(deadline)) {
@@ -269,17 +270,16 @@ void StoreClient::watch(const std::string& prefix, Changed changed) {
   stream_->ask(std::move(request), std::move(changed));
 }
 
-void StoreClient::report(int64_t step, const std::string& doing,
-                         const std::map<std::string, double>& seconds) {
+void StoreClient::report(const Report& report) {
   Request request;
   Progress& progress = *request.mutable_progress();
-  progress.set_step(step);
-  progress.set_doing(doing);
-  for (const auto& [kind, spent] : seconds) {
-    Spent& added = *progress.add_spent();
-    added.set_kind(kind);
-    added.set_seconds(spent);
-  }
+  progress.set_step(report.step);
+  progress.set_doing(report.doing);
+  progress.set_doing_seconds(report.doing_seconds);
+  progress.set_for_others(report.for_others);
+  progress.set_age(report.age);
+  progress.mutable_seconds()->insert(report.seconds.begin(), report.seconds.end());
+  progress.mutable_reached()->insert(report.reached.begin(), report.reached.end());
   stream_->tell(std::move(request));
 }
 

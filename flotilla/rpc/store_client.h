@@ -14,7 +14,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,8 +67,7 @@ class StoreClient {
   void watch(const std::string& prefix, Changed changed);
 
   // For the launcher's table of who does what. Never waits.
-  void report(int64_t step, const std::string& doing,
-              const std::map<std::string, double>& seconds = {});
+  void report(const Report& report);
 
   // The process is about to end as it should.
   void leave();

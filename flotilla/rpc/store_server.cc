@@ -91,7 +91,7 @@ class StoreServer::Service final : public Control::CallbackService {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort(options_.address, grpc::InsecureServerCredentials(), &port);
-    apply_settings(builder);
+    apply_settings(builder, options_.address);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
     require(server_ != nullptr && port != 0,

@@ -26,6 +26,16 @@ std::optional<int64_t> number_in(const std::string& text) {
   return number;
 }
 
+Report report_of(const Progress& said) {
+  return {.step = said.step(),
+          .doing = said.doing(),
+          .doing_seconds = said.doing_seconds(),
+          .for_others = said.for_others(),
+          .age = said.age(),
+          .seconds = {said.seconds().begin(), said.seconds().end()},
+          .reached = {said.reached().begin(), said.reached().end()}};
+}
+
 // Why a request cannot be taken, or nothing.
 std::string objection(const Request& request) {
   const auto long_key = [](const std::string& key) {
@@ -102,15 +112,10 @@ bool StoreTable::handle(ClientId from, const Request& request, std::vector<Outgo
     case Request::kBarrier:
       barrier(from, request, out);
       return true;
-    case Request::kProgress: {
-      Member& member = clients_.at(from).member;
-      member.step = request.progress().step();
-      member.doing = request.progress().doing();
-      for (const Spent& spent : request.progress().spent()) {
-        member.seconds[spent.kind()] = spent.seconds();
-      }
+    case Request::kProgress:
+      clients_.at(from).member.last = report_of(request.progress());
+      clients_.at(from).member.reported = std::chrono::steady_clock::now();
       return true;
-    }
     default:  // kLeave
       clients_.at(from).left = true;
       break;

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -25,6 +26,17 @@ struct Outgoing {
   Reply reply = {};
 };
 
+// What a process says of itself while it runs. Times are in seconds.
+struct Report {
+  int64_t step = -1;
+  std::string doing = {};                      // what it does or waits for, in words
+  double doing_seconds = 0;                    // since when
+  bool for_others = false;                     // it waits for other processes
+  double age = 0;                              // since the process began
+  std::map<std::string, double> seconds = {};  // so far, by kind of work
+  std::map<std::string, double> reached = {};  // moments of its start, since the process began
+};
+
 // A process of the job.
 struct Member {
   std::string role = {};
@@ -33,10 +45,8 @@ struct Member {
   int64_t pid = 0;
   int64_t attempt = 0;
 
-  // The last it reported.
-  int64_t step = -1;
-  std::string doing = {};
-  std::map<std::string, double> seconds = {};
+  Report last = {};
+  std::chrono::steady_clock::time_point reported = {};  // when it came; {}: never
 };
 
 // "worker 1 (pid 4711 on node-2)"

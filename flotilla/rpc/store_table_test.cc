@@ -221,14 +221,13 @@ TEST_F(StoreTableTest, RemembersWhatAMemberReported) {
   Request request;
   request.mutable_progress()->set_step(12);
   request.mutable_progress()->set_doing("all-reduce of bucket 3");
-  request.mutable_progress()->add_spent()->set_kind("input");
-  request.mutable_progress()->mutable_spent(0)->set_seconds(0.5);
+  (*request.mutable_progress()->mutable_seconds())["input"] = 0.5;
   send(1, request);
   EXPECT_THAT(out, IsEmpty());
   const Member member = table.members().at(0);
-  EXPECT_EQ(member.step, 12);
-  EXPECT_EQ(member.doing, "all-reduce of bucket 3");
-  EXPECT_EQ(member.seconds.at("input"), 0.5);
+  EXPECT_EQ(member.last.step, 12);
+  EXPECT_EQ(member.last.doing, "all-reduce of bucket 3");
+  EXPECT_EQ(member.last.seconds.at("input"), 0.5);
 }
 
 }  // namespace

@@ -113,12 +113,12 @@ TEST(StoreTest, TellsTheOwnerWhoComesAndGoes) {
   StoreServer server({.token = "secret", .on_event = [&](Happening what, const Member& member) {
                         const MutexLock lock(mutex);
                         events.emplace_back(
-                            what, what == Happening::kProgress ? member.step : member.rank);
+                            what, what == Happening::kProgress ? member.last.step : member.rank);
                         changed.notify_all();
                       }});
   {
     StoreClient a(client(server, 5));
-    a.report(7, "compute");
+    a.report({.step = 7, .doing = "compute"});
     a.leave();
   }
   MutexLock lock(mutex);

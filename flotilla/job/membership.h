@@ -1,0 +1,91 @@
+// flotilla/job/membership.h
+//
+// A process's place in its job: connected to the job's store from join() to the end, reporting
+// what it does, and told at once when the job stops and why.
+//
+//   Progress ──(read by a thread of the membership)──► store ──► the launcher's tables
+//   the launcher ──stop, reason──► store ──► on_stop: waits of comm and ps end
+//
+// Thread safety: all calls, from any thread. After a fork the child must leave it alone.
+
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "flotilla/base/mutex.h"
+#include "flotilla/base/progress.h"
+#include "flotilla/fleet/role.h"
+#include "flotilla/rpc/store_client.h"
+
+namespace flotilla::job {
+
+class Membership {
+ public:
+  struct Options {
+    std::string address = {};  // of the store
+    std::string token = {};
+    rpc::Member self = {};               // role, rank, host, pid and attempt
+    const Progress* progress = nullptr;  // null: nothing is reported
+    std::chrono::milliseconds patience = std::chrono::seconds(60);  // for the store to appear
+  };
+
+  // The membership that the environment of this process gives it: that of a launched process
+  // (FLT_STORE), or null where it is alone. Waits for the store; refuses a rank that is taken.
+  static std::unique_ptr<Membership> join(const fleet::Role& role, const Progress* progress);
+
+  explicit Membership(Options options);
+  // Reports a last time and says goodbye.
+  ~Membership();
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
+
+  const rpc::Member& self() const { return options_.self; }
+  rpc::StoreClient& store() { return *store_; }
+
+  // Keeps a listener; it is gone once this is destroyed. Must not outlive the membership.
+  class Listening {
+   public:
+    Listening() = default;
+    Listening(Membership& membership, int64_t id) : membership_(&membership), id_(id) {}
+    Listening(Listening&& other) noexcept { *this = std::move(other); }
+    Listening& operator=(Listening&& other) noexcept;
+    ~Listening();
+
+   private:
+    Membership* membership_ = nullptr;
+    int64_t id_ = 0;
+  };
+
+  // `heard(reason)` is called once when the job stops or its store is lost, from another thread; at
+  // once and from this one where that has happened. It must neither wait nor call the membership.
+  using Heard = std::function<void(const std::string& reason)>;
+  [[nodiscard]] Listening on_stop(Heard heard);
+  // Why the job stopped; "": it goes on.
+  std::string stopped() const;
+
+  // Leaves without a goodbye, as a process does that fails: whoever watches takes it for lost.
+  void abandon(const std::string& reason);
+
+ private:
+  void hear(const std::string& reason);
+  void watch();
+  rpc::Report report() const;
+
+  const Options options_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::string stopped_ FLT_GUARDED_BY(mutex_);
+  std::map<int64_t, Heard> listeners_ FLT_GUARDED_BY(mutex_);
+  int64_t last_id_ FLT_GUARDED_BY(mutex_) = 0;
+  bool leaving_ FLT_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<rpc::StoreClient> store_;
+  std::jthread watcher_;  // the last: it uses all of the above
+};
+
+}  // namespace flotilla::job
