@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
-#include <system_error>
 #include <vector>
 
-#include "flotilla/base/error.h"
 #include "flotilla/data/counter_random.h"
 #include "flotilla/data/digit_strokes.h"
 
@@ -188,29 +185,11 @@ int draw_digit(uint64_t seed, Split split, int64_t index, std::span<uint8_t, kDi
 }
 
 LabeledImages make_digits(uint64_t seed, Split split, int64_t count) {
-  require(count >= 0, "the number of digits must not be negative, but is {}", count);
-  LabeledImages made = {.images = {.count = count, .rows = kDigitSide, .cols = kDigitSide}};
-  made.images.pixels.resize(count * kDigitPixels);
-  made.labels.resize(count);
-  for (int64_t i = 0; i < count; ++i) {
-    const std::span<uint8_t, kDigitPixels> pixels(&made.images.pixels[i * kDigitPixels],
-                                                  kDigitPixels);
-    made.labels[i] = static_cast<uint8_t>(draw_digit(seed, split, i, pixels));
-  }
-  return made;
+  return make_drawn(draw_digit, seed, split, count);
 }
 
 void write_digits(const std::filesystem::path& directory, const DigitsOptions& options) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  require(!error, "cannot make the directory {}: {}", directory.string(), error.message());
-  const auto write = [&](const std::string& name, Split split, int64_t count) {
-    const LabeledImages made = make_digits(options.seed, split, count);
-    write_idx_images(directory / (name + "-images-idx3-ubyte.gz"), made.images);
-    write_idx_labels(directory / (name + "-labels-idx1-ubyte.gz"), made.labels);
-  };
-  write("train", Split::kTrain, options.train);
-  write("t10k", Split::kTest, options.test);
+  write_drawn(directory, draw_digit, options);
 }
 
 }  // namespace flotilla::data

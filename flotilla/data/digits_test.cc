@@ -110,7 +110,7 @@ TEST(Digits, AreNeitherEmptyNorSaturatedNorOffTheImage) {
 
 TEST(Digits, RefusesANegativeNumber) {
   EXPECT_THAT([] { make_digits(1, Split::kTrain, -1); },
-              ThrowsMessage<Error>("the number of digits must not be negative, but is -1"));
+              ThrowsMessage<Error>("the number of images must not be negative, but is -1"));
 }
 
 TEST(Digits, AreWrittenAsTheFourFilesOfMnist) {

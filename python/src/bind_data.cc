@@ -1,18 +1,9 @@
-#include <nanobind/ndarray.h>
-
 #include "bind.h"
 #include "flotilla/data/mnist.h"
+#include "owned_array.h"
 
 namespace flotilla::python {
 namespace {
-
-// The array owns the bytes: nothing is copied.
-nb::object to_array(std::vector<uint8_t> bytes, const std::vector<size_t>& shape) {
-  auto* kept = new std::vector<uint8_t>(std::move(bytes));
-  const nb::capsule owner(kept,
-                          [](void* p) noexcept { delete static_cast<std::vector<uint8_t>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, uint8_t>(kept->data(), shape.size(), shape.data(), owner));
-}
 
 nb::tuple read_mnist(const std::string& images, const std::string& labels) {
   data::LabeledImages set;
@@ -23,8 +14,8 @@ nb::tuple read_mnist(const std::string& images, const std::string& labels) {
   const auto count = static_cast<size_t>(set.images.count);
   const auto rows = static_cast<size_t>(set.images.rows);
   const auto cols = static_cast<size_t>(set.images.cols);
-  return nb::make_tuple(to_array(std::move(set.images.pixels), {count, rows, cols}),
-                        to_array(std::move(set.labels), {count}));
+  return nb::make_tuple(owned_array(std::move(set.images.pixels), {count, rows, cols}),
+                        owned_array(std::move(set.labels), {count}));
 }
 
 }  // namespace

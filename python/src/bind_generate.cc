@@ -1,27 +1,19 @@
-#include <nanobind/ndarray.h>
-
 #include <span>
 
 #include "bind.h"
 #include "flotilla/base/error.h"
 #include "flotilla/data/generate_clicks.h"
+#include "flotilla/data/generate_garments.h"
 #include "flotilla/data/generate_housing.h"
 #include "flotilla/data/generate_images.h"
 #include "flotilla/data/generate_ratings.h"
 #include "flotilla/data/generate_text.h"
 #include "flotilla/data/image/codec.h"
 #include "flotilla/data/mnist.h"
+#include "owned_array.h"
 
 namespace flotilla::python {
 namespace {
-
-// The array owns the bytes: nothing is copied.
-nb::object to_array(std::vector<uint8_t> bytes, const std::vector<size_t>& shape) {
-  auto* kept = new std::vector<uint8_t>(std::move(bytes));
-  const nb::capsule owner(kept,
-                          [](void* p) noexcept { delete static_cast<std::vector<uint8_t>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, uint8_t>(kept->data(), shape.size(), shape.data(), owner));
-}
 
 data::Split split_of(const std::string& name) {
   require(name == "train" || name == "test", "a split is \"train\" or \"test\", but is \"{}\"",
@@ -55,8 +47,8 @@ nb::tuple shapes(uint64_t seed, const std::string& split, int64_t count) {
     }
   }
   const auto rows = static_cast<size_t>(count);
-  return nb::make_tuple(to_array(std::move(pixels), {rows, data::kShapeBytes}),
-                        to_array(std::move(labels), {rows}));
+  return nb::make_tuple(owned_array(std::move(pixels), {rows, data::kShapeBytes}),
+                        owned_array(std::move(labels), {rows}));
 }
 
 std::vector<std::string> write_clicks(const std::string& directory, int64_t train, int64_t test,
@@ -69,6 +61,10 @@ std::vector<std::string> write_clicks(const std::string& directory, int64_t trai
   return paths;
 }
 
+void write_garments(const std::string& directory, int64_t train, int64_t test, uint64_t seed) {
+  data::write_garments(directory, {.train = train, .test = test, .seed = seed});
+}
+
 void keep_digits(const std::string& directory) { data::find_mnist({.generate_into = directory}); }
 
 }  // namespace
@@ -76,8 +72,12 @@ void keep_digits(const std::string& directory) { data::find_mnist({.generate_int
 void bind_generate(nb::module_& m) {
   const nb::call_guard<nb::gil_scoped_release> released;
   const data::ClicksOptions clicks;
+  const data::DrawnSetOptions drawn;
   m.def("keep_digits", &keep_digits, nb::arg("directory"), released,
         "Draws MNIST's four files and an about.txt into a folder, unless they are there.");
+  m.def("write_garments", &write_garments, nb::arg("directory"), nb::arg("train") = drawn.train,
+        nb::arg("test") = drawn.test, nb::arg("seed") = drawn.seed, released,
+        "Draws clothes into four files as Fashion-MNIST has them.");
   m.def("make_housing", &data::make_housing, nb::arg("seed") = 1,
         nb::arg("rows") = data::kHousingRows, released, "The text of a housing.data.");
   m.def("write_clicks", &write_clicks, nb::arg("directory"), nb::arg("train") = clicks.train,

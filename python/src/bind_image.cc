@@ -11,6 +11,7 @@
 #include "flotilla/data/image/codec.h"
 #include "flotilla/data/image/color.h"
 #include "flotilla/data/image/geometry.h"
+#include "owned_array.h"
 
 namespace flotilla::python {
 namespace {
@@ -82,16 +83,13 @@ ImageView bytes_of(const Array& array) {
   return view_of<uint8_t>(array);
 }
 
-// The array owns the pixels: nothing is copied.
 template <typename T>
 nb::object to_array(Pixels<T> image, bool flat) {
-  auto* kept = new std::vector<T>(std::move(image.pixels));
-  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   const std::array<size_t, 3> shape = {static_cast<size_t>(image.height),
                                        static_cast<size_t>(image.width),
                                        static_cast<size_t>(image.channels)};
   const size_t rank = flat && image.channels == 1 ? 2 : 3;
-  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), rank, shape.data(), owner));
+  return owned_array(std::move(image.pixels), std::span(shape).first(rank));
 }
 
 // Runs `make` without the lock of the interpreter.

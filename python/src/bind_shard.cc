@@ -1,19 +1,14 @@
-#include <nanobind/ndarray.h>
-
 #include "bind.h"
 #include "flotilla/base/error.h"
 #include "flotilla/data/shard.h"
+#include "owned_array.h"
 
 namespace flotilla::python {
 namespace {
 
-// The array owns the numbers: nothing is copied.
 nb::object to_array(std::vector<int64_t> numbers) {
-  auto* kept = new std::vector<int64_t>(std::move(numbers));
-  const nb::capsule owner(kept,
-                          [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
-  const size_t shape[] = {kept->size()};
-  return nb::cast(nb::ndarray<nb::numpy, int64_t>(kept->data(), 1, shape, owner));
+  const size_t count = numbers.size();
+  return owned_array(std::move(numbers), {count});
 }
 
 data::Tail to_tail(const std::string& word) {

@@ -339,3 +339,142 @@ def test_a_damaged_matlab_file_is_refused(tmp_path):
                 assert str(error).startswith(f"{path}: ")
                 refused += 1
     assert refused > 200
+
+
+# ---- clothes, reviews, and sets that are only read
+
+
+def test_fashion_mnist_is_drawn_where_it_is_not(home, capsys):
+    train = paddle.vision.datasets.FashionMNIST(mode="train")
+    test = paddle.vision.datasets.FashionMNIST(mode="test")
+    notice = capsys.readouterr().err
+    assert notice.count("\n") == 1 and notice.startswith(
+        "paddle.dataset: fashion-mnist is a set that Flotilla generated, not the real one, because "
+    )
+    assert (len(train), len(test)) == (60000, 10000)
+    image, label = train[0]
+    assert image.shape == (1, 28, 28) and image.dtype == np.float32 and label.dtype == np.int64
+    assert set(np.unique(test.labels)) == set(range(10))
+    right = _softmax_regression(train.images, train.labels[:, 0], test.images, test.labels[:, 0])
+    assert 0.7 < right < 0.95
+
+
+def _softmax_regression(images, labels, others, answers, count=6000):
+    """The share of test images that are known after one pass over some training images."""
+    flat = images[:count].reshape(count, 784) / np.float32(255)
+    weights = np.zeros((784, 10), np.float32)
+    for first in range(0, count, 20):
+        x, y = flat[first : first + 20], np.eye(10)[labels[first : first + 20]]
+        scores = np.exp(x @ weights)
+        weights -= (0.02 * x.T @ (scores / scores.sum(1, keepdims=True) - y)).astype(np.float32)
+    return np.mean((others[:2000].reshape(2000, 784) @ weights).argmax(1) == answers[:2000])
+
+
+def test_sentiment():
+    words = dataset.sentiment.get_word_dict()
+    assert [number for _, number in words] == list(range(len(words))) and len(words) > 50
+    train, test = list(dataset.sentiment.train()), list(dataset.sentiment.test())
+    assert (len(train), len(test)) == (1600, 400)
+    assert [label for _, label in train[:4]] == [0, 1, 0, 1]
+    assert all(0 <= number < len(words) for numbers, _ in test for number in numbers)
+
+
+def test_sentiment_numbers_words_as_paddle_does(tmp_path, monkeypatch):
+    """What 1.8.5 gave for these four reviews."""
+    reviews = {
+        "neg/cv000_1.txt": "bad plot a a movie .",
+        "neg/cv001_2.txt": "awful b b b",
+        "pos/cv000_3.txt": "good plot , a",
+        "pos/cv001_9.txt": "fine c movie",
+    }
+    path = tmp_path / "reviews.zip"
+    members = ((f"movie_reviews/{name}", text.encode()) for name, text in reviews.items())
+    path.write_bytes(_generate._zip(members))
+    monkeypatch.setattr(common, "download", lambda *_: str(path))
+    words = [word for word, _ in dataset.sentiment.get_word_dict()]
+    assert words == ["a", "b", "plot", "movie", "bad", ".", "awful", "good", ",", "fine", "c"]
+    expected = [([4, 2, 0, 0, 3, 5], 0), ([7, 2, 8, 0], 1), ([6, 1, 1, 1], 0), ([9, 10, 3], 1)]
+    assert dataset.sentiment.load_sentiment_data() == expected
+
+
+def test_mq2007(tmp_path, monkeypatch):
+    monkeypatch.setattr(common, "DATA_HOME", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="train.txt is missing; download http.*MQ2007.rar"):
+        next(dataset.mq2007.train())
+    folder = tmp_path / "MQ2007" / "MQ2007" / "Fold1"
+    folder.mkdir(parents=True)
+    relevances = {10: [0, 1, 0, 2], 11: [2, 1, 0], 12: [0, 0], 13: [2]}
+    lines = [
+        f"{relevance} qid:{query} 1:{query}.5 2:{place}.25 #docid = GX{place}"
+        for query, several in relevances.items()
+        for place, relevance in enumerate(several)
+    ]
+    (folder / "train.txt").write_text("\n".join(lines) + "\n")
+    pairs = list(dataset.mq2007.train())
+    assert len(pairs) == 8 and all(label == [1] for label, _, _ in pairs)
+    assert [(better[1], worse[1]) for _, better, worse in pairs[:2]] == [(3.25, 1.25), (3.25, 0.25)]
+    scores = [relevance.tolist() for relevance, _ in dataset.mq2007.train(format="listwise")]
+    assert scores == [[[2], [1], [0], [0]], [[2], [1], [0]], [[2]]]  # 12 has nothing relevant
+    points = list(dataset.mq2007.train(format="pointwise"))
+    assert len(points) == 8 and points[0][1].shape == (46,) and points[0][1][2] == -1
+    assert [row[0] for row in dataset.mq2007.train(format="plain_txt")] == [10] * 4 + [11] * 3 + [
+        13
+    ]
+    (folder / "train.txt").write_text("1 qid:x 1:2\n")
+    with pytest.raises(ValueError, match="train.txt: line 1: expected `relevance qid:n"):
+        next(dataset.mq2007.train())
+
+
+def test_voc2012(tmp_path):
+    """An image of two pixels, of the classes 1 and 255; a palette's colours name classes."""
+
+    def png(pixels, kind, extra=b""):
+        def chunk(name, content):
+            body = name + content
+            return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
+
+        header = struct.pack(">IIBBBBB", 2, 1, 8, kind, 0, 0, 0)
+        return b"".join(
+            [b"\x89PNG\r\n\x1a\n", chunk(b"IHDR", header), extra and chunk(b"PLTE", extra)]
+            + [chunk(b"IDAT", zlib.compress(b"\0" + pixels)), chunk(b"IEND", b"")]
+        )
+
+    palette = bytearray(768)
+    palette[3:6], palette[765:768] = (128, 0, 0), (224, 224, 192)
+    members = [
+        (dataset.voc2012.SET_FILE.format("val"), b"one\n"),
+        (dataset.voc2012.LABEL_FILE.format("one"), png(b"\x01\xff", 3, bytes(palette))),
+        (dataset.voc2012.DATA_FILE.format("one"), png(bytes(range(6)), 2)),
+    ]
+    path = tmp_path / "voc.tar"
+    path.write_bytes(_generate._tar(members))
+    ((image, classes),) = dataset.voc2012.reader_creator(str(path), "val")()
+    np.testing.assert_array_equal(image, [[[0, 1, 2], [3, 4, 5]]])
+    np.testing.assert_array_equal(classes, [[1, 255]])
+
+
+@pytest.mark.parametrize(
+    "read, path",
+    [
+        (lambda: dataset.voc2012.train(), "voc2012/VOCtrainval_11-May-2012.tar"),
+        (lambda: dataset.wmt14.train(100), "wmt14/wmt14.tgz"),
+        (lambda: dataset.wmt16.train(100, 100), "wmt16/wmt16.tar.gz"),
+        (lambda: dataset.conll05.test(), "conll05st/conll05st-tests.tar.gz"),
+    ],
+)
+def test_sets_that_are_not_generated_say_what_to_put_where(home, read, path):
+    with pytest.raises(RuntimeError) as caught:
+        read()
+    assert str(caught.value).startswith(
+        f"{home}/sets/{path} is missing, and FLT_DOWNLOAD forbids to fetch it from http"
+    )
+    assert "; put the file with the MD5 " in str(caught.value)
+
+
+def test_fetching_all_names_the_first_set_that_is_not_there(home, monkeypatch):
+    small = {name: _sets.SETS[name] for name in ("uci_housing", "voc2012")}
+    monkeypatch.setattr(_sets, "SETS", small)
+    with pytest.raises(
+        RuntimeError, match="^voc2012 is missing, because .*; put VOCtrainval.* into"
+    ):
+        common.fetch_all()

@@ -10,6 +10,6 @@ __getattr__, __dir__ = names_of(
     __name__,
     [
         *("cifar", "common", "conll05", "criteo", "flowers", "image", "imdb", "imikolov", "mnist"),
-        *("movielens", "uci_housing", "wmt14", "wmt16"),
+        *("movielens", "mq2007", "sentiment", "uci_housing", "voc2012", "wmt14", "wmt16"),
     ],
 )

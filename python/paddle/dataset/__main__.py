@@ -49,7 +49,8 @@ def main(arguments=None):
     parser.add_argument(
         "--list", action="store_true", help="what is cached, generated, incomplete or missing"
     )
-    parser.add_argument("--generate", metavar="NAME", choices=names, help="make a set here")
+    made = [name for name in names if _sets.SETS[name].generate is not None]
+    parser.add_argument("--generate", metavar="NAME", choices=made, help="make a set here")
     parser.add_argument("--fetch", metavar="NAME", choices=names, help="find, download or make it")
     options = parser.parse_args(arguments)
     if options.generate:

@@ -73,6 +73,10 @@ def digits(folder):
     core.keep_digits(folder)
 
 
+def garments(folder):
+    core.write_garments(folder)
+
+
 def housing(folder):
     write(folder, "housing.data", core.make_housing(_SEED).encode())
 
@@ -149,6 +153,15 @@ def _review(split, index, positive):
     return core.make_review(_SEED, split, index, positive).encode()
 
 
+def sentiment(folder):
+    members = (
+        (f"movie_reviews/{kind}/cv{i:03}_{i}.txt", _review("train", i, kind == "pos"))
+        for kind in ("neg", "pos")
+        for i in range(1000)
+    )
+    write(folder, "movie_reviews%2Fmovie_reviews.zip", _zip(members))
+
+
 def imikolov(folder):
     parts = [("train", "train", 0, 6000), ("valid", "test", 0, 500), ("test", "test", 500, 500)]
     members = (
@@ -159,12 +172,11 @@ def imikolov(folder):
 
 
 def movielens(folder):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in zip(("users", "movies", "ratings"), core.make_ratings()):
-            entry = zipfile.ZipInfo(f"ml-1m/{name}.dat")  # with a date that does not change
-            archive.writestr(entry, text.encode("latin-1"), zipfile.ZIP_DEFLATED)
-    write(folder, "movielens%2Fml-1m.zip", packed.getvalue())
+    members = (
+        (f"ml-1m/{name}.dat", text.encode("latin-1"))
+        for name, text in zip(("users", "movies", "ratings"), core.make_ratings())
+    )
+    write(folder, "movielens%2Fml-1m.zip", _zip(members))
 
 
 # ---- containers, without dates and names of users
@@ -178,6 +190,14 @@ def _tar(members):
             entry = tarfile.TarInfo(name)
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def _zip(members):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members:
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return packed.getvalue()
 
 

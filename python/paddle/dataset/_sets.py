@@ -27,7 +27,7 @@ class File:
 class Set:
     module: str  # also the folder in the cache
     files: tuple
-    generate: object  # (folder) -> None; writes files of the same names
+    generate: object  # (folder) -> None; writes files of the same names. None: there is none
     version: int = 1  # grows when the generated set changes
     only_made: tuple = ()  # names of generated files where there are none to download
 
@@ -45,16 +45,33 @@ class Found:
 _BOS = "https://dataset.bj.bcebos.com/"
 _MODELS = "http://paddlemodels.bj.bcebos.com/"
 
+
+def _idx_files(folder, *md5s):
+    """MNIST's four files, also those of sets in its form."""
+    names = [f"{half}-{part}-ubyte.gz" for half in ("train", "t10k") for part in _PARTS]
+    return tuple(File(f"{_BOS}{folder}/{name}", md5) for name, md5 in zip(names, md5s))
+
+
+_PARTS = ("images-idx3", "labels-idx1")
+
 SETS = {
     "mnist": Set(
         "mnist",
-        (
-            File(_BOS + "mnist/train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
-            File(_BOS + "mnist/train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432"),
-            File(_BOS + "mnist/t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3"),
-            File(_BOS + "mnist/t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
+        _idx_files(
+            "mnist",
+            *("f68b3c2dcbeaaa9fbdd348bbdeb94873", "d53e105ee54ea40749a09fcbcd1e9432"),
+            *("9fb629c4189551a2d022fa330f9573f3", "ec29112dd5afa0611ce80d1b7f02629c"),
         ),
         _generate.digits,
+    ),
+    "fashion-mnist": Set(
+        "fashion-mnist",
+        _idx_files(
+            "fashion_mnist",
+            *("8d4fb7e6c68d591d4c3dfef9ec88bf0d", "25c81989df183df01b3e8a0aad5dffbe"),
+            *("bef4ecab320f06d8554ea6380940ec79", "bb300cfdad3c16e7a12a480ee83cd310"),
+        ),
+        _generate.garments,
     ),
     "uci_housing": Set(
         "uci_housing",
@@ -100,6 +117,57 @@ SETS = {
         (),
         _generate.criteo,
         only_made=(*(f"train/part-{i}" for i in range(4)), "test/part-0"),
+    ),
+    "sentiment": Set(
+        "corpora",
+        (
+            File(
+                "https://corpora.bj.bcebos.com/movie_reviews%2Fmovie_reviews.zip",
+                "155de2b77c6834dd8eea7cbe88e93acb",
+            ),
+        ),
+        _generate.sentiment,
+    ),
+    "conll05": Set(
+        "conll05st",
+        (
+            File(
+                _MODELS + "conll05st/conll05st-tests.tar.gz",
+                "387719152ae52d60422c016e92a742fc",
+            ),
+            File(_MODELS + "conll05st%2FwordDict.txt", "ea7fb7d4c75cc6254716f0177a506baa"),
+            File(_MODELS + "conll05st%2FverbDict.txt", "0d2977293bbb6cbefab5b0f97db1e77c"),
+            File(_MODELS + "conll05st%2FtargetDict.txt", "d8c7f03ceb5fc2e5a0fa7503a4353751"),
+            File(_MODELS + "conll05st%2Femb", "bf436eb0faa1f6f9103017f8be57cdb7"),
+        ),
+        None,
+    ),
+    "wmt14": Set(
+        "wmt14", (File(_MODELS + "wmt/wmt14.tgz", "0791583d57d5beb693b9414c5b36798c"),), None
+    ),
+    "wmt16": Set(
+        "wmt16", (File(_MODELS + "wmt/wmt16.tar.gz", "0c38be43600334966403524a40dcd81e"),), None
+    ),
+    "voc2012": Set(
+        "voc2012",
+        (
+            File(
+                "http://host.robots.ox.ac.uk/pascal/VOC/voc2012/VOCtrainval_11-May-2012.tar",
+                "6cd6e144f989b92b3379bac3b3de84fd",
+            ),
+        ),
+        None,
+    ),
+    "mq2007": Set(
+        "MQ2007",
+        (
+            File(
+                "http://www.bigdatalab.ac.cn/benchmark/upload/download_source/"
+                "7b6dbbe2-842c-11e4-a536-bcaec51b9163_MQ2007.rar",
+                "7be1640ae95c6408dab0ae7207bdc706",
+            ),
+        ),
+        None,
     ),
 }
 
@@ -187,10 +255,17 @@ def made(name):
 
 def is_made(name):
     one = SETS[name]
-    return _generate.is_ready(name, one.version, one.names)
+    return one.generate is not None and _generate.is_ready(name, one.version, one.names)
 
 
 def _generate_set(name, home):
+    one = SETS[name]
+    if one.generate is None:
+        files = ", ".join(f"{file.name} (MD5 {file.md5})" for file in one.files)
+        raise DownloadError(
+            f"{name} is missing, because {_why[name]}, and nothing is generated in its place; put "
+            f"{files} into {os.path.join(home, one.module)}"
+        )
     folder = made(name)
     print(
         f"paddle.dataset: {name} is a set that Flotilla generated, not the real one, because "

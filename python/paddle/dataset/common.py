@@ -1,7 +1,6 @@
 """What the data sets share: the cache, downloads, and samples in files."""
 
 import glob
-import importlib
 import os
 import pickle
 import re
@@ -43,21 +42,24 @@ def download(url, module_name, md5sum, save_name=None):
     if _sets.matches(path, md5sum):
         return path
     known = _sets.set_of(module_name, name)
-    if known is not None and url in _sets.urls(known):
+    if known is not None and _sets.SETS[known].generate and url in _sets.urls(known):
         return os.path.join(_sets.locate(known, DATA_HOME).folder, name)
+    put = f"; put the file with the MD5 {md5sum} there" if known else ""
     if not _sets.downloads_allowed():
-        raise DownloadError(f"{path} is missing, and FLT_DOWNLOAD forbids to fetch it from {url}")
+        raise DownloadError(
+            f"{path} is missing, and FLT_DOWNLOAD forbids to fetch it from {url}{put}"
+        )
     try:
         fetch(url, path, md5sum)
     except DownloadError as error:
-        raise DownloadError(f"{path} is missing and could not be fetched: {error}") from error
+        raise DownloadError(f"{path} is missing and could not be fetched: {error}{put}") from error
     return path
 
 
 def fetch_all():
     """Bring every set into the cache."""
-    for name in sorted({one.module for one in _sets.SETS.values()}):
-        importlib.import_module(f"paddle.dataset.{name}").fetch()
+    for name in _sets.SETS:
+        _sets.locate(name, DATA_HOME)
 
 
 def split(reader, line_count, suffix="%05d.pickle", dumper=pickle.dump):

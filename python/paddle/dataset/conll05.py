@@ -11,13 +11,11 @@ import tarfile
 from paddle._names import names_of
 
 from . import common
+from ._sets import SETS
 
-_PREFIX = "http://paddlemodels.bj.bcebos.com/conll05st"
-DATA_URL, DATA_MD5 = f"{_PREFIX}/conll05st-tests.tar.gz", "387719152ae52d60422c016e92a742fc"
-WORDDICT_URL, WORDDICT_MD5 = f"{_PREFIX}%2FwordDict.txt", "ea7fb7d4c75cc6254716f0177a506baa"
-VERBDICT_URL, VERBDICT_MD5 = f"{_PREFIX}%2FverbDict.txt", "0d2977293bbb6cbefab5b0f97db1e77c"
-TRGDICT_URL, TRGDICT_MD5 = f"{_PREFIX}%2FtargetDict.txt", "d8c7f03ceb5fc2e5a0fa7503a4353751"
-EMB_URL, EMB_MD5 = f"{_PREFIX}%2Femb", "bf436eb0faa1f6f9103017f8be57cdb7"
+_files = SETS["conll05"].files
+DATA_URL, WORDDICT_URL, VERBDICT_URL, TRGDICT_URL, EMB_URL = (file.url for file in _files)
+DATA_MD5, WORDDICT_MD5, VERBDICT_MD5, TRGDICT_MD5, EMB_MD5 = (file.md5 for file in _files)
 
 UNK_IDX = 0
 

@@ -9,9 +9,10 @@ import tarfile
 from paddle._names import names_of
 
 from . import common
+from ._sets import SETS
 
-URL_TRAIN = "http://paddlemodels.bj.bcebos.com/wmt/wmt14.tgz"
-MD5_TRAIN = "0791583d57d5beb693b9414c5b36798c"
+(_file,) = SETS["wmt14"].files
+URL_TRAIN, MD5_TRAIN = _file.url, _file.md5
 
 START, END, UNK = "<s>", "<e>", "<unk>"
 UNK_IDX = 2

@@ -10,9 +10,10 @@ import tarfile
 from paddle._names import names_of
 
 from . import common
+from ._sets import SETS
 
-DATA_URL = "http://paddlemodels.bj.bcebos.com/wmt/wmt16.tar.gz"
-DATA_MD5 = "0c38be43600334966403524a40dcd81e"
+(_file,) = SETS["wmt16"].files
+DATA_URL, DATA_MD5 = _file.url, _file.md5
 
 TOTAL_EN_WORDS = 11250
 TOTAL_DE_WORDS = 19220

@@ -3,11 +3,10 @@
 import numpy as np
 
 import _flotilla as core
+from paddle.dataset._sets import SETS
 from paddle.io.dataset import Dataset
 
 from ._common import InMemory, check_backend, check_mode, fetched
-
-_PREFIX = "https://dataset.bj.bcebos.com/"
 
 
 class MNIST(InMemory, Dataset):
@@ -19,13 +18,6 @@ class MNIST(InMemory, Dataset):
     """
 
     NAME = "mnist"
-    URL_PREFIX = _PREFIX + "mnist/"
-    _MD5 = {
-        "t10k-images-idx3-ubyte.gz": "9fb629c4189551a2d022fa330f9573f3",
-        "t10k-labels-idx1-ubyte.gz": "ec29112dd5afa0611ce80d1b7f02629c",
-        "train-images-idx3-ubyte.gz": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
-        "train-labels-idx1-ubyte.gz": "d53e105ee54ea40749a09fcbcd1e9432",
-    }
 
     def __init__(
         self,
@@ -48,7 +40,8 @@ class MNIST(InMemory, Dataset):
 
     def _file(self, part, download, word):
         name = f"{'train' if self.mode == 'train' else 't10k'}-{part}-ubyte.gz"
-        return fetched(self.URL_PREFIX + name, self.NAME, self._MD5[name], download, word)
+        (file,) = (one for one in SETS[self.NAME].files if one.name == name)
+        return fetched(file.url, self.NAME, file.md5, download, word)
 
     def _given(self, pixels):
         if self.transform is None and self.backend == "pil":
@@ -75,10 +68,3 @@ class FashionMNIST(MNIST):
     """Clothes of 28 x 28 pixels, in MNIST's files."""
 
     NAME = "fashion-mnist"
-    URL_PREFIX = _PREFIX + "fashion_mnist/"
-    _MD5 = {
-        "t10k-images-idx3-ubyte.gz": "bef4ecab320f06d8554ea6380940ec79",
-        "t10k-labels-idx1-ubyte.gz": "bb300cfdad3c16e7a12a480ee83cd310",
-        "train-images-idx3-ubyte.gz": "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
-        "train-labels-idx1-ubyte.gz": "25c81989df183df01b3e8a0aad5dffbe",
-    }
