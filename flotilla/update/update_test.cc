@@ -11,6 +11,7 @@
 #include "flotilla/update/adam.h"
 #include "flotilla/update/momentum.h"
 #include "flotilla/update/norm.h"
+#include "flotilla/update/regularize.h"
 #include "flotilla/update/rmsprop.h"
 #include "flotilla/update/rows.h"
 #include "flotilla/update/sgd.h"
@@ -77,6 +78,15 @@ TEST(Update, AnEmptyGradientStandsForZeros) {
   rmsprop(p2, {}, v2, m2, step2, {.lr = 0.1f, .momentum = 0.5f});
   EXPECT_EQ(p, p2);
   EXPECT_EQ(step, step2);
+}
+
+TEST(Update, DecayIsAddedToTheGradient) {
+  const std::array<float, 3> p = {2, -4, 0};
+  std::array<float, 3> g = {1, 1, 1};
+  add_decay(p, g, 0, 0.5f);
+  EXPECT_THAT(g, ElementsAre(2, -1, 1));
+  add_decay(p, g, 0.25f, 0);
+  EXPECT_THAT(g, ElementsAre(2.25f, -1.25f, 1));
 }
 
 TEST(Update, SumOfSquares) {

@@ -1,14 +1,12 @@
 // flotilla/ops/tensor/random.cc
 //
-// Tensors of random numbers. Element n depends on the stream and n alone (kernel/random.h), so a
-// seed gives the same tensor on any number of threads, and a float64 tensor the numbers of the
+// Tensors of random numbers. Element n depends on the stream and n alone (base/random_stream.h), so
+// a seed gives the same tensor on any number of threads, and a float64 tensor the numbers of the
 // float32 one with more digits.
 
 #include "flotilla/kernel/random.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/tensor/known_value.h"
@@ -17,13 +15,6 @@
 
 namespace flotilla::ops {
 namespace {
-
-// In the open interval (0, 1).
-template <typename T>
-T unit(uint32_t bits) {
-  if constexpr (std::is_same_v<T, float>) return RandomStream::open_uniform(bits);
-  return (static_cast<T>(bits) + T{0.5}) * T{0x1p-32};
-}
 
 // Calls f(block, four words) for each block of four elements; a thread gets at least 1024 blocks.
 template <typename F>
@@ -46,14 +37,6 @@ void generate(const RandomStream& stream, T* out, int64_t n, F f) {
   });
 }
 
-// Two independent normal numbers (Box and Muller, 1958).
-template <typename T>
-std::array<T, 2> normal_pair(uint32_t first, uint32_t second) {
-  const T radius = std::sqrt(T{-2} * std::log(unit<T>(first)));
-  const T angle = T{2} * std::numbers::pi_v<T> * unit<T>(second);
-  return {radius * std::cos(angle), radius * std::sin(angle)};
-}
-
 template <typename T>
 void generate_normal(const RandomStream& stream, T* out, int64_t n, T mean, T std) {
   for_blocks(stream, n, [=](int64_t block, const std::array<uint32_t, 4>& words) {
@@ -63,21 +46,6 @@ void generate_normal(const RandomStream& stream, T* out, int64_t n, T mean, T st
     const int64_t first = block * 4;
     for (int64_t i = first; i < std::min(first + 4, n); ++i) out[i] = mean + std * four[i - first];
   });
-}
-
-// The normal number within two deviations whose place in their distribution is u, by the inverse of
-// the error function for |x| < 0.9966 (Giles, "Approximating the erfinv function", 2010).
-template <typename T>
-T truncated_normal(T u) {
-  const T reach = T{0.954499736103641585};  // erf(sqrt(2)): what lies within two deviations
-  const T x = (T{2} * u - T{1}) * reach;
-  const T w = -std::log((T{1} - x) * (T{1} + x)) - T{2.5};
-  T p = T{2.81022636e-08};
-  for (const double coefficient : {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                                   -0.00125372503, -0.00417768164, 0.246640727, 1.50140941}) {
-    p = static_cast<T>(coefficient) + p * w;
-  }
-  return std::clamp(std::numbers::sqrt2_v<T> * p * x, T{-2}, T{2});
 }
 
 // ---- Shapes -------------------------------------------------------------------------------------
@@ -122,7 +90,8 @@ Step uniform(PrepareContext& c) {
           "a tensor of {} elements has no diagonal of {} elements with step {}", n, diagonal, step);
   return [=, source = c.random(c.attr<int64_t>("seed")), out = c.out<T>("Out")] {
     T* to = out.data();
-    generate(source.draw(), to, n, [=](uint32_t word) { return min + range * unit<T>(word); });
+    generate(source.draw(), to, n,
+             [=](uint32_t word) { return min + range * unit_number<T>(word); });
     for (int64_t i = 0; i < diagonal; ++i) to[i * step] = on_diagonal;
   };
 }
@@ -140,7 +109,7 @@ Step truncated_gaussian(PrepareContext& c) {
   return [mean, std, n = c.shape("Out").numel(), source = c.random(c.attr<int64_t>("seed")),
           out = c.out<T>("Out")] {
     generate(source.draw(), out.data(), n,
-             [=](uint32_t word) { return mean + std * truncated_normal(unit<T>(word)); });
+             [=](uint32_t word) { return mean + std * truncated_normal(unit_number<T>(word)); });
   };
 }
 
@@ -180,7 +149,7 @@ Step bernoulli(PrepareContext& c) {
         for_blocks(source.draw(), n, [=](int64_t block, const std::array<uint32_t, 4>& words) {
           const int64_t first = block * 4;
           for (int64_t i = first; i < std::min(first + 4, n); ++i) {
-            to[i] = unit<T>(words[static_cast<size_t>(i - first)]) < p[i] ? T{1} : T{0};
+            to[i] = unit_number<T>(words[static_cast<size_t>(i - first)]) < p[i] ? T{1} : T{0};
           }
         });
       };

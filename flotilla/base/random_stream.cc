@@ -1,4 +1,4 @@
-#include "flotilla/kernel/random.h"
+#include "flotilla/base/random_stream.h"
 
 namespace flotilla {
 
