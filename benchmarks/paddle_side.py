@@ -19,15 +19,22 @@ def version():
     return paddle.__version__
 
 
-def build(case, variant, threads):
-    """A function that runs one training step and returns the loss."""
+def trained(model):
+    """A program that trains a model, its loss, and an executor that has started it."""
     paddle.enable_static()
     main, startup = static.Program(), static.Program()
     with static.program_guard(main, startup):
-        loss, optimizer = {"mlp": mlp, "resnet50": resnet50, "wide_deep": wide_deep}[case]()
+        loss, optimizer = model()
         optimizer.minimize(loss)
     executor = static.Executor(paddle.CPUPlace())
     executor.run(startup)
+    return main, loss, executor
+
+
+def build(case, variant, threads):
+    """A function that runs one training step and returns the loss."""
+    model = {"mlp": mlp, "resnet50": resnet50, "wide_deep": wide_deep}[case]
+    main, loss, executor = trained(model)
     batches = data.batches(case)
     feeds = [feed_of(case, next(batches)) for _ in range(4)]
     position = iter(range(1 << 62))

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import paddle
-from paddle import static
 
 import data
 import paddle_side
@@ -19,13 +18,7 @@ def version():
 
 def build(case, variant, threads):
     """A function that runs one pass over the files."""
-    paddle.enable_static()
-    main, startup = static.Program(), static.Program()
-    with static.program_guard(main, startup):
-        loss, optimizer = paddle_side.wide_deep()
-        optimizer.minimize(loss)
-    executor = static.Executor(paddle.CPUPlace())
-    executor.run(startup)
+    main, loss, executor = paddle_side.trained(paddle_side.wide_deep)
     names = ["dense_input", *(f"C{i}" for i in range(data.SLOTS)), "label"]
     variables = [main.global_block().var(name) for name in names]
     folder = Path(os.environ["FLT_BENCH_FILES"])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import paddle
-from paddle import static
 
 import paddle_side
 
@@ -15,14 +14,8 @@ def version():
 
 def build(case, variant, threads):
     """A function that takes one batch from the loader and runs one step."""
-    paddle.enable_static()
-    main, startup = static.Program(), static.Program()
-    with static.program_guard(main, startup):
-        loss, optimizer = paddle_side.mlp()
-        feed_list = [main.global_block().var(name) for name in ("x", "y")]
-        optimizer.minimize(loss)
-    executor = static.Executor(paddle.CPUPlace())
-    executor.run(startup)
+    main, loss, executor = paddle_side.trained(paddle_side.mlp)
+    feed_list = [main.global_block().var(name) for name in ("x", "y")]
     batches = endless(loader_of(variant, feed_list))
 
     def step():

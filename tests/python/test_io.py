@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import loader_cases as cases
 import numpy as np
 import paddle
 import pytest
@@ -50,38 +51,14 @@ def labels(batches):
 # ---- orders, bit by bit as in Paddle
 
 
-def recorded_sampler(name):
-    weighted = io.WeightedRandomSampler
-    return {
-        "sequence": lambda: io.SequenceSampler(Numbers()),
-        "random": lambda: io.RandomSampler(Numbers()),
-        "replacement": lambda: io.RandomSampler(Numbers(), replacement=True, num_samples=7),
-        "weighted": lambda: weighted([0.1, 0.2, 0.3, 0.4], 6),
-        "weighted_once": lambda: weighted([0.1, 0.2, 0.7], 2, False),
-        "batches": lambda: io.BatchSampler(Numbers(), shuffle=True, batch_size=4),
-        "full_batches": lambda: io.BatchSampler(
-            Numbers(), shuffle=True, batch_size=4, drop_last=True
-        ),
-    }[name]()
-
-
 @pytest.mark.parametrize("name", [n for n in PADDLE26 if " " not in n])
 def test_samplers_give_the_order_of_paddle(name):
-    sampler = recorded_sampler(name)
-    np.random.seed(3)
-    assert [list(sampler) for _ in range(2)] == PADDLE26[name]
+    assert cases.sampled(cases.samplers()[name]) == PADDLE26[name]
 
 
-@pytest.mark.parametrize("name", [n for n in PADDLE26 if n.startswith("distributed")])
+@pytest.mark.parametrize("name", cases.DISTRIBUTED)
 def test_distributed_batch_sampler_gives_the_batches_of_paddle(name):
-    rank, shuffle, drop_last = (json.loads(word.lower()) for word in name.split()[1:])
-    sampler = io.DistributedBatchSampler(
-        Numbers(), 2, num_replicas=3, rank=rank, shuffle=shuffle, drop_last=drop_last
-    )
-    passes = [list(sampler), list(sampler)]
-    sampler.set_epoch(7)
-    passes.append(list(sampler))
-    assert [len(sampler), passes] == PADDLE26[name]
+    assert cases.distributed(*cases.DISTRIBUTED[name]) == PADDLE26[name]
 
 
 class Stacked(io.TensorDataset):
@@ -93,15 +70,9 @@ class Stacked(io.TensorDataset):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("dataset", [Numbers(), Stacked()], ids=["samples", "memory"])
+@pytest.mark.parametrize("dataset", [cases.numbers(), Stacked()], ids=["samples", "memory"])
 def test_a_loader_gives_the_batches_of_paddle(dataset, workers):
-    loader = io.DataLoader(
-        dataset, feed_list=list(variables()), places=paddle.CPUPlace(), batch_size=4, shuffle=True,
-        num_workers=workers,
-    )  # fmt: skip
-    assert len(loader) == 3
-    np.random.seed(5)
-    assert [labels(loader()) for _ in range(2)] == PADDLE26[f"loader {workers}"]
+    assert cases.loaded(dataset, workers) == PADDLE26[f"loader {workers}"]
 
 
 # ---- what a loader yields
@@ -316,59 +287,14 @@ def test_a_generator_that_yields_wrong_batches_is_refused():
 # ---- generators
 
 
-def samples():
-    for i in range(7):
-        yield np.float32([i, i]), i
-
-
-def lists():
-    for i in range(3):
-        yield [([i, 0.5], [i]), ([i, 1.5], [i + 1])]
-
-
-def batches():
-    for i in range(3):
-        yield np.full([2, 2], i, "float32"), np.full([2, 1], i, "int64")
-
-
-def sequences():
-    for n in (1, 2, 3):
-        yield (list(range(n)),)
-
-
-def generator_loader(name):
-    x = fluid.data("x", [None, 2])
-    y = fluid.data("y", [None, 1], "int64")
-    ids = fluid.data("ids", [None, 1], "int64", lod_level=1)
-
-    def loader(feed_list=(x, y), **options):
-        return fluid.io.DataLoader.from_generator(list(feed_list), capacity=4, **options)
-
-    one, two = fluid.CPUPlace(), fluid.cpu_places(2)
-    return {
-        "samples": lambda: loader().set_sample_generator(samples, 3, True, one),
-        "samples_all": lambda: loader().set_sample_generator(samples, 3, False, one),
-        "lists": lambda: loader().set_sample_list_generator(lists, one),
-        "batches": lambda: loader().set_batch_generator(batches, one),
-        "two_places": lambda: loader().set_batch_generator(batches, two),
-        "two_places_all": lambda: loader(drop_last=False).set_batch_generator(batches, two),
-        "sequences": lambda: loader([ids]).set_sample_generator(sequences, 2, False, one),
-    }[name]()
-
-
 @pytest.mark.parametrize("name", PADDLE18)
 def test_a_generator_gives_the_feeds_of_paddle(name):
-    loader = generator_loader(name)
-    seen = [
-        [{k: [np.array(v).tolist(), v.lod()] for k, v in feed.items()} for feed in feeds]
-        for feeds in loader()
-    ]
-    assert seen == PADDLE18[name]
+    assert cases.fed(cases.generators()[name]) == PADDLE18[name]
 
 
 def test_a_generator_loader_gives_lists():
     loader = io.DataLoader.from_generator(capacity=2, return_list=True)
-    loader.set_batch_generator(batches, places=paddle.CPUPlace())
+    loader.set_batch_generator(cases.batches, places=paddle.CPUPlace())
     assert [batch[0][1].numpy()[0, 0] for batch in loader] == [0, 1, 2]
 
 
@@ -391,7 +317,7 @@ def test_a_program_reads_from_its_loader(executor, double_buffer):
     x, y = fluid.data("x", [None, 2]), fluid.data("y", [None, 1], "int64")
     loader = io.DataLoader.from_generator([x, y], 4, double_buffer, iterable=False)
     total = paddle.sum(x)
-    loader.set_sample_generator(samples, 3, drop_last=False)
+    loader.set_sample_generator(cases.samples, 3, drop_last=False)
     main = static.default_main_program()
     one_pass = [[[6.0], [0, 1, 2]], [[24.0], [3, 4, 5]], [[12.0], [6]]]
     assert run_passes(loader, main, [total, y], executor) == [one_pass, one_pass]
@@ -438,10 +364,10 @@ def test_the_reader_of_the_oldest_programs(executor):
     x, y = fluid.layers.read_file(reader)
     total = fluid.layers.reduce_sum(x)
     executor.run(static.default_startup_program())
-    reader.decorate_tensor_provider(batches)
+    reader.decorate_tensor_provider(cases.batches)
     main = static.default_main_program()
     assert run_passes(reader, main, [total], executor, 1) == [[[[0.0]], [[4.0]], [[8.0]]]]
-    reader.decorate_paddle_reader(lists)
+    reader.decorate_paddle_reader(cases.lists)
     assert run_passes(reader, main, [y], executor, 1) == [[[[0, 1]], [[1, 2]], [[2, 3]]]]
     types = [op.type for op in static.default_startup_program().global_block().ops]
     assert types == ["create_py_reader"]

@@ -56,6 +56,49 @@ class Scalar(np.ndarray):
 core.use_scalar_type(Scalar)
 
 
+def _from_dataset(word, doc, infer):
+    def run(
+        self,
+        program=None,
+        dataset=None,
+        scope=None,
+        thread=0,
+        debug=False,
+        fetch_list=None,
+        fetch_info=None,
+        print_period=100,
+        fetch_handler=None,
+    ):
+        if not isinstance(dataset, DatasetBase):
+            kind = type(dataset).__name__
+            raise RuntimeError(
+                f"dataset is needed: a QueueDataset or an InMemoryDataset, but it is {kind}"
+            )
+        program = default_main_program() if program is None else _program_of(program)
+        scope = global_scope() if scope is None else scope
+        for hook in program._before_run:
+            hook(scope)
+        if infer:
+            program = self._without_updates(program)
+        dataset._prepare_to_run()
+        shown = core.ShownValues()
+        shown.fetches = core.names_of(fetch_list or [])
+        shown.labels = shown.fetches if fetch_info is None else _labels(fetch_info)
+        shown.print_period = print_period
+        handler = fetch_handler or FetchHandler({})
+        shown.watched = core.names_of(list(handler.var_dict.values()))
+        shown.watch_seconds = handler.period_secs
+        self._datasets = self._datasets or core.DatasetRunner(_generator)
+        self._datasets.run(
+            *(program, dataset._core, scope, thread, debug, shown),
+            lambda line: print(line, flush=True),
+            lambda values: handler.handler(dict(zip(handler.var_dict, values))),
+        )
+
+    run.__name__, run.__qualname__, run.__doc__ = word, f"Executor.{word}", doc
+    return run
+
+
 class Executor:
     """Runs programs on a place. Plans are made at the first run and looked up later.
 
@@ -108,18 +151,8 @@ class Executor:
         self._datasets = None  # made by the first run of a data set
         self._pruned = {}
 
-    def train_from_dataset(
-        self,
-        program=None,
-        dataset=None,
-        scope=None,
-        thread=0,
-        debug=False,
-        fetch_list=None,
-        fetch_info=None,
-        print_period=100,
-        fetch_handler=None,
-    ):
+    train_from_dataset = _from_dataset(
+        "train_from_dataset",
         """Run a program once for each batch of a data set.
 
         ``dataset``: a QueueDataset or InMemoryDataset. ``thread``: how many threads run batches, by
@@ -127,70 +160,14 @@ class Executor:
         waiting for each other. ``fetch_list``: what is printed every ``print_period`` batches,
         under the names of ``fetch_info``. ``debug``: print what each thread has done.
         ``fetch_handler``: a FetchHandler that is called from time to time.
-        """
-        self._run_from_dataset(
-            *(program, dataset, scope, thread, debug),
-            *(fetch_list, fetch_info, print_period, fetch_handler),
-            infer=False,
-        )
-
-    def infer_from_dataset(
-        self,
-        program=None,
-        dataset=None,
-        scope=None,
-        thread=0,
-        debug=False,
-        fetch_list=None,
-        fetch_info=None,
-        print_period=100,
-        fetch_handler=None,
-    ):
-        """As train_from_dataset, but the ops of the optimizer are left out: nothing is learnt."""
-        self._run_from_dataset(
-            *(program, dataset, scope, thread, debug),
-            *(fetch_list, fetch_info, print_period, fetch_handler),
-            infer=True,
-        )
-
-    def _run_from_dataset(
-        self,
-        program,
-        dataset,
-        scope,
-        thread,
-        debug,
-        fetch_list,
-        fetch_info,
-        print_period,
-        handler,
-        infer,
-    ):
-        if not isinstance(dataset, DatasetBase):
-            kind = type(dataset).__name__
-            raise RuntimeError(
-                f"dataset is needed: a QueueDataset or an InMemoryDataset, but it is {kind}"
-            )
-        program = default_main_program() if program is None else _program_of(program)
-        scope = global_scope() if scope is None else scope
-        for hook in program._before_run:
-            hook(scope)
-        if infer:
-            program = self._without_updates(program)
-        dataset._prepare_to_run()
-        shown = core.ShownValues()
-        shown.fetches = core.names_of(fetch_list or [])
-        shown.labels = shown.fetches if fetch_info is None else _labels(fetch_info)
-        shown.print_period = print_period
-        handler = handler or FetchHandler({})
-        shown.watched = core.names_of(list(handler.var_dict.values()))
-        shown.watch_seconds = handler.period_secs
-        self._datasets = self._datasets or core.DatasetRunner(_generator)
-        self._datasets.run(
-            *(program, dataset._core, scope, thread, debug, shown),
-            lambda line: print(line, flush=True),
-            lambda values: handler.handler(dict(zip(handler.var_dict, values))),
-        )
+        """,
+        infer=False,
+    )
+    infer_from_dataset = _from_dataset(
+        "infer_from_dataset",
+        """As train_from_dataset, but the ops of the optimizer are left out: nothing is learnt.""",
+        infer=True,
+    )
 
     def _without_updates(self, program):
         key = (program._id, program._version, "infer")
