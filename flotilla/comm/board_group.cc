@@ -1,0 +1,175 @@
+#include "flotilla/comm/board_group.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "flotilla/base/error.h"
+#include "flotilla/comm/reduce.h"
+
+namespace flotilla::comm {
+namespace {
+
+// Up to here a second turn costs more than that every rank computes everything.
+constexpr int64_t kOneTurnBytes = 32 << 10;
+
+void copy(const void* from, void* to, int64_t bytes) {
+  if (from != to) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+// The slice of a rank, in whole cache lines.
+int64_t slice_begin(int64_t count, int64_t element, int rank, int size) {
+  const int64_t line = 64 / element;
+  const int64_t lines = (count + line - 1) / line;
+  return std::min(count, lines * rank / size * line);
+}
+
+}  // namespace
+
+BoardGroup::BoardGroup(std::shared_ptr<void> memory, int rank, int size,
+                       std::unique_ptr<Sight> sight)
+    : Group(rank, size),
+      memory_(std::move(memory)),
+      board_(memory_.get(), rank, size),
+      sight_(std::move(sight)),
+      check_([this](int waits_for) {
+        if (aborted()) throw_aborted();
+        if (const std::string why = sight_->gone(waits_for); !why.empty()) lose(why);
+      }) {}
+
+bool BoardGroup::show(const void* in, int64_t in_bytes, const void* out, int64_t out_bytes) {
+  board_.shown() = {.in = sight_->show(in, in_bytes),
+                    .out = in == out ? sight_->show(in, in_bytes) : sight_->show(out, out_bytes)};
+  turn();
+  for (int r = 0; r < size(); ++r) {
+    if (board_.shown_by(r).in.region == 0 || board_.shown_by(r).out.region == 0) return false;
+  }
+  return true;
+}
+
+void BoardGroup::do_all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) {
+  const int64_t element = size_of(dtype);
+  const int64_t bytes = count * element;
+  if (bytes > kOneTurnBytes && show(in, bytes, out, bytes)) {
+    combine_slices(count, dtype, how);
+    return turn();  // nobody goes on before its memory is complete
+  }
+  std::vector<const void*> ins(static_cast<size_t>(size()));
+  for (int64_t at = 0; at < bytes; at += Board::kSlotBytes) {
+    const int64_t piece = std::min(Board::kSlotBytes, bytes - at);
+    std::memcpy(board_.slot(), static_cast<const char*>(in) + at, static_cast<size_t>(piece));
+    turn();
+    for (int r = 0; r < size(); ++r) ins[static_cast<size_t>(r)] = board_.slot_of(r);
+    combine(ins, {static_cast<char*>(out) + at}, piece / element, dtype, how, size());
+  }
+}
+
+void BoardGroup::combine_slices(int64_t count, DType dtype, Reduce how) {
+  const int64_t element = size_of(dtype);
+  const int64_t begin = slice_begin(count, element, rank(), size());
+  const int64_t end = slice_begin(count, element, rank() + 1, size());
+  if (begin == end) return;
+  std::vector<const void*> ins;
+  std::vector<void*> outs;
+  for (int r = 0; r < size(); ++r) {
+    const Board::Shown& shown = board_.shown_by(r);
+    ins.push_back(sight_->see(r, shown.in, count * element) + begin * element);
+    outs.push_back(sight_->see(r, shown.out, count * element) + begin * element);
+  }
+  combine(ins, outs, end - begin, dtype, how, size());
+}
+
+void BoardGroup::do_reduce_scatter(const void* in, void* out, int64_t count, DType dtype,
+                                   Reduce how) {
+  const int64_t element = size_of(dtype);
+  const int64_t part = count * element;
+  std::vector<const void*> ins(static_cast<size_t>(size()));
+  if (show(in, part * size(), in, part * size())) {
+    for (int r = 0; r < size(); ++r) {
+      ins[static_cast<size_t>(r)] =
+          sight_->see(r, board_.shown_by(r).in, part * size()) + part * rank();
+    }
+    combine(ins, {out}, count, dtype, how, size());
+    return turn();
+  }
+  // A slot holds a piece for every rank.
+  const int64_t room = Board::kSlotBytes / size() / 64 * 64;
+  for (int64_t at = 0; at < part; at += room) {
+    const int64_t piece = std::min(room, part - at);
+    for (int r = 0; r < size(); ++r) {
+      std::memcpy(board_.slot() + r * room, static_cast<const char*>(in) + part * r + at,
+                  static_cast<size_t>(piece));
+    }
+    turn();
+    for (int r = 0; r < size(); ++r) {
+      ins[static_cast<size_t>(r)] = board_.slot_of(r) + rank() * room;
+    }
+    combine(ins, {static_cast<char*>(out) + at}, piece / element, dtype, how, size());
+  }
+}
+
+void BoardGroup::do_broadcast(void* data, int64_t bytes, int root) {
+  // Only the root's memory must be seen, so the others show what is always there.
+  if (bytes > kOneTurnBytes) {
+    board_.shown() = {.in = sight_->show(data, bytes)};
+    turn();
+    const Place place = board_.shown_by(root).in;
+    if (place.region != 0) {
+      if (rank() != root) copy(sight_->see(root, place, bytes), data, bytes);
+      return turn();
+    }
+  }
+  for (int64_t at = 0; at < bytes; at += Board::kSlotBytes) {
+    const int64_t piece = std::min(Board::kSlotBytes, bytes - at);
+    char* mine = static_cast<char*>(data) + at;
+    if (rank() == root) std::memcpy(board_.slot(), mine, static_cast<size_t>(piece));
+    turn();
+    if (rank() != root) std::memcpy(mine, board_.slot_of(root), static_cast<size_t>(piece));
+  }
+}
+
+void BoardGroup::do_all_gather(const void* in, void* out, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += Board::kSlotBytes) {
+    const int64_t piece = std::min(Board::kSlotBytes, bytes - at);
+    std::memcpy(board_.slot(), static_cast<const char*>(in) + at, static_cast<size_t>(piece));
+    turn();
+    for (int r = 0; r < size(); ++r) {
+      std::memcpy(static_cast<char*>(out) + bytes * r + at, board_.slot_of(r),
+                  static_cast<size_t>(piece));
+    }
+  }
+}
+
+void BoardGroup::do_all_to_all(const void* in, void* out, int64_t bytes) {
+  const int64_t room = Board::kSlotBytes / size() / 64 * 64;
+  for (int64_t at = 0; at < bytes; at += room) {
+    const int64_t piece = std::min(room, bytes - at);
+    for (int r = 0; r < size(); ++r) {
+      std::memcpy(board_.slot() + r * room, static_cast<const char*>(in) + bytes * r + at,
+                  static_cast<size_t>(piece));
+    }
+    turn();
+    for (int r = 0; r < size(); ++r) {
+      std::memcpy(static_cast<char*>(out) + bytes * r + at, board_.slot_of(r) + rank() * room,
+                  static_cast<size_t>(piece));
+    }
+  }
+}
+
+void BoardGroup::do_send(const void* data, int64_t bytes, int to) {
+  for (int64_t at = 0; at < bytes; at += Board::kMailBytes) {
+    board_.post(to, static_cast<const char*>(data) + at, std::min(Board::kMailBytes, bytes - at),
+                check_);
+  }
+}
+
+void BoardGroup::do_recv(void* data, int64_t bytes, int from) {
+  for (int64_t at = 0; at < bytes; at += Board::kMailBytes) {
+    board_.take(from, static_cast<char*>(data) + at, std::min(Board::kMailBytes, bytes - at),
+                check_);
+  }
+}
+
+void BoardGroup::do_barrier() { turn(); }
+
+}  // namespace flotilla::comm

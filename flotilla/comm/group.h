@@ -1,0 +1,98 @@
+// flotilla/comm/group.h
+//
+// Processes that compute one thing together: every member makes the same calls in the same order,
+// and each call ends when its part is done.
+//
+//   group.all_reduce(gradient, gradient, n, f32, Reduce::kSum);
+//
+// Sums run in the order of ranks, so that every member gets the same bits, every time. A call that
+// waits for a member that is gone, or that somebody aborts, throws kUnavailable with the reason.
+//
+// Thread safety: one thread makes the calls; abort() may come from any.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "flotilla/base/dtype.h"
+#include "flotilla/base/mutex.h"
+
+namespace flotilla::comm {
+
+enum class Reduce { kSum, kMax, kMin, kProd, kAverage };
+
+class Group {
+ public:
+  virtual ~Group() = default;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  // Where something is reduced, `in` and `out` are the same or do not overlap, and elements are
+  // f32, f64, bf16, i32 or i64. Elsewhere they do not overlap.
+  void all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how);
+  // Only the root gets the result; `out` of the others is left alone.
+  void reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how, int root);
+  // Rank r gets part r; `count` is of one part.
+  void reduce_scatter(const void* in, void* out, int64_t count, DType dtype, Reduce how);
+  // From the `data` of the root to that of the others.
+  void broadcast(void* data, int64_t bytes, int root);
+  // `out` holds what every member gave, in the order of ranks; `bytes` is of one part.
+  void all_gather(const void* in, void* out, int64_t bytes);
+  // The same for the root alone.
+  void gather(const void* in, void* out, int64_t bytes, int root);
+  // Part r of the root's `in` goes to rank r; `bytes` is of one part.
+  void scatter(const void* in, void* out, int64_t bytes, int root);
+  // Part r of `in` goes to rank r; part r of `out` comes from it.
+  void all_to_all(const void* in, void* out, int64_t bytes);
+  // What one member sends the other receives, in order; `bytes` is the same on both sides.
+  void send(const void* data, int64_t bytes, int to);
+  void recv(void* data, int64_t bytes, int from);
+  void barrier();
+
+  // Ends the call that waits and all later ones, here; the first reason counts.
+  void abort(const std::string& reason);
+
+ protected:
+  Group(int rank, int size);
+
+  // What a backend brings. `size` is at least 2, lengths are positive and roots exist.
+  virtual void do_all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) = 0;
+  virtual void do_reduce_scatter(const void* in, void* out, int64_t count, DType dtype,
+                                 Reduce how) = 0;
+  virtual void do_broadcast(void* data, int64_t bytes, int root) = 0;
+  virtual void do_all_gather(const void* in, void* out, int64_t bytes) = 0;
+  virtual void do_all_to_all(const void* in, void* out, int64_t bytes) = 0;
+  virtual void do_send(const void* data, int64_t bytes, int to) = 0;
+  virtual void do_recv(void* data, int64_t bytes, int from) = 0;
+  virtual void do_barrier() = 0;
+  // Called by abort(), from any thread: whoever waits must look at aborted() again.
+  virtual void wake() = 0;
+
+  bool aborted() const { return aborted_.load(); }
+  // Throws that the call was ended, and why. REQUIRES: aborted()
+  [[noreturn]] void throw_aborted() const;
+  // Aborts and throws: what a backend calls where it finds a member gone.
+  [[noreturn]] void lose(const std::string& reason);
+  // What the call in progress is, in words.
+  std::string_view doing() const { return doing_; }
+
+ private:
+  // Refuses bad arguments; false: there is nothing to do for several.
+  bool begin(std::string_view what, const void* in, void* out, int64_t bytes);
+  void check_member(std::string_view what, int rank) const;
+
+  const int rank_;
+  const int size_;
+  std::string_view doing_ = "nothing";  // lives for ever
+  std::atomic<bool> aborted_ = false;
+  mutable Mutex mutex_;
+  std::string reason_ FLT_GUARDED_BY(mutex_);
+};
+
+}  // namespace flotilla::comm

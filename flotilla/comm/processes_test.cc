@@ -1,0 +1,49 @@
+#include "flotilla/comm/processes.h"
+
+#include <future>
+
+#include "flotilla/comm/suite_testing.h"
+#include "flotilla/rpc/store_server.h"
+#include "flotilla/testing/ranks.h"
+
+namespace flotilla::testing {
+namespace {
+
+// Ranks that are threads, but know nothing of each other save through the store and the kernel.
+std::vector<std::unique_ptr<comm::World>> make_processes(int size) {
+  const auto server = std::make_shared<rpc::StoreServer>(rpc::StoreServer::Options{.token = "t"});
+  std::vector<std::future<std::unique_ptr<comm::World>>> coming;
+  for (int r = 0; r < size; ++r) {
+    coming.push_back(std::async(std::launch::async, [=] {
+      auto* client = new rpc::StoreClient({.address = server->address(),
+                                           .token = "t",
+                                           .self = {.role = "worker", .rank = r, .host = "here"}});
+      // The server goes after its last client.
+      const std::shared_ptr<rpc::StoreClient> store(
+          client, [server](rpc::StoreClient* last) { delete last; });
+      return comm::make_processes({.store = store, .rank = r, .size = size});
+    }));
+  }
+  std::vector<std::unique_ptr<comm::World>> worlds;
+  for (auto& world : coming) worlds.push_back(world.get());
+  return worlds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, CommSuite,
+                         ::testing::Values(Maker{"processes", make_processes}));
+
+TEST(Processes, MemoryThatWasGivenBackIsForgotten) {
+  run_worlds(make_processes(2), [](comm::World& world) {
+    for (int turn = 0; turn < 300; ++turn) {
+      const int64_t count = 20000 + turn;
+      const auto buffer = world.allocate(count * 8);
+      auto* data = static_cast<double*>(buffer->data());
+      for (int64_t i = 0; i < count; ++i) data[i] = static_cast<double>(i + world.rank());
+      world.ring(0).all_reduce(data, data, count, f64, comm::Reduce::kSum);
+      ASSERT_EQ(data[count - 1], static_cast<double>(2 * count - 1));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace flotilla::testing
