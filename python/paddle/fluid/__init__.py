@@ -43,8 +43,17 @@ from paddle.base.place import (  # noqa: F401
 from paddle.base.scope import Scope, global_scope, scope_guard  # noqa: F401
 
 from . import core, io  # noqa: F401
+from .inferencer import Inferencer  # noqa: F401
 from .input import embedding, one_hot  # noqa: F401
 from .io import load, load_program_state, save, set_program_state  # noqa: F401
+from .trainer import (  # noqa: F401
+    BeginEpochEvent,
+    BeginStepEvent,
+    CheckpointConfig,
+    EndEpochEvent,
+    EndStepEvent,
+    Trainer,
+)
 
 Tensor = LoDTensor
 
@@ -81,6 +90,7 @@ __getattr__, __dir__ = names_of(
             "backward",
             "clip",
             "compiler",
+            "contrib",
             "data_feeder",
             "dataset",
             "executor",

@@ -1,0 +1,8 @@
+"""What 1.x kept aside: ``Trainer`` and ``Inferencer``."""
+
+from paddle._names import names_of
+
+from .inferencer import *  # noqa: F403
+from .trainer import *  # noqa: F403
+
+__getattr__, __dir__ = names_of(__name__)
