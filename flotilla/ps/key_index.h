@@ -1,0 +1,90 @@
+// flotilla/ps/key_index.h
+//
+// From key to row number within one shard: a table of 8-byte slots, probed one after the other. The
+// key itself lies in the row; a slot has 16 bits of its hash, so the rows of other keys are almost
+// never looked at.
+//
+// Thread safety: none. Slots move when one is added.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace flotilla::ps {
+
+class KeyIndex {
+ public:
+  static constexpr uint32_t kNone = 0xffffffffu;
+
+  struct Slot {
+    uint32_t row = kNone;
+    uint16_t tag = 0;
+    uint16_t unseen = 0;  // shrinks since the row was last pushed to; stops at 65535
+  };
+
+  static uint16_t tag_of(uint64_t hash) { return static_cast<uint16_t>(hash >> 40); }
+
+  uint32_t size() const { return size_; }
+  int64_t bytes() const { return static_cast<int64_t>((mask_ + 1) * sizeof(Slot)); }
+  void prefetch(uint64_t hash) const { __builtin_prefetch(slots_.get() + (hash & mask_), 0, 3); }
+
+  // The slot whose row is the key's if any is: the first for which same(row) holds; an empty one
+  // where there is none.
+  template <typename Same>
+  Slot& find(uint64_t hash, Same same) const {
+    for (uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
+      Slot& slot = slots_[at];
+      if (slot.row == kNone || (slot.tag == tag_of(hash) && same(slot.row))) return slot;
+    }
+  }
+
+  // Makes room for one more. hash_of_row(row) gives the hash of the row's key.
+  template <typename HashOfRow>
+  void reserve(HashOfRow hash_of_row) {
+    // Seven of ten slots may be taken.
+    if ((size_ + 1) * uint64_t{10} <= (mask_ + 1) * 7) return;
+    rebuild((mask_ + 1) * 2, hash_of_row, [](Slot&) { return true; });
+  }
+  // REQUIRES: reserve() was called, and the key is not there
+  Slot& add(uint64_t hash, uint32_t row, uint16_t unseen = 0) {
+    ++size_;
+    return find(hash, [](uint32_t) { return false; }) = {row, tag_of(hash), unseen};
+  }
+
+  // Calls keep(slot) for each slot that has a row, and drops those for which it is false.
+  template <typename HashOfRow, typename Keep>
+  void filter(HashOfRow hash_of_row, Keep keep) {
+    rebuild(mask_ + 1, hash_of_row, keep);
+  }
+
+  template <typename F>
+  void for_each(F f) const {
+    for (uint64_t at = 0; at <= mask_; ++at) {
+      if (slots_[at].row != kNone) f(static_cast<const Slot&>(slots_[at]));
+    }
+  }
+
+ private:
+  template <typename HashOfRow, typename Keep>
+  void rebuild(uint64_t capacity, HashOfRow hash_of_row, Keep keep) {
+    const std::unique_ptr<Slot[]> old = std::move(slots_);
+    const uint64_t old_capacity = mask_ + 1;
+    slots_ = std::make_unique<Slot[]>(capacity);
+    mask_ = capacity - 1;
+    size_ = 0;
+    for (uint64_t at = 0; at < old_capacity; ++at) {
+      Slot& slot = old[at];
+      if (slot.row == kNone || !keep(slot)) continue;
+      add(hash_of_row(slot.row), slot.row, slot.unseen);
+    }
+  }
+
+  static constexpr uint64_t kFirst = 16;
+
+  std::unique_ptr<Slot[]> slots_ = std::make_unique<Slot[]>(kFirst);
+  uint64_t mask_ = kFirst - 1;
+  uint32_t size_ = 0;
+};
+
+}  // namespace flotilla::ps

@@ -1,0 +1,299 @@
+#include "flotilla/ps/sparse_part.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "flotilla/base/error.h"
+#include "flotilla/ps/initial.h"
+
+namespace flotilla::ps {
+namespace {
+
+constexpr size_t kBlock = 32;
+
+bool all_finite(const float* values, size_t n) {
+  uint32_t bad = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t exponent = std::bit_cast<uint32_t>(values[i]) & 0x7f800000u;
+    bad |= static_cast<uint32_t>(exponent == 0x7f800000u);
+  }
+  return bad == 0;
+}
+
+}  // namespace
+
+SparseStats& SparseStats::operator+=(const SparseStats& other) {
+  rows += other.rows;
+  waiting += other.waiting;
+  bytes += other.bytes;
+  pulled += other.pulled;
+  pushed += other.pushed;
+  refused += other.refused;
+  evicted += other.evicted;
+  return *this;
+}
+
+struct SparsePart::Row {
+  std::span<float> value;
+  std::span<float> state;
+};
+
+SparsePart::SparsePart(const TableSpec& table)
+    : table_(table),
+      rule_(table),
+      width_(static_cast<size_t>(table.width)),
+      state_(static_cast<size_t>(rule_.state_size(table.width))),
+      arena_(sizeof(int64_t) + (width_ + state_) * sizeof(float)),
+      shards_(kShards),
+      grad_(width_) {}
+
+int64_t SparsePart::key_at(const std::byte* row) {
+  int64_t key;
+  std::memcpy(&key, row, sizeof key);
+  return key;
+}
+
+SparsePart::Row SparsePart::row_at(std::byte* bytes) const {
+  auto* value = reinterpret_cast<float*>(bytes + sizeof(int64_t));
+  return {{value, width_}, {value + width_, state_}};
+}
+
+auto SparsePart::hash_of_row() const {
+  return [this](uint32_t row) { return hash_of(key_at(arena_.at(row))); };
+}
+
+SparsePart::Found SparsePart::find(int64_t key, uint64_t hash) {
+  KeyIndex::Slot& slot =
+      shard_of(hash).index.find(hash, [&](uint32_t row) { return key_at(arena_.at(row)) == key; });
+  return {slot.row == KeyIndex::kNone ? nullptr : arena_.at(slot.row), &slot};
+}
+
+SparsePart::Found SparsePart::create(int64_t key, uint64_t hash) {
+  KeyIndex& index = shard_of(hash).index;
+  index.reserve(hash_of_row());
+  const uint32_t number = arena_.take();
+  std::byte* bytes = arena_.at(number);
+  std::memcpy(bytes, &key, sizeof key);
+  const Row row = row_at(bytes);
+  fill_initial(table_, key, row.value);
+  rule_.start(row.state, table_.width);
+  if (table_.scores) {
+    if (scores_.size() <= number) scores_.resize(std::bit_ceil(size_t{number} + 1));
+    scores_[number] = 0;
+  }
+  KeyIndex::Slot& slot = index.add(hash, number);
+  return {bytes, &slot};
+}
+
+void SparsePart::prefetch_row(const std::byte* row, size_t bytes) const {
+  const std::byte* line = row - reinterpret_cast<uintptr_t>(row) % 64;
+  for (; line < row + bytes; line += 64) __builtin_prefetch(line, 1, 3);
+}
+
+// Calls work(i, guess) for i in [0, count), where `guess` is almost always the row of the i-th key
+// if it has one, and null if it had none when the block began. The slots of a block are asked for
+// while the block before is worked on.
+template <typename HashOf, typename Work>
+void SparsePart::in_blocks(size_t count, size_t row_bytes, HashOf hash_at, Work work) {
+  std::byte* guesses[kBlock];
+  const auto ask = [&](size_t begin) {
+    for (size_t i = begin; i < std::min(begin + kBlock, count); ++i) {
+      const uint64_t hash = hash_at(i);
+      shard_of(hash).index.prefetch(hash);
+    }
+  };
+  ask(0);
+  for (size_t begin = 0; begin < count; begin += kBlock) {
+    const size_t end = std::min(begin + kBlock, count);
+    for (size_t i = begin; i < end; ++i) {
+      const uint64_t hash = hash_at(i);
+      const KeyIndex::Slot& slot = shard_of(hash).index.find(hash, [](uint32_t) { return true; });
+      std::byte* row = slot.row == KeyIndex::kNone ? nullptr : arena_.at(slot.row);
+      if (row != nullptr) prefetch_row(row, row_bytes);
+      guesses[i - begin] = row;
+    }
+    ask(end);
+    for (size_t i = begin; i < end; ++i) work(i, guesses[i - begin]);
+  }
+}
+
+void SparsePart::copy_out(int64_t key, uint64_t hash, std::byte* guess, float* to, bool create) {
+  std::byte* row = guess;
+  if (row == nullptr || key_at(row) != key) row = find(key, hash).row;
+  if (row == nullptr && table_.admission.kind != Admission::kAll) {
+    std::fill_n(to, width_, 0.0f);
+    return;
+  }
+  if (row == nullptr && !create) {
+    fill_initial(table_, key, {to, width_});
+    return;
+  }
+  if (row == nullptr) row = this->create(key, hash).row;
+  std::memcpy(to, row + sizeof(int64_t), width_ * sizeof(float));
+}
+
+void SparsePart::pull(const Keys& keys, float* values, bool create) {
+  const auto hash_at = [&](size_t i) { return hash_of(keys.ids[keys.position(i)]); };
+  in_blocks(keys.count, sizeof(int64_t) + width_ * sizeof(float), hash_at,
+            [&](size_t i, std::byte* guess) {
+              const size_t at = keys.position(i);
+              copy_out(keys.ids[at], hash_at(i), guess, values + at * width_, create);
+            });
+  stats_.pulled += static_cast<int64_t>(keys.count);
+}
+
+void SparsePart::pull_with_state(const Keys& keys, float* rows) {
+  for (size_t i = 0; i < keys.count; ++i) {
+    const size_t at = keys.position(i);
+    const int64_t key = keys.ids[at];
+    float* to = rows + at * (width_ + state_);
+    copy_out(key, hash_of(key), nullptr, to, false);
+    const std::byte* row = find(key, hash_of(key)).row;
+    if (row == nullptr) {
+      rule_.start({to + width_, state_}, table_.width);
+    } else {
+      std::memcpy(to + width_, row + sizeof(int64_t) + width_ * sizeof(float),
+                  state_ * sizeof(float));
+    }
+  }
+}
+
+// Fills merged_ with each key once, in the order in which they first come.
+void SparsePart::merge(const Keys& keys, const float* values, const Effect& effect) {
+  merged_.clear();
+  const uint64_t mask = std::bit_ceil(keys.count * 2 + 1) - 1;
+  places_.assign(mask + 1, 0);
+  // Two rows at least make a sum.
+  if (sums_.size() < keys.count / 2 * width_) sums_.resize(keys.count / 2 * width_);
+  float* next_sum = sums_.data();
+  for (size_t i = 0; i < keys.count; ++i) {
+    const size_t position = keys.position(i);
+    const int64_t key = keys.ids[position];
+    const uint64_t hash = hash_of(key);
+    if (effect.lsn <= shard_of(hash).lsn) continue;
+    const float* row = values + position * width_;
+    uint64_t at = hash & mask;
+    while (places_[at] != 0 && merged_[places_[at] - 1].key != key) at = (at + 1) & mask;
+    if (places_[at] == 0) {
+      merged_.push_back({key, hash, row, 1});
+      places_[at] = static_cast<uint32_t>(merged_.size());
+      continue;
+    }
+    Merged& merged = merged_[places_[at] - 1];
+    if (effect.action == Action::kAssign) {
+      merged.values = row;
+      continue;
+    }
+    if (merged.count++ == 1) {
+      std::copy_n(merged.values, width_, next_sum);
+      merged.values = next_sum;
+      next_sum += width_;
+    }
+    float* sum = const_cast<float*>(merged.values);  // it lies in sums_
+    for (size_t j = 0; j < width_; ++j) sum[j] += row[j];
+  }
+}
+
+// A key without a row, in a table with admission: it is counted, and gets its row when it is time.
+// The gradient of that appearance belongs to the zeros that were pulled, and is dropped too.
+void SparsePart::count_appearance(const Merged& merged) {
+  auto& waiting_keys = shard_of(merged.hash).waiting;
+  Waiting& waiting = waiting_keys[merged.key];
+  waiting.unseen = 0;
+  for (uint32_t n = 0; n < merged.count; ++n) {
+    if (waiting.count < std::numeric_limits<uint32_t>::max()) ++waiting.count;
+    if (!admits(table_, merged.key, waiting.count)) continue;
+    waiting_keys.erase(merged.key);
+    create(merged.key, merged.hash);
+    return;
+  }
+}
+
+void SparsePart::apply(const Merged& merged, const Effect& effect) {
+  const float* given = merged.values;
+  if (effect.action != Action::kAssign && effect.scale != 1) {
+    for (size_t i = 0; i < width_; ++i) grad_[i] = given[i] * effect.scale;
+    given = grad_.data();
+  }
+  if (!all_finite(given, width_)) {
+    ++stats_.refused;
+    return;
+  }
+  Found found = find(merged.key, merged.hash);
+  if (found.row == nullptr) {
+    if (table_.admission.kind != Admission::kAll && effect.action != Action::kAssign) {
+      return count_appearance(merged);
+    }
+    shard_of(merged.hash).waiting.erase(merged.key);
+    found = create(merged.key, merged.hash);
+  }
+  if (found.slot->unseen != 0) found.slot->unseen = 0;
+  if (table_.scores) scores_[found.slot->row] += static_cast<float>(merged.count);
+  const Row row = row_at(found.row);
+  switch (effect.action) {
+    case Action::kGradient:
+      if (rule_.decays()) {
+        if (given != grad_.data()) std::copy_n(given, width_, grad_.data());
+        rule_.decay(row.value, grad_);
+        given = grad_.data();
+      }
+      rule_.apply(row.value, {given, width_}, row.state, effect.round);
+      break;
+    case Action::kDelta:
+      for (size_t i = 0; i < width_; ++i) row.value[i] += given[i];
+      break;
+    case Action::kAssign:
+      std::copy_n(given, width_, row.value.begin());
+      break;
+  }
+  ++stats_.pushed;
+}
+
+void SparsePart::push(const Keys& keys, const float* values, const Effect& effect) {
+  merge(keys, values, effect);
+  in_blocks(
+      merged_.size(), arena_.stride(), [&](size_t i) { return merged_[i].hash; },
+      [&](size_t i, std::byte*) { apply(merged_[i], effect); });
+}
+
+int64_t SparsePart::shrink(const Shrink& rule, uint64_t lsn) {
+  const int64_t before = stats_.evicted;
+  const auto too_old = [&](uint32_t unseen) {
+    return rule.max_unseen > 0 && unseen > rule.max_unseen;
+  };
+  for (Shard& shard : shards_) {
+    if (lsn <= shard.lsn) continue;
+    shard.index.filter(hash_of_row(), [&](KeyIndex::Slot& slot) {
+      if (slot.unseen < std::numeric_limits<uint16_t>::max()) ++slot.unseen;
+      bool keep = !too_old(slot.unseen);
+      if (table_.scores) {
+        float& score = scores_[slot.row];
+        score *= rule.decay;
+        keep = keep && (rule.min_score <= 0 || score >= rule.min_score);
+      }
+      if (!keep) {
+        arena_.give_back(slot.row);
+        ++stats_.evicted;
+      }
+      return keep;
+    });
+    absl::erase_if(shard.waiting, [&](auto& entry) { return too_old(++entry.second.unseen); });
+  }
+  return stats_.evicted - before;
+}
+
+SparseStats SparsePart::stats() const {
+  SparseStats stats = stats_;
+  stats.bytes = arena_.bytes() + static_cast<int64_t>(scores_.size() * sizeof(float));
+  for (const Shard& shard : shards_) {
+    const auto waiting = static_cast<int64_t>(shard.waiting.size());
+    stats.rows += shard.index.size();
+    stats.waiting += waiting;
+    stats.bytes += shard.index.bytes() + waiting * (sizeof(int64_t) + sizeof(Waiting));
+  }
+  return stats;
+}
+
+}  // namespace flotilla::ps

@@ -1,0 +1,158 @@
+// flotilla/ps/sparse_part.h
+//
+// The shards of a sparse table that one thread owns.
+//
+// A row lies in an arena: its key, the values that workers see, the state of the rule. All requests
+// go over their keys in blocks: first the slots of a block are asked for, then the rows that they
+// lead to, then the work is done, so that the misses of many keys overlap.
+//
+// Thread safety: none, on purpose; see shard_pool.h.
+
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "flotilla/ps/key_index.h"
+#include "flotilla/ps/row_arena.h"
+#include "flotilla/ps/rule.h"
+#include "flotilla/ps/table.h"
+
+namespace flotilla::ps {
+
+// The keys of a request that belong to one owner: ids[where[i]], or ids[i] where `where` is null.
+struct Keys {
+  const int64_t* ids = nullptr;
+  const uint32_t* where = nullptr;
+  size_t count = 0;
+
+  size_t position(size_t i) const { return where == nullptr ? i : where[i]; }
+};
+
+enum class Action : uint8_t {
+  kGradient = 0,  // the rule takes a step
+  kDelta = 1,     // added to the values
+  kAssign = 2,    // in the place of the values
+};
+
+// For what is in no log.
+inline constexpr uint64_t kNoRecord = ~uint64_t{0};
+
+// What happens to the rows of a push.
+struct Effect {
+  Action action = Action::kGradient;
+  Round round = {};
+  float scale = 1;  // what gradients are multiplied with, once duplicates are added up
+  // The record of the log that this is. Shards that were loaded with it leave it out.
+  uint64_t lsn = kNoRecord;
+};
+
+struct SparseStats {
+  int64_t rows = 0;
+  int64_t waiting = 0;  // keys that are not admitted yet
+  int64_t bytes = 0;
+  int64_t pulled = 0;   // rows, with repetitions
+  int64_t pushed = 0;   // rows, without
+  int64_t refused = 0;  // rows of gradients that were not finite
+  int64_t evicted = 0;
+
+  SparseStats& operator+=(const SparseStats& other);
+};
+
+// Which rows go. Each shrink counts every row as unseen once more; a push sets it back to zero. For
+// a time to live, shrink at fixed times.
+struct Shrink {
+  uint32_t max_unseen = 0;  // rows unseen in more shrinks than that go; 0: none
+  float min_score = 0;      // rows with a lower score go, after the decay; 0: none
+  float decay = 1;          // what all scores are multiplied with
+};
+
+class SparsePart {
+ public:
+  explicit SparsePart(const TableSpec& table);
+
+  // Copies the row of key i to values[position(i) * width]. A key without a row gets one, unless it
+  // waits for admission (zeros) or `create` is false (its first value, which is not kept).
+  void pull(const Keys& keys, float* values, bool create);
+  // The same with the rule's state behind the values; never creates.
+  void pull_with_state(const Keys& keys, float* rows);
+
+  // Adds up the rows of equal keys in the order they come (kAssign takes the last), refuses those
+  // that are not finite, and does what `effect` says to the rest.
+  void push(const Keys& keys, const float* values, const Effect& effect);
+
+  // Returns how many rows went.
+  int64_t shrink(const Shrink& rule, uint64_t lsn = kNoRecord);
+
+  SparseStats stats() const;
+
+  // ---- Snapshots: a shard as bytes, little endian
+  //   shard   := rows:u64 waiting:u64 row* wait*
+  //   row     := key:i64 unseen:u32 score:f32 value:f32[width] state:f32[...]
+  //   wait    := key:i64 count:u32 unseen:u32
+  void save(int shard, std::vector<std::byte>& bytes) const;
+  // Into an empty shard. `lsn`: the last record that is part of it.
+  void load(int shard, std::span<const std::byte> bytes, uint64_t lsn);
+  int64_t rows(int shard) const { return shards_[static_cast<size_t>(shard)].index.size(); }
+
+ private:
+  struct Waiting {
+    uint32_t count = 0;
+    uint32_t unseen = 0;
+  };
+  struct Shard {
+    KeyIndex index;
+    absl::flat_hash_map<int64_t, Waiting> waiting;
+    uint64_t lsn = 0;  // that it was loaded with
+  };
+  // A key of a push, once.
+  struct Merged {
+    int64_t key = 0;
+    uint64_t hash = 0;
+    const float* values = nullptr;
+    uint32_t count = 0;
+  };
+  struct Found {
+    std::byte* row = nullptr;
+    KeyIndex::Slot* slot = nullptr;
+  };
+  struct Row;  // names the parts of a row's bytes
+
+  Row row_at(std::byte* bytes) const;
+  static int64_t key_at(const std::byte* row);
+  Shard& shard_of(uint64_t hash) { return shards_[static_cast<size_t>(shard_of_hash(hash))]; }
+  // Null where the key has no row.
+  Found find(int64_t key, uint64_t hash);
+  Found create(int64_t key, uint64_t hash);
+  auto hash_of_row() const;
+
+  void prefetch_row(const std::byte* row, size_t bytes) const;
+  template <typename HashOf, typename Work>
+  void in_blocks(size_t count, size_t row_bytes, HashOf hash_at, Work work);
+
+  void copy_out(int64_t key, uint64_t hash, std::byte* guess, float* to, bool create);
+  void merge(const Keys& keys, const float* values, const Effect& effect);
+  void apply(const Merged& merged, const Effect& effect);
+  void count_appearance(const Merged& merged);
+
+  const TableSpec table_;
+  const Rule rule_;
+  const size_t width_;
+  const size_t state_;
+  RowArena arena_;
+  std::vector<Shard> shards_;  // all of the table's; those of other owners stay empty
+  std::vector<float> scores_;  // by row number; only where the table has them
+  SparseStats stats_;
+
+  // Workspace of a push.
+  std::vector<Merged> merged_;
+  std::vector<uint32_t> places_;
+  std::vector<float> sums_;
+  std::vector<float> grad_;
+};
+
+}  // namespace flotilla::ps
