@@ -12,6 +12,15 @@ const PrepareContext::Port* find_port(const PrepareContext::Ports& ports, std::s
 
 }  // namespace
 
+void PrepareHost::resize_rows(int32_t /*value*/, int64_t /*count*/) {
+  refuse("sparse rows whose number is known only when the program runs are not possible here");
+}
+
+std::vector<Exchanged> PrepareHost::exchange(const std::vector<int32_t>& /*ins*/,
+                                             const std::vector<int32_t>& /*outs*/) {
+  refuse("there are no other processes to exchange variables with");
+}
+
 PrepareContext::PrepareContext(const Op& op, const OpDef& def, Ports inputs, Ports outputs,
                                PrepareHost& host)
     : op_(op), def_(def), inputs_(std::move(inputs)), outputs_(std::move(outputs)), host_(host) {}
@@ -100,10 +109,20 @@ void PrepareContext::view(std::string_view in, std::string_view out, size_t i, s
   host_.share(port(in, i).value, output_port(out, j).value, true);
 }
 
-void PrepareContext::keep_together(std::string_view slot) {
+std::vector<int32_t> PrepareContext::values_of(const Ports& ports, std::string_view slot) {
   std::vector<int32_t> values;
-  for (size_t i = 0; i < count(slot); ++i) values.push_back(port(slot, i).value);
-  host_.keep_together(values);
+  const auto found = ports.find(slot);
+  if (found == ports.end()) return values;
+  for (const Port& p : found->second) values.push_back(p.value);
+  return values;
+}
+
+void PrepareContext::keep_together(std::string_view slot) {
+  host_.keep_together(values_of(inputs_.contains(slot) ? inputs_ : outputs_, slot));
+}
+
+std::vector<Exchanged> PrepareContext::exchanged(std::string_view in, std::string_view out) {
+  return host_.exchange(values_of(inputs_, in), values_of(outputs_, out));
 }
 
 }  // namespace flotilla

@@ -27,6 +27,11 @@
 
 namespace flotilla {
 
+class Progress;  // base/progress.h
+namespace comm {
+class World;  // comm/world.h
+}
+
 // Where a value lies while a plan runs. The plan owns cells; their addresses never change.
 struct Cell {
   void* data = nullptr;
@@ -93,6 +98,32 @@ class LateOut {
   int32_t value_ = -1;
 };
 
+// Sparse rows to write whose number the Step itself finds out.
+template <typename T>
+class LateSparseOut {
+ public:
+  LateSparseOut() = default;
+  LateSparseOut(PrepareHost* host, int32_t value, Out<int64_t> rows, Out<T> elements)
+      : host_(host), value_(value), rows_(rows), elements_(elements) {}
+  // Called once in each run of the Step, before the memory is asked for.
+  void resize(int64_t count) const;
+  int64_t* rows() const { return rows_.data(); }
+  T* value() const { return elements_.data(); }
+
+ private:
+  PrepareHost* host_ = nullptr;
+  int32_t value_ = -1;
+  Out<int64_t> rows_;
+  Out<T> elements_;
+};
+
+// A variable that processes exchange: `in` before, `out` after.
+struct Exchanged {
+  In<char> in = {};
+  Out<char> out = {};
+  int64_t count = 0;  // elements, padding included
+};
+
 // The offsets of the sequences in a tensor's rows, as they are in this run.
 class LodHandle {
  public:
@@ -138,11 +169,23 @@ class PrepareHost {
   virtual RandomSource random(int64_t op_seed) = 0;
   virtual void* resize(int32_t value, const Shape& shape) = 0;
   virtual Stream stream() const { return {}; }
+  virtual comm::World* world() const { return nullptr; }
+  virtual Progress* progress() const { return nullptr; }
+  // What a host without other processes need not offer.
+  virtual void resize_rows(int32_t value, int64_t count);
+  virtual std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
+                                          const std::vector<int32_t>& outs);
+  virtual bool goes_on(Step /*wait*/) { return false; }
 };
 
 template <typename T>
 T* LateOut<T>::resize(const Shape& shape) const {
   return static_cast<T*>(host_->resize(value_, shape));
+}
+
+template <typename T>
+void LateSparseOut<T>::resize(int64_t count) const {
+  host_->resize_rows(value_, count);
 }
 
 class PrepareContext {
@@ -205,6 +248,13 @@ class PrepareContext {
             m.shape.numel(1, m.shape.rank()), m.shape[0]};
   }
 
+  // An output of which `infer` left the number of rows unknown.
+  template <typename T>
+  LateSparseOut<T> late_sparse_out(std::string_view slot, size_t i = 0) {
+    return {&host_, output_port(slot, i).value, Out<int64_t>(write_rows(slot, i)),
+            Out<T>(write(slot, i, dtype_of<T>, {}))};
+  }
+
   LodHandle lod(std::string_view slot, size_t i = 0);
 
   // `out` may overwrite `in` element by element, if nobody reads `in` afterwards. The kernel must
@@ -215,6 +265,21 @@ class PrepareContext {
   void view(std::string_view in, std::string_view out, size_t i = 0, size_t j = 0);
   // The variables of a list slot should lie one behind the other, each at a multiple of 64 bytes.
   void keep_together(std::string_view slot);
+
+  // The processes that run this program together; null: this one is alone.
+  comm::World* world() const { return host_.world(); }
+  // Where a Step that waits says so; may be null.
+  Progress* progress() const { return host_.progress(); }
+  // The variables of list slot `in`, to be exchanged with other processes and left in `out`, in a
+  // layout that is the same for all. Where the plan can, they lie one behind the other, each at a
+  // multiple of 64 bytes, in memory that peers can see, `out` where `in` lies; the Step, which must
+  // compare the addresses, copies nothing then.
+  std::vector<Exchanged> exchanged(std::string_view in, std::string_view out);
+  // The Step leaves work behind that goes on beside the Steps after it. What it reads and writes is
+  // left alone meanwhile: `wait`, which ends all such work, runs before the first Step that touches
+  // it, and before the run ends. False: not here (in a sub-block), the Step must end its work
+  // itself.
+  bool goes_on(Step wait) { return host_.goes_on(std::move(wait)); }
 
   // Memory for the Step alone, from a multiple of 64 bytes on; its contents do not last.
   template <typename T = char>
@@ -229,6 +294,8 @@ class PrepareContext {
  private:
   const Port& port(std::string_view slot, size_t i) const;
   const Port& output_port(std::string_view slot, size_t i) const;
+  // The values of a list slot.
+  static std::vector<int32_t> values_of(const Ports& ports, std::string_view slot);
   const Cell* read(std::string_view slot, size_t i, DType dtype, const Layout& layout);
   const Cell* write(std::string_view slot, size_t i, DType dtype, const Layout& layout);
   const Cell* read_rows(std::string_view slot, size_t i);

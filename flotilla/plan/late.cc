@@ -31,11 +31,28 @@ void for_each_value(const Ports& ports, F f) {
 
 }  // namespace
 
+bool size_unknown(const VarMeta& meta) {
+  return !meta.shape.known() || (meta.kind == VarKind::kSelectedRows && meta.rows < 0);
+}
+
+void Planner::forget_rows(const Prepared& op, InferContext::Metas& outputs) const {
+  bool unknown = false;
+  for_each_value(op.inputs, [&](int32_t v) {
+    unknown = unknown || (at(v).sparse() && at(v).home == Home::kLate);
+  });
+  if (!unknown) return;
+  for (auto& [slot, metas] : outputs) {
+    for (VarMeta& meta : metas) {
+      if (meta.kind == VarKind::kSelectedRows) meta.rows = -1;
+    }
+  }
+}
+
 bool Planner::is_late(const Prepared& op, const InferContext::Metas& outputs) const {
   bool late = false;
   for_each_value(op.inputs, [&](int32_t v) { late = late || at(v).home == Home::kLate; });
   for (const auto& [slot, metas] : outputs) {
-    for (const VarMeta& meta : metas) late = late || !meta.shape.known();
+    for (const VarMeta& meta : metas) late = late || size_unknown(meta);
   }
   return late;
 }
@@ -104,7 +121,12 @@ void Planner::run_late(LateOp& late) {
     late.inputs = std::move(inputs);
   }
   for_each_value(late.op.outputs, [&](int32_t v) {
-    if (at(v).home == Home::kLate && at(v).meta.shape.known()) resize(v, at(v).meta.shape);
+    if (at(v).home != Home::kLate || size_unknown(at(v).meta)) return;
+    if (at(v).sparse()) {
+      resize_rows(v, at(v).meta.rows);
+    } else {
+      resize(v, at(v).meta.shape);
+    }
   });
   late.workspace_blocks.clear();
   for (const auto& [bytes, cell] : late.workspaces) {
@@ -127,6 +149,15 @@ const Cell* Planner::late_cell(int32_t value, const Layout& layout, bool writes)
           "has {}",
           v.name, layout, v.layout);
   return &v.cell;
+}
+
+void Planner::resize_rows(int32_t value, int64_t count) {
+  Value& v = at(value);
+  v.meta.rows = count;
+  v.late_rows.reset();
+  v.late_rows = std::make_shared<Pool::Block>(pool_.take(v.rows_bytes()));
+  v.rows.data = v.late_rows->data();
+  resize(value, v.meta.shape);
 }
 
 void* Planner::resize(int32_t value, const Shape& shape) {

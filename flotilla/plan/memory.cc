@@ -71,6 +71,17 @@ void find_lifetimes(Draft& draft) {
   }
 }
 
+// Work that goes on beside the next nodes may need its values until the run ends. In place they are
+// all the same: whoever touches them waits first.
+void keep_what_goes_on(Draft& draft) {
+  for (const Node& node : draft.nodes) {
+    if (!node.kept || !node.wait) continue;
+    for (const std::vector<int32_t>* values : {&node.reads, &node.writes}) {
+      for (const int32_t v : *values) draft.values[static_cast<size_t>(v)].last_used = kNever;
+    }
+  }
+}
+
 // Values that lie at the same address. A group lives as long as one of its members.
 class Groups {
  public:
@@ -80,14 +91,14 @@ class Groups {
       members_.push_back({static_cast<int32_t>(v)});
     }
     for (size_t b = 0; b < draft.bundles.size(); ++b) {
-      for (const int32_t v : draft.bundles[b]) value(v).bundle = static_cast<int32_t>(b);
+      for (const int32_t v : draft.bundles[b].values) value(v).bundle = static_cast<int32_t>(b);
     }
   }
 
   void apply(const Share& share, int32_t now) {
     const int32_t from = resolve(share.from, now);
     Value& to = value(share.to);
-    if (!may_share(value(from), to, from, now, share.view)) return;
+    if (!may_share(value(from), to, from, now, share)) return;
     std::vector<int32_t>& group = members_[static_cast<size_t>(value(from).group)];
     group.push_back(share.to);
     members_[static_cast<size_t>(to.group)].clear();
@@ -96,6 +107,9 @@ class Groups {
   }
 
   const std::vector<std::vector<int32_t>>& members() const { return members_; }
+  const std::vector<int32_t>& members(int32_t v) const {
+    return members_[static_cast<size_t>(draft_.values[static_cast<size_t>(v)].group)];
+  }
 
  private:
   Value& value(int32_t v) { return draft_.values[static_cast<size_t>(v)]; }
@@ -108,14 +122,21 @@ class Groups {
     return from;
   }
 
-  bool may_share(const Value& from, const Value& to, int32_t from_id, int32_t now, bool view) {
+  // A value of a bundle has its place for itself and for what it becomes by an exchange.
+  bool bundle_allows(const Value& from, const Share& share) {
+    const int32_t bundle = value(from.group).bundle;
+    return bundle < 0 || (share.exchanged && draft_.bundles[static_cast<size_t>(bundle)].exchanged);
+  }
+
+  bool may_share(const Value& from, const Value& to, int32_t from_id, int32_t now,
+                 const Share& share) {
     if (to.home != Home::kArena || to.pinned || to.bundle >= 0 || to.defined_at != now)
       return false;
-    if (from.pinned || from.bundle >= 0 || from.home == Home::kStore) return false;
+    if (from.pinned || from.home == Home::kStore || !bundle_allows(from, share)) return false;
     if (from.bytes() != to.bytes() || from.sparse() != to.sparse()) return false;
     if (members_[static_cast<size_t>(to.group)].size() != 1) return false;
     if (!(from.layout == to.layout)) return false;
-    if (view) return true;
+    if (share.view) return true;
     // In place: the memory is ours, nobody reads any member later, and this node reads the group
     // through this one input alone.
     if (from.home != Home::kArena) return false;
@@ -153,9 +174,10 @@ void cover(Piece& piece, const Value& value) {
 
 std::vector<Piece> find_pieces(Draft& draft, const Groups& groups, int64_t& no_reuse) {
   std::vector<Piece> pieces;
-  for (const std::vector<int32_t>& bundle : draft.bundles) {
-    Piece piece{.begin = kNever, .end = -1, .values = bundle, .in_sequence = true};
-    for (const int32_t v : bundle) {
+  for (const Bundle& bundle : draft.bundles) {
+    if (bundle.exchanged) continue;
+    Piece piece{.begin = kNever, .end = -1, .values = bundle.values, .in_sequence = true};
+    for (const int32_t v : bundle.values) {
       piece.bytes += footprint(draft.values[static_cast<size_t>(v)]);
       cover(piece, draft.values[static_cast<size_t>(v)]);
     }
@@ -215,6 +237,23 @@ int64_t place(std::vector<Piece>& pieces) {
   return total;
 }
 
+// One behind the other, and never used for anything else: peers may look at any time.
+int64_t place_exchanged(Draft& draft, const Groups& groups) {
+  int64_t offset = 0;
+  for (const Bundle& bundle : draft.bundles) {
+    if (!bundle.exchanged) continue;
+    for (const int32_t v : bundle.values) {
+      for (const int32_t member : groups.members(v)) {
+        Value& value = draft.values[static_cast<size_t>(member)];
+        value.exchanged = true;
+        value.offset = offset;
+      }
+      offset += footprint(draft.values[static_cast<size_t>(v)]);
+    }
+  }
+  return offset;
+}
+
 }  // namespace
 
 int64_t Value::bytes_of(const VarMeta& m) const {
@@ -230,7 +269,9 @@ MemoryReport assign_memory(Draft& draft) {
     if (!draft.nodes[n].kept) continue;
     for (const Share& share : draft.nodes[n].shares) groups.apply(share, static_cast<int32_t>(n));
   }
+  keep_what_goes_on(draft);
   MemoryReport report;
+  report.exchanged_bytes = place_exchanged(draft, groups);
   std::vector<Piece> pieces = find_pieces(draft, groups, report.no_reuse_bytes);
   report.arena_bytes = place(pieces);
   for (const Piece& piece : pieces) {

@@ -12,10 +12,12 @@ namespace flotilla::plan {
 struct MemoryReport {
   int64_t arena_bytes = 0;
   int64_t no_reuse_bytes = 0;
+  int64_t exchanged_bytes = 0;
 };
 
 // Marks the nodes that a fetch, a persistable variable or a side effect needs, and sets the offsets
-// of arena values and workspaces. Deterministic. Cost: O(n^2) in the number of values.
+// of arena values and workspaces, and of what is exchanged. Deterministic. Cost: O(n^2) in the
+// number of values.
 MemoryReport assign_memory(Draft& draft);
 
 }  // namespace flotilla::plan

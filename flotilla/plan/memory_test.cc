@@ -93,7 +93,7 @@ TEST(Memory, ABundleLiesInSequence) {
   b.node({x}, {g1});
   b.node({x}, {g0});
   b.node({g0, g1}, {w});
-  b.draft.bundles = {{g0, g1}};
+  b.draft.bundles = {{.values = {g0, g1}}};
   assign_memory(b.draft);
   EXPECT_EQ(b.offset(g1), b.offset(g0) + 64);
 }

@@ -39,7 +39,9 @@ struct Value {
   bool pinned = false;                     // one place for all writes, for the whole run
   bool used = false;                       // some node already relies on its layout
   std::shared_ptr<Pool::Block> late = {};  // kLate: its memory
-  bool written = false;                    // by a node of this plan
+  std::shared_ptr<Pool::Block> late_rows = {};
+  bool written = false;  // by a node of this plan
+  bool follows = false;  // should lie where a value lies that is exchanged
   Cell cell = {};
   Cell rows = {};  // kSelectedRows: the row numbers
 
@@ -48,7 +50,8 @@ struct Value {
   int32_t last_used = -1;
   int32_t group = -1;
   int32_t bundle = -1;
-  int64_t offset = 0;  // in the arena
+  bool exchanged = false;  // not in the arena, but in memory that peers can see
+  int64_t offset = 0;      // in the arena, or there
   int64_t rows_offset = 0;
 
   bool sparse() const { return meta.kind == VarKind::kSelectedRows; }
@@ -66,7 +69,14 @@ struct Value {
 struct Share {
   int32_t from = -1;
   int32_t to = -1;
-  bool view = false;  // the same bytes: `from` may still be read afterwards
+  bool view = false;       // the same bytes: `from` may still be read afterwards
+  bool exchanged = false;  // `to` is `from` after an exchange
+};
+
+// Values that lie one behind the other.
+struct Bundle {
+  std::vector<int32_t> values = {};
+  bool exchanged = false;  // in memory that peers can see, which nothing else ever uses
 };
 
 struct Workspace {
@@ -78,6 +88,8 @@ struct Workspace {
 struct Node {
   const Op* op = nullptr;  // null: a reorder
   Step step = {};
+  Step before = {};  // ends work that goes on with what this node touches; usually none
+  Step wait = {};    // set: the step leaves such work behind, which this ends
   std::vector<int32_t> reads = {};
   std::vector<int32_t> writes = {};
   std::vector<Share> shares = {};
@@ -96,8 +108,9 @@ struct Draft {
   std::deque<Workspace> workspaces;
   std::vector<Node> nodes;  // in order of execution; bodies inline
   std::vector<int32_t> fetched;
-  std::vector<Share> granted;                 // those that assign_memory agreed to
-  std::vector<std::vector<int32_t>> bundles;  // values that lie one behind the other
+  std::vector<Share> granted;  // those that assign_memory agreed to
+  std::vector<Bundle> bundles;
+  Step finish = {};  // ends what still goes on when all nodes are done; usually none
 };
 
 }  // namespace flotilla::plan

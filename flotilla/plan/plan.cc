@@ -31,8 +31,10 @@ class CompiledPlan final : public Plan {
         planner_(*program_, request) {
     planner_.run();
     const plan::MemoryReport memory = assign_memory(planner_.draft());
+    guard_work_that_goes_on(planner_.draft());
     stats_.arena_bytes = memory.arena_bytes;
     stats_.no_reuse_bytes = memory.no_reuse_bytes;
+    stats_.exchanged_bytes = memory.exchanged_bytes;
     for (const Node& node : draft().nodes) {
       stats_.steps += node.kept;
       stats_.reorders += node.kept && node.op == nullptr;
@@ -69,16 +71,18 @@ class CompiledPlan final : public Plan {
     });
   }
 
-  std::vector<FetchedValue> run(VariableStore& store, Arena& arena,
+  std::vector<FetchedValue> run(VariableStore& store, PlanMemory memory,
                                 const std::vector<Tensor>& feeds) override {
     bind_store(store);
-    bind_arena(static_cast<char*>(arena.reserve(stats_.arena_bytes)));
+    bind_memory(static_cast<char*>(memory.arena.reserve(stats_.arena_bytes)),
+                static_cast<char*>(memory.exchanged.reserve(stats_.exchanged_bytes)));
     bind_feeds(feeds);
-    run_nodes(0, static_cast<int32_t>(draft().nodes.size()));
+    run_all();
     return fetch();
   }
 
   const PlanStats& stats() const override { return stats_; }
+  const ExchangeLayouts& exchange_layouts() const override { return planner_.exchange_layouts(); }
   std::string print() const override;
 
  private:
@@ -88,8 +92,9 @@ class CompiledPlan final : public Plan {
 
   void find_views_of_feeds();
   void bind_store(VariableStore& store);
-  void bind_arena(char* base);
+  void bind_memory(char* arena, char* exchanged);
   void bind_feeds(const std::vector<Tensor>& feeds);
+  void run_all();
   void run_nodes(int32_t begin, int32_t end);
   std::vector<FetchedValue> fetch();
 
@@ -97,7 +102,8 @@ class CompiledPlan final : public Plan {
   plan::Planner planner_;
   PlanStats stats_;
   std::vector<std::pair<int32_t, int32_t>> feed_views_;  // (value, the feed it is a view of)
-  char* base_ = nullptr;
+  char* arena_ = nullptr;
+  char* exchanged_ = nullptr;
   bool moved_ = false;  // parameters have the layouts of this plan
 };
 
@@ -127,16 +133,18 @@ void CompiledPlan::bind_store(VariableStore& store) {
   moved_ = true;
 }
 
-void CompiledPlan::bind_arena(char* base) {
-  if (base == base_) return;
-  base_ = base;
+void CompiledPlan::bind_memory(char* arena, char* exchanged) {
+  if (arena == arena_ && exchanged == exchanged_) return;
+  arena_ = arena;
+  exchanged_ = exchanged;
   for (Value& value : draft().values) {
     if (value.home != Home::kArena) continue;
+    char* base = value.exchanged ? exchanged : arena;
     value.cell.data = base + value.offset;
     value.rows.data = base + value.rows_offset;
   }
   for (plan::Workspace& workspace : draft().workspaces) {
-    workspace.cell.data = base + workspace.offset;
+    workspace.cell.data = arena + workspace.offset;
   }
 }
 
@@ -151,12 +159,28 @@ void CompiledPlan::bind_feeds(const std::vector<Tensor>& feeds) {
   }
 }
 
+void CompiledPlan::run_all() {
+  const Step& finish = draft().finish;
+  try {
+    run_nodes(0, static_cast<int32_t>(draft().nodes.size()));
+  } catch (...) {
+    // What was left behind uses memory of this run. The error that came first is the one to tell.
+    try {
+      if (finish) finish();
+    } catch (const Error&) {
+    }
+    throw;
+  }
+  if (finish) finish();
+}
+
 void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
   int32_t n = begin;
   try {
     for (; n < end; ++n) {
       const Node& node = draft().nodes[static_cast<size_t>(n)];
       if (!node.kept) continue;
+      if (node.before) node.before();
       if (node.body_end == 0) {
         node.step();
         continue;
@@ -203,6 +227,7 @@ std::vector<FetchedValue> CompiledPlan::fetch() {
 std::string describe(const Value& value) {
   std::string place = value.home == Home::kFeed    ? "feed"
                       : value.home == Home::kStore ? "store"
+                      : value.exchanged            ? fmt::format("exchanged @{}", value.offset)
                                                    : fmt::format("@{}", value.offset);
   const std::string layout = value.layout.plain() ? "" : fmt::format(" {}", value.layout);
   const std::string rows = value.sparse() ? fmt::format(" rows {}", value.meta.rows) : "";
@@ -213,11 +238,13 @@ std::string describe(const Value& value) {
 std::string CompiledPlan::print() const {
   const Draft& d = draft();
   std::string text = fmt::format(
-      "plan of {} steps, {} reorders; arena {} bytes, {} without reuse ({:.1f} times)\n",
+      "plan of {} steps, {} reorders; arena {} bytes, {} without reuse ({:.1f} times){}\n",
       stats_.steps, stats_.reorders, stats_.arena_bytes, stats_.no_reuse_bytes,
       stats_.arena_bytes == 0
           ? 1.0
-          : static_cast<double>(stats_.no_reuse_bytes) / static_cast<double>(stats_.arena_bytes));
+          : static_cast<double>(stats_.no_reuse_bytes) / static_cast<double>(stats_.arena_bytes),
+      stats_.exchanged_bytes == 0 ? ""
+                                  : fmt::format("; exchanged {} bytes", stats_.exchanged_bytes));
   const auto list = [&](const std::vector<int32_t>& ids) {
     std::string joined;
     for (const int32_t id : ids) {
@@ -244,11 +271,11 @@ std::string CompiledPlan::print() const {
 }  // namespace
 
 void* Arena::reserve(int64_t bytes) {
-  if (buffer_ == nullptr || buffer_->size() < bytes) {
+  if (bytes > (buffer_ == nullptr ? 0 : buffer_->size())) {
     buffer_.reset();  // first give back, then take: never both at once
-    buffer_ = Buffer::make(bytes);
+    buffer_ = allocate_(bytes);
   }
-  return buffer_->data();
+  return buffer_ == nullptr ? nullptr : buffer_->data();
 }
 
 std::unique_ptr<Plan> Plan::make(const PlanRequest& request) {

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
@@ -38,6 +40,9 @@ struct FeedSpec {
   bool operator==(const FeedSpec&) const = default;
 };
 
+// In which layout the variables are that processes exchange, by name: the same for all of them.
+using ExchangeLayouts = std::map<std::string, Layout, std::less<>>;
+
 struct PlanRequest {
   const Program& program;
   std::vector<FeedSpec> feeds = {};
@@ -45,6 +50,11 @@ struct PlanRequest {
   VariableStore& store;
   Generator& generator;
   Device device = kCpu;
+  // The processes that run the program together; null: this one is alone.
+  comm::World* world = nullptr;
+  // Given as far as the processes have agreed; a variable that is not here keeps what it has.
+  ExchangeLayouts exchange_layouts = {};
+  Progress* progress = nullptr;
 };
 
 struct PlanStats {
@@ -53,16 +63,27 @@ struct PlanStats {
   int64_t arena_bytes = 0;     // what is allocated
   int64_t no_reuse_bytes = 0;  // what it would be if every value had memory of its own
   int64_t persistable_bytes = 0;
+  int64_t exchanged_bytes = 0;  // beside the arena, where peers can see them
 };
 
 // The memory that plans of one executor share: only one of them runs at a time.
 class Arena {
  public:
-  // At least `bytes`; the address changes when it grows.
+  using Allocate = std::function<std::shared_ptr<Buffer>(int64_t bytes)>;
+
+  explicit Arena(Allocate allocate = Buffer::make) : allocate_(std::move(allocate)) {}
+  // At least `bytes`; the address changes when it grows. Null where none were ever wanted.
   void* reserve(int64_t bytes);
 
  private:
+  Allocate allocate_;
   std::shared_ptr<Buffer> buffer_;
+};
+
+// Where a plan keeps what lives within a run.
+struct PlanMemory {
+  Arena& arena;
+  Arena& exchanged;  // peers can see it
 };
 
 class Plan {
@@ -83,10 +104,12 @@ class Plan {
   // REQUIRES: fits()
   virtual bool settled() const = 0;
   // Runs the steps once. REQUIRES: fits(); feeds[i] is as request.feeds[i] said.
-  virtual std::vector<FetchedValue> run(VariableStore& store, Arena& arena,
+  virtual std::vector<FetchedValue> run(VariableStore& store, PlanMemory memory,
                                         const std::vector<Tensor>& feeds) = 0;
 
   virtual const PlanStats& stats() const = 0;
+  // What the plan exchanges, and how it lies.
+  virtual const ExchangeLayouts& exchange_layouts() const = 0;
   // Steps, layouts, addresses.
   virtual std::string print() const = 0;
 };

@@ -30,10 +30,23 @@ bool is_fed(const Op& op) {
   return kTypes.contains(op.type());
 }
 
+// Ops that hand variables on under their own names once work with them is done: whoever touches
+// such a variable waits by itself (guard_work_that_goes_on).
+bool is_sync(const Op& op) {
+  static const std::set<std::string_view> kTypes = {"c_sync_comm_stream", "c_sync_calc_stream",
+                                                    "c_wait_comm", "c_wait_compute"};
+  return kTypes.contains(op.type()) && std::ranges::equal(op.input_list("X"), op.output_list("Out"));
+}
+
 }  // namespace
 
 Planner::Planner(const Program& program, const PlanRequest& request)
-    : program_(program), request_(request), generator_(request.generator) {}
+    : program_(program),
+      request_(request),
+      generator_(request.generator),
+      world_(request.world),
+      progress_(request.progress),
+      exchange_layouts_(request.exchange_layouts) {}
 
 void Planner::run() {
   find_pinned(program_, pinned_);
@@ -56,7 +69,7 @@ void Planner::run() {
 
 void Planner::plan_block(const Block& block) {
   for (const auto& op : block.ops()) {
-    if (is_fed(*op)) continue;
+    if (is_fed(*op) || is_sync(*op)) continue;
     try {
       plan_op(block, *op);
     } catch (Error& error) {
@@ -93,7 +106,9 @@ void Planner::plan_sub_block(const Block& block, const Op& op) {
   draft_.nodes.push_back(std::move(head));
   // Reordered copies do not cross the border: the body may change what they were made from.
   copies_.clear();
+  ++depth_;
   plan_block(program_.block(op.attr<BlockRef>("sub_block").index));
+  --depth_;
   copies_.clear();
   draft_.nodes[begin].body_end = static_cast<int32_t>(draft_.nodes.size());
 }
@@ -123,6 +138,7 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
       for (VarMeta& meta : outputs) meta.shape = {-1};
     }
   }
+  forget_rows(made, metas);
   for (const auto& [slot, vars] : op.outputs()) {
     for (size_t i = 0; i < vars.size(); ++i) {
       made.outputs[slot].push_back(
@@ -230,7 +246,7 @@ int32_t Planner::writing(const Block& block, const std::string& name, const VarM
     std::erase_if(copies_, [&](const auto& copy) { return copy.first.first == value; });
     return value;
   }
-  const bool late = !meta.shape.known();
+  const bool late = size_unknown(meta);
   require(!late || !pinned_.contains(name),
           "the size of variable \"{}\" ({}) changes in a block that is run inside another", name,
           meta.shape);
@@ -361,12 +377,12 @@ void Planner::keep_together(const std::vector<int32_t>& values) {
   if (again_ || late_ != nullptr) return;
   std::vector<int32_t> bundle;
   for (const int32_t value : values) {
-    if (value >= 0 && at(value).home == Home::kArena && !at(value).pinned && at(value).bundle < 0) {
+    if (value >= 0 && may_bundle(at(value))) {
       at(value).bundle = static_cast<int32_t>(draft_.bundles.size());
       bundle.push_back(value);
     }
   }
-  if (!bundle.empty()) draft_.bundles.push_back(std::move(bundle));
+  if (!bundle.empty()) draft_.bundles.push_back({.values = std::move(bundle)});
 }
 
 const Cell* Planner::workspace(int64_t bytes) {

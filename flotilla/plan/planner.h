@@ -52,6 +52,16 @@ struct LateOp {
 
 // The capacity class of an extent or of a size in bytes: the next power of two.
 int64_t capacity_of(int64_t extent);
+// Whether the size is known only when the program runs.
+bool size_unknown(const VarMeta& meta);
+// Whether the plan may still choose the neighbours of a value.
+inline bool may_bundle(const Value& value) {
+  return value.home == Home::kArena && !value.pinned && value.bundle < 0 && !value.follows;
+}
+
+// Lets nodes wait for work that others have left to go on, where they touch the same values.
+// REQUIRES: assign_memory was run
+void guard_work_that_goes_on(Draft& draft);
 
 class Planner final : public PrepareHost {
  public:
@@ -68,6 +78,7 @@ class Planner final : public PrepareHost {
   Draft& draft() { return draft_; }
   std::vector<StoreVar>& store_vars() { return store_vars_; }
   int64_t reorders() const { return reorders_; }
+  const ExchangeLayouts& exchange_layouts() const { return exchange_layouts_; }
 
   // PrepareHost
   const Layout& layout_of(int32_t value) const override;
@@ -81,6 +92,12 @@ class Planner final : public PrepareHost {
   const Cell* workspace(int64_t bytes) override;
   RandomSource random(int64_t op_seed) override;
   void* resize(int32_t value, const Shape& shape) override;
+  comm::World* world() const override { return world_; }
+  Progress* progress() const override { return progress_; }
+  void resize_rows(int32_t value, int64_t count) override;
+  std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
+                                  const std::vector<int32_t>& outs) override;
+  bool goes_on(Step wait) override;
 
  private:
   void plan_block(const Block& block);
@@ -97,7 +114,12 @@ class Planner final : public PrepareHost {
   void prepare_late(Prepared op);
   void run_late(LateOp& op);
   void read_values(const Ports& ports);
+  // What is computed from rows of unknown number has an unknown number of rows.
+  void forget_rows(const Prepared& op, InferContext::Metas& outputs) const;
   const Cell* late_cell(int32_t value, const Layout& layout, bool writes);
+
+  // What other processes see (exchange.cc).
+  void place_together(int32_t from, int32_t to, Bundle& bundle);
 
   // Adapting (adapt.cc).
   void give_capacity();
@@ -123,6 +145,9 @@ class Planner final : public PrepareHost {
   const Program& program_;
   const PlanRequest& request_;  // gone after run()
   Generator& generator_;
+  comm::World* const world_;
+  Progress* const progress_;
+  ExchangeLayouts exchange_layouts_;
   Pool pool_;  // before the draft, whose values hold blocks of it
   Draft draft_;
   std::vector<StoreVar> store_vars_;
@@ -131,6 +156,7 @@ class Planner final : public PrepareHost {
   std::map<std::pair<int32_t, std::string>, int32_t>
       copies_;  // (value, layout) to its reordered copy
   int64_t reorders_ = 0;
+  int depth_ = 0;  // of sub-blocks
 
   std::deque<LateOp> late_ops_;
   LateOp* late_ = nullptr;  // the one that is being prepared

@@ -1,0 +1,36 @@
+// flotilla/ops/collective/collective.h
+//
+// What the collective operators share: slots X and Out, dtypes, and what they do in a process that
+// is alone.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/op_def.h"
+
+namespace flotilla::ops {
+
+// f32, f64, bf16, i32 and i64.
+std::vector<Kernel> reducible_dtypes(Step (*prepare)(PrepareContext&));
+
+// Out is as X, variable by variable. Refuses sparse rows and lists of different lengths.
+void infer_exchange(InferContext& c);
+// The Step of an op that is the identity: Out holds what X holds.
+Step identity(PrepareContext& c);
+
+// One row of a family of operators X -> Out; all of them run even where nobody reads Out.
+struct Collective {
+  std::string type = {};
+  std::string doc = {};
+  std::vector<AttrSpec> attrs = {};
+  std::vector<Kernel> kernels = {};
+  void (*infer)(InferContext&) = infer_exchange;
+  GradRule grad = no_grad();
+  bool list = false;  // X and Out hold any number of variables
+};
+const OpDef& define_collective(Collective row);
+
+}  // namespace flotilla::ops

@@ -1,0 +1,232 @@
+#include <gmock/gmock.h>
+
+#include "flotilla/op/build.h"
+#include "flotilla/testing/programs.h"
+#include "flotilla/testing/rank_ops.h"
+
+namespace flotilla {
+namespace {
+
+using testing::on_ranks;
+
+// 1, 2, … on rank 0, 10 times that on rank 1, 100 times on rank 2.
+Inputs powers(int rank, DType dtype = f32, int64_t n = 3) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < n; ++i) values.push_back(static_cast<double>(i + 1) * std::pow(10, rank));
+  return {{"X", from_values(values, {n}, dtype)}};
+}
+
+struct Reduction {
+  const char* name;
+  std::vector<double> expected;  // of powers() on three ranks
+};
+const Reduction kReductions[] = {{"sum", {111, 222, 333}},
+                                 {"max", {100, 200, 300}},
+                                 {"min", {1, 2, 3}},
+                                 {"prod", {1000, 8000, 27000}}};
+
+TEST(Collective, AllReduceGivesEveryRankTheSame) {
+  for (const DType dtype : {f32, f64, i32, i64}) {
+    for (const Reduction& how : kReductions) {
+      const auto results = on_ranks(
+          3, [&](int rank) { return powers(rank, dtype); },
+          fmt::format("c_allreduce_{}", how.name));
+      for (const OpResult& result : results) EXPECT_THAT(result.at("Out"), equal_to(how.expected));
+    }
+  }
+}
+
+TEST(Collective, SumsOf16BitFloatsAreRoundedOnce) {
+  const auto results =
+      on_ranks(3, [](int) { return Inputs{{"X", full({4}, 1.0 / 3, bf16)}}; }, "c_allreduce_sum");
+  const double third = values_of(full({1}, 1.0 / 3, bf16))[0];
+  const double expected = values_of(full({1}, 3 * third, bf16))[0];
+  EXPECT_THAT(results[2].at("Out"), all_equal_to(expected));
+}
+
+TEST(Collective, LegacyAllReduceTakesANumber) {
+  const std::vector<std::vector<double>> expected = {
+      {111, 222, 333}, {1000, 8000, 27000}, {100, 200, 300}, {1, 2, 3}};
+  for (int type = 0; type < 4; ++type) {
+    const auto results = on_ranks(
+        3, [](int rank) { return powers(rank); }, "allreduce", {{"reduce_type", type}});
+    EXPECT_THAT(results[1].at("Out"), equal_to(expected[static_cast<size_t>(type)]));
+  }
+  EXPECT_REFUSED(
+      run_op("allreduce", powers(0), {{"reduce_type", 4}}),
+      "reduce_type is 0 (sum), 1 (product), 2 (largest) or 3 (smallest), but 4 was given");
+}
+
+TEST(Collective, ReduceLeavesTheResultAtTheRoot) {
+  for (const Reduction& how : kReductions) {
+    const auto results = on_ranks(
+        3, [](int rank) { return powers(rank); }, fmt::format("c_reduce_{}", how.name),
+        {{"root_id", 1}});
+    EXPECT_THAT(results[1].at("Out"), equal_to(how.expected));
+    EXPECT_THAT(results[0].at("Out"), equal_to({1, 2, 3}));
+    EXPECT_THAT(results[2].at("Out"), equal_to({100, 200, 300}));
+  }
+}
+
+TEST(Collective, BroadcastHandsOutTheRootsTensor) {
+  for (const char* type : {"c_broadcast", "broadcast"}) {
+    for (const DType dtype : {f32, f64, bf16, i32, i64, u8}) {
+      const auto results = on_ranks(
+          3, [&](int rank) { return Inputs{{"X", full({5}, rank + 1, dtype)}}; }, type,
+          {{"root", 2}});
+      for (const OpResult& result : results) EXPECT_THAT(result.at("Out"), all_equal_to(3));
+    }
+  }
+}
+
+TEST(Collective, PartsGoAlongTheFirstAxis) {
+  const auto gathered = on_ranks(
+      3, [](int rank) { return powers(rank, f64, 2); }, "c_allgather", {{"nranks", 3}});
+  for (const OpResult& result : gathered) {
+    EXPECT_THAT(result.at("Out"), equal_to({1, 2, 10, 20, 100, 200}));
+  }
+  const auto scattered = on_ranks(
+      2, [](int rank) { return powers(rank, f32, 4); }, "c_scatter", {{"nranks", 2}, {"root", 1}});
+  EXPECT_THAT(scattered[0].at("Out"), equal_to({10, 20}));
+  EXPECT_THAT(scattered[1].at("Out"), equal_to({30, 40}));
+  const auto summed = on_ranks(
+      2, [](int rank) { return powers(rank, i64, 4); }, "c_reducescatter", {{"nranks", 2}});
+  EXPECT_THAT(summed[0].at("Out"), equal_to({11, 22}));
+  EXPECT_THAT(summed[1].at("Out"), equal_to({33, 44}));
+}
+
+TEST(Collective, ABucketIsSummedInOneExchange) {
+  const auto inputs = [](int rank) {
+    return Inputs{{"X", {full({2, 3}, rank + 1), full({1}, 10 * rank), full({7}, -rank)}}};
+  };
+  for (const bool inline_only : {true, false}) {
+    const auto results = on_ranks(4, inputs, "fused_all_reduce",
+                                  {{"use_calc_stream", inline_only}}, {.outputs = {{"Out", 3}}});
+    for (const OpResult& result : results) {
+      EXPECT_THAT(result.at("Out", 0), all_equal_to(10));
+      EXPECT_THAT(result.at("Out", 0), has_shape({2, 3}));
+      EXPECT_THAT(result.at("Out", 1), all_equal_to(60));
+      EXPECT_THAT(result.at("Out", 2), all_equal_to(-6));
+    }
+  }
+}
+
+TEST(Collective, RowsOfAllRanksStandOneBehindTheOther) {
+  // Rank r has r + 1 rows, or all have two.
+  for (const bool equal : {false, true}) {
+    const auto results = on_ranks(
+        3,
+        [&](int rank) {
+          std::vector<int64_t> rows;
+          for (int i = 0; i < (equal ? 2 : rank + 1); ++i) rows.push_back(rank + i);
+          const auto count = static_cast<int64_t>(rows.size());
+          return Inputs{{"X", sparse(rows, full({count, 2}, std::pow(10, rank)), 5)}};
+        },
+        "all_gather_rows");
+    for (const OpResult& result : results) {
+      // Dense: rows that repeat are added up.
+      EXPECT_THAT(result.at("Out"), equal ? equal_to({1, 1, 11, 11, 110, 110, 100, 100, 0, 0})
+                                          : equal_to({1, 1, 10, 10, 110, 110, 100, 100, 100, 100}));
+    }
+  }
+}
+
+TEST(Collective, AProcessAloneKeepsWhatItHas) {
+  for (const char* type : {"c_allreduce_sum", "c_allreduce_prod", "c_reduce_max", "c_broadcast",
+                           "broadcast", "allreduce", "c_allgather", "c_reducescatter", "c_scatter",
+                           "barrier", "fused_all_reduce", "c_sync_comm_stream",
+                           "c_sync_calc_stream", "c_wait_comm", "c_wait_compute"}) {
+    EXPECT_THAT(run_op(type, powers(0), {}, {.outputs = {{"Out", 1}}}).at("Out"),
+                equal_to({1, 2, 3}))
+        << type;
+    const auto results = on_ranks(
+        1, [](int) { return powers(0); }, type, {}, {.outputs = {{"Out", 1}}});
+    EXPECT_THAT(results[0].at("Out"), equal_to({1, 2, 3})) << type;
+  }
+  const SelectedRows rows = sparse({1, 1}, full({2, 1}, 3), 3);
+  EXPECT_THAT(run_op("all_gather_rows", {{"X", rows}}).at("Out"), equal_to({0, 6, 0}));
+}
+
+TEST(Collective, SyncsHandTheirVariablesOn) {
+  for (const char* type : {"c_sync_comm_stream", "c_sync_calc_stream", "c_wait_comm", "barrier"}) {
+    const auto results = on_ranks(
+        2, [](int rank) { return powers(rank); }, type, {}, {.outputs = {{"Out", 1}}});
+    EXPECT_THAT(results[1].at("Out"), equal_to({10, 20, 30})) << type;
+  }
+}
+
+TEST(Collective, ProgramsMakeRingsOfAllRanks) {
+  testing::run_ranks(2, [](comm::World& world) {
+    const auto program = build(R"(
+      c_gen_nccl_id() -> id {ring_id=3}
+      c_comm_init(X=id) {ring_id=3, nranks=2}
+      c_comm_init_all() {ring_id=4}
+      fill_constant() -> x {shape=[2], value=2.5}
+      c_allreduce_sum(X=x) -> y {ring_id=3}
+      c_allreduce_sum(X=y) -> z {ring_id=4}
+    )");
+    Executor executor({.world = &world});
+    Scope scope;
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_THAT(dense(executor.run(*program, {}, {"z"}, scope)[0]), all_equal_to(10));
+    }
+  });
+  EXPECT_EQ(refusal_of([] {
+              testing::run_ranks(2, [](comm::World& world) {
+                const auto program = build("c_comm_init() {ring_id=3, nranks=5}");
+                Scope scope;
+                Executor({.world = &world}).run(*program, {}, {}, scope);
+              });
+            }),
+            "ring 3 of 5 ranks has not been made, and a program by itself can only make one of "
+            "all 2");
+}
+
+TEST(Collective, GradientsAreExchangedTheOtherWay) {
+  // Of sum(w * all_reduce(x)), where w differs from rank to rank.
+  const auto program = [] {
+    auto made = build(R"(
+      var x f32[2] data
+      var w f32[2] data
+      c_allreduce_sum(X=x) -> y
+      elementwise_mul(X=y, Y=w) -> z
+      reduce_sum(X=z) -> loss {reduce_all=true}
+    )");
+    made->global_block().var("x").stop_gradient = false;
+    return made;
+  };
+  EXPECT_EQ(op_def("c_allreduce_sum").grad.kind, GradRule::kCustom);
+  EXPECT_EQ(op_def("c_allreduce_max").grad.kind, GradRule::kNone);
+  EXPECT_EQ(op_def("c_allgather").grad.kind, GradRule::kCustom);
+  EXPECT_EQ(program()->global_block().size(), 3u);
+}
+
+TEST(Collective, RefusesWhatCannotBeExchanged) {
+  const SelectedRows rows = sparse({0}, full({1, 2}, 1), 3);
+  EXPECT_REFUSED(build_op("c_allreduce_sum", {{"X", rows}}),
+                 "c_allreduce_sum takes tensors, but \"X_0\" is a SelectedRows");
+  EXPECT_REFUSED(build_op("all_gather_rows", powers(0)),
+                 "all_gather_rows takes sparse rows, but X is a LoDTensor of shape [3]");
+  EXPECT_REFUSED(build_op("fused_all_reduce", {{"X", {tensor({1}), ints({1})}}}, {},
+                          {.outputs = {{"Out", 2}}}),
+                 "all of X must have one dtype, but \"X_0\" is f32 and \"X_1\" is i64");
+  EXPECT_REFUSED(build_op("fused_all_reduce", {{"X", {tensor({1}), tensor({1})}}}),
+                 "X of fused_all_reduce holds 2 variables, but Out holds 1");
+  EXPECT_REFUSED(build_op("c_reducescatter", powers(0), {{"nranks", 2}}),
+                 "the first axis of X must be a multiple of nranks, 2, but X has shape [3]");
+  EXPECT_REFUSED(build_op("c_allgather", powers(0), {{"nranks", 0}}),
+                 "nranks of c_allgather must be 1 or more, but is 0");
+  EXPECT_REFUSED(run_op("c_allgather", powers(0), {{"nranks", 2}}),
+                 "c_allgather of 2 ranks was asked for, but this process is alone");
+  EXPECT_EQ(refusal_of([] {
+              on_ranks(2, [](int rank) { return powers(rank); }, "c_allgather", {{"nranks", 3}});
+            }),
+            "nranks is 3, but the group has 2 members");
+  EXPECT_EQ(refusal_of([] {
+              on_ranks(2, [](int rank) { return powers(rank); }, "c_allreduce_sum", {{"ring_id", 9}});
+            }),
+            "there is no group with ring_id 9 in rank 0 of 2");
+}
+
+}  // namespace
+}  // namespace flotilla
