@@ -9,6 +9,7 @@ $FLT_ORACLE_DIR (tools/oracle/setup.sh); one that is absent is reported and left
     ./bench --only mlp      one case: mlp, resnet50, wide_deep, import, memory
     ./bench --json FILE     also write one JSON line per side
     ./bench launch          how long launchers take to start and end processes
+    ./bench comm            all-reduces between processes of this host, beside PyTorch's Gloo
     ./bench data            how fast data is fed; --only loader, text, images or dataset
 """
 
@@ -21,6 +22,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import collectives
 import feeding
 import launching
 
@@ -216,7 +218,8 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = [case.name for case in CASES] + ["import", "memory"]
-    parser.add_argument("suite", nargs="?", choices=["steps", "data", "launch"], default="steps")
+    parser.add_argument("suite", nargs="?", default="steps",
+                        choices=["steps", "data", "launch", "comm"])  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", choices=[*names, *feeding.TOPICS], action="append",
                         help="run this case (repeatable)")  # fmt: skip
@@ -234,6 +237,11 @@ def main():
         missed = feeding.run(options.only, options.quick, show, emit)
         for row in missed:
             print(f"  missed: {row.title}, {row.name}: {row.value} {row.unit}, goal {row.goal}")
+        return
+    if options.suite == "comm":
+        if TORCH.absent():
+            print(TORCH.absent())
+        collectives.run(options.quick, TORCH.python, show, emit)
         return
     if options.suite == "launch":
         launching.run(options.quick, TORCH.python, PADDLE.python, show, emit)

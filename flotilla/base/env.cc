@@ -12,13 +12,17 @@ namespace flotilla::env {
 
 const std::vector<Known>& known_variables() {
   static const std::vector<Known> rows = {
+      {"FLT_ATTEMPT", "how often the launcher has started this process again"},
       {"FLT_DOWNLOAD", "0 never downloads a data set; what is missing is generated"},
       {"FLT_DUMP", "name of a pass: print the program after it"},
       {"FLT_JOB_TOKEN", "secret that every process of a job shows; set it on every host"},
       {"FLT_LOG_LEVEL", "trace, debug, info, warn, error or off; info by default"},
       {"FLT_MAX_ISA", "cap on the instruction set that kernels use: sse41, avx2, avx512"},
       {"FLT_PYTHON", "interpreter that the launcher runs scripts with"},
+      {"FLT_RANK", "number of this process among those of its role"},
+      {"FLT_ROLE", "worker, server or heter_worker"},
       {"FLT_SKIP_PASSES", "names of passes to switch off, separated by commas; or all"},
+      {"FLT_STORE", "host:port of the job's store; the launcher sets it"},
       {"FLT_STORE_PORT", "port of the store on the first of several hosts; 6069 by default"},
       {"FLT_TEST_DATA", "folder with real data sets, for tests and the demo"},
       {"FLT_THREADS", "threads of a process; by default the number of cores"},
@@ -34,6 +38,7 @@ const std::vector<Known>& known_variables() {
       {"OMPI_COMM_WORLD_SIZE", "Open MPI: how many processes there are"},
       {"PADDLE_CURRENT_ENDPOINT", "host:port of this trainer"},
       {"PADDLE_CURRENT_IP", "this server, in the environment of 2018"},
+      {"PADDLE_JOB_ID", "a name for the job"},
       {"PADDLE_LOCAL_DEVICE_IDS", "the devices of this process, separated by commas"},
       {"PADDLE_LOCAL_RANK", "number of this process on its machine, from 0"},
       {"PADDLE_MASTER", "host:port where the first process of the job hosts its store"},

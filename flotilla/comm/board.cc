@@ -1,6 +1,7 @@
 #include "flotilla/comm/board.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -99,14 +100,17 @@ void Board::take(int from, char* data, int64_t bytes, const Check& check) {
 void Board::raise(Counter& counter, uint32_t value) {
   // Sequentially consistent, as are the two accesses in wait_for: either the sleeper sees the new
   // value, or it is seen here.
+  counter.core.store(::sched_getcpu(), std::memory_order_relaxed);
   counter.value.store(value);
   if (counter.sleepers.load() != 0) wake_on(counter.value);
 }
 
 void Board::wait_for(Counter& counter, uint32_t value, int whose, const Check& check) const {
-  for (int spin = 0; spin < spins_; ++spin) {
-    if (reached(counter.value.load(std::memory_order_acquire), value)) return;
+  if (reached(counter.value.load(std::memory_order_acquire), value)) return;
+  const bool shares_core = counter.core.load(std::memory_order_relaxed) == ::sched_getcpu();
+  for (int spin = shares_core ? spins_ : 0; spin < spins_; ++spin) {
     pause();
+    if (reached(counter.value.load(std::memory_order_acquire), value)) return;
   }
   counter.sleepers.fetch_add(1);
   try {

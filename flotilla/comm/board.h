@@ -8,8 +8,8 @@
 // others' slots. Turns alternate between two slots, and nobody can be two turns ahead of a rank
 // that still reads, so that one wait per turn is enough.
 //
-// Waiting spins for a moment and then sleeps on a futex: two ranks that spin on one core would cost
-// each other a time slice.
+// Waiting spins for a moment and then sleeps on a futex. Where the rank that is waited for was last
+// seen on this very core, spinning would only keep it from working: then it sleeps at once.
 
 #pragma once
 
@@ -64,6 +64,7 @@ class Board {
   struct alignas(64) Counter {
     std::atomic<uint32_t> value = 0;
     std::atomic<uint32_t> sleepers = 0;
+    std::atomic<int> core = -1;  // on which it was raised
   };
   struct alignas(64) Seat {
     Counter turn;

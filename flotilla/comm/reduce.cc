@@ -71,16 +71,39 @@ struct Min {
   }
 };
 
-template <typename A>
-FLT_INLINE A divide(A sum, A ranks) {
-  return sum / ranks;
-}
-
 template <typename T, typename Op>
-void combine_range(const std::vector<const void*>& ins, const std::vector<void*>& outs,
-                   int64_t begin, int64_t end, bool average, int ranks) {
+struct Combine {
   using A = decltype(load(std::declval<const T*>()));
-  simd([&] {
+
+  std::span<const void* const> ins;
+  std::span<void* const> outs;
+  bool average;
+  A ranks;
+
+  // Two ranks, each of which writes to itself or to both: without a stop in between.
+  FLT_INLINE void pair(int64_t begin, int64_t end) const {
+    const T* a = static_cast<const T*>(ins[0]);
+    const T* b = static_cast<const T*>(ins[1]);
+    T* y = static_cast<T*>(outs[0]);
+    T* z = static_cast<T*>(outs[outs.size() - 1]);
+    if (y == z) {
+#pragma GCC ivdep
+      for (int64_t i = begin; i < end; ++i) store(of(load(a + i), load(b + i)), y + i);
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = begin; i < end; ++i) {
+        const A sum = of(load(a + i), load(b + i));
+        store(sum, y + i);
+        store(sum, z + i);
+      }
+    }
+  }
+  FLT_INLINE A of(A a, A b) const {
+    const A sum = Op{}(a, b);
+    return average ? sum / ranks : sum;
+  }
+
+  FLT_INLINE void many(int64_t begin, int64_t end) const {
     A sums[kBlock];
     for (int64_t at = begin; at < end; at += kBlock) {
       const int64_t n = std::min(kBlock, end - at);
@@ -91,19 +114,31 @@ void combine_range(const std::vector<const void*>& ins, const std::vector<void*>
         for (int64_t i = 0; i < n; ++i) sums[i] = Op{}(sums[i], static_cast<A>(load(x + i)));
       }
       if (average) {
-        for (int64_t i = 0; i < n; ++i) sums[i] = divide(sums[i], static_cast<A>(ranks));
+        for (int64_t i = 0; i < n; ++i) sums[i] = sums[i] / ranks;
       }
       for (void* out : outs) {
         T* y = static_cast<T*>(out) + at;
         for (int64_t i = 0; i < n; ++i) store(sums[i], y + i);
       }
     }
-  });
+  }
+};
+
+template <typename T, typename Op>
+void combine_range(std::span<const void* const> ins, std::span<void* const> outs, int64_t begin,
+                   int64_t end, bool average, int ranks) {
+  using C = Combine<T, Op>;
+  const C c = {ins, outs, average, static_cast<typename C::A>(ranks)};
+  if (ins.size() == 2 && outs.size() <= 2) {
+    simd([&] { c.pair(begin, end); });
+  } else {
+    simd([&] { c.many(begin, end); });
+  }
 }
 
 template <typename T>
-void combine_typed(const std::vector<const void*>& ins, const std::vector<void*>& outs,
-                   int64_t count, Reduce how, int ranks) {
+void combine_typed(std::span<const void* const> ins, std::span<void* const> outs, int64_t count,
+                   Reduce how, int ranks) {
   parallel_ranges(count, kGrainOperations, [&](int64_t begin, int64_t end) {
     switch (how) {
       case Reduce::kSum:
@@ -128,7 +163,7 @@ void check_reducible(DType dtype) {
           dtype);
 }
 
-void combine(const std::vector<const void*>& ins, const std::vector<void*>& outs, int64_t count,
+void combine(std::span<const void* const> ins, std::span<void* const> outs, int64_t count,
              DType dtype, Reduce how, int ranks) {
   switch (dtype) {
     case DType::kF32:

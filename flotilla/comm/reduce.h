@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "flotilla/comm/group.h"
 
@@ -16,7 +16,7 @@ void check_reducible(DType dtype);
 
 // outs[*][i] = ins[0][i] + ins[1][i] + …, for `count` elements; kAverage divides by `ranks` at the
 // end. Sums of bf16 are rounded once. An out may be one of the ins; no others overlap.
-void combine(const std::vector<const void*>& ins, const std::vector<void*>& outs, int64_t count,
+void combine(std::span<const void* const> ins, std::span<void* const> outs, int64_t count,
              DType dtype, Reduce how, int ranks);
 
 }  // namespace flotilla::comm

@@ -11,7 +11,8 @@ namespace flotilla {
 namespace {
 
 // What talks to other processes. Collectives all begin with c_ but for these.
-constexpr std::array<std::string_view, 34> kRemoteOps = {"allreduce",
+constexpr std::array<std::string_view, 36> kRemoteOps = {"all_gather_rows",
+                                                         "allreduce",
                                                          "alltoall",
                                                          "barrier",
                                                          "broadcast",
@@ -19,6 +20,7 @@ constexpr std::array<std::string_view, 34> kRemoteOps = {"allreduce",
                                                          "distributed_lookup_table",
                                                          "distributed_push_sparse",
                                                          "fetch_barrier",
+                                                         "fused_all_reduce",
                                                          "gen_bkcl_id",
                                                          "gen_nccl_id",
                                                          "geo_sgd",

@@ -136,9 +136,11 @@ DatasetRunReport Session::go(Executor& executor, Scope& scope) {
       MutexLock lock(mutex_);
       at_work_ = run_.threads;
     }
+    Executor::Options others = executor.options();
+    others.progress = nullptr;  // the calling thread stands for all
     for (int64_t t = 1; t < run_.threads; ++t) {
       Worker worker{.index = t,
-                    .executor = executors.emplace_back(executor.options()),
+                    .executor = executors.emplace_back(others),
                     .scope = scopes.emplace_back(&scope)};
       threads.emplace_back([this, worker = std::move(worker)] { work(worker); });
     }
@@ -172,8 +174,13 @@ void Session::work(Worker worker) noexcept {
 void Session::loop(Worker& worker, DatasetRunReport::Thread& done) {
   while (true) {
     const Clock::time_point begin = Clock::now();
-    while (worker.first() && !batches_.wait_until(Clock::now() + kTick)) tick();
-    std::optional<data::Batch> batch = batches_.next();
+    std::optional<data::Batch> batch;
+    {
+      const Progress::Span span(worker.executor.options().progress, Progress::Kind::kInput,
+                                "waits for a batch");
+      while (worker.first() && !batches_.wait_until(Clock::now() + kTick)) tick();
+      batch = batches_.next();
+    }
     if (!batch.has_value()) return;
     const Clock::time_point read = Clock::now();
     done.read_seconds += std::chrono::duration<double>(read - begin).count();

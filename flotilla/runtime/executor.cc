@@ -172,7 +172,10 @@ std::vector<FetchedValue> Executor::run(const Program& program, const std::vecto
   const std::vector<Read>& reads = reads_in(program);
   if (reads.empty()) return run_fed(program, feeds, fetches, scope);
   std::vector<Feed> all = feeds;
-  take_batches(reads, scope, all);
+  {
+    const Progress::Span span(options_.progress, Progress::Kind::kInput, "waits for a batch");
+    take_batches(reads, scope, all);
+  }
   return run_fed(program, all, fetches, scope);
 }
 
@@ -186,7 +189,12 @@ std::vector<FetchedValue> Executor::run(Plan& plan, const std::vector<Feed>& fee
   tensors.reserve(feeds.size());
   for (const Feed& feed : feeds) tensors.push_back(feed.tensor);
   ScopeStore store(scope);
-  return plan.run(store, arena_, tensors);
+  const Progress::Span span(options_.progress, Progress::Kind::kCompute, "computes");
+  std::vector<FetchedValue> values = plan.run(store, arena_, tensors);
+  if (options_.progress != nullptr && (!feeds.empty() || !values.empty())) {
+    options_.progress->step_done();
+  }
+  return values;
 }
 
 }  // namespace flotilla

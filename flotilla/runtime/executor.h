@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "flotilla/base/progress.h"
 #include "flotilla/ir/program.h"
 #include "flotilla/kernel/random.h"
 #include "flotilla/plan/plan.h"
@@ -36,6 +37,9 @@ class Executor {
     // Where random operators without a seed draw from. Null: one of the executor's own, seeded by
     // the clock.
     Generator* generator = nullptr;
+    // Where runs are counted and timed. A step of the job is a run with feeds or fetches: a startup
+    // program has neither.
+    Progress* progress = nullptr;
   };
 
   Executor();

@@ -66,6 +66,31 @@ TEST(Executor, APlanIsMadeOncePerShapeAndProgramVersion) {
   EXPECT_EQ(executor.plans_made(), 3);
 }
 
+TEST(Executor, CountsStepsButNotTheStartupProgram) {
+  const auto startup = parse(R"(
+    var n f32[1] persistable
+    fill_constant() -> Out=n {shape=[1L], value=1.0, dtype=5}
+  )");
+  const auto step = parse(R"(
+    var n f32[1] persistable
+    var x f32[1] data
+    elementwise_add(X=n, Y=x) -> Out=n
+  )");
+  Progress progress;
+  Executor executor({.progress = &progress});
+  Scope scope;
+  executor.run(*startup, {}, {}, scope);
+  EXPECT_EQ(progress.now().steps, 0);
+  const auto computed = [&] {
+    return progress.now().spent[static_cast<size_t>(Progress::Kind::kCompute)];
+  };
+  const auto before = computed();
+  for (int i = 0; i < 3; ++i) executor.run(*step, {feed("x", {1}, {1})}, {}, scope);
+  EXPECT_EQ(progress.now().steps, 3);
+  EXPECT_GT(computed(), before);
+  EXPECT_STREQ(progress.now().doing, "");
+}
+
 TEST(Executor, PersistableVariablesLiveInTheScope) {
   const auto startup = parse(R"(
     var n f32[1] persistable

@@ -63,7 +63,7 @@ __version__ = version.full_version
 __getattr__, __dir__ = _names_of(
     __name__,
     [
-        *("common_ops_import", "dataset", "device", "distributed", "fluid", "framework", "io"),
-        *("metric", "nn", "optimizer", "reader", "regularizer", "utils", "vision"),
+        *("common_ops_import", "compat", "dataset", "device", "distributed", "fluid", "framework"),
+        *("io", "metric", "nn", "optimizer", "reader", "regularizer", "utils", "vision"),
     ],
 )

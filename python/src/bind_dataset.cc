@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "bind.h"
+#include "bind_job.h"
 #include "flotilla/base/exchange.h"
 #include "flotilla/data/criteo.h"
 #include "flotilla/data/csv.h"
@@ -193,6 +194,7 @@ void bind_sets(nb::module_& m) {
             std::optional<data::Batch> batch;
             {
               const nb::gil_scoped_release released;
+              const Progress::Span span(progress(), Progress::Kind::kInput, kWaitsForBatch);
               batch = pass.next();
             }
             if (!batch.has_value()) return nb::none();
@@ -216,7 +218,8 @@ void bind_exchange(nb::module_& m) {
 
 // An executor for data sets: it keeps its plans from pass to pass.
 struct DatasetRunner {
-  explicit DatasetRunner(Generator& generator) : executor({.generator = &generator}) {}
+  explicit DatasetRunner(Generator& generator)
+      : executor({.generator = &generator, .progress = progress()}) {}
 
   absl::Mutex turn;
   Executor executor ABSL_GUARDED_BY(turn);
@@ -239,6 +242,7 @@ int64_t run(DatasetRunner& runner, const Program& program, FileDataset& set, Sco
             int64_t threads, bool debug, const Shown& shown, nb::callable print,
             nb::callable watch) {
   refuse_after_fork();
+  join_job_if_launched();
   std::vector<std::string> feeds;
   for (const SlotSpec& slot : set.options.slots) feeds.push_back(slot.name);
   const auto say = [&](const std::string& line) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bind.h"
+#include "bind_job.h"
 #include "flotilla/data/batch_queue.h"
 #include "flotilla/data/column.h"
 #include "flotilla/data/end_of_pass.h"
@@ -258,6 +259,7 @@ void bind_gather(nb::module_& m) {
              data::Batch batch;
              {
                const nb::gil_scoped_release released;
+               const Progress::Span span(progress(), Progress::Kind::kInput, kWaitsForBatch);
                batch = g.next();
              }
              return to_list(std::move(batch));
@@ -320,6 +322,7 @@ void bind_queue(nb::module_& m) {
              std::optional<Held> held;
              {
                const nb::gil_scoped_release released;
+               const Progress::Span span(progress(), Progress::Kind::kInput, kWaitsForBatch);
                held = channel.pop();
              }
              if (!held) throw nb::stop_iteration();

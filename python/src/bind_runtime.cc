@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "bind.h"
+#include "bind_job.h"
 #include "flotilla/base/env.h"
 #include "flotilla/device/allocator.h"
 #include "flotilla/device/cpu/parallel.h"
@@ -33,7 +34,8 @@ struct ScopeVar {
 
 // An executor that several threads may call: they take turns.
 struct Runner {
-  explicit Runner(Generator& generator) : executor({.generator = &generator}) {}
+  explicit Runner(Generator& generator)
+      : executor({.generator = &generator, .progress = progress()}) {}
 
   absl::Mutex turn;
   Executor executor ABSL_GUARDED_BY(turn);
@@ -102,6 +104,7 @@ nb::object from_fetched(FetchedValue& value, bool as_numpy) {
 nb::list run(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
              Scope& scope, bool as_numpy) {
   refuse_after_fork();
+  join_job_if_launched();
   const std::vector<Feed> feeds = to_feeds(program, std::move(feed));
   const std::vector<std::string> fetches = to_names(fetch_list);
   std::vector<FetchedValue> values;

@@ -152,7 +152,7 @@ def test_wrong_arguments_are_refused_in_a_sentence(monkeypatch):
     monkeypatch.setenv("PADDLE_PSERVER_IPS", "127.0.0.1,127.0.0.2")
     monkeypatch.setenv("PADDLE_TRAINERS", "2")
     monkeypatch.setenv("PADDLE_TRAINER_ID", "0")
-    with pytest.raises(RuntimeError, match="2 trainers and 2 servers, but a fleet is one process"):
+    with pytest.raises(RuntimeError, match="this job has .*2 .*servers"):
         trainer()
 
 

@@ -50,6 +50,8 @@ class Regions::Mapping {
                    fd_.get(), 0);
     if (data_ == MAP_FAILED) fail("mapped", bytes_);
     ::madvise(data_, static_cast<size_t>(bytes_), MADV_HUGEPAGE);  // where the system has them
+    // All pages at once, now: one by one, each first touch is a trap in the first exchange.
+    ::madvise(data_, static_cast<size_t>(bytes_), MADV_POPULATE_WRITE);
   }
 
   Fd fd_;

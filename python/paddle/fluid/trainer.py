@@ -19,7 +19,7 @@ from paddle.base.framework import Program, Variable, program_guard
 from paddle.base.place import CPUPlace
 from paddle.base.scope import Scope, scope_guard
 from paddle.base.unique_name import guard as names_guard
-from paddle.distributed.fleet.base.fleet_base import refuse_company
+from paddle.distributed.fleet.base import fleet_base as _fleet
 
 from . import _checkpoints, io
 
@@ -101,7 +101,7 @@ class Trainer:
         if not isinstance(checkpoint_config, (CheckpointConfig, type(None))):
             kind = type(checkpoint_config).__name__
             raise TypeError(f"checkpoint_config must be a CheckpointConfig, but is a {kind}")
-        refuse_company(core.role_from_environment(False))
+        _fleet.refuse_servers(core.role_from_environment(False))
         self.parallel = parallel
         self.place = CPUPlace() if place is None else place
         self.checkpoint_cfg = checkpoint_config

@@ -185,7 +185,8 @@ class Pool:
         deadline = None if limit is None else time.monotonic() + limit
         while task not in self._answers:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            events = self._selector.select(left)
+            with core.InputWait():
+                events = self._selector.select(left)
             if not events and left is not None:
                 worker = self._asked[task]
                 raise RuntimeError(

@@ -1,0 +1,128 @@
+#include "flotilla/fleet/pipeline.h"
+
+#include "flotilla/base/error.h"
+#include "flotilla/ir/verify.h"
+#include "flotilla/passes/broadcast_parameters.h"
+#include "flotilla/passes/fuse_all_reduce.h"
+#include "flotilla/passes/insert_all_reduce.h"
+#include "flotilla/passes/layerwise_rates.h"
+#include "flotilla/passes/strategy.pb.h"
+#include "flotilla/passes/strategy_support.h"
+#include "flotilla/passes/sync_batch_norm.h"
+
+namespace flotilla::fleet {
+namespace {
+
+// What strategies of all eras say, in one form.
+struct Plan {
+  bool lars = false;
+  bool lamb = false;
+  bool sync_batch_norm = false;
+  bool fuse_all_reduce = true;
+  passes::LarsOptions lars_options = {};
+  passes::LambOptions lamb_options = {};
+  passes::ExchangeOptions exchange = {};
+  passes::BucketSizes buckets = {};
+  passes::BroadcastOptions broadcast = {};
+
+  bool distributed() const { return exchange.nranks > 1; }
+};
+
+struct Job {
+  Program& main;
+  Program& startup;
+  const Plan& plan;
+  Applied& applied;
+
+  void say(std::vector<std::string> sentences) {
+    for (std::string& sentence : sentences) applied.notices.push_back(std::move(sentence));
+  }
+};
+
+struct Row {
+  std::string_view name = {};
+  bool (*wanted)(const Plan&) = nullptr;
+  void (*run)(Job&) = nullptr;
+};
+
+// The order of rows is the order of execution.
+constexpr Row kCollective[] = {
+    {"lars", [](const Plan& p) { return p.lars; },
+     [](Job& j) { j.say(use_lars(j.main, j.plan.lars_options)); }},
+    {"lamb", [](const Plan& p) { return p.lamb; },
+     [](Job& j) { j.say(use_lamb(j.main, j.plan.lamb_options)); }},
+    {"sync_batch_norm", [](const Plan& p) { return p.distributed() && p.sync_batch_norm; },
+     [](Job& j) { passes::sync_batch_norm(j.main); }},
+    {"insert_all_reduce", [](const Plan& p) { return p.distributed(); },
+     [](Job& j) { insert_all_reduce(j.main, j.plan.exchange); }},
+    {"fuse_all_reduce", [](const Plan& p) { return p.distributed() && p.fuse_all_reduce; },
+     [](Job& j) { j.applied.fusion = passes::fuse_all_reduce(j.main, j.plan.buckets); }},
+    {"broadcast_parameters", [](const Plan& p) { return p.distributed(); },
+     [](Job& j) { broadcast_parameters(j.startup, j.plan.broadcast); }},
+};
+
+Applied apply(Program& main, Program& startup, const Plan& plan, std::vector<std::string> notices) {
+  Applied applied{.notices = std::move(notices)};
+  Job job{main, startup, plan, applied};
+  for (const Row& row : kCollective) {
+    if (!row.wanted(plan)) continue;
+    row.run(job);
+    applied.passes.emplace_back(row.name);
+  }
+  verify(main, Stage::kParallel);
+  verify(startup, Stage::kParallel);
+  return applied;
+}
+
+Plan plan_of(const Role& role) {
+  require(role.collective && role.is_worker(),
+          "gradients are exchanged between the workers of a collective job, but this process is {}",
+          role.collective ? "no worker" : "of a job with parameter servers");
+  Plan plan;
+  plan.exchange.nranks = role.workers;
+  plan.broadcast = {.rank = role.index, .nranks = role.workers, .endpoints = role.worker_endpoints};
+  return plan;
+}
+
+template <typename Names>
+std::vector<std::string> list_of(const Names& names) {
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+Applied apply_collective(Program& main, Program& startup, const Role& role,
+                         const passes::DistributedStrategy& strategy) {
+  check(strategy);
+  const strategy::DistributedStrategy& s = strategy.message();
+  Plan plan = plan_of(role);
+  plan.lars = s.lars();
+  plan.lars_options = {.coeff = s.lars_configs().lars_coeff(),
+                       .weight_decay = s.lars_configs().lars_weight_decay(),
+                       .epsilon = s.lars_configs().epsilon(),
+                       .exclude = list_of(s.lars_configs().exclude_from_weight_decay())};
+  plan.lamb = s.lamb();
+  plan.lamb_options = {.weight_decay = s.lamb_configs().lamb_weight_decay(),
+                       .exclude = list_of(s.lamb_configs().exclude_from_weight_decay())};
+  plan.sync_batch_norm = s.sync_batch_norm();
+  plan.fuse_all_reduce = s.fuse_all_reduce_ops();
+  plan.exchange.average = s.gradient_scale_configs().scale_strategy() == "avg";
+  plan.exchange.use_calc_stream = s.calc_comm_same_stream();
+  constexpr int64_t kMegabyte = 1 << 20;
+  plan.buckets = {.ends = static_cast<int64_t>(s.last_comm_group_size_mb() * kMegabyte),
+                  .between = s.fuse_grad_size_in_mb() * kMegabyte};
+  return apply(main, startup, plan, unsupported(strategy));
+}
+
+Applied apply_collective(Program& main, Program& startup, const Role& role,
+                         const passes::FluidStrategy& strategy) {
+  const strategy::FluidStrategy& s = strategy.message();
+  Plan plan = plan_of(role);
+  plan.sync_batch_norm = s.sync_batch_norm();
+  plan.fuse_all_reduce = s.fuse_all_reduce_ops();
+  // 0 divides by the number of ranks; 1 and 2 leave the gradient of the loss to the program.
+  plan.exchange.average = s.gradient_scale_strategy() == 0;
+  return apply(main, startup, plan, unsupported(strategy));
+}
+
+}  // namespace flotilla::fleet

@@ -1,0 +1,29 @@
+// flotilla/passes/insert_all_reduce.h
+//
+// Makes a training program data parallel: all ranks update their parameters with the same
+// gradients, the average of all.
+
+#pragma once
+
+#include <cstdint>
+
+#include "flotilla/ir/program.h"
+
+namespace flotilla::passes {
+
+struct ExchangeOptions {
+  int64_t nranks = 1;
+
+  // The gradient is the average over ranks; otherwise their sum.
+  bool average = true;
+
+  // An exchange ends where it stands; otherwise it runs beside the rest of the backward ops.
+  bool use_calc_stream = false;
+};
+
+// Clipping, decay and updates see what was exchanged. Gradients that are exchanged already stay as
+// they are, so that a program with two losses may be handed in after each minimize().
+// REQUIRES: the program has backward ops and updates.
+void insert_all_reduce(Program& program, const ExchangeOptions& options);
+
+}  // namespace flotilla::passes

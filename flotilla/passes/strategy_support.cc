@@ -1,0 +1,123 @@
+#include "flotilla/passes/strategy_support.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "flotilla/base/error.h"
+#include "flotilla/passes/strategy.pb.h"
+#include "flotilla/passes/strategy_field.h"
+
+namespace flotilla::passes {
+namespace {
+
+struct Missing {
+  std::string_view field = {};
+  std::string_view instead = {};  // what happens
+};
+
+// Options that are off by default, and do nothing when they are on.
+constexpr std::array kMissing = {
+    Missing{"amp", "all arithmetic stays in the type of the parameters"},
+    Missing{"recompute",
+            "activations are kept, which takes more memory and gives the same results"},
+    Missing{"dgc", "gradients are exchanged whole"},
+    Missing{"pipeline", "every rank runs the whole program on its own data"},
+    Missing{"elastic", "the number of ranks stays as it is"},
+    Missing{"auto", "only what else the strategy says is done"},
+    Missing{"adaptive_localsgd", "gradients are exchanged in every step"},
+    Missing{"fp16_allreduce", "gradients are exchanged in their own type"},
+    Missing{"sharding", "every rank keeps all parameters and their state"},
+    Missing{"tensor_parallel", "every rank computes whole layers"},
+    Missing{"asp", "no weight is left out"},
+    Missing{"semi_auto", "only what else the strategy says is done"},
+    Missing{"adam_d2sum", "Adam keeps its usual moments"},
+    Missing{"auto_search", "only what else the strategy says is done"},
+    Missing{"heter_ccl_mode", "all ranks exchange alike"},
+    Missing{"is_fl_ps_mode", "there is no federated training"},
+    Missing{"with_coordinator", "there is no coordinator"},
+    Missing{"qat", "nothing is quantized"},
+    Missing{"use_hierarchical_allreduce",
+            "how ranks exchange follows from where they are and how much it is"},
+    Missing{"cudnn_exhaustive_search", "algorithms are chosen by the library"},
+    Missing{"cudnn_batchnorm_spatial_persistent", "algorithms are chosen by the library"},
+};
+
+// The same for options that have a number or are on by default.
+constexpr std::array kUnused = {
+    Missing{"nccl_comm_num", "one ring is enough"},
+    Missing{"fuse_grad_size_in_TFLOPS", "buckets are measured by fuse_grad_size_in_MB"},
+    Missing{"fuse_grad_size_in_num", "buckets are measured by fuse_grad_size_in_MB"},
+    Missing{"conv_workspace_size_limit", "the library knows what it needs"},
+};
+
+constexpr std::array kFluidMissing = {
+    Missing{"use_dist_fc", "every rank computes whole layers"},
+    Missing{"forward_recompute",
+            "activations are kept, which takes more memory and gives the same results"},
+    Missing{"use_amp", "all arithmetic stays in the type of the parameters"},
+    Missing{"async_mode", "gradients are exchanged in every step"},
+    Missing{"use_hierarchical_allreduce",
+            "how ranks exchange follows from where they are and how much it is"},
+};
+
+std::string sentence(const Missing& missing, const Setting& value) {
+  return fmt::format("strategy.{} = {} has no effect yet: {}.", missing.field, describe(value),
+                     missing.instead);
+}
+
+template <typename Rows>
+void add_switched_on(const Strategy& strategy, const Rows& rows, std::vector<std::string>& said) {
+  for (const Missing& row : rows) {
+    const Setting value = strategy.get(row.field);
+    if (value == Setting(true)) said.push_back(sentence(row, value));
+  }
+}
+
+template <typename Rows>
+void add_changed(const Strategy& strategy, const Strategy& initial, const Rows& rows,
+                 std::vector<std::string>& said) {
+  for (const Missing& row : rows) {
+    const Setting value = strategy.get(row.field);
+    if (value != initial.get(row.field)) said.push_back(sentence(row, value));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> unsupported(const DistributedStrategy& strategy) {
+  std::vector<std::string> said;
+  add_switched_on(strategy, kMissing, said);
+  add_changed(strategy, DistributedStrategy(), kUnused, said);
+  return said;
+}
+
+std::vector<std::string> unsupported(const FluidStrategy& strategy) {
+  std::vector<std::string> said;
+  add_switched_on(strategy, kFluidMissing, said);
+  add_changed(strategy, FluidStrategy(), std::array{Missing{"nccl_comm_num", "one ring is enough"}},
+              said);
+  return said;
+}
+
+void check(const DistributedStrategy& strategy) {
+  const strategy::DistributedStrategy& s = strategy.message();
+  const auto at_least_one = [](std::string_view name, int64_t value) {
+    require(value >= 1, "strategy.{} must be 1 or more, but is {}", name, value);
+  };
+  at_least_one("fuse_grad_size_in_MB", s.fuse_grad_size_in_mb());
+  at_least_one("gradient_merge_configs[\"k_steps\"]", s.gradient_merge_configs().k_steps());
+  at_least_one("localsgd_configs[\"k_steps\"]", s.localsgd_configs().k_steps());
+  const std::string& scale = s.gradient_scale_configs().scale_strategy();
+  require(scale == "avg" || scale == "sum" || scale == "customized",
+          "strategy.gradient_scale_configs[\"scale_strategy\"] must be \"avg\", \"sum\" or "
+          "\"customized\", but is \"{}\"",
+          scale);
+  const auto not_both = [](bool first, bool second, std::string_view a, std::string_view b) {
+    require(!first || !second, "strategy.{} and strategy.{} cannot both be on", a, b);
+  };
+  not_both(s.lars(), s.lamb(), "lars", "lamb");
+  not_both(s.localsgd(), s.gradient_merge(), "localsgd", "gradient_merge");
+}
+
+}  // namespace flotilla::passes

@@ -1,0 +1,14 @@
+// flotilla/passes/sync_batch_norm.h
+//
+// Batch norm over the batches of all ranks.
+
+#pragma once
+
+#include "flotilla/ir/program.h"
+
+namespace flotilla::passes {
+
+// Returns how many were found. Those that use their running statistics stay as they are.
+int64_t sync_batch_norm(Program& program);
+
+}  // namespace flotilla::passes

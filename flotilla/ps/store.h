@@ -1,0 +1,167 @@
+// flotilla/ps/store.h
+//
+// All that a server holds: tables, the log of what is done to them, and snapshots.
+//
+//   push ──► checked ──► written to the log ──► applied by the owners ──► acknowledged
+//              │           (many in one write)       (in the log's order)
+//              └ one that was applied before is acknowledged at once
+//
+// The directory:
+//
+//   lock             held by the process that uses it
+//   log.<first>      log_file.h
+//   snapshot.<n>/    snapshot.h; the highest n that is whole counts
+//
+// A store that is made for a directory continues where the last one was, however that ended: it
+// loads the newest good snapshot and does again what the log has after it.
+//
+// Thread safety: all methods may be called by any thread, but for load().
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "flotilla/base/fd.h"
+#include "flotilla/base/mutex.h"
+#include "flotilla/ps/change.h"
+#include "flotilla/ps/dense_table.h"
+#include "flotilla/ps/log_writer.h"
+#include "flotilla/ps/shard_pool.h"
+#include "flotilla/ps/snapshot.h"
+#include "flotilla/ps/sparse_table.h"
+
+namespace flotilla::ps {
+
+struct StoreOptions {
+  // Empty: tables live in memory alone, and a crash loses all since the last save().
+  std::filesystem::path directory = {};
+  // Without a log, a crash loses what was pushed since the last snapshot.
+  bool log = true;
+  LogOptions log_options = {};
+  // Older ones go, and with them the log before the oldest that stays.
+  int keep_snapshots = 2;
+
+  Share share = {};
+  int owners = 1;  // threads
+};
+
+struct StoreStats {
+  struct Table {
+    TableSpec spec = {};
+    SparseStats sparse = {};  // of a dense table: its rows are one, pushed and refused count pushes
+  };
+  std::vector<Table> tables = {};
+  uint64_t records = 0;          // applied, ever
+  uint64_t snapshot_record = 0;  // up to which the last snapshot goes
+  int64_t log_bytes = 0;         // written since the start
+  int64_t writes = 0;            // to the log; records may share one
+  int64_t repeated = 0;          // pushes that were acknowledged without being applied again
+};
+
+class Store {
+ public:
+  explicit Store(StoreOptions options);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // A table that is there already must have the same description.
+  void create(const TableSpec& table);
+  std::vector<TableSpec> tables() const;
+
+  enum class Outcome { kApplied, kRepeated };
+  // When it returns the push is in the log and applied. Throws kInvalidArgument for a push that
+  // makes no sense, or that leaves out pushes of its worker; kUnavailable where the log cannot be
+  // written: then nothing has changed, and the same push may be tried again. One without ids is
+  // always applied.
+  Outcome push(const Push& push);
+  // The sequence of the worker's last push; 0: none.
+  uint64_t last_push(uint64_t worker);
+
+  void pull(uint32_t table, std::span<const int64_t> keys, std::span<float> values,
+            bool create = true);
+  // Values and state.
+  void pull_rows(uint32_t table, std::span<const int64_t> keys, std::span<float> rows);
+  // The slice of a dense table.
+  void pull_dense(uint32_t table, std::span<float> values);
+  Slice slice(uint32_t table) const;
+
+  // Returns how many rows went.
+  int64_t shrink(uint32_t table, const Shrink& rule);
+
+  // Pushes and pulls go on meanwhile.
+  void snapshot();
+
+  // A checkpoint is a directory with one part for each server, server-<i>-of-<n>. save() writes the
+  // part of this one; load() takes what belongs to this one from all parts, whatever their number,
+  // into tables that nothing was pushed to, and makes a snapshot. A part appears whole or not at
+  // all; for the same of all parts, save into a new directory and put it in place
+  // (replace_directory) when all servers are done.
+  void save(const std::filesystem::path& directory);
+  void load(const std::filesystem::path& directory);
+
+  StoreStats stats();
+
+ private:
+  struct Table;
+  struct Pending;
+
+  void check(const Push& push) const;
+  Table& table_of(uint32_t id) const;
+  Table& add_table(const TableSpec& spec);
+
+  // Takes part in a group: returns when `pending` is in the log and handed to the owners.
+  void commit(Pending& pending);
+  void run_group(const std::vector<Pending*>& group);
+  bool take_ids(Pending& pending, std::map<uint64_t, uint64_t>& next) const;
+  // Runs f between two groups.
+  void in_order(const std::function<void()>& f);
+
+  void recover();
+  bool load_snapshot(const std::filesystem::path& directory);
+  void replay(const Record& record);
+  void load_pieces(const std::filesystem::path& directory, const TableManifest& from,
+                   uint64_t record, bool own);
+
+  void write_sparse(SnapshotWriter& writer, Table& table);
+  void write_dense(SnapshotWriter& writer, Table& table);
+  void write_snapshot(const std::filesystem::path& directory, bool own);
+  void remove_old_snapshots();
+
+  const StoreOptions options_;
+  Fd lock_;
+  Mutex create_mutex_;  // two workers may ask for the same table at the same time
+  ShardPool pool_;
+
+  mutable Mutex tables_mutex_;
+  std::map<uint32_t, std::unique_ptr<Table>> tables_ FLT_GUARDED_BY(tables_mutex_);
+
+  // One thread at a time leads: it writes the records of all who wait, and hands them to the
+  // owners.
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::vector<Pending*> waiting_ FLT_GUARDED_BY(mutex_);
+  bool leading_ FLT_GUARDED_BY(mutex_) = false;
+
+  // Of the leader.
+  std::unique_ptr<LogWriter> log_;     // null: none
+  uint64_t record_ = 0;                // the last that was handed to the owners
+  std::map<uint64_t, uint64_t> last_;  // worker to sequence
+  int64_t writes_ = 0;
+  int64_t repeated_ = 0;
+
+  std::atomic<bool> broken_ = false;  // an owner could not do what the log says
+
+  Mutex snapshot_mutex_;  // one at a time
+  std::atomic<uint64_t> snapshot_record_ = 0;
+};
+
+}  // namespace flotilla::ps

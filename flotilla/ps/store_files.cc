@@ -1,0 +1,285 @@
+// flotilla/ps/store_files.cc
+//
+// How a store comes back: snapshots, checkpoints, recovery.
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
+#include "flotilla/ps/bytes.h"
+#include "flotilla/ps/store_table.h"
+
+namespace flotilla::ps {
+namespace {
+
+constexpr std::string_view kSnapshot = "snapshot.";
+
+std::filesystem::path snapshot_path(const std::filesystem::path& directory, uint64_t number) {
+  return directory / fmt::format("{}{:010}", kSnapshot, number);
+}
+
+// The numbers of the snapshots in a directory, newest first.
+std::vector<uint64_t> snapshots_in(const std::filesystem::path& directory) {
+  std::vector<uint64_t> numbers;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kSnapshot) || is_unfinished(entry.path())) continue;
+    uint64_t number = 0;
+    const char* end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + kSnapshot.size(), end, number);
+    if (error == std::errc() && stop == end) numbers.push_back(number);
+  }
+  std::sort(numbers.rbegin(), numbers.rend());
+  return numbers;
+}
+
+void remove_unfinished(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (is_unfinished(entry.path())) found.push_back(entry.path());
+  }
+  for (const auto& path : found) std::filesystem::remove_all(path);
+}
+
+std::string part_name(const Share& share) {
+  return fmt::format("server-{}-of-{}", share.server, share.servers);
+}
+
+// How many servers wrote the checkpoint in `directory`.
+int servers_of(const std::filesystem::path& directory) {
+  std::optional<int> servers;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("server-0-of-") || is_unfinished(entry.path())) continue;
+    const int count = read_manifest(entry.path()).share.servers;
+    require(!servers, "{} holds the checkpoints of {} and of {} servers", directory.string(),
+            servers.value_or(0), count);
+    servers = count;
+  }
+  require(servers.has_value(), "{} holds no checkpoint: there is no server-0-of-<n> in it",
+          directory.string());
+  return *servers;
+}
+
+}  // namespace
+
+// ---- Writing ------------------------------------------------------------------------------------
+
+// All shards of a table, one of every owner at a time. The owners copy theirs between two pushes;
+// here they are written while the owners go on.
+void Store::write_sparse(SnapshotWriter& writer, Table& table) {
+  std::vector<std::vector<int>> shards(static_cast<size_t>(options_.owners));
+  for (int shard = 0; shard < kShards; ++shard) {
+    if (!options_.share.holds(shard)) continue;
+    shards[static_cast<size_t>(table.sparse->owner_of(shard))].push_back(shard);
+  }
+  const size_t rounds =
+      std::max_element(shards.begin(), shards.end(), [](const auto& a, const auto& b) {
+        return a.size() < b.size();
+      })->size();
+  std::vector<std::vector<std::byte>> bytes(shards.size());
+  std::vector<int64_t> rows(shards.size());
+  for (size_t round = 0; round < rounds; ++round) {
+    ShardPool::Job job([&](int owner) {
+      const auto i = static_cast<size_t>(owner);
+      if (round >= shards[i].size()) return;
+      const SparsePart& part = table.sparse->part(owner);
+      part.save(shards[i][round], bytes[i]);
+      rows[i] = part.rows(shards[i][round]);
+    });
+    uint64_t record = 0;
+    in_order([&] {
+      record = record_;
+      pool_.submit(job);
+    });
+    job.wait();
+    for (size_t i = 0; i < shards.size(); ++i) {
+      if (round >= shards[i].size()) continue;
+      writer.add_piece({.shard = shards[i][round], .record = record, .rows = rows[i]}, bytes[i]);
+    }
+  }
+}
+
+void Store::write_dense(SnapshotWriter& writer, Table& table) {
+  std::vector<std::byte> bytes;
+  ShardPool::Job job([&](int owner) {
+    if (owner == table.dense->owner(options_.owners)) bytes = table.dense->save();
+  });
+  uint64_t record = 0;
+  in_order([&] {
+    record = record_;
+    pool_.submit(job);
+  });
+  job.wait();
+  writer.add_piece({.slice = table.dense->slice(), .record = record, .rows = 1}, bytes);
+}
+
+// `own`: for this server to go on with, not for others.
+void Store::write_snapshot(const std::filesystem::path& directory, bool own) {
+  Manifest head = {.share = options_.share};
+  std::vector<std::pair<Table*, Powers>> tables;
+  in_order([&] {
+    head.record = record_;
+    if (own) {
+      for (const auto& [worker, sequence] : last_) head.last_pushes.push_back({worker, sequence});
+      if (log_) log_->rotate();
+    }
+    const MutexLock lock(tables_mutex_);
+    for (const auto& [id, table] : tables_) tables.emplace_back(table.get(), table->powers);
+  });
+  SnapshotWriter writer(directory, head);
+  for (const auto& [table, powers] : tables) {
+    writer.begin_table(table->spec, powers);
+    table->sparse ? write_sparse(writer, *table) : write_dense(writer, *table);
+  }
+  writer.finish();
+  if (own) snapshot_record_ = head.record;
+}
+
+void Store::snapshot() {
+  require(!options_.directory.empty(), "a store without a directory has no snapshots");
+  const MutexLock lock(snapshot_mutex_);
+  const std::vector<uint64_t> numbers = snapshots_in(options_.directory);
+  const uint64_t number = numbers.empty() ? 1 : numbers.front() + 1;
+  write_snapshot(snapshot_path(options_.directory, number), true);
+  remove_old_snapshots();
+}
+
+void Store::remove_old_snapshots() {
+  const std::vector<uint64_t> numbers = snapshots_in(options_.directory);
+  const auto keep = static_cast<size_t>(std::max(options_.keep_snapshots, 1));
+  for (size_t i = keep; i < numbers.size(); ++i) {
+    // Under a name that does not count, so that a kill leaves no half of it.
+    const std::filesystem::path path = snapshot_path(options_.directory, numbers[i]);
+    const std::filesystem::path doomed = path.string() + ".old.unfinished";
+    std::filesystem::rename(path, doomed);
+    std::filesystem::remove_all(doomed);
+  }
+  if (!log_ || numbers.size() < keep) return;
+  const std::filesystem::path oldest = snapshot_path(options_.directory, numbers[keep - 1]);
+  log_->remove_up_to(read_manifest(oldest).record);
+}
+
+void Store::save(const std::filesystem::path& directory) {
+  std::filesystem::create_directories(directory);
+  write_snapshot(directory / part_name(options_.share), false);
+}
+
+// ---- Reading ------------------------------------------------------------------------------------
+
+// `own`: pieces keep their record numbers. Those of a checkpoint belong to another log: they count
+// as they are now.
+void Store::load_pieces(const std::filesystem::path& directory, const TableManifest& from,
+                        uint64_t record, bool own) {
+  Table& table = table_of(from.spec.id);
+  for (const Piece& piece : from.pieces) {
+    const uint64_t number = own ? piece.record : record;
+    if (table.dense) {
+      table.dense->load(read_piece(directory, from.spec, piece), piece.slice, number);
+    } else if (piece.shard >= 0 && options_.share.holds(piece.shard)) {
+      table.sparse->part(table.sparse->owner_of(piece.shard))
+          .load(piece.shard, read_piece(directory, from.spec, piece), number);
+    }
+  }
+}
+
+bool Store::load_snapshot(const std::filesystem::path& directory) {
+  try {
+    const Manifest manifest = read_manifest(directory);
+    require(manifest.share == options_.share,
+            "{} is of server {} of {}, but this is server {} of {}", directory.string(),
+            manifest.share.server, manifest.share.servers, options_.share.server,
+            options_.share.servers);
+    for (const TableManifest& table : manifest.tables) {
+      add_table(table.spec).powers = table.powers;
+      load_pieces(directory, table, 0, true);
+    }
+    for (const PushId& id : manifest.last_pushes) last_[id.worker] = id.sequence;
+    record_ = snapshot_record_ = manifest.record;
+    return true;
+  } catch (const Error& error) {
+    log::warning("{} cannot be used, the one before it is tried: {}", directory.string(),
+                 error.what());
+    last_.clear();
+    const MutexLock lock(tables_mutex_);
+    tables_.clear();
+    return false;
+  }
+}
+
+void Store::replay(const Record& record) {
+  record_ = record.number;
+  if (record.kind == RecordKind::kTable) {
+    const auto* text = reinterpret_cast<const char*>(record.body.data());
+    add_table(parse_table({text, record.body.size()}));
+    return;
+  }
+  if (record.kind == RecordKind::kShrink) {
+    ByteReader from(record.body);
+    Table& table = table_of(from.get<uint32_t>());
+    Shrink rule;
+    rule.max_unseen = from.get<uint32_t>();
+    rule.min_score = from.get<float>();
+    rule.decay = from.get<float>();
+    require(table.sparse != nullptr, "the dense table {} has no rows to shrink", table.spec.name);
+    table.sparse->shrink(pool_, rule, record.number);
+    return;
+  }
+  require(record.kind == RecordKind::kPush, "there is no kind {} of records",
+          static_cast<uint32_t>(record.kind));
+  const Push push = decode_push(record.body);
+  check(push);
+  for (const PushId& id : push.ids) last_[id.worker] = id.sequence;
+  for (const Change& change : push.changes) {
+    Table& table = table_of(change.table);
+    const Effect effect = {change.action,
+                           {change.lr, table.powers.beta1, table.powers.beta2},
+                           change.scale,
+                           record.number};
+    if (change.action == Action::kGradient) table.powers = table.rule.next(table.powers);
+    if (table.sparse) {
+      table.sparse->push(pool_, change.keys, change.values, effect);
+    } else {
+      table.dense->push(change.values, effect);
+    }
+  }
+}
+
+void Store::recover() {
+  remove_unfinished(options_.directory);
+  for (const uint64_t number : snapshots_in(options_.directory)) {
+    if (load_snapshot(snapshot_path(options_.directory, number))) break;
+  }
+  const uint64_t before = record_;
+  record_ = replay_log(options_.directory, record_, [this](const Record& record) {
+    try {
+      replay(record);
+    } catch (Error& error) {
+      error.note("record",
+                 fmt::format("{} of the log in {}", record.number, options_.directory.string()));
+      throw;
+    }
+  });
+  if (record_ > 0) {
+    log::info("tables in {}: {} records from a snapshot, {} from the log",
+              options_.directory.string(), before, record_ - before);
+  }
+}
+
+void Store::load(const std::filesystem::path& directory) {
+  const int servers = servers_of(directory);
+  for (int server = 0; server < servers; ++server) {
+    const std::filesystem::path part = directory / part_name({server, servers});
+    const Manifest manifest = read_manifest(part);
+    for (const TableManifest& table : manifest.tables) {
+      create(table.spec);
+      in_order([&] { table_of(table.spec.id).powers = table.powers; });
+      load_pieces(part, table, record_, false);
+    }
+  }
+  if (!options_.directory.empty()) snapshot();
+}
+
+}  // namespace flotilla::ps

@@ -1,0 +1,44 @@
+// flotilla/ps/store_table.h
+//
+// What store*.cc share: a table of a store, and a record on its way into the log.
+
+#pragma once
+
+#include <optional>
+
+#include "flotilla/ps/store.h"
+
+namespace flotilla::ps {
+
+struct Store::Table {
+  Table(const TableSpec& spec, const Share& share, int owners)
+      : spec(spec), rule(spec), powers(rule.first_powers()) {
+    if (spec.kind == TableSpec::kSparse) {
+      sparse = std::make_unique<SparseTable>(spec, share, owners);
+    } else {
+      dense = std::make_unique<DenseTable>(spec, share);
+    }
+  }
+
+  const TableSpec spec;
+  const Rule rule;
+  Powers powers;                        // of the leader
+  std::unique_ptr<SparseTable> sparse;  // one of the two
+  std::unique_ptr<DenseTable> dense;
+};
+
+struct Store::Pending {
+  RecordKind kind = RecordKind::kPush;
+  std::vector<std::byte> body = {};
+  uint32_t crc = 0;
+  std::span<const PushId> ids = {};
+  // Called by the leader, in the log's order, with the number of the record.
+  std::function<void(uint64_t record)> apply = {};
+  std::unique_ptr<ShardPool::Job> job = {};  // that apply() has submitted
+
+  bool done = false;
+  bool repeated = false;
+  std::exception_ptr error = {};
+};
+
+}  // namespace flotilla::ps

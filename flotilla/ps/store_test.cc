@@ -1,0 +1,334 @@
+// flotilla/ps/store_test.cc
+
+#include "flotilla/ps/store.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "flotilla/base/error.h"
+#include "flotilla/testing/errors.h"
+#include "flotilla/testing/temp_dir.h"
+
+namespace flotilla::ps {
+namespace {
+
+using Ids = std::vector<int64_t>;
+using Floats = std::vector<float>;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const TableSpec kSparse =
+    parse_table("table 1 emb sparse width=3 rule=adam init=uniform(-1, 1) seed=5 l2=0.01");
+const TableSpec kDense = parse_table("table 2 fc dense width=100 rule=adam init=normal(0, 1)");
+
+// The n-th push of a worker, the same every time.
+struct Made {
+  explicit Made(uint64_t worker, uint64_t n, const Slice& slice = {0, 100}) {
+    std::mt19937_64 random(worker * 1000003 + n);
+    keys.resize(random() % 40);
+    for (int64_t& key : keys) key = static_cast<int64_t>(random() % 200) - 100;
+    rows.resize(keys.size() * 3);
+    dense.resize(static_cast<size_t>(slice.size()));
+    for (Floats* values : {&rows, &dense}) {
+      for (float& x : *values) x = static_cast<float>(random() % 2001) * 0.001f - 1;
+    }
+    push = {.ids = {{worker, n}},
+            .changes = {{.table = 1, .lr = 0.01f, .keys = keys, .values = rows},
+                        {.table = 2, .lr = 0.02f, .values = dense}}};
+  }
+
+  Ids keys;
+  Floats rows, dense;
+  Push push;
+};
+
+// All that can be seen of a store: the rows of all keys with their state, and the dense table.
+Floats look(Store& store) {
+  Ids keys(200);
+  std::iota(keys.begin(), keys.end(), int64_t{-100});
+  Floats rows(200 * 9), dense(static_cast<size_t>(store.slice(2).size()));
+  store.pull_rows(1, keys, rows);
+  store.pull_dense(2, dense);
+  rows.insert(rows.end(), dense.begin(), dense.end());
+  return rows;
+}
+
+void create_tables(Store& store) {
+  store.create(kSparse);
+  store.create(kDense);
+}
+
+// What a store must look like after the pushes 1 to n of one worker.
+Floats expected_after(uint64_t n) {
+  Store store({});
+  create_tables(store);
+  for (uint64_t i = 1; i <= n; ++i) store.push(Made(9, i).push);
+  return look(store);
+}
+
+class StoreTest : public ::testing::Test, protected TempDir {
+ protected:
+  StoreOptions options(int owners = 1) const {
+    return {.directory = dir_ / "store", .log_options = {.sync = Sync::kOff}, .owners = owners};
+  }
+};
+
+TEST_F(StoreTest, ContinuesWhereItWas) {
+  for (const int owners : {1, 3}) {
+    std::filesystem::remove_all(dir_ / "store");
+    for (uint64_t n = 1; n <= 30; ++n) {
+      Store store(options(owners));
+      create_tables(store);
+      EXPECT_EQ(store.last_push(9), n - 1);
+      EXPECT_EQ(store.push(Made(9, n).push), Store::Outcome::kApplied);
+      if (n % 4 == 0) store.snapshot();
+      if (n % 10 != 0) continue;
+      EXPECT_EQ(look(store), expected_after(n)) << n << " of " << owners;
+    }
+  }
+}
+
+TEST_F(StoreTest, APushIsAppliedOnce) {
+  Store store(options());
+  create_tables(store);
+  EXPECT_EQ(store.push(Made(9, 1).push), Store::Outcome::kApplied);
+  EXPECT_EQ(store.push(Made(9, 1).push), Store::Outcome::kRepeated);
+  EXPECT_REFUSED(store.push(Made(9, 3).push),
+                 "push 3 of worker 9 came, but the last before it was 1");
+  EXPECT_EQ(store.push(Made(9, 2).push), Store::Outcome::kApplied);
+  EXPECT_EQ(store.push(Made(9, 1).push), Store::Outcome::kRepeated);
+  EXPECT_EQ(look(store), expected_after(2));
+  EXPECT_EQ(store.stats().repeated, 2);
+}
+
+TEST_F(StoreTest, ARoundOfWorkersIsOnePush) {
+  Store store(options());
+  store.create(parse_table("table 1 w sparse width=1 rule=sgd init=constant(5)"));
+  const Ids keys = {7, 7, 7, 7, 8};
+  const Floats rows = {1, 1, 3, 3, 1};
+  const Push round = {
+      .ids = {{1, 1}, {2, 1}},
+      .changes = {{.table = 1, .lr = 1, .scale = 0.5f, .keys = keys, .values = rows}}};
+  EXPECT_EQ(store.push(round), Store::Outcome::kApplied);
+  EXPECT_EQ(store.push(round), Store::Outcome::kRepeated);
+  Floats found(2);
+  store.pull(1, Ids{7, 8}, found);
+  EXPECT_THAT(found, ElementsAre(1, 4.5f));
+  Push mixed = round;
+  mixed.ids = {{1, 1}, {2, 2}};
+  EXPECT_REFUSED(store.push(mixed),
+                 "of the 2 pushes of a round 1 were applied before, and the rest were not");
+}
+
+TEST_F(StoreTest, RefusesPushesThatMakeNoSense) {
+  Store store(options());
+  create_tables(store);
+  const Floats four(4);
+  const Ids one(1);
+  EXPECT_REFUSED(store.push({.changes = {{.table = 5}}}), "there is no table 5");
+  EXPECT_REFUSED(store.push({.changes = {{.table = 1, .keys = one, .values = four}}}),
+                 "a push to table emb must have 3 floats, but has 4 with 1 keys");
+  EXPECT_REFUSED(store.push({.changes = {{.table = 2, .values = four}}}),
+                 "a push to table fc must have 100 floats, but has 4 with 0 keys");
+  TableSpec other = kSparse;
+  other.width = 4;
+  EXPECT_THAT(refusal_of([&] { store.create(other); }),
+              HasSubstr("must be like the one that is there"));
+  EXPECT_EQ(store.tables().size(), 2u);
+  EXPECT_EQ(store.stats().records, 2u);
+}
+
+TEST_F(StoreTest, ADirectoryHasOneUser) {
+  Store store(options());
+  EXPECT_REFUSED(Store(options()),
+                 "another process uses the tables in " + (dir_ / "store").string());
+}
+
+TEST_F(StoreTest, ShrinkIsPartOfTheLog) {
+  Floats before;
+  {
+    Store store(options());
+    create_tables(store);
+    for (uint64_t n = 1; n <= 5; ++n) store.push(Made(9, n).push);
+    EXPECT_EQ(store.shrink(1, {.max_unseen = 1}), 0);
+    for (uint64_t n = 6; n <= 8; ++n) store.push(Made(9, n).push);
+    EXPECT_GT(store.shrink(1, {.max_unseen = 1}), 0);
+    before = look(store);
+  }
+  Store store(options(2));
+  EXPECT_EQ(look(store), before);
+  EXPECT_REFUSED(store.shrink(2, {}), "the dense table fc has no rows to shrink");
+}
+
+// Snapshots are made while four threads push; whatever is in a snapshot and whatever in the log
+// after it, together they are the same.
+TEST_F(StoreTest, SnapshotsDoNotStopPushes) {
+  for (const int owners : {1, 2}) {
+    std::filesystem::remove_all(dir_ / "store");
+    Floats before;
+    {
+      Store store(options(owners));
+      create_tables(store);
+      std::vector<std::thread> workers;
+      std::atomic<int> working = 4;
+      for (uint64_t worker = 1; worker <= 4; ++worker) {
+        workers.emplace_back([&, worker] {
+          for (uint64_t n = 1; n <= 150; ++n) store.push(Made(worker, n).push);
+          --working;
+        });
+      }
+      int snapshots = 0;
+      for (; working > 0; ++snapshots) store.snapshot();
+      for (std::thread& worker : workers) worker.join();
+      EXPECT_GT(snapshots, 0);
+      EXPECT_EQ(store.stats().records, 602u);
+      before = look(store);
+    }
+    Store store(options(3));
+    EXPECT_EQ(look(store), before);
+    for (uint64_t worker = 1; worker <= 4; ++worker) EXPECT_EQ(store.last_push(worker), 150u);
+  }
+}
+
+TEST_F(StoreTest, ManyPushesShareAWrite) {
+  Store store({.directory = dir_ / "store", .log_options = {.sync = Sync::kEach}});
+  create_tables(store);
+  std::vector<std::thread> workers;
+  for (uint64_t worker = 1; worker <= 8; ++worker) {
+    workers.emplace_back([&, worker] {
+      for (uint64_t n = 1; n <= 50; ++n) store.push(Made(worker, n).push);
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(store.stats().records, 402u);
+  EXPECT_LT(store.stats().writes, 402);
+}
+
+TEST_F(StoreTest, ADamagedSnapshotIsPassedOver) {
+  {
+    Store store(options());
+    create_tables(store);
+    for (uint64_t n = 1; n <= 9; ++n) {
+      store.push(Made(9, n).push);
+      if (n % 3 == 0) store.snapshot();
+    }
+  }
+  std::fstream file(dir_ / "store/snapshot.0000000003/table.1",
+                    std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(300);
+  file.put('\x7f');
+  file.close();
+  Store store(options());
+  EXPECT_EQ(look(store), expected_after(9));
+  EXPECT_EQ(store.stats().snapshot_record, 8u);
+}
+
+TEST_F(StoreTest, OldSnapshotsAndLogsGo) {
+  Store store(options());
+  create_tables(store);
+  for (uint64_t n = 1; n <= 20; ++n) {
+    store.push(Made(9, n).push);
+    store.snapshot();
+  }
+  int logs = 0, snapshots = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dir_ / "store")) {
+    const std::string name = entry.path().filename();
+    logs += name.starts_with("log.");
+    snapshots += name.starts_with("snapshot.");
+  }
+  EXPECT_EQ(snapshots, 2);
+  EXPECT_LE(logs, 2);
+}
+
+// Saved by three servers, loaded by two, saved by these and loaded by one: nothing is lost.
+TEST_F(StoreTest, AnyNumberOfServersLoadsACheckpoint) {
+  const Floats expected = expected_after(12);
+  const auto save_all = [&](int servers, const std::string& from, const std::string& to) {
+    for (int server = 0; server < servers; ++server) {
+      const Share share = {server, servers};
+      Store store({.share = share, .owners = 2});
+      create_tables(store);
+      if (!from.empty()) {
+        store.load(file(from));
+      } else {
+        for (uint64_t n = 1; n <= 12; ++n) {
+          Made made(9, n);
+          Ids keys;
+          Floats rows;
+          for (size_t i = 0; i < made.keys.size(); ++i) {
+            if (!share.holds(shard_of(made.keys[i]))) continue;
+            keys.push_back(made.keys[i]);
+            rows.insert(rows.end(), made.rows.begin() + static_cast<long>(i) * 3,
+                        made.rows.begin() + static_cast<long>(i) * 3 + 3);
+          }
+          made.push.changes[0].keys = keys;
+          made.push.changes[0].values = rows;
+          const Slice slice = store.slice(2);
+          made.push.changes[1].values =
+              std::span(made.dense)
+                  .subspan(static_cast<size_t>(slice.begin), static_cast<size_t>(slice.size()));
+          store.push(made.push);
+        }
+      }
+      store.save(file(to));
+    }
+  };
+  save_all(3, "", "three");
+  save_all(2, "three", "two");
+  Store store(options());
+  store.load(file("two"));
+  EXPECT_EQ(look(store), expected);
+  EXPECT_EQ(store.push(Made(9, 1).push), Store::Outcome::kApplied);  // the ids are another job's
+  std::filesystem::remove_all(file("two/server-1-of-2"));
+  Store other({});
+  EXPECT_THAT(refusal_of([&] { other.load(file("two")); }), HasSubstr("cannot read"));
+  EXPECT_REFUSED(
+      other.load(file("three/server-0-of-3")),
+      file("three/server-0-of-3") + " holds no checkpoint: there is no server-0-of-<n> in it");
+}
+
+TEST_F(StoreTest, WithoutALogSnapshotsRemain) {
+  StoreOptions without = options();
+  without.log = false;
+  {
+    Store store(without);
+    create_tables(store);
+    for (uint64_t n = 1; n <= 4; ++n) store.push(Made(9, n).push);
+    store.snapshot();
+    store.push(Made(9, 5).push);
+  }
+  Store store(without);
+  EXPECT_EQ(store.last_push(9), 4u);
+  EXPECT_EQ(look(store), expected_after(4));
+}
+
+TEST(Manifest, GoesThereAndBack) {
+  const Manifest manifest = {
+      .record = 12,
+      .share = {1, 3},
+      .last_pushes = {{1, 2}, {~uint64_t{0}, 7}},
+      .tables = {
+          {.spec = kSparse,
+           .powers = {0.1f, 0.2f},
+           .pieces = {{.shard = 4, .record = 13, .rows = 5, .offset = 0, .bytes = 9, .crc = 1},
+                      {.shard = 7, .record = 14, .rows = 0, .offset = 9, .bytes = 2, .crc = 0}}},
+          {.spec = kDense, .pieces = {{.slice = {16, 32}, .bytes = 99, .crc = 0xffffffff}}}}};
+  const std::string text = print(manifest);
+  EXPECT_EQ(parse_manifest(text), manifest);
+  for (size_t size = 0; size < text.size(); ++size) {
+    EXPECT_THROW(parse_manifest(std::string_view(text).substr(0, size)), Error) << size;
+  }
+  for (size_t at = 0; at < text.size(); ++at) {
+    std::string wrong = text;
+    wrong[at] ^= 1;
+    EXPECT_THROW(parse_manifest(wrong), Error) << at;
+  }
+}
+
+}  // namespace
+}  // namespace flotilla::ps

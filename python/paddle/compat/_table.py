@@ -1,0 +1,155 @@
+"""Which names real Paddle has, in which release, and which of them are here.
+
+The lists names_<version>.txt were made by tools/oracle/record_names.py from Paddle itself.
+"""
+
+import functools
+import importlib
+import importlib.util
+import pathlib
+import re
+
+import _flotilla as core
+
+# Eras, the oldest first, and the release that stands for each.
+RELEASES = {"1.8": "1.8.5", "2.x": "2.6.2"}
+
+_TRAINER = (
+    *("BeginEpochEvent", "BeginStepEvent", "CheckpointConfig", "EndEpochEvent", "EndStepEvent"),
+    *("Inferencer", "Trainer"),
+)
+# Names that were gone by the releases above, and that documents of their time use.
+_GONE = {
+    "0.14": {
+        "paddle.fluid": _TRAINER,
+        "paddle.fluid.contrib": _TRAINER,
+        "paddle.fluid.contrib.inferencer": ("Inferencer",),
+        "paddle.fluid.contrib.trainer": _TRAINER[:-2] + ("Trainer",),
+        "paddle.fluid.inferencer": ("Inferencer",),
+        "paddle.fluid.trainer": _TRAINER[:-2] + ("Trainer",),
+    },
+    "2.0": {"paddle": ("data",), "paddle.common_ops_import": ("core",)},
+}
+
+_STATIC = (
+    "Flotilla trains static programs: build the model after paddle.enable_static() and run it with "
+    "paddle.static.Executor"
+)
+# What to do about names under these, the longest first.
+_ADVICE = {
+    "paddle.Model": _STATIC,
+    "paddle.audio": "not part of Flotilla",
+    "paddle.autograd": _STATIC,
+    "paddle.fluid.contrib.mixed_precision": "leave it out: training goes on in single precision",
+    "paddle.fluid.contrib.slim": "not part of Flotilla",
+    "paddle.fluid.dygraph": _STATIC,
+    "paddle.fluid.profiler": "use your system's profiler",
+    "paddle.inference": "load the model with paddle.static.load_inference_model",
+    "paddle.jit": _STATIC,
+    "paddle.profiler": "use your system's profiler",
+    "paddle.quantization": "not part of Flotilla",
+    "paddle.sparse": "not part of Flotilla",
+    "paddle.text": "paddle.dataset has the same sets",
+}
+
+
+@functools.cache
+def modules(era):
+    """From each module to its names, in one of RELEASES."""
+    text = (pathlib.Path(__file__).parent / f"names_{RELEASES[era]}.txt").read_text()
+    rows = (line.split(": ") for line in text.splitlines())
+    return {module: tuple(names.split()) for module, names in rows}
+
+
+@functools.cache
+def _all_modules():
+    """Modules of any era, and the packages around them."""
+    named = [*modules("1.8"), *modules("2.x"), *_GONE["0.14"], *_GONE["2.0"]]
+    parts = [name.split(".") for name in named]
+    return {".".join(one[:length]) for one in parts for length in range(1, len(one) + 1)}
+
+
+@functools.cache
+def _eras():
+    """From each name to the eras that have it."""
+    found = {}
+    for era, table in [*_GONE.items(), *((era, modules(era)) for era in RELEASES)]:
+        for module, names in table.items():
+            for name in names:
+                found.setdefault(f"{module}.{name}", []).append(era)
+    return found
+
+
+def eras(name):
+    """The eras that have a name, the oldest first."""
+    return sorted(_eras().get(name, ()))
+
+
+def is_module(name):
+    """Whether it is a module, of real Paddle or here; a function of the same name comes first."""
+    return name not in _eras() and (name in _all_modules() or _spec(name))
+
+
+def _spec(name):
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+@functools.cache
+def has(name):
+    """Whether Flotilla has a name, which may be a module."""
+    module, _, leaf = name.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(module), leaf) if module else name == "paddle"
+    except ImportError:
+        return _spec(name)
+
+
+def value(name):
+    """What a name that is here stands for. REQUIRES: has(name)"""
+    module, _, leaf = name.rpartition(".")
+    return getattr(importlib.import_module(module), leaf)
+
+
+def lacks_method(kind, method):
+    """Whether a class that is here lacks an attribute; of anything else nothing is known."""
+    found = value(kind) if has(kind) and "." in kind else None
+    return (
+        isinstance(found, type) and not hasattr(found, method) and not hasattr(found, "__getattr__")
+    )
+
+
+@functools.cache
+def _supported():
+    """From the last part of each name that is here, without regard to its style, to the names."""
+    found = {}
+    for name in _eras():
+        if has(name):
+            found.setdefault(_plain(name.rpartition(".")[2]), []).append(name)
+    return found
+
+
+def _plain(word):
+    return re.sub("_|(v2|op)$", "", word.lower())
+
+
+def advice(name):
+    """What to do about a name that is not here."""
+    for prefix in sorted(_ADVICE, key=len, reverse=True):
+        if name == prefix or name.startswith(prefix + "."):
+            return _ADVICE[prefix]
+    module, _, leaf = name.rpartition(".")
+    same = _supported().get(_plain(leaf))
+    if same:
+        return f"use {max(same, key=lambda one: (_shared(one, name), -len(one)))}"
+    here = [one.rpartition(".")[2] for one in _eras() if one.startswith(f"{module}.") and has(one)]
+    near = core.nearest(leaf, here)
+    return f"nearest: {module}.{near}" if near else "no counterpart yet"
+
+
+def _shared(one, other):
+    """How many parts two names share from the start."""
+    pairs = zip(one.split("."), other.split("."))
+    return next((count for count, (a, b) in enumerate(pairs) if a != b), 99)
