@@ -9,21 +9,27 @@ namespace flotilla::plan {
 
 std::vector<Exchanged> Planner::exchange(const std::vector<int32_t>& ins,
                                          const std::vector<int32_t>& outs) {
-  invariant(ins.size() == outs.size() && late_ == nullptr, "{} variables are exchanged for {}",
-            ins.size(), outs.size());
+  invariant(ins.size() == outs.size(), "{} variables are exchanged for {}", ins.size(),
+            outs.size());
   std::vector<Exchanged> made;
   Bundle bundle{.exchanged = true};
   for (size_t i = 0; i < ins.size(); ++i) {
-    // By value: reading may add values.
-    const Layout layout =
-        exchange_layouts_.emplace(at(ins[i]).name, at(ins[i]).layout).first->second;
+    const Layout layout = exchange_layout(ins[i]);
     made.push_back({.in = In<char>(read(ins[i], layout)),
                     .out = Out<char>(write(outs[i], layout)),
                     .count = layout.physical_numel(at(ins[i]).meta.shape)});
-    if (!again_) place_together(node_->reads.back(), node_->writes.back(), bundle);
+    if (!again_ && late_ == nullptr)
+      place_together(node_->reads.back(), node_->writes.back(), bundle);
   }
   if (!bundle.values.empty()) draft_.bundles.push_back(std::move(bundle));
   return made;
+}
+
+// The size of a late value is news to the others, so they cannot have agreed on more than that it
+// is plain.
+Layout Planner::exchange_layout(int32_t value) {
+  if (late_ != nullptr) return {};
+  return exchange_layouts_.emplace(at(value).name, at(value).layout).first->second;
 }
 
 void Planner::place_together(int32_t from, int32_t to, Bundle& bundle) {

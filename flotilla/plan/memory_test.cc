@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "flotilla/plan/planner.h"
+
 namespace flotilla::plan {
 namespace {
 
@@ -96,6 +98,84 @@ TEST(Memory, ABundleLiesInSequence) {
   b.draft.bundles = {{.values = {g0, g1}}};
   assign_memory(b.draft);
   EXPECT_EQ(b.offset(g1), b.offset(g0) + 64);
+}
+
+// x -> g0, g1, which are exchanged in place and then used.
+struct ExchangeDraft : DraftBuilder {
+  int32_t x = value(Home::kFeed), g0 = value(Home::kArena, 3), g1 = value(), after0 = value(),
+          after1 = value(), t = value();
+
+  ExchangeDraft() {
+    draft.values[static_cast<size_t>(after0)].meta = draft.values[static_cast<size_t>(g0)].meta;
+    draft.bundles = {{.values = {g0, g1}, .exchanged = true}};
+    node({x}, {g0});
+    node({x}, {g1});
+    node({g0, g1}, {after0, after1}).shares = {{.from = g0, .to = after0, .exchanged = true},
+                                               {.from = g1, .to = after1, .exchanged = true}};
+  }
+  bool exchanged(int32_t v) const { return draft.values[static_cast<size_t>(v)].exchanged; }
+};
+
+TEST(Memory, WhatIsExchangedLiesBesideTheArenaAndStaysThere) {
+  ExchangeDraft b;
+  b.node({b.after0, b.after1}, {b.t}).shares = {{b.after1, b.t, false}};
+  b.draft.fetched = {b.t};
+  const MemoryReport report = assign_memory(b.draft);
+  EXPECT_EQ(report.exchanged_bytes, 64 + 256);
+  EXPECT_EQ(report.arena_bytes, 256);
+  EXPECT_EQ(b.offset(b.g0), b.offset(b.after0));
+  EXPECT_EQ(b.offset(b.g1), b.offset(b.g0) + 64);
+  EXPECT_EQ(b.offset(b.after1), b.offset(b.g1));
+  for (const int32_t v : {b.g0, b.g1, b.after0, b.after1}) EXPECT_TRUE(b.exchanged(v));
+  EXPECT_FALSE(b.exchanged(b.t)) << "nothing else may lie there";
+}
+
+TEST(Memory, WhatIsReadAfterAnExchangeIsNotOverwrittenByIt) {
+  ExchangeDraft b;
+  b.node({b.g0, b.after0, b.after1}, {b.t});
+  b.draft.fetched = {b.t};
+  assign_memory(b.draft);
+  EXPECT_TRUE(b.exchanged(b.g0));
+  EXPECT_FALSE(b.exchanged(b.after0));
+  EXPECT_TRUE(b.exchanged(b.after1));
+}
+
+TEST(Memory, WorkThatGoesOnKeepsItsValues) {
+  for (const bool goes_on : {false, true}) {
+    DraftBuilder b;
+    const int32_t x = b.value(Home::kFeed), t = b.value(), u = b.value(), v = b.value(),
+                  w = b.value();
+    b.node({x}, {t});
+    Node& started = b.node({t}, {u});
+    started.side_effect = true;
+    if (goes_on) started.wait = [] {};
+    b.node({x}, {v});
+    b.node({v}, {w});
+    b.draft.fetched = {w};
+    assign_memory(b.draft);
+    const bool reused = b.offset(v) == b.offset(t) || b.offset(v) == b.offset(u) ||
+                        b.offset(w) == b.offset(t) || b.offset(w) == b.offset(u);
+    EXPECT_EQ(reused, !goes_on);
+  }
+}
+
+TEST(Memory, TheFirstThatTouchesWhatGoesOnWaits) {
+  DraftBuilder b;
+  const int32_t x = b.value(Home::kFeed), t = b.value(), u = b.value(), v = b.value(),
+                w = b.value();
+  b.node({x}, {t});
+  b.node({t}, {u}).wait = [] {};
+  b.node({x}, {v});     // touches nothing of it
+  b.node({u, v}, {w});  // waits
+  b.node({u, w}, {b.value()});
+  b.node({u}, {b.value()});  // not kept
+  b.draft.fetched = {w, 5};
+  assign_memory(b.draft);
+  guard_work_that_goes_on(b.draft);
+  std::vector<bool> waits;
+  for (const Node& node : b.draft.nodes) waits.push_back(static_cast<bool>(node.before));
+  EXPECT_THAT(waits, ::testing::ElementsAre(false, false, false, true, false, false));
+  EXPECT_TRUE(b.draft.finish);
 }
 
 TEST(Memory, WhatALoopReadsLastsUntilItsEnd) {

@@ -74,8 +74,7 @@ class CompiledPlan final : public Plan {
   std::vector<FetchedValue> run(VariableStore& store, PlanMemory memory,
                                 const std::vector<Tensor>& feeds) override {
     bind_store(store);
-    bind_memory(static_cast<char*>(memory.arena.reserve(stats_.arena_bytes)),
-                static_cast<char*>(memory.exchanged.reserve(stats_.exchanged_bytes)));
+    bind_memory(memory);
     bind_feeds(feeds);
     run_all();
     return fetch();
@@ -92,7 +91,7 @@ class CompiledPlan final : public Plan {
 
   void find_views_of_feeds();
   void bind_store(VariableStore& store);
-  void bind_memory(char* arena, char* exchanged);
+  void bind_memory(PlanMemory memory);
   void bind_feeds(const std::vector<Tensor>& feeds);
   void run_all();
   void run_nodes(int32_t begin, int32_t end);
@@ -133,7 +132,11 @@ void CompiledPlan::bind_store(VariableStore& store) {
   moved_ = true;
 }
 
-void CompiledPlan::bind_memory(char* arena, char* exchanged) {
+void CompiledPlan::bind_memory(PlanMemory memory) {
+  char* arena = static_cast<char*>(memory.arena.reserve(stats_.arena_bytes));
+  char* exchanged = stats_.exchanged_bytes == 0
+                        ? nullptr
+                        : static_cast<char*>(memory.exchanged.reserve(stats_.exchanged_bytes));
   if (arena == arena_ && exchanged == exchanged_) return;
   arena_ = arena;
   exchanged_ = exchanged;
@@ -271,11 +274,11 @@ std::string CompiledPlan::print() const {
 }  // namespace
 
 void* Arena::reserve(int64_t bytes) {
-  if (bytes > (buffer_ == nullptr ? 0 : buffer_->size())) {
+  if (buffer_ == nullptr || buffer_->size() < bytes) {
     buffer_.reset();  // first give back, then take: never both at once
     buffer_ = allocate_(bytes);
   }
-  return buffer_ == nullptr ? nullptr : buffer_->data();
+  return buffer_->data();
 }
 
 std::unique_ptr<Plan> Plan::make(const PlanRequest& request) {

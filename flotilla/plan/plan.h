@@ -72,7 +72,7 @@ class Arena {
   using Allocate = std::function<std::shared_ptr<Buffer>(int64_t bytes)>;
 
   explicit Arena(Allocate allocate = Buffer::make) : allocate_(std::move(allocate)) {}
-  // At least `bytes`; the address changes when it grows. Null where none were ever wanted.
+  // At least `bytes`; the address changes when it grows.
   void* reserve(int64_t bytes);
 
  private:

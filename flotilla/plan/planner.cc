@@ -35,7 +35,8 @@ bool is_fed(const Op& op) {
 bool is_sync(const Op& op) {
   static const std::set<std::string_view> kTypes = {"c_sync_comm_stream", "c_sync_calc_stream",
                                                     "c_wait_comm", "c_wait_compute"};
-  return kTypes.contains(op.type()) && std::ranges::equal(op.input_list("X"), op.output_list("Out"));
+  return kTypes.contains(op.type()) &&
+         std::ranges::equal(op.input_list("X"), op.output_list("Out"));
 }
 
 }  // namespace

@@ -119,6 +119,7 @@ class Planner final : public PrepareHost {
   const Cell* late_cell(int32_t value, const Layout& layout, bool writes);
 
   // What other processes see (exchange.cc).
+  Layout exchange_layout(int32_t value);
   void place_together(int32_t from, int32_t to, Bundle& bundle);
 
   // Adapting (adapt.cc).

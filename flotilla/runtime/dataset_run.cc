@@ -9,8 +9,10 @@
 #include <thread>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/runtime/schedule.h"
 
 namespace flotilla {
 namespace {
@@ -318,6 +320,15 @@ std::string fetch_line(int64_t batch, const std::vector<std::string>& labels,
 
 DatasetRunReport run_from_dataset(const DatasetRun& run, data::BatchPass& batches,
                                   Executor& executor, Scope& scope) {
+  const comm::World* world = executor.options().world;
+  if (run.threads > 1 && world != nullptr && world->size() > 1 &&
+      !collective_schedule(run.program).empty()) {
+    log::info("a program that exchanges gradients between {} ranks runs in one thread of each",
+              world->size());
+    DatasetRun in_order = run;
+    in_order.threads = 1;
+    return run_from_dataset(in_order, batches, executor, scope);
+  }
   DatasetRunReport report = Session(run, batches).go(executor, scope);
   if (!run.debug || run.print == nullptr) return report;
   for (size_t t = 0; t < report.threads.size(); ++t) {

@@ -39,7 +39,8 @@ struct DatasetRun {
   double watch_seconds = 60;
   std::function<void(const std::vector<FetchedValue>&)> watch = nullptr;
 
-  // The calling thread is the first of them. They share out the cores.
+  // The calling thread is the first of them. They share out the cores. Where several ranks exchange
+  // something it is the only one: threads that overtake each other would do it in any order.
   int64_t threads = 1;
 
   // Prints at the end what each thread has done.

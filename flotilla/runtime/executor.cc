@@ -4,8 +4,10 @@
 #include <chrono>
 
 #include "flotilla/base/error.h"
+#include "flotilla/comm/world.h"
 #include "flotilla/device/cpu/isa.h"
 #include "flotilla/plan/planner.h"
+#include "flotilla/runtime/schedule.h"
 
 namespace flotilla {
 namespace {
@@ -112,7 +114,10 @@ Executor::Executor() : Executor(Options{}) {}
 Executor::Executor(Options options)
     : options_(options),
       own_generator_(
-          static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())) {
+          static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())),
+      exchanged_(options.world == nullptr
+                     ? Arena::Allocate(Buffer::make)
+                     : [world = options.world](int64_t bytes) { return world->allocate(bytes); }) {
   init_isa();
   if (options_.generator == nullptr) options_.generator = &own_generator_;
 }
@@ -141,12 +146,7 @@ Plan& Executor::plan(const Program& program, const std::vector<Feed>& feeds,
     check_feed(program, feed);
     entry->feeds.push_back(spec_of(feed));
   }
-  entry->plan = Plan::make({.program = program,
-                            .feeds = entry->feeds,
-                            .fetches = fetches,
-                            .store = store,
-                            .generator = *options_.generator,
-                            .device = options_.device});
+  entry->plan = make_plan(program, *entry, store);
   entry->plan->fits(store);  // looks the variables up
   ++plans_made_;
   entries_.push_front(std::move(entry));
@@ -156,6 +156,37 @@ Plan& Executor::plan(const Program& program, const std::vector<Feed>& feeds,
   });
   while (static_cast<int64_t>(entries_.size()) > options_.plans) entries_.pop_back();
   return *entries_.front()->plan;
+}
+
+std::unique_ptr<Plan> Executor::make_plan(const Program& program, const Entry& entry,
+                                          VariableStore& store) {
+  comm::World* world = options_.world;
+  const auto make = [&](ExchangeLayouts layouts) {
+    return Plan::make({.program = program,
+                       .feeds = entry.feeds,
+                       .fetches = entry.fetches,
+                       .store = store,
+                       .generator = *options_.generator,
+                       .device = options_.device,
+                       .world = world,
+                       .exchange_layouts = std::move(layouts),
+                       .progress = options_.progress});
+  };
+  if (world == nullptr || world->size() == 1) return make({});
+  const auto known = agreed_.find(program.id());
+  if (known != agreed_.end() && known->second.version == program.version()) {
+    return make(known->second.layouts);
+  }
+  const std::vector<std::string> schedule = collective_schedule(program);
+  if (schedule.empty()) return make({});
+  const Progress::Span span(options_.progress, Progress::Kind::kCommunication,
+                            "compares a program with other ranks");
+  comm::agree_on(world->exchange(), "the collective ops of the program", schedule);
+  std::unique_ptr<Plan> plan = make({});
+  ExchangeLayouts layouts = agree_on_layouts(*world, plan->exchange_layouts());
+  if (layouts != plan->exchange_layouts()) plan = make(layouts);
+  agreed_[program.id()] = {program.version(), std::move(layouts)};
+  return plan;
 }
 
 const std::vector<Read>& Executor::reads_in(const Program& program) {
@@ -190,7 +221,7 @@ std::vector<FetchedValue> Executor::run(Plan& plan, const std::vector<Feed>& fee
   for (const Feed& feed : feeds) tensors.push_back(feed.tensor);
   ScopeStore store(scope);
   const Progress::Span span(options_.progress, Progress::Kind::kCompute, "computes");
-  std::vector<FetchedValue> values = plan.run(store, arena_, tensors);
+  std::vector<FetchedValue> values = plan.run(store, {arena_, exchanged_}, tensors);
   if (options_.progress != nullptr && (!feeds.empty() || !values.empty())) {
     options_.progress->step_done();
   }

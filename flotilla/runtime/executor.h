@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ class Executor {
     // Where runs are counted and timed. A step of the job is a run with feeds or fetches: a startup
     // program has neither.
     Progress* progress = nullptr;
+    // The processes that run programs together with this one; null: it is alone. It outlives the
+    // executor.
+    comm::World* world = nullptr;
   };
 
   Executor();
@@ -54,7 +58,8 @@ class Executor {
   std::vector<FetchedValue> run(const Program& program, const std::vector<Feed>& feeds,
                                 const std::vector<std::string>& fetches, Scope& scope);
 
-  // The plan that run() would use; made where it does not exist.
+  // The plan that run() would use; made where it does not exist. The first one of a program with
+  // collective ops is made by all ranks together, which compare what they are about to do.
   Plan& plan(const Program& program, const std::vector<Feed>& feeds,
              const std::vector<std::string>& fetches, Scope& scope);
 
@@ -71,12 +76,21 @@ class Executor {
   std::vector<FetchedValue> run_fed(const Program& program, const std::vector<Feed>& feeds,
                                     const std::vector<std::string>& fetches, Scope& scope);
   const std::vector<Read>& reads_in(const Program& program);
+  std::unique_ptr<Plan> make_plan(const Program& program, const Entry& entry, VariableStore& store);
+
+  // What all ranks know of a program.
+  struct Agreed {
+    uint64_t version = 0;
+    ExchangeLayouts layouts = {};
+  };
 
   Options options_;
   Generator own_generator_;
   Arena arena_;
+  Arena exchanged_;
   std::list<std::unique_ptr<Entry>> entries_;  // the latest used first
   int64_t plans_made_ = 0;
+  std::map<uint64_t, Agreed> agreed_;  // by the program's id
   // What the program that ran last reads from loaders.
   std::pair<uint64_t, uint64_t> reads_for_ = {};  // its id and version
   std::vector<Read> reads_;

@@ -1,8 +1,11 @@
 #include "flotilla/ops/collective/collective.h"
 
+#include "flotilla/comm/world.h"
 #include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
+
+bool is_alone(const PrepareContext& c) { return c.world() == nullptr || c.world()->size() == 1; }
 
 std::vector<Kernel> reducible_dtypes(Step (*prepare)(PrepareContext&)) {
   std::vector<Kernel> kernels;

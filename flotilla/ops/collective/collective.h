@@ -13,6 +13,9 @@
 
 namespace flotilla::ops {
 
+// There are no other processes: every collective is the identity.
+bool is_alone(const PrepareContext& c);
+
 // f32, f64, bf16, i32 and i64.
 std::vector<Kernel> reducible_dtypes(Step (*prepare)(PrepareContext&));
 

@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <cmath>
+
+#include "flotilla/autodiff/backward.h"
 #include "flotilla/op/build.h"
 #include "flotilla/testing/programs.h"
 #include "flotilla/testing/rank_ops.h"
@@ -36,20 +39,28 @@ TEST(Collective, AllReduceGivesEveryRankTheSame) {
   }
 }
 
+// 1 + 1/256 + 1/256 is 1 + 1/128; rounded to 8 bits after each step it would stay 1.
 TEST(Collective, SumsOf16BitFloatsAreRoundedOnce) {
-  const auto results =
-      on_ranks(3, [](int) { return Inputs{{"X", full({4}, 1.0 / 3, bf16)}}; }, "c_allreduce_sum");
-  const double third = values_of(full({1}, 1.0 / 3, bf16))[0];
-  const double expected = values_of(full({1}, 3 * third, bf16))[0];
-  EXPECT_THAT(results[2].at("Out"), all_equal_to(expected));
+  const auto results = on_ranks(
+      3,
+      [](int rank) {
+        Tensor x(bf16, {2});
+        std::fill_n(x.data<BFloat16>(), 2,
+                    BFloat16{static_cast<uint16_t>(rank == 0 ? 0x3f80 : 0x3b80)});
+        return Inputs{{"X", x}};
+      },
+      "c_allreduce_sum");
+  for (const OpResult& result : results) {
+    EXPECT_EQ(result.at("Out").data<BFloat16>()[1].bits, 0x3f81);
+  }
 }
 
 TEST(Collective, LegacyAllReduceTakesANumber) {
   const std::vector<std::vector<double>> expected = {
       {111, 222, 333}, {1000, 8000, 27000}, {100, 200, 300}, {1, 2, 3}};
   for (int type = 0; type < 4; ++type) {
-    const auto results = on_ranks(
-        3, [](int rank) { return powers(rank); }, "allreduce", {{"reduce_type", type}});
+    const auto results =
+        on_ranks(3, [](int rank) { return powers(rank); }, "allreduce", {{"reduce_type", type}});
     EXPECT_THAT(results[1].at("Out"), equal_to(expected[static_cast<size_t>(type)]));
   }
   EXPECT_REFUSED(
@@ -59,9 +70,8 @@ TEST(Collective, LegacyAllReduceTakesANumber) {
 
 TEST(Collective, ReduceLeavesTheResultAtTheRoot) {
   for (const Reduction& how : kReductions) {
-    const auto results = on_ranks(
-        3, [](int rank) { return powers(rank); }, fmt::format("c_reduce_{}", how.name),
-        {{"root_id", 1}});
+    const auto results = on_ranks(3, [](int rank) { return powers(rank); },
+                                  fmt::format("c_reduce_{}", how.name), {{"root_id", 1}});
     EXPECT_THAT(results[1].at("Out"), equal_to(how.expected));
     EXPECT_THAT(results[0].at("Out"), equal_to({1, 2, 3}));
     EXPECT_THAT(results[2].at("Out"), equal_to({100, 200, 300}));
@@ -70,27 +80,29 @@ TEST(Collective, ReduceLeavesTheResultAtTheRoot) {
 
 TEST(Collective, BroadcastHandsOutTheRootsTensor) {
   for (const char* type : {"c_broadcast", "broadcast"}) {
-    for (const DType dtype : {f32, f64, bf16, i32, i64, u8}) {
-      const auto results = on_ranks(
-          3, [&](int rank) { return Inputs{{"X", full({5}, rank + 1, dtype)}}; }, type,
-          {{"root", 2}});
+    for (const DType dtype : {f32, f64, i32, i64, u8}) {
+      const auto results = on_ranks(3,
+                                    [&](int rank) {
+                                      return Inputs{{"X", full({5}, rank + 1, dtype)}};
+                                    },
+                                    type, {{"root", 2}});
       for (const OpResult& result : results) EXPECT_THAT(result.at("Out"), all_equal_to(3));
     }
   }
 }
 
 TEST(Collective, PartsGoAlongTheFirstAxis) {
-  const auto gathered = on_ranks(
-      3, [](int rank) { return powers(rank, f64, 2); }, "c_allgather", {{"nranks", 3}});
+  const auto gathered =
+      on_ranks(3, [](int rank) { return powers(rank, f64, 2); }, "c_allgather", {{"nranks", 3}});
   for (const OpResult& result : gathered) {
     EXPECT_THAT(result.at("Out"), equal_to({1, 2, 10, 20, 100, 200}));
   }
-  const auto scattered = on_ranks(
-      2, [](int rank) { return powers(rank, f32, 4); }, "c_scatter", {{"nranks", 2}, {"root", 1}});
+  const auto scattered = on_ranks(2, [](int rank) { return powers(rank, f32, 4); }, "c_scatter",
+                                  {{"nranks", 2}, {"root", 1}});
   EXPECT_THAT(scattered[0].at("Out"), equal_to({10, 20}));
   EXPECT_THAT(scattered[1].at("Out"), equal_to({30, 40}));
-  const auto summed = on_ranks(
-      2, [](int rank) { return powers(rank, i64, 4); }, "c_reducescatter", {{"nranks", 2}});
+  const auto summed = on_ranks(2, [](int rank) { return powers(rank, i64, 4); }, "c_reducescatter",
+                               {{"nranks", 2}});
   EXPECT_THAT(summed[0].at("Out"), equal_to({11, 22}));
   EXPECT_THAT(summed[1].at("Out"), equal_to({33, 44}));
 }
@@ -100,8 +112,8 @@ TEST(Collective, ABucketIsSummedInOneExchange) {
     return Inputs{{"X", {full({2, 3}, rank + 1), full({1}, 10 * rank), full({7}, -rank)}}};
   };
   for (const bool inline_only : {true, false}) {
-    const auto results = on_ranks(4, inputs, "fused_all_reduce",
-                                  {{"use_calc_stream", inline_only}}, {.outputs = {{"Out", 3}}});
+    const auto results = on_ranks(4, inputs, "fused_all_reduce", {{"use_calc_stream", inline_only}},
+                                  {.outputs = {{"Out", 3}}});
     for (const OpResult& result : results) {
       EXPECT_THAT(result.at("Out", 0), all_equal_to(10));
       EXPECT_THAT(result.at("Out", 0), has_shape({2, 3}));
@@ -132,15 +144,15 @@ TEST(Collective, RowsOfAllRanksStandOneBehindTheOther) {
 }
 
 TEST(Collective, AProcessAloneKeepsWhatItHas) {
-  for (const char* type : {"c_allreduce_sum", "c_allreduce_prod", "c_reduce_max", "c_broadcast",
-                           "broadcast", "allreduce", "c_allgather", "c_reducescatter", "c_scatter",
-                           "barrier", "fused_all_reduce", "c_sync_comm_stream",
-                           "c_sync_calc_stream", "c_wait_comm", "c_wait_compute"}) {
+  for (const char* type :
+       {"c_allreduce_sum", "c_allreduce_prod", "c_reduce_max", "c_broadcast", "broadcast",
+        "allreduce", "c_allgather", "c_reducescatter", "c_scatter", "barrier", "fused_all_reduce",
+        "c_sync_comm_stream", "c_sync_calc_stream", "c_wait_comm", "c_wait_compute"}) {
     EXPECT_THAT(run_op(type, powers(0), {}, {.outputs = {{"Out", 1}}}).at("Out"),
                 equal_to({1, 2, 3}))
         << type;
-    const auto results = on_ranks(
-        1, [](int) { return powers(0); }, type, {}, {.outputs = {{"Out", 1}}});
+    const auto results =
+        on_ranks(1, [](int) { return powers(0); }, type, {}, {.outputs = {{"Out", 1}}});
     EXPECT_THAT(results[0].at("Out"), equal_to({1, 2, 3})) << type;
   }
   const SelectedRows rows = sparse({1, 1}, full({2, 1}, 3), 3);
@@ -149,8 +161,8 @@ TEST(Collective, AProcessAloneKeepsWhatItHas) {
 
 TEST(Collective, SyncsHandTheirVariablesOn) {
   for (const char* type : {"c_sync_comm_stream", "c_sync_calc_stream", "c_wait_comm", "barrier"}) {
-    const auto results = on_ranks(
-        2, [](int rank) { return powers(rank); }, type, {}, {.outputs = {{"Out", 1}}});
+    const auto results =
+        on_ranks(2, [](int rank) { return powers(rank); }, type, {}, {.outputs = {{"Out", 1}}});
     EXPECT_THAT(results[1].at("Out"), equal_to({10, 20, 30})) << type;
   }
 }
@@ -182,31 +194,43 @@ TEST(Collective, ProgramsMakeRingsOfAllRanks) {
             "all 2");
 }
 
+// Of sum(w * f(x)), where w differs from rank to rank.
+Tensor gradient_of(const std::string& type, const Attrs& attrs, int rank, const Shape& w_shape,
+                   comm::World& world) {
+  auto program = std::make_shared<Program>();
+  Block& block = program->global_block();
+  block.add_var({.name = "x", .shape = {2}, .is_data = true});
+  block.add_var({.name = "w", .shape = w_shape, .stop_gradient = true, .is_data = true});
+  append_op(block, type, {{"X", {"x"}}}, {{"Out", {"y"}}}, attrs);
+  append_op(block, "elementwise_mul", {{"X", {"y"}}, {"Y", {"w"}}}, {{"Out", {"z"}}});
+  append_op(block, "reduce_sum", {{"X", {"z"}}}, {{"Out", {"loss"}}}, {{"reduce_all", true}});
+  const std::string dx = gradients({&block.var("loss")}, {&block.var("x")})[0];
+  std::vector<double> w;
+  for (int64_t i = 0; i < w_shape.numel(); ++i) w.push_back(static_cast<double>(i + 1 + 10 * rank));
+  Scope scope;
+  Executor executor({.world = &world});
+  return dense(executor.run(*program, {{"x", tensor({3, 4})}, {"w", from_values(w, w_shape, f32)}},
+                            {dx}, scope)[0]);
+}
+
 TEST(Collective, GradientsAreExchangedTheOtherWay) {
-  // Of sum(w * all_reduce(x)), where w differs from rank to rank.
-  const auto program = [] {
-    auto made = build(R"(
-      var x f32[2] data
-      var w f32[2] data
-      c_allreduce_sum(X=x) -> y
-      elementwise_mul(X=y, Y=w) -> z
-      reduce_sum(X=z) -> loss {reduce_all=true}
-    )");
-    made->global_block().var("x").stop_gradient = false;
-    return made;
-  };
-  EXPECT_EQ(op_def("c_allreduce_sum").grad.kind, GradRule::kCustom);
-  EXPECT_EQ(op_def("c_allreduce_max").grad.kind, GradRule::kNone);
-  EXPECT_EQ(op_def("c_allgather").grad.kind, GradRule::kCustom);
-  EXPECT_EQ(program()->global_block().size(), 3u);
+  testing::run_ranks(2, [](comm::World& world) {
+    const int rank = world.rank();
+    EXPECT_THAT(gradient_of("c_allreduce_sum", {}, rank, {2}, world), equal_to({12, 14}));
+    // Rank r gets part r of the sum of w: 1 2 3 4 and 11 12 13 14.
+    EXPECT_THAT(gradient_of("c_allgather", {{"nranks", 2}}, rank, {4}, world),
+                rank == 0 ? equal_to({12, 14}) : equal_to({16, 18}));
+    EXPECT_THAT(gradient_of("c_reducescatter", {{"nranks", 2}}, rank, {1}, world),
+                equal_to({1, 11}));
+  });
 }
 
 TEST(Collective, RefusesWhatCannotBeExchanged) {
   const SelectedRows rows = sparse({0}, full({1, 2}, 1), 3);
   EXPECT_REFUSED(build_op("c_allreduce_sum", {{"X", rows}}),
-                 "c_allreduce_sum takes tensors, but \"X_0\" is a SelectedRows");
+                 "c_allreduce_sum takes tensors, but \"X_0\" is a selected_rows");
   EXPECT_REFUSED(build_op("all_gather_rows", powers(0)),
-                 "all_gather_rows takes sparse rows, but X is a LoDTensor of shape [3]");
+                 "all_gather_rows takes sparse rows, but X is a tensor of shape [3]");
   EXPECT_REFUSED(build_op("fused_all_reduce", {{"X", {tensor({1}), ints({1})}}}, {},
                           {.outputs = {{"Out", 2}}}),
                  "all of X must have one dtype, but \"X_0\" is f32 and \"X_1\" is i64");
@@ -222,10 +246,11 @@ TEST(Collective, RefusesWhatCannotBeExchanged) {
               on_ranks(2, [](int rank) { return powers(rank); }, "c_allgather", {{"nranks", 3}});
             }),
             "nranks is 3, but the group has 2 members");
-  EXPECT_EQ(refusal_of([] {
-              on_ranks(2, [](int rank) { return powers(rank); }, "c_allreduce_sum", {{"ring_id", 9}});
-            }),
-            "there is no group with ring_id 9 in rank 0 of 2");
+  EXPECT_EQ(
+      refusal_of([] {
+        on_ranks(2, [](int rank) { return powers(rank); }, "c_allreduce_sum", {{"ring_id", 9}});
+      }),
+      "there is no group with ring_id 9 in rank 0 of 2");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace flotilla::ops {
 namespace {
 
 Step hand_on(PrepareContext& c) {
-  if (c.world() == nullptr) return identity(c);
+  if (is_alone(c)) return identity(c);
   const auto bucket = std::make_shared<Bucket>(c);
   return [bucket] { bucket->keep(); };
 }
@@ -72,8 +72,8 @@ void make_ring(comm::World& world, int64_t ring, int64_t ranks) {
 }
 
 Step init_ring(PrepareContext& c) {
+  if (is_alone(c)) return [] {};
   comm::World* world = c.world();
-  if (world == nullptr || world->size() == 1) return [] {};
   const int64_t ring = c.attr<int64_t>("ring_id");
   // c_comm_init_all is for one process with many devices; here every device has a process.
   const bool all = c.op().type() == "c_comm_init_all";
