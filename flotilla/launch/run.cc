@@ -49,7 +49,8 @@ int Run::run() {
 void Run::serve_store(const std::string& address) {
   using Happening = rpc::StoreServer::Happening;
   rpc::StoreServer::Options settings{.address = address, .token = token_};
-  if (link_ && !env::text("FLT_JOB_TOKEN")) settings.only_from = job_.hosts;
+  const bool secret = env::text("FLT_JOB_TOKEN") || !job_.token.empty();
+  if (link_ && !secret) settings.only_from = job_.hosts;
   settings.on_event = [this](Happening what, const rpc::Member& member) {
     members_.note(what, member);
     if (what == Happening::kLost && member.role == "launcher" && link_) {
