@@ -8,6 +8,7 @@
 #include "flotilla/passes/insert_all_reduce.h"
 #include "flotilla/passes/layerwise_rates.h"
 #include "flotilla/passes/local_sgd.h"
+#include "flotilla/passes/pass.h"
 #include "flotilla/passes/strategy.pb.h"
 #include "flotilla/passes/strategy_support.h"
 #include "flotilla/passes/sync_batch_norm.h"
@@ -50,9 +51,10 @@ struct Row {
   std::string_view name = {};
   bool (*wanted)(const Plan&) = nullptr;
   void (*run)(Job&) = nullptr;
+  bool changes_startup = false;  // and not the main program
 };
 
-// The order of rows is the order of execution.
+// The order of rows is the order of execution. passes::kFleetPasses lists the names.
 constexpr Row kCollective[] = {
     {"lars", [](const Plan& p) { return p.lars; },
      [](Job& j) { j.say(use_lars(j.main, j.plan.lars_options)); }},
@@ -69,8 +71,17 @@ constexpr Row kCollective[] = {
     {"local_sgd", [](const Plan& p) { return p.distributed() && p.local_sgd; },
      [](Job& j) { passes::local_sgd(j.main, j.startup, j.plan.local); }},
     {"broadcast_parameters", [](const Plan& p) { return p.distributed(); },
-     [](Job& j) { broadcast_parameters(j.startup, j.plan.broadcast); }},
+     [](Job& j) { broadcast_parameters(j.startup, j.plan.broadcast); }, true},
 };
+
+constexpr bool names_agree() {
+  size_t i = 0;
+  for (const Row& row : kCollective) {
+    if (i == passes::kFleetPasses.size() || passes::kFleetPasses[i++] != row.name) return false;
+  }
+  return i == passes::kFleetPasses.size();
+}
+static_assert(names_agree());
 
 Applied apply(Program& main, Program& startup, const Plan& plan, std::vector<std::string> notices) {
   Applied applied{.notices = std::move(notices)};
@@ -79,6 +90,7 @@ Applied apply(Program& main, Program& startup, const Plan& plan, std::vector<std
     if (!row.wanted(plan)) continue;
     row.run(job);
     applied.passes.emplace_back(row.name);
+    passes::dump_after(row.name, row.changes_startup ? startup : main);
   }
   verify(main, Stage::kParallel);
   verify(startup, Stage::kParallel);

@@ -100,6 +100,16 @@ TEST_F(Pipeline, SaysWhatIsNotThere) {
                           HasSubstr("strategy.lamb = True has no effect")));
 }
 
+TEST_F(Pipeline, PrintsTheProgramAfterAPass) {
+  layers::sgd(0.5).minimize(linear());
+  const EnvGuard dump("FLT_DUMP", "insert_all_reduce");
+  ::testing::internal::CaptureStderr();
+  apply(passes::DistributedStrategy());
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("after insert_all_reduce:"));
+  EXPECT_THAT(said, HasSubstr("c_allreduce_sum(X=fc_0.w_0@GRAD)"));
+}
+
 TEST_F(Pipeline, TakesTheStrategyOf18) {
   passes::FluidStrategy strategy;
   strategy.set("nccl_comm_num", 2);
