@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "flotilla/base/error.h"
@@ -307,6 +309,47 @@ TEST_F(StoreTest, AnyNumberOfServersLoadsACheckpoint) {
   EXPECT_REFUSED(
       other.load(file("three/server-0-of-3")),
       file("three/server-0-of-3") + " holds no checkpoint: there is no server-0-of-<n> in it");
+}
+
+TEST_F(StoreTest, ACheckpointGoesIntoTablesOfTheSameForm) {
+  {
+    Store store({});
+    create_tables(store);
+    store.push(Made(9, 1).push);
+    store.save(file("saved"));
+  }
+  // Another seed, other numbers for the rule, another id.
+  const TableSpec like = parse_table("table 7 emb sparse width=3 rule=adamw(coeff=0.5) seed=6");
+  {
+    Store store(options());
+    EXPECT_FALSE(store.recovered());
+    store.create(like);
+    store.load(file("saved"));
+  }
+  Store store(options());
+  EXPECT_TRUE(store.recovered());
+  std::map<int64_t, Floats> rows;
+  store.for_each_row(7, [&](std::span<const int64_t> keys, std::span<const float> values) {
+    for (size_t i = 0; i < keys.size(); ++i) {
+      rows[keys[i]].assign(values.begin() + static_cast<long>(i) * 3,
+                           values.begin() + static_cast<long>(i) * 3 + 3);
+    }
+  });
+  const Made made(9, 1);
+  EXPECT_EQ(rows.size(), std::set<int64_t>(made.keys.begin(), made.keys.end()).size());
+  Store origin({});
+  create_tables(origin);
+  origin.push(made.push);
+  for (const auto& [key, row] : rows) {
+    Floats expected(3);
+    origin.pull(1, Ids{key}, expected);
+    EXPECT_EQ(row, expected) << key;
+  }
+  Store other({});
+  other.create(parse_table("table 1 emb sparse width=3 rule=sgd"));
+  EXPECT_REFUSED(other.load(file("saved")),
+                 "what was saved of \"" + print(kSparse) +
+                     "\" has another form than \"table 1 emb sparse width=3 rule=sgd\"");
 }
 
 TEST_F(StoreTest, WithoutALogSnapshotsRemain) {
