@@ -73,6 +73,13 @@ std::vector<Standing> Run::standing(const std::string& without) const {
 }
 
 std::optional<Run::Stuck> Run::find_stuck(double limit) {
+  const auto stopped = [](const Running& running) {
+    Stuck found{.culprit = running.outcome};
+    found.culprit.stuck =
+        fmt::format("has been stopped by a signal for {:.0f} s", seconds_since(*running.stopped));
+    found.sentence = sentence_of(found.culprit);
+    return found;
+  };
   for (Running& running : running_) {
     if (!running.child || !running.child->stopped()) {
       running.stopped.reset();
@@ -80,11 +87,7 @@ std::optional<Run::Stuck> Run::find_stuck(double limit) {
     }
     if (!running.stopped) running.stopped = Clock::now();
     const double seconds = seconds_since(*running.stopped);
-    if (seconds < limit) continue;
-    Stuck found{.culprit = running.outcome};
-    found.culprit.stuck = fmt::format("has been stopped by a signal for {:.0f} s", seconds);
-    found.sentence = sentence_of(found.culprit);
-    return found;
+    if (seconds >= limit) return stopped(running);
   }
   const std::vector<Members::Seen> still = stuck(members_.all(), Clock::now(), limit);
   if (still.empty()) return std::nullopt;
@@ -99,6 +102,7 @@ std::optional<Run::Stuck> Run::find_stuck(double limit) {
                           .host = first.member.host,
                           .pid = first.member.pid,
                           .attempt = first.member.attempt}};
+  if (local != nullptr && local->stopped) return stopped(*local);
   if (local != nullptr) found.culprit = local->outcome;
   found.culprit.stuck =
       fmt::format("has not moved for {:.0f} s (step {}, {})", seconds_since(first.moved),

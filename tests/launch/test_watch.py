@@ -108,7 +108,7 @@ def test_waiting_for_input_is_seen_and_the_verdict_names_it(tmp_path):
                 return 100
             def __getitem__(self, i):
                 time.sleep(0.02)
-                return np.ones([8], "float32")
+                return (np.ones([8], "float32"),)
 
         paddle.enable_static()
         x = paddle.static.data("x", [None, 8])
