@@ -73,7 +73,8 @@ def main():
     if args.distributed:
         train_program = fleet.main_program
 
-    place = fluid.CUDAPlace(int(os.environ.get("FLAGS_selected_gpus", 0)))
+    card = os.environ.get("FLAGS_selected_gpus", 0)  # noqa: SIM112 - so the launcher says it
+    place = fluid.CUDAPlace(int(card))
     exe = fluid.Executor(place)
     exe.run(startup)
     train_reader = utils.sharded(paddle.dataset.mnist.train(), rank, nranks, same_count=True)
