@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <future>
 #include <memory>
 #include <set>
 #include <thread>
@@ -30,6 +31,7 @@ constexpr seconds kGoodbye{5};
 constexpr milliseconds kRetry{250};
 constexpr const char* kArrived = "master/arrived/";
 constexpr const char* kAnswer = "master/answer/";
+constexpr const char* kRead = "master/read/";
 
 std::string who(const Arrived& host) {
   return fmt::format("{} (pid {})", host.address(), host.pid());
@@ -72,9 +74,8 @@ rpc::StoreClient::Options client_options(const JobOptions& options, const Arrive
 // The master's side.
 class Master {
  public:
-  Master(const JobOptions& options, const Arrived& self, rpc::StoreServer& server)
+  Master(const JobOptions& options, const Arrived& self)
       : options_(options),
-        server_(server),
         gathering_(options, self),
         client_(client_options(options, self, "master")) {
     client_.watch(kArrived,
@@ -151,13 +152,16 @@ class Master {
 
   // To all but the master itself, until they have read it.
   void tell_all(const Answer& answer) {
-    const std::vector<Arrived>& hosts = gathering_.arrived();
-    for (size_t i = 1; i < hosts.size(); ++i) {
-      client_.set(kAnswer + hosts[i].name(), answer.SerializeAsString());
-    }
     const auto deadline = Clock::now() + kGoodbye;
-    while (server_.members().size() > 1 && Clock::now() < deadline) {
-      std::this_thread::sleep_for(milliseconds(10));
+    std::vector<Arrived> hosts = gathering_.arrived();
+    hosts.erase(hosts.begin());
+    for (const Arrived& host : hosts) {
+      client_.set(kAnswer + host.name(), answer.SerializeAsString());
+    }
+    for (const Arrived& host : hosts) {
+      while (!client_.find(kRead + host.name()) && Clock::now() < deadline) {
+        std::this_thread::sleep_for(milliseconds(5));
+      }
     }
   }
 
@@ -169,7 +173,6 @@ class Master {
   }
 
   const JobOptions& options_;
-  rpc::StoreServer& server_;
   Gathering gathering_;
   Clock::time_point late_ = Clock::time_point::max();  // when late hosts are no longer waited for
   Mutex mutex_;
@@ -180,9 +183,12 @@ class Master {
 
 // The other hosts' side. Nothing: no master answers.
 std::optional<Answer> ask_master(const JobOptions& options, const Arrived& self) {
+  std::promise<void> closed;
   std::optional<rpc::StoreClient> client;
   try {
-    client.emplace(client_options(options, self, "host"));
+    rpc::StoreClient::Options settings = client_options(options, self, "host");
+    settings.on_stop = [&](const std::string&) { closed.set_value(); };
+    client.emplace(std::move(settings));
   } catch (const Error& error) {
     require(error.sentence().find("FLT_JOB_TOKEN") == std::string::npos,
             "the job at {} has begun without this host, or has another FLT_JOB_TOKEN",
@@ -194,11 +200,14 @@ std::optional<Answer> ask_master(const JobOptions& options, const Arrived& self)
   try {
     client->set_leased(kArrived + self.name(), self.SerializeAsString());
     answer.ParseFromString(client->get(kAnswer + self.name()));
+    client->set(kRead + self.name(), "");
   } catch (const Error& error) {
     refuse("the host that has {} is gone before the job began: {}", *options.master,
            error.sentence());
   }
   require(answer.refusal().empty(), "{}", answer.refusal());
+  // What listens there from now on is the store of the job.
+  closed.get_future().wait_for(kGoodbye);
   return answer;
 }
 
@@ -237,7 +246,7 @@ Answer meet(const JobOptions& options, const Machine& machine, const Arrived& se
                         "the same secret on every host",
                         *options.master));
       }
-      return Master(options, self, *server).gather();
+      return Master(options, self).gather();
     }
     if (std::optional<Answer> answer = ask_master(options, self)) return *answer;
     if (Clock::now() >= remind) {
