@@ -1,8 +1,9 @@
 """All-reduces of float32 between processes of this host: Flotilla beside PyTorch's Gloo.
 
 Shared: in memory of World::allocate(), call after call. Just written: the median of calls before
-which every rank wrote its values, as training does. A rank of Flotilla reads the bytes once and writes them once, as a memcpy does; the last column is
-how near it comes to one that all ranks make at the same time.
+which every rank wrote its values, as training does. A rank of Flotilla reads the bytes once and
+writes them once, as a memcpy does; the last column is how near it comes to one that all ranks make
+at the same time.
 """
 
 import json

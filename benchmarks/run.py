@@ -11,6 +11,7 @@ $FLT_ORACLE_DIR (tools/oracle/setup.sh); one that is absent is reported and left
     ./bench launch          how long launchers take to start and end processes
     ./bench comm            all-reduces between processes of this host, beside PyTorch's Gloo
     ./bench data            how fast data is fed; --only loader, text, images or dataset
+    ./bench ps              rows that a parameter server's tables serve per second
 """
 
 import argparse
@@ -25,6 +26,7 @@ from pathlib import Path
 import collectives
 import feeding
 import launching
+import tables
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -219,7 +221,7 @@ def main():
     )
     names = [case.name for case in CASES] + ["import", "memory"]
     parser.add_argument("suite", nargs="?", default="steps",
-                        choices=["steps", "data", "launch", "comm"])  # fmt: skip
+                        choices=["steps", "data", "launch", "comm", "ps"])  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", choices=[*names, *feeding.TOPICS], action="append",
                         help="run this case (repeatable)")  # fmt: skip
@@ -245,6 +247,9 @@ def main():
         return
     if options.suite == "launch":
         launching.run(options.quick, TORCH.python, PADDLE.python, show, emit)
+        return
+    if options.suite == "ps":
+        tables.run(options.quick, show, emit)
         return
     sides = []
     for side in (FLOTILLA, TORCH, PADDLE):

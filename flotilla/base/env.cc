@@ -25,6 +25,7 @@ const std::vector<Known>& known_variables() {
       {"FLT_STORE", "host:port of the job's store; the launcher sets it"},
       {"FLT_STORE_PORT", "port of the store on the first of several hosts; 6069 by default"},
       {"FLT_TEST_DATA", "folder with real data sets, for tests and the demo"},
+      {"FLT_TEST_FULL", "1 makes tests of crashes and of long runs as long as they can be"},
       {"FLT_THREADS", "threads of a process; by default the number of cores"},
       {"HOME", "where the cache of data sets lives, under .cache"},
       {"FLAGS_START_PORT", "the first port of the processes that the launcher starts"},

@@ -9,6 +9,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/comm/reduce.h"
+#include "flotilla/comm/slices.h"
 
 namespace flotilla::comm {
 namespace {
@@ -34,13 +35,6 @@ void show_copy(const char* from, char* slot, int64_t bytes) {
   }
 #endif
   std::memcpy(slot + done, from + done, static_cast<size_t>(bytes - done));
-}
-
-// The slice of a rank, in whole cache lines.
-int64_t slice_begin(int64_t count, int64_t element, int rank, int size) {
-  const int64_t line = 64 / element;
-  const int64_t lines = (count + line - 1) / line;
-  return std::min(count, lines * rank / size * line);
 }
 
 }  // namespace
@@ -72,7 +66,9 @@ void BoardGroup::do_all_reduce(const void* in, void* out, int64_t count, DType d
   const int64_t element = size_of(dtype);
   const int64_t bytes = count * element;
   if (bytes > kOneTurnBytes && show(in, bytes, out, bytes)) {
-    combine_slices(count, dtype, how);
+    if (const int64_t n = find_slices(count, element); n > 0) {
+      combine(ins_, outs_, n, dtype, how, size());
+    }
     return turn();  // nobody goes on before its memory is complete
   }
   for (int64_t at = 0; at < bytes; at += Board::kSlotBytes) {
@@ -85,18 +81,32 @@ void BoardGroup::do_all_reduce(const void* in, void* out, int64_t count, DType d
   }
 }
 
-void BoardGroup::combine_slices(int64_t count, DType dtype, Reduce how) {
+bool BoardGroup::all_reduce_around(const void* in, void* out, int64_t count, DType dtype,
+                                   Reduce how, const Between& between) {
+  if (aborted()) throw_aborted();
   const int64_t element = size_of(dtype);
+  const int64_t bytes = count * element;
+  if (!show(in, bytes, out, bytes)) return false;
+  if (const int64_t n = find_slices(count, element); n > 0) {
+    void* const mine = outs_[static_cast<size_t>(rank())];
+    combine(ins_, {&mine, 1}, n, dtype, how, size());
+    between(mine, n);
+    for (void* other : outs_) copy(mine, other, n * element);
+  }
+  turn();
+  return true;
+}
+
+int64_t BoardGroup::find_slices(int64_t count, int64_t element) {
   const int64_t begin = slice_begin(count, element, rank(), size());
   const int64_t end = slice_begin(count, element, rank() + 1, size());
-  if (begin == end) return;
-  for (int r = 0; r < size(); ++r) {
+  for (int r = 0; r < size() && begin < end; ++r) {
     const Board::Shown& shown = board_.shown_by(r);
     const auto i = static_cast<size_t>(r);
     ins_[i] = sight_->see(r, shown.in, count * element) + begin * element;
     outs_[i] = sight_->see(r, shown.out, count * element) + begin * element;
   }
-  combine(ins_, outs_, end - begin, dtype, how, size());
+  return end - begin;
 }
 
 void BoardGroup::do_reduce_scatter(const void* in, void* out, int64_t count, DType dtype,

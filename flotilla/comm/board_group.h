@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -34,6 +35,13 @@ class BoardGroup final : public Group {
   // `memory` is what Board wants.
   BoardGroup(std::shared_ptr<void> memory, int rank, int size, std::unique_ptr<Sight> sight);
 
+  // All-reduce with something in between, for what lies in memory that all members see: rank r
+  // combines slice r, `between(slice, count)` does more with it, and everybody gets all slices.
+  // False: some of the memory is not seen, and nothing was done.
+  using Between = std::function<void(void* slice, int64_t count)>;
+  bool all_reduce_around(const void* in, void* out, int64_t count, DType dtype, Reduce how,
+                         const Between& between);
+
  private:
   void do_all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) override;
   void do_reduce_scatter(const void* in, void* out, int64_t count, DType dtype,
@@ -48,7 +56,8 @@ class BoardGroup final : public Group {
 
   // Shows `in` and `out` where peers can see them and takes a turn. True: everybody's can be seen.
   bool show(const void* in, int64_t in_bytes, const void* out, int64_t out_bytes);
-  void combine_slices(int64_t count, DType dtype, Reduce how);
+  // Where slice `rank()` of what everybody shows begins, into ins_ and outs_; its length.
+  int64_t find_slices(int64_t count, int64_t element);
   void turn() { board_.turn(check_); }
 
   const std::shared_ptr<void> memory_;

@@ -123,6 +123,11 @@ void Group::abort(const std::string& reason) {
   wake();
 }
 
+std::string Group::reason() const {
+  const MutexLock lock(mutex_);
+  return reason_;
+}
+
 void Group::throw_aborted() const {
   const MutexLock lock(mutex_);
   throw Error(ErrorKind::kUnavailable,
@@ -131,6 +136,7 @@ void Group::throw_aborted() const {
 
 void Group::lose(const std::string& reason) {
   abort(reason);
+  if (lost_) lost_(reason);
   throw_aborted();
 }
 

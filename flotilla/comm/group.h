@@ -14,8 +14,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "flotilla/base/dtype.h"
 #include "flotilla/base/mutex.h"
@@ -57,6 +59,12 @@ class Group {
 
   // Ends the call that waits and all later ones, here; the first reason counts.
   void abort(const std::string& reason);
+  // Why; "": nobody has.
+  std::string reason() const;
+
+  // `tell(reason)` is called where a call finds a member gone, before it throws. Set before the
+  // first call.
+  void on_lost(std::function<void(const std::string& reason)> tell) { lost_ = std::move(tell); }
 
  protected:
   Group(int rank, int size);
@@ -77,7 +85,7 @@ class Group {
   bool aborted() const { return aborted_.load(); }
   // Throws that the call was ended, and why. REQUIRES: aborted()
   [[noreturn]] void throw_aborted() const;
-  // Aborts and throws: what a backend calls where it finds a member gone.
+  // Aborts, tells and throws: what a backend calls where it finds a member gone.
   [[noreturn]] void lose(const std::string& reason);
   // What the call in progress is, in words.
   std::string_view doing() const { return doing_; }
@@ -93,6 +101,7 @@ class Group {
   std::atomic<bool> aborted_ = false;
   mutable Mutex mutex_;
   std::string reason_ FLT_GUARDED_BY(mutex_);
+  std::function<void(const std::string&)> lost_;
 };
 
 }  // namespace flotilla::comm

@@ -7,6 +7,9 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/comm/board_group.h"
+#include "flotilla/comm/gloo/gloo_group.h"
+#include "flotilla/comm/gloo/mesh.h"
+#include "flotilla/comm/layered.h"
 #include "flotilla/comm/shm/neighbours.h"
 #include "flotilla/comm/shm/regions.h"
 
@@ -55,8 +58,14 @@ class ProcessWorld final : public World {
   explicit ProcessWorld(const ProcessOptions& options)
       : World(options.rank, options.size),
         store_(options.store),
-        neighbours_(*options.store, options.name, options.rank, options.size),
+        neighbours_(*options.store, options.name, options.rank, options.size, options.apart),
         regions_(std::make_shared<Regions>(neighbours_)) {
+    if (neighbours_.hosts().size() > 1) {
+      mesh_ = std::make_shared<Mesh>(*store_, Mesh::Options{.name = options.name,
+                                                            .rank = options.rank,
+                                                            .hosts = host_of_each_rank(),
+                                                            .address = options.address});
+    }
     begin();
   }
   ~ProcessWorld() override { end(); }
@@ -64,14 +73,69 @@ class ProcessWorld final : public World {
   std::shared_ptr<Buffer> allocate(int64_t bytes) override { return regions_->allocate(bytes); }
 
  private:
+  // The choice table: docs/algorithms.md.
   std::unique_ptr<Group> make_group(int64_t id, const std::vector<int>& ranks, int rank) override {
-    const bool all_near =
-        std::all_of(ranks.begin(), ranks.end(), [&](int r) { return neighbours_.near(r); });
-    require(all_near, "ranks of several hosts cannot talk to each other yet");
-    return make_near(id, ranks, rank);
+    LayeredGroup::Layers layers;
+    std::map<int, size_t> by_host;
+    for (size_t member = 0; member < ranks.size(); ++member) {
+      const int host = host_of(ranks[member]);
+      const size_t place = by_host.emplace(host, layers.hosts.size()).first->second;
+      if (place == layers.hosts.size()) layers.hosts.emplace_back();
+      layers.hosts[place].push_back(static_cast<int>(member));
+      if (std::cmp_equal(member, rank)) layers.host = place;
+    }
+    if (layers.hosts.size() == 1) return make_near(id, ranks, rank);
+    if (layers.hosts.size() == ranks.size()) return make_far(channel_of(id, 0), ranks, rank);
+    return make_layered(id, ranks, rank, std::move(layers));
   }
 
-  std::unique_ptr<Group> make_near(int64_t id, const std::vector<int>& ranks, int rank) {
+  std::unique_ptr<Group> make_layered(int64_t id, const std::vector<int>& ranks, int rank,
+                                      LayeredGroup::Layers layers) {
+    const auto world_ranks = [&](const std::vector<int>& members) {
+      std::vector<int> found;
+      for (const int member : members) found.push_back(ranks[static_cast<size_t>(member)]);
+      return found;
+    };
+    const std::vector<int>& here = layers.hosts[layers.host];
+    const auto place =
+        static_cast<size_t>(std::find(here.begin(), here.end(), rank) - here.begin());
+    if (here.size() > 1) layers.near = make_near(id, world_ranks(here), static_cast<int>(place));
+    const bool even = std::all_of(layers.hosts.begin(), layers.hosts.end(), [&](const auto& host) {
+      return host.size() == layers.hosts[0].size();
+    });
+    if (even || place == 0) {
+      std::vector<int> counterparts;
+      for (const auto& host : layers.hosts) counterparts.push_back(host[place]);
+      layers.far =
+          make_far(channel_of(id, 0), world_ranks(counterparts), static_cast<int>(layers.host));
+    }
+    layers.others = make_far(channel_of(id, 1), ranks, rank);
+    layers.allocate = [regions = regions_](int64_t bytes) { return regions->allocate(bytes); };
+    return std::make_unique<LayeredGroup>(std::move(layers), rank, static_cast<int>(ranks.size()));
+  }
+
+  std::unique_ptr<Group> make_far(uint64_t channel, const std::vector<int>& ranks, int rank) {
+    return std::make_unique<GlooGroup>(mesh_, ranks, rank, channel);
+  }
+  // A ring has two: that of its hosts, and that of its ranks.
+  static uint64_t channel_of(int64_t id, uint64_t which) {
+    return static_cast<uint64_t>(id) * 2 + which;
+  }
+
+  int host_of(int rank) const {
+    const auto& hosts = neighbours_.hosts();
+    const auto holds = [&](const std::vector<int>& host) {
+      return std::find(host.begin(), host.end(), rank) != host.end();
+    };
+    return static_cast<int>(std::find_if(hosts.begin(), hosts.end(), holds) - hosts.begin());
+  }
+  std::vector<int> host_of_each_rank() const {
+    std::vector<int> found;
+    for (int r = 0; r < size(); ++r) found.push_back(host_of(r));
+    return found;
+  }
+
+  std::unique_ptr<BoardGroup> make_near(int64_t id, const std::vector<int>& ranks, int rank) {
     const int size = static_cast<int>(ranks.size());
     auto sight = std::make_unique<NearSight>(neighbours_, regions_, ranks);
     const uint64_t number = static_cast<uint64_t>(id);
@@ -86,11 +150,15 @@ class ProcessWorld final : public World {
     return std::make_unique<BoardGroup>(memory, rank, size, std::move(sight));
   }
 
-  void on_abort(const std::string& /*reason*/) override { neighbours_.leave(); }
+  void on_abort(const std::string& /*reason*/) override {
+    neighbours_.leave();
+    if (mesh_) mesh_->leave();
+  }
 
   const std::shared_ptr<rpc::StoreClient> store_;
   Neighbours neighbours_;
   const std::shared_ptr<Regions> regions_;
+  std::shared_ptr<Mesh> mesh_;  // null where all ranks share a host
 };
 
 }  // namespace

@@ -24,6 +24,9 @@ struct ProcessOptions {
 
   // Under which other hosts reach this one.
   std::string address = "127.0.0.1";
+
+  // For tests: ranks of one host that give different numbers act as if on different ones.
+  int apart = 0;
 };
 
 // Waits until all ranks are here; throws where the job ends meanwhile.

@@ -10,7 +10,9 @@ namespace flotilla::testing {
 namespace {
 
 // Ranks that are threads, but know nothing of each other save through the store and the kernel.
-std::vector<std::unique_ptr<comm::World>> make_processes(int size) {
+using Host = std::function<int(int rank)>;
+
+std::vector<std::unique_ptr<comm::World>> make_processes(int size, const Host& host) {
   const auto server = std::make_shared<rpc::StoreServer>(rpc::StoreServer::Options{.token = "t"});
   std::vector<std::future<std::unique_ptr<comm::World>>> coming;
   for (int r = 0; r < size; ++r) {
@@ -21,7 +23,7 @@ std::vector<std::unique_ptr<comm::World>> make_processes(int size) {
       // The server goes after its last client.
       const std::shared_ptr<rpc::StoreClient> store(
           client, [server](rpc::StoreClient* last) { delete last; });
-      return comm::make_processes({.store = store, .rank = r, .size = size});
+      return comm::make_processes({.store = store, .rank = r, .size = size, .apart = host(r)});
     }));
   }
   std::vector<std::unique_ptr<comm::World>> worlds;
@@ -29,11 +31,27 @@ std::vector<std::unique_ptr<comm::World>> make_processes(int size) {
   return worlds;
 }
 
-INSTANTIATE_TEST_SUITE_P(Processes, CommSuite,
-                         ::testing::Values(Maker{"processes", make_processes}));
+// Hosts are pretended: all of it runs on this one, and Gloo over its loopback device.
+Maker maker(const std::string& name, std::vector<int> sizes, const Host& host) {
+  return {.name = name,
+          .make = [=](int size) { return make_processes(size, host); },
+          .sizes = std::move(sizes),
+          .host = host};
+}
+
+int one_host(int) { return 0; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Processes, CommSuite,
+    ::testing::Values(maker("one_host", {2, 3, 5}, one_host),
+                      maker("a_host_each", {2, 3, 5}, [](int rank) { return rank; }),
+                      maker("hosts_in_turn", {4, 6},
+                            [](int rank) { return (rank + rank / 2) % 2; }),
+                      maker("uneven_hosts", {3, 5}, [](int rank) { return rank / 2; })),
+    [](const auto& info) { return info.param.name; });
 
 TEST(Processes, MemoryThatWasGivenBackIsForgotten) {
-  run_worlds(make_processes(2), [](comm::World& world) {
+  run_worlds(make_processes(2, one_host), [](comm::World& world) {
     for (int turn = 0; turn < 300; ++turn) {
       const int64_t count = 20000 + turn;
       const auto buffer = world.allocate(count * 8);

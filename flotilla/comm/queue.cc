@@ -1,13 +1,18 @@
 #include "flotilla/comm/queue.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <utility>
 
 #include "flotilla/device/cpu/parallel.h"
 
 namespace flotilla::comm {
+
+WithoutSignals::WithoutSignals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+WithoutSignals::~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 Queue::~Queue() {
   {
@@ -20,13 +25,8 @@ Queue::~Queue() {
 
 void Queue::start(std::function<void()> work) {
   if (!thread_.joinable()) {
-    // Signals are for the threads of the program.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const WithoutSignals guard;
     thread_ = std::thread([this] { serve(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   ++started_;
   {

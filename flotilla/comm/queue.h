@@ -8,6 +8,8 @@
 
 #pragma once
 
+#include <signal.h>
+
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -18,6 +20,18 @@
 #include "flotilla/base/mutex.h"
 
 namespace flotilla::comm {
+
+// While it lives, threads that this one starts get no signals: those are for the program.
+class WithoutSignals {
+ public:
+  WithoutSignals();
+  ~WithoutSignals();
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 class Queue {
  public:

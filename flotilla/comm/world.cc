@@ -157,6 +157,8 @@ void World::make_ring(int64_t id, const std::vector<int>& ranks) {
   } else {
     queue_.run([&] { group = make_group(id, ranks, static_cast<int>(me - ranks.begin())); });
   }
+  // Others may wait for this rank, which waits for one that is gone: they shall not.
+  group->on_lost([this](const std::string& reason) { abort(reason); });
   const MutexLock lock(mutex_);
   if (!aborted_.empty()) group->abort(aborted_);
   rings_[id] = std::move(group);

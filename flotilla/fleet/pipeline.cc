@@ -4,8 +4,11 @@
 #include "flotilla/ir/verify.h"
 #include "flotilla/passes/broadcast_parameters.h"
 #include "flotilla/passes/fuse_all_reduce.h"
+#include "flotilla/passes/gradient_merge.h"
 #include "flotilla/passes/insert_all_reduce.h"
 #include "flotilla/passes/layerwise_rates.h"
+#include "flotilla/passes/local_sgd.h"
+#include "flotilla/passes/pass.h"
 #include "flotilla/passes/strategy.pb.h"
 #include "flotilla/passes/strategy_support.h"
 #include "flotilla/passes/sync_batch_norm.h"
@@ -17,15 +20,20 @@ namespace {
 struct Plan {
   bool lars = false;
   bool lamb = false;
+  bool gradient_merge = false;
+  bool local_sgd = false;
   bool sync_batch_norm = false;
   bool fuse_all_reduce = true;
   passes::LarsOptions lars_options = {};
   passes::LambOptions lamb_options = {};
+  passes::MergeOptions merge = {};
+  passes::LocalSgdOptions local = {};
   passes::ExchangeOptions exchange = {};
   passes::BucketSizes buckets = {};
   passes::BroadcastOptions broadcast = {};
 
   bool distributed() const { return exchange.nranks > 1; }
+  bool exchanges_gradients() const { return distributed() && !local_sgd; }
 };
 
 struct Job {
@@ -43,9 +51,10 @@ struct Row {
   std::string_view name = {};
   bool (*wanted)(const Plan&) = nullptr;
   void (*run)(Job&) = nullptr;
+  bool changes_startup = false;  // and not the main program
 };
 
-// The order of rows is the order of execution.
+// The order of rows is the order of execution. passes::kFleetPasses lists the names.
 constexpr Row kCollective[] = {
     {"lars", [](const Plan& p) { return p.lars; },
      [](Job& j) { j.say(use_lars(j.main, j.plan.lars_options)); }},
@@ -53,13 +62,26 @@ constexpr Row kCollective[] = {
      [](Job& j) { j.say(use_lamb(j.main, j.plan.lamb_options)); }},
     {"sync_batch_norm", [](const Plan& p) { return p.distributed() && p.sync_batch_norm; },
      [](Job& j) { passes::sync_batch_norm(j.main); }},
-    {"insert_all_reduce", [](const Plan& p) { return p.distributed(); },
+    {"gradient_merge", [](const Plan& p) { return p.gradient_merge && p.merge.steps > 1; },
+     [](Job& j) { passes::gradient_merge(j.main, j.startup, j.plan.merge); }},
+    {"insert_all_reduce", [](const Plan& p) { return p.exchanges_gradients(); },
      [](Job& j) { insert_all_reduce(j.main, j.plan.exchange); }},
-    {"fuse_all_reduce", [](const Plan& p) { return p.distributed() && p.fuse_all_reduce; },
+    {"fuse_all_reduce", [](const Plan& p) { return p.exchanges_gradients() && p.fuse_all_reduce; },
      [](Job& j) { j.applied.fusion = passes::fuse_all_reduce(j.main, j.plan.buckets); }},
+    {"local_sgd", [](const Plan& p) { return p.distributed() && p.local_sgd; },
+     [](Job& j) { passes::local_sgd(j.main, j.startup, j.plan.local); }},
     {"broadcast_parameters", [](const Plan& p) { return p.distributed(); },
-     [](Job& j) { broadcast_parameters(j.startup, j.plan.broadcast); }},
+     [](Job& j) { broadcast_parameters(j.startup, j.plan.broadcast); }, true},
 };
+
+constexpr bool names_agree() {
+  size_t i = 0;
+  for (const Row& row : kCollective) {
+    if (i == passes::kFleetPasses.size() || passes::kFleetPasses[i++] != row.name) return false;
+  }
+  return i == passes::kFleetPasses.size();
+}
+static_assert(names_agree());
 
 Applied apply(Program& main, Program& startup, const Plan& plan, std::vector<std::string> notices) {
   Applied applied{.notices = std::move(notices)};
@@ -68,6 +90,7 @@ Applied apply(Program& main, Program& startup, const Plan& plan, std::vector<std
     if (!row.wanted(plan)) continue;
     row.run(job);
     applied.passes.emplace_back(row.name);
+    passes::dump_after(row.name, row.changes_startup ? startup : main);
   }
   verify(main, Stage::kParallel);
   verify(startup, Stage::kParallel);
@@ -104,6 +127,13 @@ Applied apply_collective(Program& main, Program& startup, const Role& role,
   plan.lamb = s.lamb();
   plan.lamb_options = {.weight_decay = s.lamb_configs().lamb_weight_decay(),
                        .exclude = list_of(s.lamb_configs().exclude_from_weight_decay())};
+  plan.gradient_merge = s.gradient_merge();
+  plan.merge = {.steps = s.gradient_merge_configs().k_steps(),
+                .average = s.gradient_merge_configs().avg()};
+  plan.local_sgd = s.localsgd();
+  plan.local = {.nranks = role.workers,
+                .steps = s.localsgd_configs().k_steps(),
+                .begin = s.localsgd_configs().begin_step()};
   plan.sync_batch_norm = s.sync_batch_norm();
   plan.fuse_all_reduce = s.fuse_all_reduce_ops();
   plan.exchange.average = s.gradient_scale_configs().scale_strategy() == "avg";
@@ -118,6 +148,8 @@ Applied apply_collective(Program& main, Program& startup, const Role& role,
                          const passes::FluidStrategy& strategy) {
   const strategy::FluidStrategy& s = strategy.message();
   Plan plan = plan_of(role);
+  plan.local_sgd = s.use_local_sgd();
+  plan.local.nranks = role.workers;
   plan.sync_batch_norm = s.sync_batch_norm();
   plan.fuse_all_reduce = s.fuse_all_reduce_ops();
   // 0 divides by the number of ranks; 1 and 2 leave the gradient of the loss to the program.

@@ -63,6 +63,25 @@ TEST_F(Pipeline, IsSwitchedByTheStrategy) {
   EXPECT_EQ(count("scale"), 0);
 }
 
+TEST_F(Pipeline, MergesBeforeItExchanges) {
+  passes::DistributedStrategy strategy;
+  strategy.set("gradient_merge", true);
+  strategy.set("gradient_merge_configs", {{"k_steps", 4}});
+  layers::sgd(0.5).minimize(linear());
+  EXPECT_THAT(apply(strategy).passes, ElementsAre("gradient_merge", "insert_all_reduce",
+                                                  "fuse_all_reduce", "broadcast_parameters"));
+  EXPECT_EQ(main_->block(1).count("fused_all_reduce"), 1);
+  EXPECT_EQ(startup_->global_block().count("c_broadcast"), 6);
+}
+
+TEST_F(Pipeline, ExchangesParametersInsteadOfGradients) {
+  passes::DistributedStrategy strategy;
+  strategy.set("localsgd", true);
+  layers::sgd(0.5).minimize(linear());
+  EXPECT_THAT(apply(strategy).passes, ElementsAre("local_sgd", "broadcast_parameters"));
+  EXPECT_EQ(count("c_allreduce_sum"), 0);
+}
+
 TEST_F(Pipeline, MeasuresBucketsByTheStrategy) {
   passes::DistributedStrategy strategy;
   strategy.set("last_comm_group_size_MB", 0.000005);  // 5 bytes
@@ -79,6 +98,16 @@ TEST_F(Pipeline, SaysWhatIsNotThere) {
   EXPECT_THAT(apply(strategy).notices,
               ElementsAre(HasSubstr("strategy.amp = True has no effect yet"),
                           HasSubstr("strategy.lamb = True has no effect")));
+}
+
+TEST_F(Pipeline, PrintsTheProgramAfterAPass) {
+  layers::sgd(0.5).minimize(linear());
+  const EnvGuard dump("FLT_DUMP", "insert_all_reduce");
+  ::testing::internal::CaptureStderr();
+  apply(passes::DistributedStrategy());
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("after insert_all_reduce:"));
+  EXPECT_THAT(said, HasSubstr("c_allreduce_sum(X=fc_0.w_0@GRAD)"));
 }
 
 TEST_F(Pipeline, TakesTheStrategyOf18) {

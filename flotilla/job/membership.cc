@@ -73,18 +73,27 @@ std::string own_host(const fleet::Role& role) {
 }  // namespace
 
 std::unique_ptr<Membership> Membership::join(const fleet::Role& role, const Progress* progress) {
-  const std::optional<std::string> address = env::text("FLT_STORE");
-  if (!address) return nullptr;
   constexpr int64_t kMost = int64_t{1} << 31;
-  return std::make_unique<Membership>(
-      Options{.address = *address,
-              .token = env::text_or("FLT_JOB_TOKEN", ""),
-              .self = {.role = env::text_or("FLT_ROLE", "worker"),
-                       .rank = env::number_or("FLT_RANK", 0, 0, kMost),
-                       .host = own_host(role),
-                       .pid = getpid(),
-                       .attempt = env::number_or("FLT_ATTEMPT", 0, 0, kMost)},
-              .progress = progress});
+  rpc::Member self{.role = role.is_server() ? "server" : "worker",
+                   .rank = role.index,
+                   .host = own_host(role),
+                   .pid = getpid()};
+  if (const std::optional<std::string> address = env::text("FLT_STORE")) {
+    self.role = env::text_or("FLT_ROLE", "worker");
+    self.rank = env::number_or("FLT_RANK", 0, 0, kMost);
+    self.attempt = env::number_or("FLT_ATTEMPT", 0, 0, kMost);
+    return std::make_unique<Membership>(Options{.address = *address,
+                                                .token = env::text_or("FLT_JOB_TOKEN", ""),
+                                                .self = std::move(self),
+                                                .progress = progress});
+  }
+  std::optional<FoundStore> found = find_store(role);
+  if (!found) return nullptr;
+  return std::make_unique<Membership>(Options{.address = std::move(found->address),
+                                              .token = std::move(found->token),
+                                              .self = std::move(self),
+                                              .progress = progress,
+                                              .host = std::move(found->host)});
 }
 
 Membership::Membership(Options options) : options_(std::move(options)) {

@@ -21,6 +21,7 @@
 #include "flotilla/base/mutex.h"
 #include "flotilla/base/progress.h"
 #include "flotilla/fleet/role.h"
+#include "flotilla/job/find_store.h"
 #include "flotilla/rpc/store_client.h"
 
 namespace flotilla::job {
@@ -33,10 +34,12 @@ class Membership {
     rpc::Member self = {};               // role, rank, host, pid and attempt
     const Progress* progress = nullptr;  // null: nothing is reported
     std::chrono::milliseconds patience = std::chrono::seconds(60);  // for the store to appear
+    std::unique_ptr<HostedStore> host = {};  // the store itself, where this process hosts it
   };
 
   // The membership that the environment of this process gives it: that of a launched process
-  // (FLT_STORE), or null where it is alone. Waits for the store; refuses a rank that is taken.
+  // (FLT_STORE), that of a job that somebody else started (find_store.h), or null where it is
+  // alone. Waits for the store; refuses a rank that is taken.
   static std::unique_ptr<Membership> join(const fleet::Role& role, const Progress* progress);
 
   explicit Membership(Options options);

@@ -1,20 +1,14 @@
 #include "flotilla/launch/job.h"
 
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <netdb.h>
-#include <sched.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
-#include "flotilla/launch/spawn.h"
 
 namespace flotilla::launch {
 namespace {
@@ -25,6 +19,7 @@ namespace fs = std::filesystem;
 // hosts, and of workers that were listed without ports.
 constexpr int64_t kCollectivePort = 6070;
 constexpr int64_t kWorkerPort = 6170;
+constexpr int64_t kStorePort = 6069;
 
 std::vector<std::string> split(const std::string& text, const char* what) {
   std::vector<std::string> parts = split_list(text);
@@ -41,23 +36,17 @@ Endpoint parse_endpoint(const std::string& text, const char* what, bool needs_po
   return {text, 0};
 }
 
-std::string joined(const std::vector<Endpoint>& endpoints) {
-  std::vector<std::string> texts;
-  for (const Endpoint& endpoint : endpoints) texts.push_back(endpoint.text());
-  return fmt::format("{}", fmt::join(texts, ","));
-}
-
-bool is_local(const Machine& machine, const std::string& host) {
-  return std::find(machine.addresses.begin(), machine.addresses.end(), host) !=
-         machine.addresses.end();
-}
-
 // Which of `hosts` is this one.
 int64_t find_self(const std::vector<std::string>& hosts, const JobOptions& options,
                   const Machine& machine, const char* what) {
+  if (options.rank.value_or(-1) >= 0) {
+    require(*options.rank < std::ssize(hosts), "--rank is {}, but {} names only {} hosts",
+            *options.rank, what, hosts.size());
+    return *options.rank;
+  }
   const std::optional<std::string> said = options.node_ip ? options.node_ip : env::text("POD_IP");
   for (size_t i = 0; i < hosts.size(); ++i) {
-    if (said ? hosts[i] == *said : is_local(machine, hosts[i])) return static_cast<int64_t>(i);
+    if (said ? hosts[i] == *said : machine.is(hosts[i])) return static_cast<int64_t>(i);
   }
   refuse("this host must be one of {} ({}), but {}", what, fmt::join(hosts, ", "),
          said ? fmt::format("it is said to be {}", *said)
@@ -131,14 +120,28 @@ int64_t first_port(const JobOptions& options, int64_t otherwise) {
   return options.start_port.value_or(env::number_or("FLAGS_START_PORT", otherwise, 0, 65535));
 }
 
+// Hosts that --master brings together: each plans its own part, as if it were alone.
+bool meets_at_master(const JobOptions& options) {
+  return options.master && options.hosts().most > 1;
+}
+
+// How others reach this host.
+std::string own_address(const JobOptions& options, const Machine& machine) {
+  if (options.node_ip) return *options.node_ip;
+  if (const std::optional<std::string> pod = env::text("POD_IP")) return *pod;
+  const std::string master = host_of(*options.master);
+  return machine.is(master) ? master : address_towards(master);
+}
+
 void plan_collective(const JobOptions& options, const Machine& machine, Maker& maker, Job& job) {
-  job.hosts = split(options.ips.value_or("127.0.0.1"), "--ips");
+  const bool meets = meets_at_master(options);
+  job.hosts = meets ? std::vector{own_address(options, machine)}
+                    : split(options.ips.value_or("127.0.0.1"), "--ips");
   const bool single = job.hosts.size() == 1;
   job.host = single ? 0 : find_self(job.hosts, options, machine, "--ips");
-  std::vector<std::string> gpus;
-  if (options.gpus && !options.gpus->empty()) gpus = gpu_list(options);
-  check_gpus(gpus, machine, job);
-  const int64_t devices = static_cast<int64_t>(gpus.size());
+  if (options.gpus && !options.gpus->empty()) job.devices = gpu_list(options);
+  check_gpus(job.devices, machine, job);
+  const int64_t devices = std::ssize(job.devices);
   const int64_t each = options.nproc_per_node.value_or(std::max<int64_t>(1, devices));
   require(devices == 0 || devices % each == 0,
           "--nproc_per_node must divide the number of GPUs, but {} does not divide {}", each,
@@ -146,7 +149,7 @@ void plan_collective(const JobOptions& options, const Machine& machine, Maker& m
   maker.local_processes = each;
 
   const int64_t start = first_port(options, single ? 0 : kCollectivePort);
-  std::vector<Endpoint> all;
+  std::vector<Endpoint>& all = job.endpoints.workers;
   for (const std::string& host : job.hosts) {
     for (int64_t i = 0; i < each; ++i) all.push_back({host, start == 0 ? 0 : start + i});
   }
@@ -155,28 +158,12 @@ void plan_collective(const JobOptions& options, const Machine& machine, Maker& m
     job.processes.push_back(maker.make("worker", rank, i, all[static_cast<size_t>(rank)]));
     all[static_cast<size_t>(rank)].port = job.processes.back().listener.port;
   }
-  for (Process& process : job.processes) {
-    std::vector<std::string> mine;
-    for (int64_t d = 0; d < devices / each; ++d) {
-      mine.push_back(gpus[static_cast<size_t>(process.local * (devices / each) + d)]);
-    }
-    const std::string ids = fmt::format("{}", fmt::join(mine, ","));
-    process.shown = {{"PADDLE_TRAINER_ID", fmt::to_string(process.rank)},
-                     {"PADDLE_CURRENT_ENDPOINT", process.listener.endpoint()},
-                     {"PADDLE_TRAINERS_NUM", fmt::to_string(all.size())},
-                     {"PADDLE_TRAINER_ENDPOINTS", joined(all)}};
-    if (devices > 0) process.shown.emplace_back("FLAGS_selected_gpus", ids);
-    process.hidden.insert(process.hidden.end(),
-                          {{"PADDLE_RANK_IN_NODE", fmt::to_string(process.local)},
-                           {"PADDLE_LOCAL_DEVICE_IDS", ids},
-                           {"TRAINING_ROLE", "TRAINER"}});
-  }
 }
 
 // The endpoints of a role: a list, or so many on this host.
 std::vector<Endpoint> endpoints_of(const std::optional<std::string>& list,
                                    const std::optional<int64_t>& count, const char* list_name,
-                                   const char* count_name, bool needs_port, int64_t start) {
+                                   const char* count_name, bool needs_port, const Endpoint& first) {
   std::vector<Endpoint> found;
   if (list && !list->empty()) {
     for (const std::string& text : split(*list, list_name)) {
@@ -188,30 +175,40 @@ std::vector<Endpoint> endpoints_of(const std::optional<std::string>& list,
     return found;
   }
   for (int64_t i = 0; i < count.value_or(0); ++i) {
-    found.push_back({"127.0.0.1", start == 0 ? 0 : start + i});
+    found.push_back({first.host, first.port == 0 ? 0 : first.port + i});
   }
   return found;
 }
 
-void plan_servers(const JobOptions& options, const Machine& machine, Maker& maker, Job& job) {
-  int64_t start = first_port(options, 0);
-  std::vector<Endpoint> servers =
-      endpoints_of(options.servers, options.server_num, "--servers", "--server_num", true, start);
-  require(!servers.empty(),
+// All endpoints of the job as the options name them; ports that nobody said are 0.
+Endpoints read_endpoints(const JobOptions& options, const Machine& machine) {
+  Endpoint first{"127.0.0.1", first_port(options, 0)};
+  if (meets_at_master(options)) first.host = own_address(options, machine);
+  const auto pass = [&](const std::vector<Endpoint>& list) {
+    if (first.port != 0) first.port += std::ssize(list);
+  };
+  Endpoints all;
+  all.servers =
+      endpoints_of(options.servers, options.server_num, "--servers", "--server_num", true, first);
+  require(!all.servers.empty(),
           "a parameter-server job needs servers: say --server_num, or --servers with their "
           "endpoints");
-  if (start != 0) start += static_cast<int64_t>(servers.size());
-  std::vector<Endpoint> workers =
-      endpoints_of(options.workers, options.worker_num, "--workers", "--worker_num", false, start);
-  require(!workers.empty(),
+  pass(all.servers);
+  all.workers =
+      endpoints_of(options.workers, options.worker_num, "--workers", "--worker_num", false, first);
+  require(!all.workers.empty(),
           "a parameter-server job needs workers: say --worker_num, or --workers with their hosts");
-  if (start != 0) start += static_cast<int64_t>(workers.size());
-  std::vector<Endpoint> heters =
-      endpoints_of(options.heter_workers, options.heter_worker_num, "--heter_workers",
-                   "--heter_worker_num", false, start);
-  std::vector<std::string> gpus;
-  if (options.gpus && !options.gpus->empty()) gpus = gpu_list(options);
-  check_gpus(gpus, machine, job);
+  pass(all.workers);
+  all.heters = endpoints_of(options.heter_workers, options.heter_worker_num, "--heter_workers",
+                            "--heter_worker_num", false, first);
+  return all;
+}
+
+void plan_servers(const JobOptions& options, const Machine& machine, Maker& maker, Job& job) {
+  job.endpoints = read_endpoints(options, machine);
+  auto& [servers, workers, heters] = job.endpoints;
+  if (options.gpus && !options.gpus->empty()) job.devices = gpu_list(options);
+  check_gpus(job.devices, machine, job);
 
   // Hosts in the order in which they first appear. Ports of workers that were not said are counted
   // up on each host, so that all hosts find the same ones.
@@ -250,29 +247,6 @@ void plan_servers(const JobOptions& options, const Machine& machine, Maker& make
   add("server", servers);
   add("worker", workers);
   add("heter_worker", heters);
-
-  for (Process& process : job.processes) {
-    const bool server = process.role == "server";
-    const char* role = server ? "PSERVER" : process.role == "worker" ? "TRAINER" : "HETER_TRAINER";
-    process.shown = {{"PADDLE_PSERVERS_IP_PORT_LIST", joined(servers)},
-                     {"PADDLE_TRAINER_ENDPOINTS", joined(workers)},
-                     {"PADDLE_HETER_TRAINER_IP_PORT_LIST", joined(heters)},
-                     {"PADDLE_TRAINERS_NUM", fmt::to_string(workers.size())},
-                     {"TRAINING_ROLE", role}};
-    Variables& place = server ? process.shown : process.hidden;
-    place.emplace_back("POD_IP", process.listener.host);
-    place.emplace_back("PADDLE_PORT", fmt::to_string(process.listener.port));
-    if (!server) {
-      const size_t local = static_cast<size_t>(process.local);
-      const std::string gpu = gpus.empty() ? "0" : gpus[local % gpus.size()];
-      process.shown.insert(process.shown.end(),
-                           {{"PADDLE_TRAINER_ID", fmt::to_string(process.rank)},
-                            {"FLAGS_selected_gpus", "0"},
-                            {"FLAGS_selected_xpus", "0"},
-                            {"CUDA_VISIBLE_DEVICES", gpu},
-                            {"XPU_VISIBLE_DEVICES", gpu}});
-    }
-  }
 }
 
 Mode mode_of(const JobOptions& options) {
@@ -282,60 +256,7 @@ Mode mode_of(const JobOptions& options) {
   return options.server_options_said.empty() ? Mode::kCollective : Mode::kServers;
 }
 
-std::vector<std::string> own_addresses() {
-  std::set<std::string> found = {"127.0.0.1", "localhost"};
-  char name[256] = {};
-  if (gethostname(name, sizeof name - 1) == 0) found.insert(name);
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) == 0) {
-    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-      if (entry->ifa_addr == nullptr) continue;
-      const int family = entry->ifa_addr->sa_family;
-      if (family != AF_INET && family != AF_INET6) continue;
-      char text[NI_MAXHOST] = {};
-      const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-      if (getnameinfo(entry->ifa_addr, size, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0) {
-        found.insert(text);
-      }
-    }
-    freeifaddrs(list);
-  }
-  return {found.begin(), found.end()};
-}
-
-// The interpreter that is meant: the caller's, the one beside this program as it was called (a link
-// in a virtual environment, maybe), or that of the PATH.
-std::string find_python(const std::string& program) {
-  if (const std::optional<std::string> said = env::text("FLT_PYTHON")) return *said;
-  const bool has_folder = program.find('/') != std::string::npos;
-  const fs::path called = has_folder ? program : find_in_path(program);
-  for (const char* name : {"python", "python3"}) {
-    const fs::path beside = called.parent_path() / name;
-    if (!called.empty() && access(beside.c_str(), X_OK) == 0) return beside;
-  }
-  return "python3";
-}
-
-int64_t count_gpus() {
-  std::error_code error;
-  int64_t count = 0;
-  for (const auto& entry : fs::directory_iterator("/proc/driver/nvidia/gpus", error)) {
-    (void)entry;
-    ++count;
-  }
-  return count;
-}
-
 }  // namespace
-
-Machine this_machine(const std::string& program) {
-  cpu_set_t set;
-  const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
-  return {.cores = known ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN),
-          .gpus = count_gpus(),
-          .addresses = own_addresses(),
-          .python = find_python(program)};
-}
 
 Job plan_job(const JobOptions& options, const Machine& machine) {
   Job job{.mode = mode_of(options),
@@ -347,6 +268,18 @@ Job plan_job(const JobOptions& options, const Machine& machine) {
   } else {
     plan_servers(options, machine, maker, job);
   }
+  if (meets_at_master(options)) return job;
+  const HostCount count = options.hosts();
+  const int64_t hosts = std::ssize(job.hosts);
+  require(!options.nnodes || (count.least <= hosts && hosts <= count.most),
+          "--nnodes is {}, but {} hosts are listed", options.nnodes.value_or(""), hosts);
+  if (hosts > 1) {
+    const int64_t port =
+        options.http_port.value_or(env::number_or("FLT_STORE_PORT", kStorePort, 1, 65535));
+    job.store = Endpoint{job.hosts[0], port}.text();
+    if (job.host == 0) job.serve_at = job.store;
+  }
+  describe_processes(job);
   return job;
 }
 

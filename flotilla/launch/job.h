@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "flotilla/base/endpoint.h"
+#include "flotilla/launch/machine.h"
 #include "flotilla/launch/options.h"
 #include "flotilla/launch/ports.h"
 
@@ -38,33 +40,40 @@ struct Process {
   std::string log = {};
 };
 
+// Where the processes of a job are: role by role, in the order of their ranks.
+struct Endpoints {
+  std::vector<Endpoint> servers = {};
+  std::vector<Endpoint> workers = {};
+  std::vector<Endpoint> heters = {};
+};
+
 struct Job {
   Mode mode = Mode::kCollective;
   std::vector<std::string> hosts = {};
   int64_t host = 0;       // this one
   int64_t gpu_count = 0;  // of this host
   bool gpus = false;      // the processes have some of them
+  std::vector<std::string> devices = {};
+  Endpoints endpoints = {};
   // Of this host, servers before workers.
   std::vector<Process> processes = {};
   std::string log_dir = {};  // empty: none
   // What a user should know beforehand, a sentence each.
   std::vector<std::string> notices = {};
-};
 
-// What is known of this machine.
-struct Machine {
-  int64_t cores = 1;
-  int64_t gpus = 0;
-  std::vector<std::string> addresses = {"127.0.0.1"};  // and host names
-  std::string python = "python3";
+  // Of several hosts: where their store is, and where this host serves it; empty: another does.
+  std::string store = {};
+  std::string serve_at = {};
+  std::string token = {};  // empty: none was agreed upon
 };
-
-// `program` is the launcher as it was called, argv[0].
-Machine this_machine(const std::string& program);
 
 // Refuses what contradicts itself or the machine: lists of different lengths, a host that is not
 // in the list, a script that is not there, a port that is taken. Binds the ports of this host's
-// processes.
+// processes. Where --master brings hosts together, this host's part alone, for join_master().
 Job plan_job(const JobOptions& options, const Machine& machine);
+
+// Gives every process its variables. REQUIRES: the endpoints and ranks are final, and this is the
+// first call.
+void describe_processes(Job& job);
 
 }  // namespace flotilla::launch

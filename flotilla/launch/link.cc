@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "flotilla/base/endpoint.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/fd.h"
 #include "flotilla/base/mutex.h"
@@ -27,6 +28,7 @@ std::string text_of(const Outcome& outcome) {
   failed.set_seconds(outcome.seconds);
   failed.set_exit_code(outcome.ending.exit_code);
   failed.set_signal(outcome.ending.signal);
+  failed.set_stuck(outcome.stuck);
   for (const std::string& line : outcome.last_lines) failed.add_last_lines(line);
   return failed.SerializeAsString();
 }
@@ -43,6 +45,7 @@ Outcome outcome_of(const std::string& text) {
           .seconds = failed.seconds(),
           .ended = true,
           .ending = {.exit_code = failed.exit_code(), .signal = failed.signal()},
+          .stuck = failed.stuck(),
           .last_lines = {failed.last_lines().begin(), failed.last_lines().end()}};
 }
 
@@ -73,7 +76,7 @@ Link::~Link() = default;
 bool Link::connect() {
   const std::string& self = options_.hosts[static_cast<size_t>(options_.self)];
   rpc::StoreClient::Options settings{
-      .address = fmt::format("{}:{}", options_.hosts[0], options_.port),
+      .address = options_.store,
       .token = options_.token,
       .self = {.role = "launcher", .rank = options_.self, .host = self, .pid = getpid()},
       .patience = kRetry,
@@ -150,10 +153,11 @@ std::vector<std::string> Link::missing() const {
 }
 
 std::string Link::look_for_others(milliseconds patience) const {
+  const std::optional<Endpoint> store = find_endpoint(options_.store);
   for (const std::string& host : missing()) {
-    if (host == options_.hosts[0]) continue;
+    if (!store || host == store->host) continue;
     rpc::StoreClient::Options settings{
-        .address = fmt::format("{}:{}", host, options_.port),
+        .address = Endpoint{host, store->port}.text(),
         .token = options_.token,
         .self = {.role = "visitor", .rank = options_.self, .host = options_.hosts[0]},
         .patience = patience};

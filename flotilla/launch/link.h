@@ -26,7 +26,7 @@ class Link {
   struct Options {
     std::vector<std::string> hosts = {};
     int64_t self = 0;
-    int64_t port = 0;  // of the store, on every host that serves one
+    std::string store = {};  // its address
     std::string token = {};
     std::string plan = {};  // what must be the same on all hosts, for people to read
   };
@@ -46,7 +46,7 @@ class Link {
   // Those that are not there yet.
   std::vector<std::string> missing() const;
   // Why they may be missing although they run: a host that took itself for the first because its
-  // list is in another order. "" where nothing of the kind is found. Takes up to `patience`.
+  // list is in another order. "" where nothing of the kind is found. Takes up to `patience` each.
   std::string look_for_others(std::chrono::milliseconds patience) const;
 
   void report_failure(const Outcome& outcome);

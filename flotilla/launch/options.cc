@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "flotilla/base/endpoint.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 
@@ -60,8 +61,12 @@ const std::vector<Flag>& flags() {
       {"json", &J::json, "close with one line of JSON"},
       {"max_restart", &J::max_restart, "how often what failed is started again",
        "PADDLE_MAX_RESTART"},
-      {"stall_timeout", &J::stall_timeout, "end the job if nothing moves for so many seconds"},
+      {"stall_timeout", &J::stall_timeout, "end the job if a process is stuck for so many seconds"},
+      {"stall_warning", &J::stall_warning,
+       "seconds until a process that is stuck is shown (300); 0: never"},
       {"elastic_level", &J::elastic_level, "-1: a fixed number of hosts", "PADDLE_ELASTIC_LEVEL"},
+      {"elastic_timeout", &J::elastic_timeout,
+       "seconds that late hosts of --nnodes least:most have (5)", "PADDLE_ELASTIC_TIMEOUT"},
   };
   return all;
 }
@@ -80,7 +85,6 @@ constexpr std::pair<const char*, const char*> kAliases[] = {
     {"node_ip", "host"},
     {"gloo_port", "http_port"},
     {"started_port", "start_port"},
-    {"elastic_timeout", ""},
     {"backend", ""},
     {"log_level", ""},
     {"log_overwrite", ""},
@@ -211,6 +215,26 @@ void take_environment(JobOptions& options, std::vector<const Flag*>& said) {
   }
 }
 
+void check_hosts(const JobOptions& options) {
+  const HostCount count = options.hosts();
+  if (options.master) {
+    require(find_endpoint(*options.master).has_value(),
+            "--master takes host:port, but \"{}\" was given", *options.master);
+  }
+  const bool listed = !options.ips.value_or("").empty() || !options.workers.value_or("").empty() ||
+                      !options.servers.value_or("").empty();
+  require(count.most == 1 || options.master || listed,
+          "--nnodes {} means several hosts: say with --master where they meet, or list them with "
+          "--ips",
+          options.nnodes.value_or(""));
+  require(!(options.master && count.most > 1 && listed),
+          "--master finds the hosts by itself, so --ips, --servers and --workers cannot be named "
+          "with it");
+  require(!options.rank || *options.rank < count.most || listed,
+          "--rank counts the hosts from 0, but {} of {} was given", options.rank.value_or(0),
+          count.most);
+}
+
 void check(const JobOptions& options) {
   require(!options.script.empty(),
           "a script, -m module or program to launch was expected behind the options. See --help");
@@ -223,9 +247,24 @@ void check(const JobOptions& options) {
           "--ips starts a collective job and {} one with parameter servers: only one of both can "
           "be meant",
           fmt::join(options.server_options_said, ", "));
+  check_hosts(options);
 }
 
 }  // namespace
+
+HostCount JobOptions::hosts() const {
+  if (!nnodes) return {};
+  const std::string& text = *nnodes;
+  const size_t colon = std::min(text.find(':'), text.size());
+  const std::optional<int64_t> least = whole_number(text.substr(0, colon));
+  const std::optional<int64_t> most =
+      colon == text.size() ? least : whole_number(text.substr(colon + 1));
+  require(least && most && 1 <= *least && *least <= *most,
+          "--nnodes takes a number of hosts, or the least and the most as in 2:4, but \"{}\" was "
+          "given",
+          text);
+  return {*least, *most};
+}
 
 JobOptions parse_options(std::span<const std::string> arguments, Front front) {
   JobOptions options{.front = front};

@@ -24,6 +24,12 @@ enum class Front {
   kLaunchPs,  // python -m paddle.distributed.launch_ps
 };
 
+// How many hosts: --nnodes 2, or --nnodes 2:4.
+struct HostCount {
+  int64_t least = 1;
+  int64_t most = 1;
+};
+
 struct JobOptions {
   Front front = Front::kLaunch;
 
@@ -55,8 +61,11 @@ struct JobOptions {
 
   // When something goes wrong.
   int64_t max_restart = 0;
-  double stall_timeout = 0;  // seconds; 0: only warn
+  double stall_timeout = 0;    // seconds until a stuck process ends the job; 0: never
+  double stall_warning = 300;  // until it is shown, with where everyone stands; 0: never
   int64_t elastic_level = -1;
+  // How long hosts beyond the least number of --nnodes may take, once that many are there.
+  double elastic_timeout = 5;
 
   // What is run: a file that ends in .py, a module (-m), or any program.
   bool module = false;
@@ -66,6 +75,8 @@ struct JobOptions {
   // The mode options that were said, in the order of the launcher's own list, for its log line.
   std::vector<std::string> server_options_said = {};
   std::vector<std::string> collective_options_said = {};
+
+  HostCount hosts() const;
 };
 
 // Refuses what is unknown (with the nearest known option), incomplete or not a number, each in one

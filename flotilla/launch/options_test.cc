@@ -75,7 +75,7 @@ TEST(OptionsTest, ListsModeOptionsInTheLaunchersOwnOrder) {
 TEST(OptionsTest, TakesTheEnvironmentWhereAnOptionIsNotSaid) {
   setenv("PADDLE_NNODES", "4", 1);
   setenv("PADDLE_JOB_ID", "from the environment", 1);
-  const JobOptions options = parse({"--nnodes", "2:3", "train.py"});
+  const JobOptions options = parse({"--master=a:1", "--nnodes", "2:3", "train.py"});
   unsetenv("PADDLE_NNODES");
   unsetenv("PADDLE_JOB_ID");
   EXPECT_EQ(options.nnodes, "2:3");
@@ -94,6 +94,26 @@ TEST(OptionsTest, RefusesInOneSentence) {
   EXPECT_THAT(refusal({"--run_mode", "both", "t.py"}), HasSubstr("collective, ps or ps-heter"));
   EXPECT_THAT(refusal({"--ips", "a,b", "--server_num", "1", "t.py"}),
               HasSubstr("only one of both can be meant"));
+}
+
+TEST(OptionsTest, CountsHosts) {
+  const auto count = [](const char* text) {
+    return parse({"--master=a:1", "--nnodes", text, "t.py"}).hosts();
+  };
+  EXPECT_EQ(count("3").least, 3);
+  EXPECT_EQ(count("3").most, 3);
+  EXPECT_EQ(count("2:4").least, 2);
+  EXPECT_EQ(count("2:4").most, 4);
+  for (const char* bad : {"0", "two", "4:2", "2:", ":2", "2:4:6"}) {
+    EXPECT_THAT(refusal({"--master=a:1", "--nnodes", bad, "t.py"}),
+                HasSubstr("--nnodes takes a number of hosts, or the least and the most as in 2:4"));
+  }
+  EXPECT_THAT(refusal({"--nnodes=2", "t.py"}), HasSubstr("say with --master where they meet"));
+  EXPECT_THAT(refusal({"--master=a", "t.py"}), HasSubstr("--master takes host:port, but \"a\""));
+  EXPECT_THAT(refusal({"--master=a:1", "--nnodes=2", "--rank=2", "t.py"}),
+              HasSubstr("--rank counts the hosts from 0, but 2 of 2 was given"));
+  EXPECT_THAT(refusal({"--master=a:1", "--nnodes=2", "--ips=a,b", "t.py"}),
+              HasSubstr("--master finds the hosts by itself"));
 }
 
 TEST(OptionsTest, ShowsEveryOptionWhenAskedForHelp) {

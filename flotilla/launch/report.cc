@@ -2,12 +2,29 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
+#include <algorithm>
 
 namespace flotilla::launch {
 namespace {
 
 std::string rule() { return std::string(48, '-') + "\n"; }
+
+std::string json_of(const Outcome& outcome) {
+  std::string end = "null";
+  if (outcome.ended) {
+    end = outcome.ending.signal != 0
+              ? fmt::format("{{\"signal\":{}}}", outcome.ending.signal)
+              : fmt::format("{{\"exit_code\":{}}}", outcome.ending.exit_code);
+  }
+  return fmt::format(
+      "{{\"role\":{},\"rank\":{},\"host\":{},\"pid\":{},\"attempt\":{},\"log\":{},"
+      "\"seconds\":{:.3f},\"stuck\":{},\"end\":{}}}",
+      quoted(outcome.role), outcome.rank, quoted(outcome.host), outcome.pid, outcome.attempt,
+      quoted(outcome.log), outcome.seconds, outcome.stuck.empty() ? "null" : quoted(outcome.stuck),
+      end);
+}
+
+}  // namespace
 
 std::string quoted(std::string_view text) {
   std::string made = "\"";
@@ -23,22 +40,6 @@ std::string quoted(std::string_view text) {
   }
   return made + "\"";
 }
-
-std::string json_of(const Outcome& outcome) {
-  std::string end = "null";
-  if (outcome.ended) {
-    end = outcome.ending.signal != 0
-              ? fmt::format("{{\"signal\":{}}}", outcome.ending.signal)
-              : fmt::format("{{\"exit_code\":{}}}", outcome.ending.exit_code);
-  }
-  return fmt::format(
-      "{{\"role\":{},\"rank\":{},\"host\":{},\"pid\":{},\"attempt\":{},\"log\":{},"
-      "\"seconds\":{:.3f},\"end\":{}}}",
-      quoted(outcome.role), outcome.rank, quoted(outcome.host), outcome.pid, outcome.attempt,
-      quoted(outcome.log), outcome.seconds, end);
-}
-
-}  // namespace
 
 std::string Outcome::name() const { return fmt::format("{} {}", role, rank); }
 
@@ -63,15 +64,26 @@ std::string exception_in(const std::vector<std::string>& lines) {
   return "";
 }
 
-std::string sentence_of(const Outcome& culprit) {
-  return fmt::format("{} (pid {} on {}) failed: {}", culprit.name(), culprit.pid, culprit.host,
-                     to_string(culprit.ending));
+int Outcome::job_code() const {
+  constexpr int kTimeIsUp = 124;  // as timeout(1) has it
+  return stuck.empty() ? ending.shell_code() : kTimeIsUp;
 }
 
-std::string failure_block(const Outcome& culprit, const std::vector<rpc::Member>& members) {
+std::string sentence_of(const Outcome& culprit) {
+  const std::string who =
+      fmt::format("{} (pid {} on {})", culprit.name(), culprit.pid, culprit.host);
+  if (!culprit.stuck.empty()) return fmt::format("{} {}", who, culprit.stuck);
+  return fmt::format("{} failed: {}", who, to_string(culprit.ending));
+}
+
+std::string failure_block(const Outcome& culprit, const std::vector<Standing>& others) {
   std::string text = rule();
-  text += fmt::format("{} failed first, after {:.1f} s: {}\n", culprit.name(), culprit.seconds,
-                      to_string(culprit.ending));
+  if (culprit.stuck.empty()) {
+    text += fmt::format("{} failed first, after {:.1f} s: {}\n", culprit.name(), culprit.seconds,
+                        to_string(culprit.ending));
+  } else {
+    text += fmt::format("{} {}: the job was ended\n", culprit.name(), culprit.stuck);
+  }
   text += fmt::format("  host {}, pid {}{}\n", culprit.host, culprit.pid,
                       culprit.attempt > 0 ? fmt::format(", attempt {}", culprit.attempt + 1) : "");
   if (!culprit.log.empty()) text += fmt::format("  log  {}\n", culprit.log);
@@ -80,31 +92,36 @@ std::string failure_block(const Outcome& culprit, const std::vector<rpc::Member>
   }
   if (!culprit.last_lines.empty()) text += "  the end of its output:\n";
   for (const std::string& line : culprit.last_lines) text += fmt::format("    {}\n", line);
-  if (const std::string table = standing_table(members); !table.empty()) {
+  if (const std::string table = standing_table(others); !table.empty()) {
     text += "  what the others were doing:\n" + table;
   }
   return text + rule();
 }
 
-std::string standing_table(const std::vector<rpc::Member>& members) {
+std::string standing_table(const std::vector<Standing>& standing) {
+  size_t name = 0;
+  size_t host = 0;
+  for (const Standing& one : standing) {
+    name = std::max(name, one.name.size());
+    host = std::max(host, one.host.size());
+  }
   std::string text;
-  for (const rpc::Member& member : members) {
-    text += fmt::format("    {:<12} {:<10} {}\n", fmt::format("{} {}", member.role, member.rank),
-                        member.last.step < 0 ? "no step" : fmt::format("step {}", member.last.step),
-                        member.last.doing);
+  for (const Standing& one : standing) {
+    text += fmt::format("    {:<{}}  {:<{}}  {:<10}  {}\n", one.name, name, one.host, host,
+                        one.step ? fmt::format("step {}", *one.step) : "", one.doing);
   }
   return text;
 }
 
 std::string json_line(int exit_code, const Outcome* culprit, const std::vector<Outcome>& outcomes,
-                      double seconds) {
+                      double seconds, const std::string& report) {
   std::string processes;
   for (const Outcome& outcome : outcomes) {
     processes += (processes.empty() ? "" : ",") + json_of(outcome);
   }
-  return fmt::format("{{\"exit_code\":{},\"seconds\":{:.3f},\"culprit\":{},\"processes\":[{}]}}\n",
-                     exit_code, seconds, culprit == nullptr ? "null" : json_of(*culprit),
-                     processes);
+  return fmt::format(
+      "{{\"exit_code\":{},\"seconds\":{:.3f},\"culprit\":{},\"processes\":[{}],\"report\":{}}}\n",
+      exit_code, seconds, culprit == nullptr ? "null" : json_of(*culprit), processes, report);
 }
 
 }  // namespace flotilla::launch

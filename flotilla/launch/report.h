@@ -5,11 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "flotilla/launch/spawn.h"
-#include "flotilla/rpc/store_table.h"
 
 namespace flotilla::launch {
 
@@ -24,9 +24,20 @@ struct Outcome {
   double seconds = 0;    // from its start to its end
   bool ended = false;
   Ending ending = {};
+  std::string stuck = {};  // why it was ended: it "has not moved for 30 s ..."; empty: it was not
   std::vector<std::string> last_lines = {};
 
   std::string name() const;  // "worker 1"
+  // Of the job where this process is why it ended.
+  int job_code() const;
+};
+
+// Where a process stands.
+struct Standing {
+  std::string name = {};  // "worker 1"
+  std::string host = {};
+  std::optional<int64_t> step = {};  // nothing: it has not said
+  std::string doing = {};            // and since when
 };
 
 // The line of a Python traceback that says what was raised, or "".
@@ -35,14 +46,17 @@ std::string exception_in(const std::vector<std::string>& lines);
 // One sentence for the others: "worker 1 (pid 4711 on 127.0.0.1) failed: exit code 3".
 std::string sentence_of(const Outcome& culprit);
 
-// The block. `members` is what the store knows of the others.
-std::string failure_block(const Outcome& culprit, const std::vector<rpc::Member>& members);
+// The block. `others` says where the rest stood when it failed.
+std::string failure_block(const Outcome& culprit, const std::vector<Standing>& others);
 
-// Where each process stands, for a job that does not move.
-std::string standing_table(const std::vector<rpc::Member>& members);
+// A line for each process.
+std::string standing_table(const std::vector<Standing>& standing);
 
-// One line for --json. `culprit` may be null.
+// One line for --json. `culprit` may be null; `report` is JSON too.
 std::string json_line(int exit_code, const Outcome* culprit, const std::vector<Outcome>& outcomes,
-                      double seconds);
+                      double seconds, const std::string& report);
+
+// `text` as JSON writes it.
+std::string quoted(std::string_view text);
 
 }  // namespace flotilla::launch

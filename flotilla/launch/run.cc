@@ -7,6 +7,7 @@
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/launch/print.h"
+#include "flotilla/launch/rendezvous.h"
 #include "flotilla/launch/run_state.h"
 
 extern char** environ;
@@ -20,6 +21,7 @@ namespace {
 // Hosts that are started one by one cannot share a secret that nobody gave them.
 std::string token_of(const Job& job, const JobOptions& options) {
   if (const std::optional<std::string> said = env::text("FLT_JOB_TOKEN")) return *said;
+  if (!job.token.empty()) return job.token;
   return job.hosts.size() == 1 ? rpc::new_token() : fmt::format("job {}", options.job_id);
 }
 
@@ -47,13 +49,10 @@ int Run::run() {
 void Run::serve_store(const std::string& address) {
   using Happening = rpc::StoreServer::Happening;
   rpc::StoreServer::Options settings{.address = address, .token = token_};
-  if (link_ && !env::text("FLT_JOB_TOKEN")) settings.only_from = job_.hosts;
+  const bool secret = env::text("FLT_JOB_TOKEN") || !job_.token.empty();
+  if (link_ && !secret) settings.only_from = job_.hosts;
   settings.on_event = [this](Happening what, const rpc::Member& member) {
-    if (what == Happening::kProgress) {
-      const auto passed =
-          std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began_);
-      last_progress_ = std::max<int64_t>(1, passed.count());
-    }
+    members_.note(what, member);
     if (what == Happening::kLost && member.role == "launcher" && link_) {
       link_->note_lost(fmt::format("the launcher on host {} is gone", member.host));
     }
@@ -125,6 +124,7 @@ void Run::start(Running& running) {
     mirror_.follow(log, running.log_begin, alone ? "" : fmt::format("[{}] ", outcome.name()));
   }
   running.started = Clock::now();
+  running.stopped.reset();
   running.child.emplace(Command{.words = process.command,
                                 .environment = environment_of(running),
                                 .output = output.get(),
@@ -170,7 +170,9 @@ std::vector<std::string> Run::environment_of(const Running& running) const {
 }
 
 int run(const JobOptions& options, const Machine& machine) {
-  return Run(options, plan_job(options, machine)).run();
+  Job job = plan_job(options, machine);
+  join_master(options, machine, job);
+  return Run(options, std::move(job)).run();
 }
 
 }  // namespace flotilla::launch

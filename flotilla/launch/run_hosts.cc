@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "flotilla/base/endpoint.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/launch/print.h"
@@ -13,21 +14,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Of the store, where no option names one.
-constexpr int64_t kStorePort = 6069;
 constexpr double kFirstReminder = 2;  // seconds
 constexpr double kReminder = 10;
 constexpr milliseconds kGoodbye{3000};
-
-int64_t store_port(const JobOptions& options) {
-  if (options.master) {
-    const size_t colon = options.master->rfind(':');
-    require(colon != std::string::npos, "--master takes host:port, but \"{}\" has no port",
-            *options.master);
-    return std::stoll(options.master->substr(colon + 1));
-  }
-  return options.http_port.value_or(env::number_or("FLT_STORE_PORT", kStorePort, 1, 65535));
-}
 
 // What must be the same on every host, for people to read.
 std::string plan_text(const Job& job) {
@@ -47,19 +36,21 @@ std::string plan_text(const Job& job) {
 void Run::meet() {
   require(!job_.processes.empty(), "host {} has no process of the job",
           job_.hosts[static_cast<size_t>(job_.host)]);
-  const int64_t port = store_port(options_);
   link_.emplace(Link::Options{.hosts = job_.hosts,
                               .self = job_.host,
-                              .port = port,
+                              .store = job_.store,
                               .token = token_,
                               .plan = plan_text(job_)});
-  store_address_ = fmt::format("{}:{}", job_.hosts[0], port);
-  if (!env::text("FLT_JOB_TOKEN")) {
+  store_address_ = job_.store;
+  if (!env::text("FLT_JOB_TOKEN") && job_.token.empty()) {
     say(log_line("WARNING",
                  "FLT_JOB_TOKEN is not set: whoever has an address of this job's hosts can join "
                  "it. Set it to the same secret on every host"));
   }
-  if (job_.host == 0) serve_store(store_address_);
+  if (!job_.serve_at.empty()) {
+    serve_store(job_.serve_at);
+    store_address_ = job_.store;
+  }
   meeting_ = Meeting::kConnecting;
   reminded_ = Clock::now();
 }
@@ -78,7 +69,7 @@ void Run::on_link() {
       return;
     }
     if (const std::string why = link_->lost(); !why.empty()) {
-      refuse("{} before the job began; host {} may say more", why, job_.hosts[0]);
+      refuse("{} before the job began; host {} may say more", why, host_of(job_.store));
     }
     remind();
   }
@@ -90,7 +81,7 @@ void Run::remind() {
   if (seconds_since(reminded_) < (early ? kFirstReminder : kReminder)) return;
   reminded_ = Clock::now();
   const std::vector<std::string> missing =
-      meeting_ == Meeting::kConnecting ? std::vector{job_.hosts[0]} : link_->missing();
+      meeting_ == Meeting::kConnecting ? std::vector{host_of(job_.store)} : link_->missing();
   if (const std::string why = link_->look_for_others(milliseconds(300)); !why.empty()) {
     refuse("{}", why);
   }
@@ -103,7 +94,7 @@ void Run::follow_hosts() {
   if (!culprit_ && interrupted_ == 0) {
     if (std::optional<Outcome> failed = link_->failure()) {
       culprit_ = std::move(failed);
-      if (store_) standing_ = store_->members();
+      standing_ = standing(culprit_->name());
       if (!ending_) begin_end(sentence_of(*culprit_), SIGTERM, kGraceAfterFailure);
     }
   }

@@ -1,7 +1,7 @@
 // flotilla/launch/run_state.h
 //
 // A job while it runs. The parts of the class stand in run.cc (starting), run_watch.cc (watching
-// and ending) and run_hosts.cc (several hosts).
+// and ending), run_stall.cc (what does not move) and run_hosts.cc (several hosts).
 
 #pragma once
 
@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <deque>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "flotilla/launch/job.h"
 #include "flotilla/launch/link.h"
 #include "flotilla/launch/logs.h"
+#include "flotilla/launch/members.h"
 #include "flotilla/launch/report.h"
 #include "flotilla/launch/spawn.h"
 #include "flotilla/rpc/store_server.h"
@@ -69,7 +69,8 @@ struct Running {
   const Process* process = nullptr;
   std::optional<Child> child = {};
   Clock::time_point started = {};
-  int64_t log_begin = 0;  // of this attempt
+  int64_t log_begin = 0;                          // of this attempt
+  std::optional<Clock::time_point> stopped = {};  // since when, by a signal
   Outcome outcome = {};
 
   bool server() const { return process->role == "server"; }
@@ -91,8 +92,18 @@ class Run {
   void wait_once();
   int patience() const;
   void on_signal(int signal);
+  void reap(Running& running);
   void on_end(Running& running);
+
+  // What does not move (run_stall.cc).
+  struct Stuck;
   void check_stall();
+  std::optional<Stuck> find_stuck(double limit);
+  void end_stuck(const Stuck& found);
+  // Where everyone stands but the one of this name; empty where nobody has said anything.
+  std::vector<Standing> standing(const std::string& without) const;
+  double stall_limit() const;
+  Running* find(const std::string& role, int64_t rank);
 
   // Several hosts (run_hosts.cc).
   enum class Meeting { kConnecting, kJoining, kTogether, kApart };
@@ -108,6 +119,7 @@ class Run {
   // The processes hear the reason through the store; "": all went well.
   void begin_end(const std::string& reason, int signal, std::chrono::milliseconds grace);
   void signal_all(int signal);
+  std::string say_report() const;  // and returns it as JSON
   int close();
 
   bool anyone_runs() const {
@@ -128,7 +140,7 @@ class Run {
   Signals signals_;
   Mirror mirror_;
   const std::string token_;
-  std::atomic<int64_t> last_progress_ = 0;  // milliseconds since began_; 0: none
+  Members members_;  // before the store, which tells it
   std::string store_address_;
   std::optional<Link> link_;               // where there are several hosts
   std::optional<rpc::StoreServer> store_;  // on the first host
@@ -136,8 +148,11 @@ class Run {
   const Clock::time_point began_ = Clock::now();
 
   std::optional<Outcome> culprit_;
-  std::vector<rpc::Member> standing_;  // when it failed
-  int interrupted_ = 0;                // the signal that ended the job; 0: none
+  std::vector<Standing> standing_;  // of the others, when it failed
+  std::string stalled_;             // why the job was ended where nobody is to blame
+  Clock::time_point looked_ = {};   // for what does not move
+  Clock::time_point warned_ = {};   // of it
+  int interrupted_ = 0;             // the signal that ended the job; 0: none
   bool ending_ = false;
   std::optional<Clock::time_point> kill_at_;
   std::optional<Clock::time_point> restart_at_;  // of the whole group

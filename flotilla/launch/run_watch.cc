@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "flotilla/launch/print.h"
+#include "flotilla/launch/run_report.h"
 #include "flotilla/launch/run_state.h"
 
 namespace flotilla::launch {
@@ -13,8 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kLinesShown = 20;
-// Without --stall_timeout: when a table of where everyone stands is shown, without an end.
-constexpr double kStallWarning = 300;
 
 }  // namespace
 
@@ -22,12 +21,13 @@ constexpr double kStallWarning = 300;
 int Run::patience() const {
   std::optional<Clock::time_point> next = kill_at_;
   if (restart_at_ && (!next || *restart_at_ < *next)) next = restart_at_;
-  constexpr int kStallCheck = 1000;
   if (meeting_ == Meeting::kConnecting) return 0;  // connect() itself waits a little
-  const int regular = last_progress_ > 0 || link_ ? kStallCheck : -1;
-  if (!next) return regular;
+  // Often enough to look for what does not move.
+  const double limit = stall_limit() > 0 ? stall_limit() : 1;
+  const int64_t regular = std::clamp<int64_t>(std::llround(limit * 250), 20, 1000);
+  if (!next) return static_cast<int>(regular);
   const auto left = std::chrono::ceil<milliseconds>(*next - Clock::now()).count();
-  return static_cast<int>(std::clamp<int64_t>(left, 0, kStallCheck));
+  return static_cast<int>(std::clamp<int64_t>(left, 0, regular));
 }
 
 void Run::wait_once() {
@@ -42,15 +42,27 @@ void Run::wait_once() {
   if (::poll(fds.data(), fds.size(), patience()) < 0) return;
   if (fds[1].revents != 0) mirror_.pump();
   while (const std::optional<int> signal = signals_.next()) on_signal(*signal);
+  std::vector<Running*> ended;
   for (size_t i = 0; i < owners.size(); ++i) {
-    if (fds[i + 2].revents != 0) on_end(*owners[i]);
+    if (fds[i + 2].revents == 0) continue;
+    reap(*owners[i]);
+    ended.push_back(owners[i]);
   }
+  // Of several that ended meanwhile, one that was killed did not fail for what others did.
+  std::stable_sort(ended.begin(), ended.end(), [](const Running* a, const Running* b) {
+    const auto innocence = [](const Ending& e) { return e.ok() ? 2 : e.signal == 0 ? 1 : 0; };
+    return innocence(a->outcome.ending) < innocence(b->outcome.ending);
+  });
+  for (Running* one : ended) on_end(*one);
   if (kill_at_ && Clock::now() >= *kill_at_) {
     kill_at_.reset();
     signal_all(SIGKILL);
   }
   if (restart_at_ && Clock::now() >= *restart_at_) {
     restart_at_.reset();
+    members_.clear();
+    standing_.clear();
+    serve_store("127.0.0.1:0");  // the old one says that the job has stopped
     start_all();
   }
   if (link_) on_link();
@@ -76,14 +88,17 @@ void Run::on_signal(int signal) {
             kGraceAfterInterrupt);
 }
 
-void Run::on_end(Running& running) {
+void Run::reap(Running& running) {
   Outcome& outcome = running.outcome;
   outcome.ending = running.child->wait();
   guardian_.forget(running.child->pid());
   running.child.reset();
   outcome.ended = true;
   outcome.seconds = seconds_since(running.started);
-  if (!outcome.ending.ok() && !ending_) fail(running);
+}
+
+void Run::on_end(Running& running) {
+  if (!running.outcome.ending.ok() && !ending_) fail(running);
   if (!link_ && !ending_ && workers_done() && anyone_runs()) finish_servers();
   if (group_restarts_ && !anyone_runs()) {
     group_restarts_ = ending_ = false;
@@ -122,7 +137,7 @@ void Run::fail(Running& running) {
     group_restarts_ = true;
   }
   culprit_ = running.outcome;
-  if (store_) standing_ = store_->members();
+  if (standing_.empty()) standing_ = standing(running.outcome.name());
   if (link_) link_->report_failure(running.outcome);
   begin_end(sentence_of(running.outcome), SIGTERM, kGraceAfterFailure);
 }
@@ -142,28 +157,25 @@ void Run::signal_all(int signal) {
   }
 }
 
-void Run::check_stall() {
-  const int64_t last = last_progress_;
-  if (last == 0 || ending_) return;
-  const double silent = seconds_since(began_ + milliseconds(last));
-  const double limit = options_.stall_timeout > 0 ? options_.stall_timeout : kStallWarning;
-  if (silent < limit) return;
-  say(log_line("WARNING",
-               fmt::format("nothing has moved for {:.0f} s; this is where everyone "
-                           "stands:\n{}",
-                           silent, standing_table(store_ ? store_->members() : standing_))));
-  last_progress_ =
-      std::max<int64_t>(1, std::chrono::duration_cast<milliseconds>(Clock::now() - began_).count());
-  if (options_.stall_timeout <= 0) return;
-  interrupted_ = SIGALRM;
-  begin_end(fmt::format("nothing had moved for {:.0f} s", silent), SIGTERM, kGraceAfterFailure);
+std::string Run::say_report() const {
+  const double launcher = std::chrono::duration<double>(running_.front().started - began_).count();
+  const RunReport report = make_report(members_.all(), launcher);
+  const bool explained = culprit_ || !stalled_.empty() || !lost_.empty();
+  if (const std::string text = text_of(report); !text.empty() && !explained) {
+    say(log_line("INFO", "where the time went:\n" + text));
+  }
+  return json_of(report);
 }
 
 int Run::close() {
+  const std::string report = say_report();
   int code = 0;
   if (culprit_) {
     write_out(STDERR_FILENO, failure_block(*culprit_, standing_));
-    code = culprit_->ending.shell_code();
+    code = culprit_->job_code();
+  } else if (!stalled_.empty()) {
+    write_out(STDERR_FILENO, fmt::format("fleetrun: {}\n{}", stalled_, standing_table(standing_)));
+    code = Outcome{.stuck = stalled_}.job_code();
   } else if (interrupted_ != 0) {
     code = 128 + interrupted_;
   } else if (!lost_.empty()) {
@@ -177,8 +189,8 @@ int Run::close() {
   if (options_.json) {
     std::vector<Outcome> outcomes;
     for (const Running& running : running_) outcomes.push_back(running.outcome);
-    write_out(STDOUT_FILENO,
-              json_line(code, culprit_ ? &*culprit_ : nullptr, outcomes, seconds_since(began_)));
+    write_out(STDOUT_FILENO, json_line(code, culprit_ ? &*culprit_ : nullptr, outcomes,
+                                       seconds_since(began_), report));
   }
   return code;
 }

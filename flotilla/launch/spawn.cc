@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -125,6 +126,13 @@ Child::~Child() {
   if (!pidfd_) return;
   send(SIGKILL);
   wait();
+}
+
+bool Child::stopped() const {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid_));
+  const std::string line(std::istreambuf_iterator<char>(file), {});
+  const size_t name_end = line.rfind(')');  // "4711 (a name) T ..."
+  return name_end != std::string::npos && line.substr(name_end + 1, 3) == " T ";
 }
 
 void Child::send(int signal) const {

@@ -50,6 +50,8 @@ class Child {
   pid_t pid() const { return pid_; }
   // Readable when the process has ended.
   int pidfd() const { return pidfd_.get(); }
+  // By a signal, as SIGSTOP does; it goes on at SIGCONT.
+  bool stopped() const;
   // To the whole group.
   void send(int signal) const;
   // Waits for the end, kills what is left of the group, and says how it ended.

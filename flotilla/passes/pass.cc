@@ -14,20 +14,31 @@
 namespace flotilla::passes {
 namespace {
 
-std::vector<std::string> names_of(const std::vector<PassRow>& rows) {
+std::vector<std::string> names_of_plan_passes() {
   std::vector<std::string> names = {"all"};
-  for (const PassRow& row : rows) names.emplace_back(row.name);
+  for (const PassRow& row : plan_passes()) names.emplace_back(row.name);
   return names;
 }
 
-// A name that no pass has is a typing error, and would silently change nothing.
-void check_names(const std::vector<std::string>& given, std::string_view variable) {
-  const std::vector<std::string> known = names_of(plan_passes());
+bool holds(const std::vector<std::string>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// What a variable names. A name that no pass has is a typing error, and would silently change
+// nothing.
+std::vector<std::string> names_in(const char* variable, const std::vector<std::string>& known) {
+  std::vector<std::string> given = env::list(variable);
   for (const std::string& name : given) {
-    require(std::find(known.begin(), known.end(), name) != known.end(),
-            "{} names the pass \"{}\", which is not there.{} There are: {}", variable, name,
-            did_you_mean(name, known), fmt::join(known, ", "));
+    require(holds(known, name), "{} names the pass \"{}\", which is not there.{} There are: {}",
+            variable, name, did_you_mean(name, known), fmt::join(known, ", "));
   }
+  return given;
+}
+
+std::vector<std::string> dumped_passes() {
+  std::vector<std::string> known = names_of_plan_passes();
+  known.insert(known.end(), kFleetPasses.begin(), kFleetPasses.end());
+  return names_in("FLT_DUMP", known);
 }
 
 int64_t count_ops(const Program& program) {
@@ -59,16 +70,17 @@ const std::vector<PassRow>& plan_passes() {
   return rows;
 }
 
+void dump_after(std::string_view pass, const Program& program) {
+  const std::vector<std::string> dumped = dumped_passes();
+  if (!holds(dumped, pass) && !holds(dumped, "all")) return;
+  log::info("after {}:\n{}", pass, print(program, Detail::kBrief));
+}
+
 std::shared_ptr<Program> run_plan_passes(const Program& program,
                                          const std::vector<std::string>& fetches,
                                          std::vector<PassReport>* report) {
-  const std::vector<std::string> skipped = env::list("FLT_SKIP_PASSES");
-  const std::vector<std::string> dumped = env::list("FLT_DUMP");
-  check_names(skipped, "FLT_SKIP_PASSES");
-  check_names(dumped, "FLT_DUMP");
-  const auto holds = [](const std::vector<std::string>& list, std::string_view name) {
-    return std::find(list.begin(), list.end(), name) != list.end();
-  };
+  const std::vector<std::string> skipped = names_in("FLT_SKIP_PASSES", names_of_plan_passes());
+  const std::vector<std::string> dumped = dumped_passes();
   std::shared_ptr<Program> copy = program.clone();
   PassContext context(fetches);
   for (const PassRow& row : plan_passes()) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <set>
 #include <string>
@@ -49,6 +50,20 @@ struct PassReport {
 
 // The passes that run before a plan is made, in order of execution.
 const std::vector<PassRow>& plan_passes();
+
+// The passes of distributed training, in order of execution (fleet/pipeline.cc). A strategy
+// switches them; FLT_DUMP may name them.
+inline constexpr std::array<std::string_view, 8> kFleetPasses = {"lars",
+                                                                 "lamb",
+                                                                 "sync_batch_norm",
+                                                                 "gradient_merge",
+                                                                 "insert_all_reduce",
+                                                                 "fuse_all_reduce",
+                                                                 "local_sgd",
+                                                                 "broadcast_parameters"};
+
+// Prints the program where FLT_DUMP names the pass that just ran, or `all`.
+void dump_after(std::string_view pass, const Program& program);
 
 // A copy of `program` after the passes of plan_passes(). FLT_SKIP_PASSES=<name>,<name> leaves some
 // out, and `all` leaves out all; FLT_DUMP=<name> prints the program after one. Where `report` is

@@ -284,6 +284,15 @@ int64_t SparsePart::shrink(const Shrink& rule, uint64_t lsn) {
   return stats_.evicted - before;
 }
 
+void SparsePart::collect(int shard, std::vector<int64_t>& keys, std::vector<float>& values) const {
+  shards_[static_cast<size_t>(shard)].index.for_each([&](const KeyIndex::Slot& slot) {
+    std::byte* row = arena_.at(slot.row);
+    const std::span<const float> value = row_at(row).value;
+    keys.push_back(key_at(row));
+    values.insert(values.end(), value.begin(), value.end());
+  });
+}
+
 SparseStats SparsePart::stats() const {
   SparseStats stats = stats_;
   stats.bytes = arena_.bytes() + static_cast<int64_t>(scores_.size() * sizeof(float));

@@ -90,6 +90,9 @@ class SparsePart {
 
   SparseStats stats() const;
 
+  // All rows of a shard, without their state.
+  void collect(int shard, std::vector<int64_t>& keys, std::vector<float>& values) const;
+
   // ---- Snapshots: a shard as bytes, little endian
   //   shard   := rows:u64 waiting:u64 row* wait*
   //   row     := key:i64 unseen:u32 score:f32 value:f32[width] state:f32[...]

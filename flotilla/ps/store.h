@@ -73,6 +73,9 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
+  // Whether the directory held tables when the store was made: then nothing is to be loaded.
+  bool recovered() const { return recovered_; }
+
   // A table that is there already must have the same description.
   void create(const TableSpec& table);
   std::vector<TableSpec> tables() const;
@@ -94,6 +97,10 @@ class Store {
   void pull_dense(uint32_t table, std::span<float> values);
   Slice slice(uint32_t table) const;
 
+  // Calls f for all rows of a sparse table, shard by shard; pushes go on meanwhile.
+  using SeeRows = std::function<void(std::span<const int64_t> keys, std::span<const float> values)>;
+  void for_each_row(uint32_t table, const SeeRows& f);
+
   // Returns how many rows went.
   int64_t shrink(uint32_t table, const Shrink& rule);
 
@@ -101,10 +108,12 @@ class Store {
   void snapshot();
 
   // A checkpoint is a directory with one part for each server, server-<i>-of-<n>. save() writes the
-  // part of this one; load() takes what belongs to this one from all parts, whatever their number,
-  // into tables that nothing was pushed to, and makes a snapshot. A part appears whole or not at
-  // all; for the same of all parts, save into a new directory and put it in place
-  // (replace_directory) when all servers are done.
+  // part of this one. A part appears whole or not at all; for the same of all parts, save into a
+  // new directory and put it in place (replace_directory) when all servers are done.
+  //
+  // load() takes what belongs to this server from all parts, whatever their number, into tables of
+  // the same name that nothing was pushed to, and makes a snapshot. Tables that are not there are
+  // created; those that are must have rows of the same form.
   void save(const std::filesystem::path& directory);
   void load(const std::filesystem::path& directory);
 
@@ -117,6 +126,7 @@ class Store {
   void check(const Push& push) const;
   Table& table_of(uint32_t id) const;
   Table& add_table(const TableSpec& spec);
+  Table& table_for(const TableSpec& saved);
 
   // Takes part in a group: returns when `pending` is in the log and handed to the owners.
   void commit(Pending& pending);
@@ -128,8 +138,8 @@ class Store {
   void recover();
   bool load_snapshot(const std::filesystem::path& directory);
   void replay(const Record& record);
-  void load_pieces(const std::filesystem::path& directory, const TableManifest& from,
-                   uint64_t record, bool own);
+  void load_pieces(const std::filesystem::path& directory, const TableManifest& from, Table& table,
+                   bool own);
 
   void write_sparse(SnapshotWriter& writer, Table& table);
   void write_dense(SnapshotWriter& writer, Table& table);
@@ -158,6 +168,7 @@ class Store {
   int64_t writes_ = 0;
   int64_t repeated_ = 0;
 
+  bool recovered_ = false;
   std::atomic<bool> broken_ = false;  // an owner could not do what the log says
 
   Mutex snapshot_mutex_;  // one at a time

@@ -172,10 +172,9 @@ void Store::save(const std::filesystem::path& directory) {
 // `own`: pieces keep their record numbers. Those of a checkpoint belong to another log: they count
 // as they are now.
 void Store::load_pieces(const std::filesystem::path& directory, const TableManifest& from,
-                        uint64_t record, bool own) {
-  Table& table = table_of(from.spec.id);
+                        Table& table, bool own) {
   for (const Piece& piece : from.pieces) {
-    const uint64_t number = own ? piece.record : record;
+    const uint64_t number = own ? piece.record : record_;
     if (table.dense) {
       table.dense->load(read_piece(directory, from.spec, piece), piece.slice, number);
     } else if (piece.shard >= 0 && options_.share.holds(piece.shard)) {
@@ -193,8 +192,9 @@ bool Store::load_snapshot(const std::filesystem::path& directory) {
             manifest.share.server, manifest.share.servers, options_.share.server,
             options_.share.servers);
     for (const TableManifest& table : manifest.tables) {
-      add_table(table.spec).powers = table.powers;
-      load_pieces(directory, table, 0, true);
+      Table& made = add_table(table.spec);
+      made.powers = table.powers;
+      load_pieces(directory, table, made, true);
     }
     for (const PushId& id : manifest.last_pushes) last_[id.worker] = id.sequence;
     record_ = snapshot_record_ = manifest.record;
@@ -262,10 +262,28 @@ void Store::recover() {
       throw;
     }
   });
-  if (record_ > 0) {
+  recovered_ = !tables().empty();
+  if (recovered_) {
     log::info("tables in {}: {} records from a snapshot, {} from the log",
               options_.directory.string(), before, record_ - before);
   }
+}
+
+// The table that rows of `saved` go to. One that is made here is in no log: the snapshot that
+// follows has it.
+Store::Table& Store::table_for(const TableSpec& saved) {
+  for (const TableSpec& there : tables()) {
+    if (there.name != saved.name) {
+      require(there.id != saved.id, "the tables {} and {} have the same number {}", there.name,
+              saved.name, saved.id);
+      continue;
+    }
+    const int64_t state = Rule(there).state_size(1), saved_state = Rule(saved).state_size(1);
+    require(there.kind == saved.kind && there.width == saved.width && state == saved_state,
+            "what was saved of \"{}\" has another form than \"{}\"", print(saved), print(there));
+    return table_of(there.id);
+  }
+  return add_table(saved);
 }
 
 void Store::load(const std::filesystem::path& directory) {
@@ -273,10 +291,10 @@ void Store::load(const std::filesystem::path& directory) {
   for (int server = 0; server < servers; ++server) {
     const std::filesystem::path part = directory / part_name({server, servers});
     const Manifest manifest = read_manifest(part);
-    for (const TableManifest& table : manifest.tables) {
-      create(table.spec);
-      in_order([&] { table_of(table.spec.id).powers = table.powers; });
-      load_pieces(part, table, record_, false);
+    for (const TableManifest& saved : manifest.tables) {
+      Table& table = table_for(saved.spec);
+      table.powers = saved.powers;
+      load_pieces(part, saved, table, false);
     }
   }
   if (!options_.directory.empty()) snapshot();

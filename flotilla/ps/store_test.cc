@@ -5,11 +5,14 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "flotilla/base/error.h"
+#include "flotilla/ps/round_merge.h"
 #include "flotilla/testing/errors.h"
 #include "flotilla/testing/temp_dir.h"
 
@@ -106,23 +109,39 @@ TEST_F(StoreTest, APushIsAppliedOnce) {
   EXPECT_EQ(store.stats().repeated, 2);
 }
 
+// The numbers of Paddle 1.8.5's synchronous servers: learning rate 1, gradients 1 and 3 of two
+// workers, row 7 looked up twice by each, row 8 by one.
 TEST_F(StoreTest, ARoundOfWorkersIsOnePush) {
   Store store(options());
-  store.create(parse_table("table 1 w sparse width=1 rule=sgd init=constant(5)"));
-  const Ids keys = {7, 7, 7, 7, 8};
-  const Floats rows = {1, 1, 3, 3, 1};
-  const Push round = {
-      .ids = {{1, 1}, {2, 1}},
-      .changes = {{.table = 1, .lr = 1, .scale = 0.5f, .keys = keys, .values = rows}}};
-  EXPECT_EQ(store.push(round), Store::Outcome::kApplied);
-  EXPECT_EQ(store.push(round), Store::Outcome::kRepeated);
-  Floats found(2);
+  store.create(parse_table("table 1 emb sparse width=1 rule=sgd init=constant(5)"));
+  store.create(parse_table("table 2 fc dense width=1 rule=sgd init=constant(10)"));
+  const Ids keys1 = {7, 7, 8}, keys2 = {7, 7};
+  const Floats rows1 = {1, 1, 1}, rows2 = {3, 3}, dense1 = {1}, dense2 = {3};
+  const std::vector<Push> pushes = {
+      {.ids = {{1, 1}},
+       .changes = {{.table = 1, .lr = 1, .keys = keys1, .values = rows1},
+                   {.table = 2, .lr = 1, .values = dense1}}},
+      {.ids = {{2, 1}},
+       .changes = {{.table = 2, .lr = 1, .values = dense2},
+                   {.table = 1, .lr = 1, .keys = keys2, .values = rows2}}}};
+  const MergedRound round = merge_round(pushes);
+  EXPECT_EQ(store.push(round.push), Store::Outcome::kApplied);
+  EXPECT_EQ(store.push(round.push), Store::Outcome::kRepeated);
+  Floats found(2), dense(1);
   store.pull(1, Ids{7, 8}, found);
+  store.pull_dense(2, dense);
   EXPECT_THAT(found, ElementsAre(1, 4.5f));
-  Push mixed = round;
+  EXPECT_THAT(dense, ElementsAre(8));
+  Push mixed = round.push;
   mixed.ids = {{1, 1}, {2, 2}};
   EXPECT_REFUSED(store.push(mixed),
                  "of the 2 pushes of a round 1 were applied before, and the rest were not");
+  std::vector<Push> other = pushes;
+  other[1].changes[1].lr = 2;
+  EXPECT_REFUSED(merge_round(other),
+                 "the workers of a round do different things to table 1: learning rates 1 and 2");
+  other[1].changes.pop_back();
+  EXPECT_REFUSED(merge_round(other), "the workers of a round push to 2 and to 1 tables");
 }
 
 TEST_F(StoreTest, RefusesPushesThatMakeNoSense) {
@@ -290,6 +309,47 @@ TEST_F(StoreTest, AnyNumberOfServersLoadsACheckpoint) {
   EXPECT_REFUSED(
       other.load(file("three/server-0-of-3")),
       file("three/server-0-of-3") + " holds no checkpoint: there is no server-0-of-<n> in it");
+}
+
+TEST_F(StoreTest, ACheckpointGoesIntoTablesOfTheSameForm) {
+  {
+    Store store({});
+    create_tables(store);
+    store.push(Made(9, 1).push);
+    store.save(file("saved"));
+  }
+  // Another seed, other numbers for the rule, another id.
+  const TableSpec like = parse_table("table 7 emb sparse width=3 rule=adamw(coeff=0.5) seed=6");
+  {
+    Store store(options());
+    EXPECT_FALSE(store.recovered());
+    store.create(like);
+    store.load(file("saved"));
+  }
+  Store store(options());
+  EXPECT_TRUE(store.recovered());
+  std::map<int64_t, Floats> rows;
+  store.for_each_row(7, [&](std::span<const int64_t> keys, std::span<const float> values) {
+    for (size_t i = 0; i < keys.size(); ++i) {
+      rows[keys[i]].assign(values.begin() + static_cast<long>(i) * 3,
+                           values.begin() + static_cast<long>(i) * 3 + 3);
+    }
+  });
+  const Made made(9, 1);
+  EXPECT_EQ(rows.size(), std::set<int64_t>(made.keys.begin(), made.keys.end()).size());
+  Store origin({});
+  create_tables(origin);
+  origin.push(made.push);
+  for (const auto& [key, row] : rows) {
+    Floats expected(3);
+    origin.pull(1, Ids{key}, expected);
+    EXPECT_EQ(row, expected) << key;
+  }
+  Store other({});
+  other.create(parse_table("table 1 emb sparse width=3 rule=sgd"));
+  EXPECT_REFUSED(other.load(file("saved")),
+                 "what was saved of \"" + print(kSparse) +
+                     "\" has another form than \"table 1 emb sparse width=3 rule=sgd\"");
 }
 
 TEST_F(StoreTest, WithoutALogSnapshotsRemain) {

@@ -75,7 +75,8 @@ void bind_tensor(nb::module_& m) {
            })
       .def("has_valid_recursive_sequence_lengths", &is_valid_lod)
       .def("__len__", [](const Tensor& t) { return t.shape().rank() > 0 ? t.shape()[0] : 1; })
-      .def("__getitem__", [](const Tensor& t, nb::object key) { return to_numpy(t)[key]; })
+      .def("__getitem__",
+           [](const Tensor& t, nb::object key) { return nb::object(to_numpy(t)[key]); })
       .def("__float__", [](const Tensor& t) { return nb::float_(to_numpy(t).attr("item")()); })
       .def("__int__", [](const Tensor& t) { return nb::int_(to_numpy(t).attr("item")()); })
       .def("__str__", [](const Tensor& t) {

@@ -17,4 +17,6 @@ NB_MODULE(_flotilla, m) {
   flotilla::python::bind_dataset(m);
   flotilla::python::bind_shard(m);
   flotilla::python::bind_fleet(m);
+  flotilla::python::bind_job(m);
+  flotilla::python::bind_comm(m);
 }

@@ -292,6 +292,19 @@ def test_a_generator_gives_the_feeds_of_paddle(name):
     assert cases.fed(cases.generators()[name]) == PADDLE18[name]
 
 
+def test_a_loader_feeds_variables_of_another_program():
+    """The loader may be made after the program's guard was left."""
+    program = static.Program()
+    with static.program_guard(program, static.Program()):
+        x, y = fluid.data("x", [None, 2]), fluid.data("y", [None, 1], "int64")
+    loader = fluid.io.DataLoader.from_generator(feed_list=[x, y], capacity=4)
+    loader.set_sample_generator(cases.samples, batch_size=3, places=fluid.CPUPlace())
+    assert [feeds[0]["x"].shape() for feeds in loader()] == [[3, 2], [3, 2]]
+    assert set(fluid.DataFeeder([x, "y"], None, program).feed([([1, 2], [0])])) == {"x", "y"}
+    with pytest.raises(RuntimeError, match='the program has no variable "z"'):
+        fluid.DataFeeder(["z"], None)
+
+
 def test_a_generator_loader_gives_lists():
     loader = io.DataLoader.from_generator(capacity=2, return_list=True)
     loader.set_batch_generator(cases.batches, places=paddle.CPUPlace())

@@ -68,15 +68,20 @@ bool receive_with(int socket, void* bytes, size_t size, Fd& fd) {
 
 }  // namespace
 
-Neighbours::Neighbours(rpc::StoreClient& store, const std::string& name, int rank, int size)
+Neighbours::Neighbours(rpc::StoreClient& store, const std::string& name, int rank, int size,
+                       int apart)
     : rank_(rank), size_(size) {
   // Whoever knows the address knows the token of the job: it was read from the store.
   const std::string address = "flotilla-" + rpc::new_token();
   listen(address);
   const auto key = [&](const char* what, int r) { return fmt::format("{}/{}/{}", name, what, r); };
-  store.set(key("socket", rank), address);
+  const std::string prefix = fmt::format("{} ", apart);
+  store.set(key("socket", rank), prefix + address);
   std::vector<std::string> lower;
-  for (int r = 0; r < rank; ++r) lower.push_back(store.get(key("socket", r)));
+  for (int r = 0; r < rank; ++r) {
+    const std::string found = store.get(key("socket", r));
+    lower.push_back(found.starts_with(prefix) ? found.substr(prefix.size()) : "");
+  }
   store.set(key("near", rank), fmt::format("{}", fmt::join(connect(lower), ",")));
 
   size_t expected = 0;  // ranks that have connected to this one
@@ -113,6 +118,7 @@ void Neighbours::listen(const std::string& address) {
 std::vector<int> Neighbours::connect(const std::vector<std::string>& lower) {
   std::vector<int> reached;
   for (size_t r = 0; r < lower.size(); ++r) {
+    if (lower[r].empty()) continue;
     Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     const auto [bytes, length] = address_of(lower[r]);
     // Refused where it lives on another host. A descriptor goes along: what arrives is the proof.

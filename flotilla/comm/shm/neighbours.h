@@ -23,8 +23,8 @@ namespace flotilla::comm {
 class Neighbours {
  public:
   // Every rank of the job makes one, with the same `name`. Waits until all have; throws where the
-  // job ends meanwhile.
-  Neighbours(rpc::StoreClient& store, const std::string& name, int rank, int size);
+  // job ends meanwhile. Ranks that give different numbers `apart` act as if on different hosts.
+  Neighbours(rpc::StoreClient& store, const std::string& name, int rank, int size, int apart);
 
   // The ranks of every host, by their lowest; each in order.
   const std::vector<std::vector<int>>& hosts() const { return hosts_; }
@@ -51,7 +51,8 @@ class Neighbours {
   static constexpr int kLookMilliseconds = 50;
 
   void listen(const std::string& address);
-  // The ranks that could be reached under their addresses, which are those of the lower ranks.
+  // The ranks that could be reached under their addresses, which are those of the lower ranks; ""
+  // is not tried.
   std::vector<int> connect(const std::vector<std::string>& lower);
   void accept(size_t expected);
 

@@ -18,7 +18,9 @@ class DataFeeder:
     def __init__(self, feed_list, place, program=None):
         block = (program or default_main_program()).global_block()
         self.place = place
-        self.feed_vars = [block.var(name) for name in core.names_of(list(feed_list))]
+        # A variable stands for itself, also one of another program.
+        self.feed_vars = [block.var(one) if isinstance(one, str) else one for one in feed_list]
+        core.names_of(self.feed_vars)  # refuses what is neither
 
     def feed(self, iterable):
         """The feed of a batch: a dict from names to arrays, LoDTensors for sequences."""

@@ -135,23 +135,32 @@ class _Writer(pickle._Pickler):
     dispatch = {**pickle._Pickler.dispatch, types.FunctionType: save_global}
 
 
-def write(value, path, protocol=4):
-    """Pickle a value to a file, which appears whole or not at all."""
+def to_bytes(value, protocol=4):
+    """A value of arrays, dicts, lists, texts and numbers as bytes."""
     if not isinstance(protocol, int) or not 2 <= protocol <= 4:
         raise ValueError(f"protocol must be 2, 3 or 4, but is {protocol!r}")
     buffer = io.BytesIO()
     _Writer(buffer, protocol).dump(_plain(value))
-    core.write_file(os.fspath(path), buffer.getvalue())
+    return buffer.getvalue()
+
+
+def from_bytes(data, where):
+    """The value that bytes hold, whoever wrote them; ``where`` is named if they hold none."""
+    try:
+        return _resolve(_Reader(io.BytesIO(data), encoding="latin1").load(), {})
+    except Exception as error:  # a broken pickle fails in many ways
+        raise ValueError(f"{where} holds no state that Paddle writes: {error}") from None
+
+
+def write(value, path, protocol=4):
+    """Pickle a value to a file, which appears whole or not at all."""
+    core.write_file(os.fspath(path), to_bytes(value, protocol))
 
 
 def read(path):
     """The value that a file holds, with numpy arrays for tensors."""
     path = os.fspath(path)
-    data = core.read_file(path)
-    try:
-        return _resolve(_Reader(io.BytesIO(data), encoding="latin1").load(), {})
-    except Exception as error:  # a broken pickle fails in many ways
-        raise ValueError(f"{path} holds no state that Paddle writes: {error}") from None
+    return from_bytes(core.read_file(path), path)
 
 
 def _plain(value):

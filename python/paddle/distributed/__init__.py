@@ -3,9 +3,29 @@
 from paddle._names import names_of
 from paddle.base.dataset import InMemoryDataset, QueueDataset  # noqa: F401
 
+from .communication import (  # noqa: F401
+    Group,
+    ReduceOp,
+    all_gather,
+    all_gather_object,
+    all_reduce,
+    alltoall,
+    barrier,
+    broadcast,
+    broadcast_object_list,
+    get_group,
+    irecv,
+    isend,
+    new_group,
+    recv,
+    reduce,
+    reduce_scatter,
+    scatter,
+    send,
+    wait,
+)
 from .parallel import (  # noqa: F401
     ParallelEnv,
-    barrier,
     destroy_process_group,
     get_backend,
     get_rank,
@@ -15,4 +35,4 @@ from .parallel import (  # noqa: F401
     is_initialized,
 )
 
-__getattr__, __dir__ = names_of(__name__, ["fleet", "launch", "parallel"])
+__getattr__, __dir__ = names_of(__name__, ["communication", "fleet", "launch", "parallel"])

@@ -1,7 +1,7 @@
 """Rank and size of the job, as the environment of this process says."""
 
 import _flotilla as core
-from paddle.distributed.fleet.base.fleet_base import refuse_company
+from paddle.distributed import communication
 
 
 class ParallelEnv:
@@ -55,18 +55,15 @@ class ParallelEnv:
     dev_id = device_id
 
 
-_started = []
-
-
 def init_parallel_env():
-    """Start the exchange between workers; one worker has nobody to exchange with."""
-    refuse_company(core.data_role_from_environment())
-    _started[:] = [True]
+    """Wait for all workers of the job; one worker has nobody to wait for."""
+    communication.meet(core.data_role_from_environment())
+    return communication.get_group()
 
 
 def is_initialized():
-    """Whether :func:`init_parallel_env` was called."""
-    return bool(_started)
+    """Whether this worker has met the others."""
+    return core.workers_met()
 
 
 def is_available():
@@ -76,7 +73,7 @@ def is_available():
 
 def destroy_process_group(group=None):
     """The opposite of :func:`init_parallel_env`."""
-    _started.clear()
+    communication.forget_groups()
 
 
 def get_backend(group=None):
@@ -85,15 +82,10 @@ def get_backend(group=None):
 
 
 def get_rank(group=None):
-    """The rank of this worker."""
-    return core.data_role_from_environment().index
+    """The rank of this worker, in the job or in a group."""
+    return core.data_role_from_environment().index if group is None else group.rank
 
 
 def get_world_size(group=None):
-    """How many workers there are."""
-    return core.data_role_from_environment().workers
-
-
-def barrier(group=None):
-    """Wait until every worker is here."""
-    refuse_company(core.data_role_from_environment())
+    """How many workers there are, in the job or in a group."""
+    return core.data_role_from_environment().workers if group is None else group.nranks

@@ -54,6 +54,12 @@ from .trainer import (  # noqa: F401
     EndStepEvent,
     Trainer,
 )
+from .transpiler import (  # noqa: F401
+    DistributeTranspiler,
+    DistributeTranspilerConfig,
+    memory_optimize,
+    release_memory,
+)
 
 Tensor = LoDTensor
 
@@ -75,30 +81,13 @@ def _numbers(text):
     return [int(part) for part in parts]
 
 
-def memory_optimize(input_program, skip_opt_set=None, print_log=False, level=0, skip_grads=True):
-    """Nothing is left to do: every plan reuses memory."""
-
-
-def release_memory(input_program, skip_opt_set=None):
-    """Nothing is left to do: every plan reuses memory."""
-
-
 __getattr__, __dir__ = names_of(
     __name__,
     [
-        *(
-            "backward",
-            "clip",
-            "compiler",
-            "contrib",
-            "data_feeder",
-            "dataset",
-            "executor",
-            "framework",
-            "initializer",
-            "incubate",
-            "install_check",
-        ),
-        *("layers", "metrics", "nets", "optimizer", "param_attr", "regularizer", "unique_name"),
+        *("average", "backward", "clip", "compiler", "contrib", "data_feeder", "dataset"),
+        *("default_scope_funcs", "executor", "framework", "incubate", "initializer"),
+        *("install_check", "layers", "lod_tensor", "metrics", "nets", "optimizer"),
+        *("parallel_executor", "param_attr", "profiler", "reader", "regularizer"),
+        *("trainer_factory", "unique_name"),
     ],
 )

@@ -3,6 +3,7 @@
 from paddle._names import names_of
 
 from . import (  # noqa: F401
+    collective,
     control_flow,
     io,
     learning_rate_scheduler,

@@ -1,9 +1,11 @@
-"""The fleet of this process. For now a fleet is one process; see :meth:`Fleet.init`."""
+"""The fleet as this process sees it."""
 
 import warnings
 
+import _flotilla as core
 import paddle.fluid.io as _io
 from paddle.base.framework import default_main_program
+from paddle.distributed import communication
 
 from .distributed_strategy import DistributedStrategy
 from .role_maker import PaddleCloudRoleMaker, RoleMakerBase
@@ -57,10 +59,8 @@ class Fleet:
         return self._util
 
     def init(self, role_maker=None, is_collective=False, strategy=None, log_level="INFO"):
-        """Find out who this process is: from ``role_maker``, or else from the environment.
-
-        More than one process is refused for now: jobs of several are started by ``fleetrun``.
-        """
+        """Find out who this process is, from ``role_maker`` or else from the environment, and wait
+        for the other workers."""
         if role_maker is None:
             if not isinstance(is_collective, bool):
                 raise ValueError(f"is_collective must be True or False, but is {is_collective!r}")
@@ -73,7 +73,10 @@ class Fleet:
             raise ValueError(
                 f"strategy must be a DistributedStrategy, but is a {type(strategy).__name__}"
             )
-        refuse_company(role_maker._role())
+        role = role_maker._role()
+        refuse_servers(role)
+        core.join_job(role)
+        communication.meet(role)
         self._role_maker = role_maker
         self._is_collective = role_maker._role().collective
         self._user_defined_strategy = strategy or DistributedStrategy()
@@ -271,20 +274,13 @@ class Fleet:
         return self.save_inference_model(None, dirname, names, targets)
 
 
-def refuse_company(role):
-    """A fleet is one process for now."""
-    if role.distributed:
-        others = _count(role.workers, "trainer")
-        if role.servers:
-            others += f" and {_count(role.servers, 'server')}"
+def refuse_servers(role):
+    """Parameter servers are to come."""
+    if role.servers:
         raise RuntimeError(
-            f"this job has {others}, but a fleet is one process for now: start the program with "
-            "plain python, without the variables of a launcher"
+            f"this job has {role.servers} parameter servers, which fleet does not have yet: start "
+            "the program with fleetrun --nproc_per_node and fleet.init(is_collective=True)"
         )
-
-
-def _count(number, word):
-    return f"{number} {word}{'s' * (number != 1)}"
 
 
 def _say_what_is_not_applied(strategy):

@@ -1,6 +1,9 @@
 """Who this process is in a job. What a role maker knows is a value of the C++ core."""
 
+import numpy as np
+
 import _flotilla as core
+from paddle.distributed import communication
 
 
 class Role:
@@ -89,13 +92,15 @@ class RoleMakerBase:
         return self._role().server_endpoints
 
     def _all_gather(self, input, comm_world="worker"):
-        return [input]
+        return communication.gather_values(input)
 
     def _all_reduce(self, input, mode="sum", comm_world="worker"):
-        return input
+        result = np.array(input, order="C")
+        core.all_reduce(result, result.dtype.name, mode, 0)
+        return result
 
     def _barrier(self, comm_world):
-        """Nobody else is there to wait for."""
+        core.barrier(0)
 
     def to_string(self):
         """One line on the role."""

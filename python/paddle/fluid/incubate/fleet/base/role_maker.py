@@ -86,3 +86,11 @@ class UserDefinedCollectiveRoleMaker(RoleMakerBase):
             server_endpoints=[],
             source="UserDefinedCollectiveRoleMaker",
         )
+
+
+class GeneralRoleMaker(PaddleCloudRoleMaker):
+    """The role that a launcher gives to this process; how processes find each other is ours."""
+
+    def __init__(self, **kwargs):
+        super().__init__(is_collective=False)
+        self._kwargs = kwargs

@@ -1,0 +1,161 @@
+#include "flotilla/comm/gloo/mesh.h"
+
+#include <gloo/transport/context.h>
+#include <gloo/transport/pair.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+#include <signal.h>
+
+#include <chrono>
+
+#include "flotilla/base/error.h"
+#include "flotilla/comm/queue.h"
+
+namespace flotilla::comm {
+namespace {
+
+// Gloo waits five times as long for a connection.
+constexpr std::chrono::seconds kConnect{12};
+// A wait ends when the bytes are here, the connection is lost or somebody aborts it: the control
+// plane decides how long a peer may take, so Gloo gets a limit that never comes.
+constexpr std::chrono::milliseconds kForEver = std::chrono::hours(24 * 365);
+
+// What a rank writes to the store: its host's address, and where it listens for each other rank.
+// value := address '\n' (listener: byte[kMaxByteSize]) * ranks
+constexpr size_t kListenerBytes = gloo::transport::Address::kMaxByteSize;
+
+// Gloo writes to sockets that may be closed; that is an error, not the end of the process.
+void ignore_broken_pipes() {
+  struct sigaction now = {};
+  ::sigaction(SIGPIPE, nullptr, &now);
+  if (now.sa_handler == SIG_DFL) ::signal(SIGPIPE, SIG_IGN);
+}
+
+std::shared_ptr<gloo::transport::Device> make_device(const std::string& address) {
+  std::shared_ptr<gloo::transport::Device> device;
+  const WithoutSignals guard;  // its thread inherits them
+  try {
+    device = gloo::transport::tcp::CreateDevice({address.c_str()});
+  } catch (const std::exception& error) {
+    throw Error(
+        ErrorKind::kUnavailable,
+        fmt::format("this host cannot be reached by others as {}: {}", address, error.what()));
+  }
+  return device;
+}
+
+class Sending final : public Mesh::Transfer {
+ public:
+  explicit Sending(std::unique_ptr<gloo::transport::UnboundBuffer> buffer)
+      : buffer_(std::move(buffer)) {}
+  bool wait() override { return buffer_->waitSend(kForEver); }
+  void interrupt() override { buffer_->abortWaitSend(); }
+
+ private:
+  const std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
+};
+
+class Receiving final : public Mesh::Transfer {
+ public:
+  explicit Receiving(std::unique_ptr<gloo::transport::UnboundBuffer> buffer)
+      : buffer_(std::move(buffer)) {}
+  bool wait() override { return buffer_->waitRecv(kForEver); }
+  void interrupt() override { buffer_->abortWaitRecv(); }
+
+ private:
+  const std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
+};
+
+}  // namespace
+
+class Mesh::Pairs {
+ public:
+  explicit Pairs(const Options& options)
+      : options_(options),
+        device_(make_device(options.address)),
+        context_(device_->createContext(options.rank, static_cast<int>(options.hosts.size()))) {
+    context_->setTimeout(kConnect);
+    for (size_t r = 0; r < options_.hosts.size(); ++r) {
+      if (far(r)) context_->createPair(static_cast<int>(r));
+    }
+  }
+
+  bool far(size_t rank) const {
+    return options_.hosts[rank] != options_.hosts[static_cast<size_t>(options_.rank)];
+  }
+
+  std::string listeners() {
+    std::string all(options_.hosts.size() * kListenerBytes, '\0');
+    for (size_t r = 0; r < options_.hosts.size(); ++r) {
+      if (!far(r)) continue;
+      const std::vector<char> bytes = context_->getPair(static_cast<int>(r))->address().bytes();
+      all.replace(r * kListenerBytes, bytes.size(), bytes.data(), bytes.size());
+    }
+    return all;
+  }
+
+  // `listeners` is what that rank wrote.
+  void connect(size_t rank, const std::string& listeners) {
+    const int me = options_.rank;
+    const auto& pair = context_->getPair(static_cast<int>(rank));
+    const char* begin = listeners.data() + static_cast<size_t>(me) * kListenerBytes;
+    pair->connect({begin, begin + pair->address().bytes().size()});
+  }
+
+  gloo::transport::Context& context() { return *context_; }
+
+  void close() {
+    for (size_t r = 0; r < options_.hosts.size(); ++r) {
+      if (far(r)) context_->getPair(static_cast<int>(r))->close();
+    }
+  }
+
+ private:
+  const Options options_;
+  const std::shared_ptr<gloo::transport::Device> device_;
+  const std::shared_ptr<gloo::transport::Context> context_;
+};
+
+Mesh::Mesh(rpc::StoreClient& store, const Options& options)
+    : pairs_(std::make_unique<Pairs>(options)), addresses_(options.hosts.size(), options.address) {
+  ignore_broken_pipes();
+  const auto key = [&](size_t r) { return fmt::format("{}/gloo/{}", options.name, r); };
+  store.set(key(static_cast<size_t>(options.rank)), options.address + "\n" + pairs_->listeners());
+  for (size_t r = 0; r < options.hosts.size(); ++r) {
+    if (!pairs_->far(r)) continue;
+    const std::string value = store.get(key(r));
+    const size_t end = value.find('\n');
+    invariant(end + 1 + kListenerBytes * options.hosts.size() == value.size(),
+              "rank {} has written {} bytes of addresses", r, value.size());
+    addresses_[r] = value.substr(0, end);
+    try {
+      pairs_->connect(r, value.substr(end + 1));
+    } catch (const std::exception& error) {
+      throw Error(ErrorKind::kUnavailable,
+                  fmt::format("rank {} on host {} cannot be connected to: {}", r, addresses_[r],
+                              error.what()));
+    }
+  }
+}
+
+Mesh::~Mesh() = default;
+
+bool Mesh::connected(int rank) const { return pairs_->far(static_cast<size_t>(rank)); }
+
+std::unique_ptr<Mesh::Transfer> Mesh::send(int to, uint64_t channel, const void* data,
+                                           int64_t bytes) {
+  auto buffer =
+      pairs_->context().createUnboundBuffer(const_cast<void*>(data), static_cast<size_t>(bytes));
+  buffer->send(to, channel);
+  return std::make_unique<Sending>(std::move(buffer));
+}
+
+std::unique_ptr<Mesh::Transfer> Mesh::recv(int from, uint64_t channel, void* data, int64_t bytes) {
+  auto buffer = pairs_->context().createUnboundBuffer(data, static_cast<size_t>(bytes));
+  buffer->recv(from, channel);
+  return std::make_unique<Receiving>(std::move(buffer));
+}
+
+void Mesh::leave() { pairs_->close(); }
+
+}  // namespace flotilla::comm

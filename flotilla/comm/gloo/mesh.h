@@ -1,0 +1,63 @@
+// flotilla/comm/gloo/mesh.h
+//
+// The TCP connections of a rank to the ranks of other hosts, made and served by Gloo. All groups of
+// a process share one mesh: each has a channel of its own, on which what one rank sends another
+// receives in the same order.
+//
+// Gloo's connections carry no secret and no cipher: the network between the hosts is trusted, as it
+// is by every collective library.
+//
+// Thread safety: one thread, save for leave() and Transfer::interrupt().
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "flotilla/rpc/store_client.h"
+
+namespace flotilla::comm {
+
+class Mesh {
+ public:
+  struct Options {
+    std::string name = {};  // of the meeting; the same for all
+    int rank = 0;
+    std::vector<int> hosts = {};  // of every rank; those of the same number are not connected
+    std::string address = {};     // under which this host is reached
+  };
+
+  // Every rank makes one. Waits until the ranks of other hosts are connected; throws where the job
+  // ends meanwhile, or where one does not come within a minute of its having said where it is.
+  Mesh(rpc::StoreClient& store, const Options& options);
+  ~Mesh();
+
+  // Bytes on their way. Gone before it has arrived: the connection is of no use any more.
+  class Transfer {
+   public:
+    virtual ~Transfer() = default;
+    // False: it was interrupted. Throws std::exception where the connection is lost.
+    virtual bool wait() = 0;
+    // Ends the wait, now or later.
+    virtual void interrupt() = 0;
+  };
+  // `data` stays as it is until the transfer is waited for. They throw as wait() does.
+  std::unique_ptr<Transfer> send(int to, uint64_t channel, const void* data, int64_t bytes);
+  std::unique_ptr<Transfer> recv(int from, uint64_t channel, void* data, int64_t bytes);
+
+  bool connected(int rank) const;
+  // The address of a rank's host.
+  const std::string& address(int rank) const { return addresses_[static_cast<size_t>(rank)]; }
+
+  // Closes all connections: for the others this rank is gone.
+  void leave();
+
+ private:
+  class Pairs;
+  const std::unique_ptr<Pairs> pairs_;
+  std::vector<std::string> addresses_;  // by rank
+};
+
+}  // namespace flotilla::comm

@@ -1,0 +1,82 @@
+// flotilla/comm/layered.h
+//
+// Collectives among ranks of several hosts of which some have several ranks: what can be done in a
+// host is done in its memory, and between hosts every byte travels once.
+//
+//     reduce in the host      exchange between hosts      share in the host
+//       a0 a1 → A0 | A1         A0 ↔ B0 : S0                S0 | S1 → S S
+//       b0 b1 → B0 | B1         A1 ↔ B1 : S1                S0 | S1 → S S
+//
+// Where all hosts have the same number of ranks, rank i of a host meets rank i of the others for
+// slice i, so that all of them use the network; where they do not, and for small messages, the
+// first rank of each host does it for all. Sums run in the order of ranks inside of a host, then in
+// the order of hosts: every rank gets the same bits, every time. Steps and bytes:
+// docs/algorithms.md.
+
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "flotilla/comm/board_group.h"
+#include "flotilla/comm/group.h"
+#include "flotilla/device/allocator.h"
+
+namespace flotilla::comm {
+
+class LayeredGroup final : public Group {
+ public:
+  struct Layers {
+    // The members of each host, each in order, and which host this is.
+    std::vector<std::vector<int>> hosts = {};
+    size_t host = 0;
+
+    // The members of this host; null where this rank is alone on it.
+    std::unique_ptr<BoardGroup> near = {};
+    // Rank i of each host, where this is rank i of its own, in the order of hosts. Null for all but
+    // the first rank of a host where hosts differ in their number of ranks.
+    std::unique_ptr<Group> far = {};
+    // All members, but only those of other hosts can be talked to: see GlooGroup.
+    std::unique_ptr<Group> others = {};
+
+    // Memory that the members of this host see.
+    std::function<std::shared_ptr<Buffer>(int64_t bytes)> allocate = {};
+  };
+
+  LayeredGroup(Layers layers, int rank, int size);
+
+ private:
+  void do_all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) override;
+  void do_reduce_scatter(const void* in, void* out, int64_t count, DType dtype,
+                         Reduce how) override;
+  void do_broadcast(void* data, int64_t bytes, int root) override;
+  void do_all_gather(const void* in, void* out, int64_t bytes) override;
+  void do_all_to_all(const void* in, void* out, int64_t bytes) override;
+  void do_send(const void* data, int64_t bytes, int to) override;
+  void do_recv(void* data, int64_t bytes, int from) override;
+  void do_barrier() override;
+  void wake() override;
+
+  void reduce_by_slices(const void* in, void* out, int64_t count, DType dtype, Reduce how);
+  void reduce_by_leaders(const void* in, void* out, int64_t count, DType dtype, Reduce how);
+  // Sums of the hosts become the result.
+  void reduce_far(void* data, int64_t count, DType dtype, Reduce how);
+
+  // Calls `work`, which uses the layers; what ends one of them ends this group.
+  template <typename F>
+  void inside(F&& work);
+  const std::vector<int>& here() const { return layers_.hosts[layers_.host]; }
+  // Where a member stands: its host, and its place there.
+  size_t host_of(int member) const;
+  int place_of(int member) const;
+  char* shared(int64_t bytes);
+  char* scratch(int64_t bytes);
+
+  const Layers layers_;
+  const bool even_;  // all hosts have the same number of ranks
+  std::shared_ptr<Buffer> shared_;
+  std::vector<char> scratch_;
+};
+
+}  // namespace flotilla::comm

@@ -1,0 +1,184 @@
+#include "flotilla/job/find_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "flotilla/base/endpoint.h"
+#include "flotilla/base/env.h"
+#include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
+#include "flotilla/base/mutex.h"
+#include "flotilla/rpc/dial.h"
+
+namespace flotilla::job {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
+using Happening = rpc::StoreServer::Happening;
+
+constexpr int64_t kStorePort = 6069;
+constexpr seconds kGoodbye{5};  // after a loss
+constexpr seconds kFirstReminder{2};
+constexpr seconds kReminder{15};
+constexpr milliseconds kRetry{100};
+
+bool hosts_it(const fleet::Role& role) {
+  return role.index == 0 && (role.servers() > 0 ? role.is_server() : role.is_worker());
+}
+
+Endpoint endpoint_in(const std::string& text, const char* source) {
+  const std::optional<Endpoint> found = find_endpoint(text);
+  require(found.has_value(), "{} takes host:port, but \"{}\" was given", source, text);
+  return *found;
+}
+
+Endpoint place_of(const fleet::Role& role) {
+  if (const std::optional<std::string> said = env::text("PADDLE_MASTER")) {
+    return endpoint_in(*said, "PADDLE_MASTER");
+  }
+  if (role.servers() > 0) return endpoint_in(role.server_endpoints[0], "a server's endpoint");
+  if (!role.worker_endpoints.empty()) {
+    return endpoint_in(role.worker_endpoints[0], "a worker's endpoint");
+  }
+  require(
+      !role.hosts.empty(),
+      "{} started {} processes, but nothing says where process 0 of them runs: set "
+      "PADDLE_MASTER to its host and a free port, the same for all, e.g. PADDLE_MASTER=node-1:{}",
+      role.started_by.empty() ? "somebody" : role.started_by, role.workers, kStorePort);
+  return {role.hosts[0], env::number_or("FLT_STORE_PORT", kStorePort, 1, 65535)};
+}
+
+// The hosts that the job's own lists name, and this one.
+std::vector<std::string> listed_hosts(const fleet::Role& role, const Endpoint& place) {
+  std::set<std::string> hosts(role.hosts.begin(), role.hosts.end());
+  for (const auto* list : {&role.worker_endpoints, &role.server_endpoints}) {
+    for (const std::string& endpoint : *list) hosts.insert(host_of(endpoint));
+  }
+  hosts.insert({place.host, "127.0.0.1"});
+  return {hosts.begin(), hosts.end()};
+}
+
+// A host may be known by an address that is not its own, as behind a service of Kubernetes: then
+// the store listens on all addresses.
+std::unique_ptr<HostedStore> host_store(rpc::StoreServer::Options options, const Endpoint& place,
+                                        int64_t expected, milliseconds patience) {
+  options.address = place.text();
+  try {
+    return std::make_unique<HostedStore>(options, expected, patience);
+  } catch (const Error&) {
+    options.address = Endpoint{"0.0.0.0", place.port}.text();
+    try {
+      return std::make_unique<HostedStore>(options, expected, patience);
+    } catch (const Error&) {
+      // The first refusal names the address that the user knows.
+    }
+    throw;
+  }
+}
+
+void wait_until_it_answers(const Endpoint& place, milliseconds patience) {
+  const Clock::time_point began = Clock::now();
+  Clock::time_point remind = began + kFirstReminder;
+  while (true) {
+    const rpc::Dialed dialed = rpc::dial(place, std::min<milliseconds>(patience, seconds(2)));
+    if (dialed.ok()) return;
+    const Clock::time_point now = Clock::now();
+    if (now - began >= patience) {
+      throw Error(
+          ErrorKind::kUnavailable,
+          fmt::format("the first process of the job does not answer at {} after {:.0f} s: {}. "
+                      "Is it running, and does a firewall let this port through?",
+                      place.text(), std::chrono::duration<double>(patience).count(),
+                      dialed.problem));
+    }
+    if (now >= remind) {
+      log::info("waiting for the first process of the job at {}: {}", place.text(), dialed.problem);
+      remind = now + kReminder;
+    }
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
+}  // namespace
+
+// What has happened, as the server's threads tell it.
+struct HostedStore::Seen {
+  Mutex mutex;
+  std::set<std::pair<std::string, int64_t>> came FLT_GUARDED_BY(mutex);
+  std::optional<Clock::time_point> loss FLT_GUARDED_BY(mutex);
+
+  void note(Happening what, const rpc::Member& member) {
+    const MutexLock lock(mutex);
+    if (what == Happening::kJoined) came.emplace(member.role, member.rank);
+    if (what == Happening::kLost && !loss) loss = Clock::now();
+  }
+  // How many came, and when the first was lost.
+  std::pair<int64_t, std::optional<Clock::time_point>> get() {
+    const MutexLock lock(mutex);
+    return {std::ssize(came), loss};
+  }
+};
+
+HostedStore::HostedStore(rpc::StoreServer::Options options, int64_t expected, milliseconds patience)
+    : expected_(expected), until_(Clock::now() + patience), seen_(std::make_unique<Seen>()) {
+  options.stop_when_lost = true;
+  options.on_event = [seen = seen_.get()](Happening what, const rpc::Member& member) {
+    seen->note(what, member);
+  };
+  server_.emplace(std::move(options));
+}
+
+HostedStore::~HostedStore() {
+  Clock::time_point remind = Clock::now() + kFirstReminder;
+  while (true) {
+    const Clock::time_point now = Clock::now();
+    const int64_t there = std::ssize(server_->members());
+    const auto [came, loss] = seen_->get();
+    if (loss && now - *loss >= kGoodbye) break;
+    const bool nobody_comes = came >= expected_ || loss || now >= until_;
+    if (nobody_comes && there == 0) break;
+    if (now >= remind) {
+      log::info(
+          "this process is done, but hosts the store of the job: {} processes are still there, {} "
+          "have not come",
+          there, expected_ - came);
+      remind = now + kReminder;
+    }
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+}
+
+std::optional<FoundStore> find_store(const fleet::Role& role, const FindStoreOptions& options) {
+  if (!role.distributed()) return std::nullopt;
+  const Endpoint place = place_of(role);
+  const std::optional<std::string> secret = env::text("FLT_JOB_TOKEN");
+  FoundStore found{.address = place.text(),
+                   .token = secret.value_or("job " + env::text_or("PADDLE_JOB_ID", "default"))};
+  if (!hosts_it(role)) {
+    wait_until_it_answers(place, options.patience);
+    return found;
+  }
+  rpc::StoreServer::Options settings{.token = found.token};
+  if (!secret) {
+    settings.only_from = listed_hosts(role, place);
+    log::warning(
+        "FLT_JOB_TOKEN is not set: only processes on the hosts of this job ({}) can join it, and "
+        "all "
+        "of those. Set it to the same secret for every process",
+        fmt::join(settings.only_from, ", "));
+  }
+  found.host = host_store(settings, place, role.workers + role.servers(), options.patience);
+  // Where it listens on all addresses it is here, too.
+  if (host_of(found.host->server().address()) == "0.0.0.0") {
+    found.address = Endpoint{"127.0.0.1", place.port}.text();
+  }
+  return found;
+}
+
+}  // namespace flotilla::job

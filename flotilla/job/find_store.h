@@ -1,0 +1,65 @@
+// flotilla/job/find_store.h
+//
+// The store of a job that no launcher started (by hand, Kubernetes, Slurm, Open MPI): its first
+// process hosts it, worker 0 of a collective job and server 0 of one with parameter servers, and
+// the others connect there.
+//
+//   where it is                                             who says so
+//   PADDLE_MASTER                                           the user
+//   the endpoint of the first process                       Paddle's variables of any era
+//   the machine of worker 0, port FLT_STORE_PORT or 6069    Slurm; Open MPI on one machine
+//
+// The secret is FLT_JOB_TOKEN. Without one, connections are taken from the listed hosts only.
+
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "flotilla/fleet/role.h"
+#include "flotilla/rpc/store_server.h"
+
+namespace flotilla::job {
+
+// The store in the process that hosts it. The first connection that is lost stops the job. Server 0
+// gives its endpoint away for this: its tables listen elsewhere and say where through the store.
+class HostedStore {
+ public:
+  // `expected` is how many processes the job has.
+  HostedStore(rpc::StoreServer::Options options, int64_t expected,
+              std::chrono::milliseconds patience);
+  // Waits until the others have come and gone: the store outlives every process of the job. Does
+  // not wait for those that have not come when `patience` is over, nor for long after a loss.
+  ~HostedStore();
+  HostedStore(const HostedStore&) = delete;
+  HostedStore& operator=(const HostedStore&) = delete;
+
+  rpc::StoreServer& server() { return *server_; }
+
+ private:
+  struct Seen;
+
+  const int64_t expected_;
+  const std::chrono::steady_clock::time_point until_;
+  const std::unique_ptr<Seen> seen_;
+  std::optional<rpc::StoreServer> server_;  // the last: its threads write `seen_`
+};
+
+struct FoundStore {
+  std::string address = {};
+  std::string token = {};
+  std::unique_ptr<HostedStore> host = {};  // in the process that hosts it
+};
+
+struct FindStoreOptions {
+  // How long the first process may take to appear: pods and tasks start in any order.
+  std::chrono::milliseconds patience = std::chrono::minutes(10);
+};
+
+// Hosts the store or waits until it answers. Nothing where the process is alone. Refuses a job of
+// which nobody says where its first process runs.
+std::optional<FoundStore> find_store(const fleet::Role& role, const FindStoreOptions& options = {});
+
+}  // namespace flotilla::job

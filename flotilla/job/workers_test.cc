@@ -1,0 +1,77 @@
+#include "flotilla/job/workers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "flotilla/base/error.h"
+#include "flotilla/rpc/store_server.h"
+
+namespace flotilla::job {
+namespace {
+
+using ::testing::HasSubstr;
+
+fleet::Role role_of(int64_t rank, int64_t size) {
+  return {.collective = true, .index = rank, .workers = size};
+}
+
+TEST(Workers, OneNeedsNobody) {
+  Workers workers(role_of(0, 1), nullptr);
+  workers.world().ring(0).barrier();
+  EXPECT_EQ(workers.world().size(), 1);
+}
+
+TEST(Workers, CompanyNeedsAStore) { EXPECT_THROW(Workers(role_of(0, 2), nullptr), Error); }
+
+// Two workers of a job as threads; the body runs once they have met.
+class Pair : public ::testing::Test {
+ protected:
+  void run(const std::function<void(Workers&)>& body) {
+    std::vector<std::thread> threads;
+    for (int64_t rank : {0, 1}) {
+      threads.emplace_back([&, rank] {
+        Membership membership({.address = server_.address(),
+                               .token = "t",
+                               .self = {.role = "worker", .rank = rank, .host = "here"}});
+        Workers workers(role_of(rank, 2), &membership);
+        body(workers);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  rpc::StoreServer server_{{.token = "t"}};
+};
+
+TEST_F(Pair, MeetsThroughTheStore) {
+  run([](Workers& workers) {
+    int64_t sum = workers.world().rank() + 1;
+    workers.world().ring(0).all_reduce(&sum, &sum, 1, i64, comm::Reduce::kSum);
+    EXPECT_EQ(sum, 3);
+  });
+}
+
+TEST_F(Pair, WaitsEndWhenTheJobStops) {
+  std::thread stopper;
+  run([&](Workers& workers) {
+    workers.world().ring(0).barrier();
+    if (workers.world().rank() == 1) {
+      stopper = std::thread([&] { server_.stop("worker 5 was killed by signal 9"); });
+    }
+    try {
+      for (;;) {
+        workers.world().ring(0).barrier();
+        if (workers.world().rank() == 1) std::this_thread::yield();
+      }
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUnavailable);
+      EXPECT_THAT(error.what(), HasSubstr("worker 5 was killed by signal 9"));
+    }
+  });
+  stopper.join();
+}
+
+}  // namespace
+}  // namespace flotilla::job

@@ -1,0 +1,22 @@
+// flotilla/passes/gradient_merge.h
+//
+// One update for the gradients of several steps: a large batch in small pieces.
+
+#pragma once
+
+#include <cstdint>
+
+#include "flotilla/ir/program.h"
+
+namespace flotilla::passes {
+
+struct MergeOptions {
+  int64_t steps = 1;
+  bool average = true;  // otherwise the update sees their sum
+};
+
+// Where ranks exchange gradients it is insert_all_reduce that runs after this: they exchange what
+// was merged, in the steps that update. REQUIRES: the program has updates, none merged before.
+void gradient_merge(Program& main, Program& startup, const MergeOptions& options);
+
+}  // namespace flotilla::passes

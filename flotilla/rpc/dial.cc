@@ -1,0 +1,75 @@
+#include "flotilla/rpc/dial.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+namespace flotilla::rpc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// 0, or the number of what went wrong.
+int connect_to(const addrinfo& address, const Fd& socket, Clock::time_point deadline) {
+  if (!socket) return errno;
+  if (::connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  pollfd waiting = {socket.get(), POLLOUT, 0};
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  const int ready = ::poll(&waiting, 1, static_cast<int>(std::max<int64_t>(left, 0)));
+  if (ready <= 0) return ETIMEDOUT;
+  int error = 0;
+  socklen_t size = sizeof error;
+  getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  return error;
+}
+
+void blocking(const Fd& socket) {
+  fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) & ~O_NONBLOCK);
+}
+
+}  // namespace
+
+Dialed dial(const Endpoint& endpoint, std::chrono::milliseconds patience) {
+  const Clock::time_point began = Clock::now();
+  const Clock::time_point deadline = began + patience;
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int failed =
+      getaddrinfo(endpoint.host.c_str(), fmt::to_string(endpoint.port).c_str(), &hints, &found);
+  if (failed != 0) {
+    return {.problem = fmt::format("its name cannot be resolved: {}", gai_strerror(failed)),
+            .unresolved = true};
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
+  Dialed dialed;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    Fd socket(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const int error = connect_to(*each, socket, deadline);
+    if (error == 0) {
+      blocking(socket);
+      return {.socket = std::move(socket),
+              .seconds = std::chrono::duration<double>(Clock::now() - began).count()};
+    }
+    dialed.listens_not = error == ECONNREFUSED;
+    if (error == ECONNREFUSED) {
+      dialed.problem = fmt::format("nobody listens on its port {}", endpoint.port);
+    } else if (error == ETIMEDOUT) {
+      dialed.problem = fmt::format("it does not answer on port {} within {:.1f} s", endpoint.port,
+                                   std::chrono::duration<double>(patience).count());
+    } else {
+      dialed.problem = std::strerror(error);
+    }
+  }
+  return dialed;
+}
+
+}  // namespace flotilla::rpc

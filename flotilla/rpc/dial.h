@@ -1,0 +1,29 @@
+// flotilla/rpc/dial.h
+//
+// One TCP connection, to learn whether a place answers, how fast, and why not. What gRPC says of a
+// connection that fails does not tell a wrong name from a closed port or a cut wire.
+
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "flotilla/base/endpoint.h"
+#include "flotilla/base/fd.h"
+
+namespace flotilla::rpc {
+
+struct Dialed {
+  Fd socket = {};            // connected and blocking; none: `problem` says why
+  std::string problem = {};  // "nobody listens on its port 6069", "it does not answer", ...
+  bool unresolved = false;   // there is no such host
+  bool listens_not = false;  // the host answers, but nobody has the port
+  double seconds = 0;        // until the connection stood
+
+  bool ok() const { return static_cast<bool>(socket); }
+};
+
+// Tries every address of the host until one answers; ends after `patience`.
+Dialed dial(const Endpoint& endpoint, std::chrono::milliseconds patience);
+
+}  // namespace flotilla::rpc

@@ -1,0 +1,312 @@
+"""What workers say to each other: on numpy arrays at once, on variables as ops of the program."""
+
+import numpy as np
+
+import _flotilla as core
+from paddle.base import state
+from paddle.base.framework import Variable
+
+
+class ReduceOp:
+    """How values of several workers become one."""
+
+    SUM = 0
+    MAX = 1
+    MIN = 2
+    PROD = 3
+    AVG = 4
+
+
+_HOW = {
+    ReduceOp.SUM: "sum",
+    ReduceOp.MAX: "max",
+    ReduceOp.MIN: "min",
+    ReduceOp.PROD: "prod",
+    ReduceOp.AVG: "avg",
+}
+
+
+class Group:
+    """Some workers of the job, by their ranks."""
+
+    def __init__(self, id, ranks):
+        self.id = id
+        self.ranks = list(ranks)
+
+    @property
+    def rank(self):
+        """This worker's rank in the group; -1 where it is not in it."""
+        return self.get_group_rank(core.ring(0)[0])
+
+    @property
+    def nranks(self):
+        """How many workers are in the group."""
+        return len(self.ranks)
+
+    world_size = nranks
+
+    @property
+    def name(self):
+        """The name of the group."""
+        return f"_default_pg{self.id}"
+
+    @property
+    def process_group(self):
+        """The group itself."""
+        return self
+
+    def is_member(self):
+        """Whether this worker is in the group."""
+        return self.rank >= 0
+
+    def get_group_rank(self, rank):
+        """The rank in the group of the worker with ``rank`` in the job; -1: it is not there."""
+        return self.ranks.index(rank) if rank in self.ranks else -1
+
+    def __repr__(self):
+        return f"rank: {self.rank}, nranks: {self.nranks}, id: {self.id}, ranks: {self.ranks}"
+
+
+_groups = {}
+
+
+def meet(role):
+    """Wait for all workers of the job."""
+    core.meet_workers(role)
+    _groups.setdefault(0, Group(0, range(core.ring(0)[1])))
+
+
+def forget_groups():
+    """The opposite of :func:`meet`."""
+    core.leave_workers()
+    _groups.clear()
+
+
+def _world():
+    if 0 not in _groups:
+        meet(core.data_role_from_environment())
+    return _groups[0]
+
+
+def new_group(ranks=None, backend=None, timeout=None):
+    """A group of some workers. Every worker calls this, also those that are not in it."""
+    world = _world()
+    ranks = sorted(world.ranks if ranks is None else ranks)
+    group = Group(max(_groups) + 1, ranks)
+    if group.is_member():
+        core.make_ring(group.id, ranks)
+    _groups[group.id] = group
+    return group
+
+
+def get_group(id=0):
+    """The group with this number."""
+    _world()
+    if id not in _groups:
+        raise ValueError(f"there is no group {id}; the groups are {sorted(_groups)}")
+    return _groups[id]
+
+
+class _Done:
+    """What a call that does not wait returns: it is done already."""
+
+    def wait(self):
+        """Nothing is left to wait for."""
+        return True
+
+    def is_completed(self):
+        """Always."""
+        return True
+
+
+def _ring(group):
+    """The number of a group; None where this worker is not in it."""
+    group = _world() if group is None else group
+    if isinstance(group, int):
+        group = get_group(group)
+    return group.id if group.is_member() else None
+
+
+def _member(group, rank, word):
+    """The rank in the group of a worker that was named by its rank in the job."""
+    group = _world() if group is None else group
+    found = group.get_group_rank(rank)
+    if found < 0:
+        raise ValueError(f"{word}={rank} is not in the group of ranks {group.ranks}")
+    return found
+
+
+def _how(op):
+    if op not in _HOW:
+        raise ValueError(f"op must be one of ReduceOp.{'/'.join(vars(ReduceOp))}, but is {op!r}")
+    return _HOW[op]
+
+
+def _writable(tensor, word):
+    """An array that a call fills in place."""
+    if isinstance(tensor, np.ndarray) and tensor.flags.c_contiguous and tensor.flags.writeable:
+        return tensor
+    raise TypeError(
+        f"{word} takes a variable of a program or a writable numpy array in C order, but got "
+        f"{type(tensor).__name__}"
+    )
+
+
+def _append(type, x, out, ring, sync_op, **attrs):
+    """An op of the program instead of a call."""
+    attrs.update(ring_id=ring, use_calc_stream=bool(sync_op))
+    x.block.append_op(type=type, inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
+    return None if sync_op else _Done()
+
+
+def all_reduce(tensor, op=ReduceOp.SUM, group=None, sync_op=True):
+    """Every worker's ``tensor`` becomes the sum (or max, …) of all, in place."""
+    how = _how(op)
+    if (ring := _ring(group)) is None:
+        return None
+    if isinstance(tensor, Variable):
+        if how == "avg":
+            raise ValueError("ReduceOp.AVG is for arrays; in a program, divide after ReduceOp.SUM")
+        return _append(f"c_allreduce_{how}", tensor, tensor, ring, sync_op)
+    core.all_reduce(_writable(tensor, "all_reduce"), tensor.dtype.name, how, ring)
+    return None if sync_op else _Done()
+
+
+def reduce(tensor, dst=0, op=ReduceOp.SUM, group=None, sync_op=True):
+    """The same for the worker ``dst`` alone."""
+    how = _how(op)
+    if (ring := _ring(group)) is None:
+        return None
+    root = _member(group, dst, "dst")
+    if isinstance(tensor, Variable):
+        return _append(f"c_reduce_{how}", tensor, tensor, ring, sync_op, root_id=root)
+    core.reduce(_writable(tensor, "reduce"), tensor.dtype.name, how, root, ring)
+    return None if sync_op else _Done()
+
+
+def broadcast(tensor, src=0, group=None, sync_op=True):
+    """Every worker's ``tensor`` becomes that of the worker ``src``, in place."""
+    if (ring := _ring(group)) is None:
+        return None
+    root = _member(group, src, "src")
+    if isinstance(tensor, Variable):
+        return _append("c_broadcast", tensor, tensor, ring, sync_op, root=root)
+    core.broadcast(_writable(tensor, "broadcast"), root, ring)
+    return None if sync_op else _Done()
+
+
+def all_gather(tensor_list, tensor, group=None, sync_op=True):
+    """Append every worker's ``tensor`` to ``tensor_list``, in the order of ranks."""
+    if (ring := _ring(group)) is None:
+        return None
+    size = get_group(ring).nranks
+    if isinstance(tensor, Variable):
+        out = tensor.block.create_var(dtype=tensor.dtype)
+        done = _append("c_allgather", tensor, out, ring, sync_op, nranks=size)
+        import paddle
+
+        tensor_list.extend(paddle.split(out, size, axis=0))
+        return done
+    array = np.ascontiguousarray(tensor)
+    out = np.empty((size, *array.shape), array.dtype)
+    core.all_gather(array, out, ring)
+    tensor_list.extend(out)
+    return None if sync_op else _Done()
+
+
+def all_gather_object(object_list, obj, group=None):
+    """Append what every worker gave: arrays, numbers, texts, lists and dicts of them."""
+    if group is not None and group.nranks != _world().nranks:
+        raise ValueError("all_gather_object() is for all workers of a job, not for some of them")
+    object_list.extend(gather_values(obj))
+
+
+def gather_values(value):
+    """What every worker gave, in the order of ranks."""
+    _world()
+    everybody = core.all_gather_bytes(state.to_bytes(value))
+    return [state.from_bytes(one, f"worker {rank}") for rank, one in enumerate(everybody)]
+
+
+def broadcast_object_list(object_list, src=0, group=None):
+    """Every worker's list becomes that of the worker ``src``."""
+    lists = []
+    all_gather_object(lists, list(object_list) if _world().rank == src else None, group)
+    object_list[:] = lists[src]
+
+
+def reduce_scatter(tensor, tensor_list, op=ReduceOp.SUM, group=None, sync_op=True):
+    """``tensor`` becomes the sum (or max, …) of the parts that all have for this worker."""
+    how = _how(op)
+    if (ring := _ring(group)) is None:
+        return None
+    if isinstance(tensor, Variable):
+        size = get_group(ring).nranks
+        return _append("c_reducescatter", tensor_list, tensor, ring, sync_op, nranks=size)
+    parts = np.ascontiguousarray(
+        np.concatenate([np.ravel(part) for part in tensor_list]), tensor.dtype
+    )
+    core.reduce_scatter(parts, _writable(tensor, "reduce_scatter"), tensor.dtype.name, how, ring)
+    return None if sync_op else _Done()
+
+
+def scatter(tensor, tensor_list=None, src=0, group=None, sync_op=True):
+    """``tensor`` becomes this worker's part of the list of the worker ``src``."""
+    if (ring := _ring(group)) is None:
+        return None
+    root = _member(group, src, "src")
+    out = _writable(tensor, "scatter")
+    mine = get_group(ring).rank == root
+    parts = np.stack(tensor_list).astype(out.dtype) if mine else np.empty(0, out.dtype)
+    core.scatter(parts, out, root, ring)
+    return None if sync_op else _Done()
+
+
+def alltoall(in_tensor_list, out_tensor_list, group=None, sync_op=True):
+    """Append to ``out_tensor_list`` what every worker has for this one."""
+    if (ring := _ring(group)) is None:
+        return None
+    parts = np.ascontiguousarray(np.stack(in_tensor_list))
+    if len(parts) != get_group(ring).nranks:
+        raise ValueError(f"{len(parts)} parts for {get_group(ring).nranks} workers")
+    out = np.empty_like(parts)
+    core.all_to_all(parts, out, ring)
+    out_tensor_list.extend(out)
+    return None if sync_op else _Done()
+
+
+def send(tensor, dst=0, group=None, sync_op=True):
+    """Send an array to the worker ``dst``, which receives one of the same size."""
+    if (ring := _ring(group)) is None:
+        return None
+    core.send(np.ascontiguousarray(tensor), _member(group, dst, "dst"), ring)
+    return None if sync_op else _Done()
+
+
+def recv(tensor, src=0, group=None, sync_op=True):
+    """Fill ``tensor`` with what the worker ``src`` sends."""
+    if (ring := _ring(group)) is None:
+        return None
+    core.recv(_writable(tensor, "recv"), _member(group, src, "src"), ring)
+    return None if sync_op else _Done()
+
+
+def isend(tensor, dst=0, group=None):
+    """:func:`send`; the result is done already."""
+    return send(tensor, dst, group, sync_op=False)
+
+
+def irecv(tensor, src=0, group=None):
+    """:func:`recv`; the result is done already."""
+    return recv(tensor, src, group, sync_op=False)
+
+
+def barrier(group=None):
+    """Wait until every worker of the group is here."""
+    ring = _ring(group)
+    if ring is not None:
+        core.barrier(ring)
+
+
+def wait(tensor, group=None, use_calc_stream=True):
+    """Nothing: calls are done when they return."""

@@ -1,0 +1,38 @@
+"""A weighted mean, kept in Python."""
+
+import numbers
+
+import numpy as np
+from paddle._names import names_of
+
+__all__ = ["WeightedAverage"]
+
+
+class WeightedAverage:
+    """The mean of what was added, each with its weight."""
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        """Forget everything."""
+        self.numerator = self.denominator = None
+
+    def add(self, value, weight):
+        """Take a number or an array into the mean."""
+        if not isinstance(value, (numbers.Number, np.ndarray)):
+            kind = type(value).__name__
+            raise ValueError(f"value must be a number or a numpy array, but is a {kind}")
+        if not isinstance(weight, numbers.Number):
+            raise ValueError(f"weight must be a number, but is a {type(weight).__name__}")
+        self.numerator = value * weight + (0 if self.numerator is None else self.numerator)
+        self.denominator = weight + (0 if self.denominator is None else self.denominator)
+
+    def eval(self):
+        """The mean."""
+        if self.denominator is None:
+            raise ValueError("WeightedAverage.eval(): nothing was added")
+        return self.numerator / self.denominator
+
+
+__getattr__, __dir__ = names_of(__name__)

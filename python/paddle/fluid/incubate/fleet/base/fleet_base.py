@@ -1,0 +1,102 @@
+"""What the fleets of 1.8 share."""
+
+import paddle.fluid.io as _io
+from paddle._names import names_of
+from paddle.base.framework import default_main_program
+from paddle.distributed.fleet.base import fleet_base as _fleet
+
+DistributedOptimizer = _fleet.DistributedOptimizer
+
+
+class Mode:
+    """Kinds of fleets."""
+
+    TRANSPILER = 1
+    PSLIB = 2
+    COLLECTIVE = 3
+
+
+class Fleet:
+    """The fleet of this process: that of 2.x under the words of 1.8."""
+
+    def __init__(self, mode):
+        self._mode = mode
+        self._inside = _fleet.Fleet()
+        self._origin_program = None
+        self.main_program = None
+        self.startup_program = None
+
+    def init(self, role_maker=None):
+        """Find out who this process is, from ``role_maker`` or else from the environment."""
+        self._inside.init(role_maker, is_collective=self._mode == Mode.COLLECTIVE)
+
+    def is_first_worker(self):
+        """Whether this is worker 0."""
+        return self._inside.is_first_worker()
+
+    def worker_index(self):
+        """The rank of this worker."""
+        return self._inside.worker_index()
+
+    def worker_num(self):
+        """How many workers there are."""
+        return self._inside.worker_num()
+
+    def is_worker(self):
+        """Whether this process trains."""
+        return self._inside.is_worker()
+
+    def is_server(self):
+        """Whether this process keeps parameters."""
+        return self._inside.is_server()
+
+    def worker_endpoints(self, to_string=False):
+        """Where workers are: a list, or one text with commas."""
+        return self._inside.worker_endpoints(to_string)
+
+    def server_num(self):
+        """How many servers there are."""
+        return self._inside.server_num()
+
+    def server_index(self):
+        """The number of this server."""
+        return self._inside.server_index()
+
+    def server_endpoints(self, to_string=False):
+        """Where servers are: a list, or one text with commas."""
+        return self._inside.server_endpoints(to_string)
+
+    def split_files(self, files):
+        """This worker's part of a list of files: a block, the remainder to the first workers."""
+        return self._inside.util.get_file_shard(files)
+
+    def barrier_worker(self):
+        """Wait until every worker is here."""
+        self._inside.barrier_worker()
+
+    def all_reduce_worker(self, input, output):
+        """Write the sum of every worker's ``input`` to ``output``."""
+        output[...] = self._inside.all_reduce(input)
+
+    def save_inference_model(
+        self,
+        executor,
+        dirname,
+        feeded_var_names=None,
+        target_vars=None,
+        main_program=None,
+        export_for_deployment=True,
+    ):
+        """Write what ``target_vars`` need of the program."""
+        program = main_program or self._program()
+        _io.save_inference_model(dirname, feeded_var_names, target_vars, executor, program)
+
+    def save_persistables(self, executor, dirname, main_program=None, filename=None):
+        """Write all that the program keeps from run to run."""
+        _io.save_persistables(executor, dirname, main_program or self._program(), filename)
+
+    def _program(self):
+        return self._origin_program or default_main_program()
+
+
+__getattr__, __dir__ = names_of(__name__)

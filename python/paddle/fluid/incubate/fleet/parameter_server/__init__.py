@@ -1,0 +1,5 @@
+"""Training with parameter servers, in the words of 1.8."""
+
+from paddle._names import names_of
+
+__getattr__, __dir__ = names_of(__name__, ["distribute_transpiler"])

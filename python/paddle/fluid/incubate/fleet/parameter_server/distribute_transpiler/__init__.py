@@ -1,0 +1,71 @@
+"""Training with parameter servers in 1.8: ``fleet.init(role)``, then workers and servers part."""
+
+from paddle._names import names_of
+from paddle.base.framework import default_startup_program
+
+from ...base.fleet_base import DistributedOptimizer, Fleet, Mode
+from .distributed_strategy import (  # noqa: F401
+    AsyncStrategy,
+    DistributedMode,
+    DistributedStrategy,
+    GeoStrategy,
+    HalfAsyncStrategy,
+    StrategyFactory,
+    SyncStrategy,
+    TrainerRuntimeConfig,
+    strategy_of,
+)
+
+
+class TranspilerOptimizer(DistributedOptimizer):
+    """An optimizer whose ``minimize`` makes the programs of the fleet."""
+
+    def __init__(self, optimizer, strategy=None):
+        self._strategy_of_1_8 = strategy_of(strategy)
+        role = fleet._inside._role()
+        super().__init__(optimizer, self._strategy_of_1_8._as_strategy_of_2x(), role)
+
+    def minimize(
+        self, loss, scopes=None, startup_program=None, parameter_list=None, no_grad_set=None
+    ):
+        """Add the backward pass and the update; then ``fleet.main_program`` is there."""
+        made = super().minimize(loss, startup_program, parameter_list, no_grad_set)
+        fleet._origin_program = fleet.main_program = loss.block.program
+        fleet.startup_program = startup_program or default_startup_program()
+        return made
+
+
+class DistributedTranspiler(Fleet):
+    """The fleet of a job with parameter servers."""
+
+    def __init__(self):
+        super().__init__(Mode.TRANSPILER)
+
+    def init_worker(self):
+        """Connect to the servers. A job without servers has nothing to connect to."""
+        self._inside.init_worker()
+
+    def stop_worker(self):
+        """Leave the servers."""
+        self._inside.stop_worker()
+
+    def init_server(self, model_dir=None):
+        """Make the tables, with the values of ``model_dir`` where it is given."""
+        self._inside.init_server(*([] if model_dir is None else [model_dir]))
+
+    def run_server(self):
+        """Serve until all workers are done."""
+        self._inside.run_server()
+
+    def distributed_optimizer(self, optimizer, strategy=None):
+        """An optimizer whose ``minimize`` makes the programs of the fleet.
+
+        ``strategy``: one of StrategyFactory, or a DistributeTranspilerConfig; by default, in step.
+        """
+        self._optimizer = TranspilerOptimizer(optimizer, strategy)
+        return self._optimizer
+
+
+fleet = DistributedTranspiler()
+
+__getattr__, __dir__ = names_of(__name__, ["distributed_strategy"])

@@ -1,0 +1,45 @@
+"""Profiles of 1.x: accepted, so that programs run, with a warning that none is written."""
+
+import contextlib
+import warnings
+
+from paddle._names import names_of
+
+__all__ = ["cuda_profiler", "profiler", "reset_profiler", "start_profiler", "stop_profiler"]
+
+
+def _warn(word):
+    warnings.warn(
+        f"fluid.profiler.{word}(): no profile is written; use your system's profiler",
+        stacklevel=3,
+    )
+
+
+def start_profiler(state, tracer_option="Default"):
+    """Warns."""
+    _warn("start_profiler")
+
+
+def stop_profiler(sorted_key=None, profile_path="/tmp/profile"):
+    """Nothing was started."""
+
+
+def reset_profiler():
+    """Nothing was counted."""
+
+
+@contextlib.contextmanager
+def profiler(state, sorted_key=None, profile_path="/tmp/profile", tracer_option="Default"):
+    """Warns, and lets what is inside run."""
+    _warn("profiler")
+    yield
+
+
+@contextlib.contextmanager
+def cuda_profiler(output_file, output_mode=None, config=None):
+    """Warns, and lets what is inside run."""
+    _warn("cuda_profiler")
+    yield
+
+
+__getattr__, __dir__ = names_of(__name__)

@@ -1,0 +1,170 @@
+#include "bind_comm.h"
+
+#include <nanobind/ndarray.h>
+
+#include "bind.h"
+#include "bind_job.h"
+#include "flotilla/base/error.h"
+#include "flotilla/job/workers.h"
+
+namespace flotilla::python {
+namespace {
+
+using comm::Reduce;
+using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;
+
+// The workers of this process' job; null before it has met them.
+std::unique_ptr<job::Workers>& workers() {
+  static auto& made = *new std::unique_ptr<job::Workers>;
+  return made;
+}
+
+comm::World& met() {
+  require(workers() != nullptr,
+          "this process has not met the other workers of its job: call fleet.init() or "
+          "paddle.distributed.init_parallel_env() first");
+  return workers()->world();
+}
+
+Reduce reduce_of(const std::string& name) {
+  if (name == "sum") return Reduce::kSum;
+  if (name == "max") return Reduce::kMax;
+  if (name == "min") return Reduce::kMin;
+  if (name == "prod") return Reduce::kProd;
+  if (name == "avg") return Reduce::kAverage;
+  refuse("values are reduced by sum, max, min, prod or avg, but not by \"{}\"", name);
+}
+
+int64_t bytes_of(const Array& array) { return static_cast<int64_t>(array.nbytes()); }
+
+// Runs a collective call after all that were started, without the lock of the interpreter.
+template <typename F>
+void exchange(int64_t ring, F call) {
+  comm::World& world = met();
+  const nb::gil_scoped_release released;
+  const Progress::Span span(progress(), Progress::Kind::kCommunication, "talks to other workers");
+  world.queue().run([&] { call(world.ring(ring)); });
+}
+
+void bind_groups(nb::module_& m) {
+  m.def(
+      "meet_workers",
+      [](const fleet::Role& role) {
+        if (workers() != nullptr) return;
+        job::Membership* membership = role.workers > 1 ? join_job(role) : nullptr;
+        const nb::gil_scoped_release released;
+        workers() = std::make_unique<job::Workers>(role, membership);
+      },
+      nb::arg("role"), "Waits until all workers of the job are here.");
+  m.def("workers_met", [] { return workers() != nullptr; });
+  m.def(
+      "leave_workers", [] { workers().reset(); }, nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "make_ring",
+      [](int64_t id, const std::vector<int>& ranks) {
+        comm::World& world = met();
+        const nb::gil_scoped_release released;
+        world.make_ring(id, ranks);
+      },
+      nb::arg("id"), nb::arg("ranks"), "A group of some workers; each of them calls this.");
+  m.def(
+      "ring", [](int64_t id) { return std::pair(met().ring(id).rank(), met().ring(id).size()); },
+      nb::arg("id"), "This worker's rank in a group, and the group's size.");
+}
+
+void bind_calls(nb::module_& m) {
+  m.def("all_reduce",
+        [](Array data, const std::string& dtype, const std::string& how, int64_t ring) {
+          exchange(ring, [&](comm::Group& group) {
+            group.all_reduce(data.data(), data.data(), static_cast<int64_t>(data.size()),
+                             parse_dtype(dtype), reduce_of(how));
+          });
+        });
+  m.def("reduce",
+        [](Array data, const std::string& dtype, const std::string& how, int root, int64_t ring) {
+          exchange(ring, [&](comm::Group& group) {
+            group.reduce(data.data(), data.data(), static_cast<int64_t>(data.size()),
+                         parse_dtype(dtype), reduce_of(how), root);
+          });
+        });
+  m.def("reduce_scatter",
+        [](Array in, Array out, const std::string& dtype, const std::string& how, int64_t ring) {
+          exchange(ring, [&](comm::Group& group) {
+            require(in.size() == out.size() * static_cast<size_t>(group.size()),
+                    "reduce_scatter: {} workers divide {} elements, but the result has {}",
+                    group.size(), in.size(), out.size());
+            group.reduce_scatter(in.data(), out.data(), static_cast<int64_t>(out.size()),
+                                 parse_dtype(dtype), reduce_of(how));
+          });
+        });
+  m.def("broadcast", [](Array data, int root, int64_t ring) {
+    exchange(ring, [&](comm::Group& group) { group.broadcast(data.data(), bytes_of(data), root); });
+  });
+  // `out` and `in` of these hold a part for each worker, one behind the other.
+  m.def("all_gather", [](Array in, Array out, int64_t ring) {
+    exchange(ring, [&](comm::Group& group) {
+      require(bytes_of(out) == bytes_of(in) * group.size(),
+              "all_gather: {} workers give {} bytes each, but the result has {}", group.size(),
+              bytes_of(in), bytes_of(out));
+      group.all_gather(in.data(), out.data(), bytes_of(in));
+    });
+  });
+  m.def("all_to_all", [](Array in, Array out, int64_t ring) {
+    exchange(ring, [&](comm::Group& group) {
+      require(bytes_of(out) == bytes_of(in) && bytes_of(in) % group.size() == 0,
+              "all_to_all: {} workers trade {} bytes for {}", group.size(), bytes_of(in),
+              bytes_of(out));
+      group.all_to_all(in.data(), out.data(), bytes_of(in) / group.size());
+    });
+  });
+  m.def("scatter", [](Array in, Array out, int root, int64_t ring) {
+    exchange(ring, [&](comm::Group& group) {
+      require(group.rank() != root || bytes_of(in) == bytes_of(out) * group.size(),
+              "scatter: {} workers get {} bytes each, but there are {}", group.size(),
+              bytes_of(out), bytes_of(in));
+      group.scatter(in.data(), out.data(), bytes_of(out), root);
+    });
+  });
+  m.def("send", [](Array data, int to, int64_t ring) {
+    exchange(ring, [&](comm::Group& group) { group.send(data.data(), bytes_of(data), to); });
+  });
+  m.def("recv", [](Array data, int from, int64_t ring) {
+    exchange(ring, [&](comm::Group& group) { group.recv(data.data(), bytes_of(data), from); });
+  });
+  m.def("barrier", [](int64_t ring) {
+    comm::World& world = met();
+    const nb::gil_scoped_release released;
+    const Progress::Span span(progress(), Progress::Kind::kBarrier, "waits for other workers");
+    world.queue().run([&] { world.ring(ring).barrier(); });
+  });
+  m.def("all_gather_bytes", [](nb::bytes mine) {
+    comm::World& world = met();
+    std::string bytes(mine.c_str(), mine.size());
+    std::vector<std::string> all;
+    {
+      const nb::gil_scoped_release released;
+      const Progress::Span span(progress(), Progress::Kind::kCommunication,
+                                "talks to other workers");
+      all = world.exchange().all_gather(std::move(bytes));
+    }
+    nb::list list;
+    for (const std::string& one : all) list.append(nb::bytes(one.data(), one.size()));
+    return list;
+  });
+}
+
+}  // namespace
+
+comm::World* world() { return workers() == nullptr ? nullptr : &workers()->world(); }
+
+void bind_comm(nb::module_& m) {
+  bind_groups(m);
+  bind_calls(m);
+  // Runs before the process leaves its job, which was registered earlier.
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    const nb::gil_scoped_release released;
+    workers().reset();
+  }));
+}
+
+}  // namespace flotilla::python

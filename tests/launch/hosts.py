@@ -1,0 +1,118 @@
+"""Launchers that stand for hosts: on addresses of the loopback network, or in network namespaces where
+the kernel lets us have them."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+from job import FLEETRUN, LIMIT
+
+SHOW = """
+import json, os
+print(json.dumps(dict(os.environ)))
+"""
+
+# Says that it is there, and stays.
+STAY = """
+import pathlib, time
+pathlib.Path("there").touch()
+time.sleep(1000)
+"""
+
+
+class Host:
+    """The launcher of one host, or another program of ours."""
+
+    started = []
+
+    def __init__(self, folder, options, script=None, inside=(), program=(FLEETRUN,), **environment):
+        folder.mkdir()
+        if script is not None:
+            (folder / "script.py").write_text(script)
+            options = [*options, "script.py"]
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_"))}
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [*inside, *program, *options],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**kept, "FLT_PYTHON": sys.executable, **environment},
+        )
+
+        Host.started.append(self.process)
+
+    def wait(self):
+        self.out, self.err = self.process.communicate(timeout=LIMIT)
+        return self.process.returncode
+
+    def environments(self, role="worker"):
+        logs = sorted(pathlib.Path(self.folder, "log").glob(f"{role}log.*"))
+        return [json.loads(log.read_text()) for log in logs]
+
+    def wait_for(self, name):
+        deadline = time.monotonic() + LIMIT
+        while not (self.folder / name).exists():
+            assert time.monotonic() < deadline and self.process.poll() is None
+            time.sleep(0.01)
+
+
+class Network:
+    """Network namespaces on one bridge: host i has the address 192.168.0.(i + 1)."""
+
+    def __init__(self, count):
+        if os.geteuid() != 0 or shutil.which("ip") is None:
+            pytest.skip("network namespaces need root and the program ip")
+        self.tag = f"flt{os.getpid() % 10000}"
+        made = subprocess.run(
+            ["ip", "link", "add", self.tag, "type", "bridge"], capture_output=True
+        )
+        if made.returncode != 0:
+            pytest.skip("this kernel lets us have no bridge: " + made.stderr.decode().strip())
+        self.count = count
+        self.ips = [f"192.168.0.{i + 1}" for i in range(count)]
+        try:
+            self.ip("link", "set", self.tag, "up")
+            for i in range(count):
+                self.add_host(i)
+        except BaseException:
+            self.close()
+            raise
+
+    def ip(self, *words):
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    def add_host(self, i):
+        name = f"{self.tag}n{i}"
+        self.ip("netns", "add", name)
+        self.ip("link", "add", f"{name}a", "type", "veth", "peer", "name", f"{name}b")
+        self.ip("link", "set", f"{name}a", "master", self.tag, "up")
+        self.ip("link", "set", f"{name}b", "netns", name)
+        self.ip("-n", name, "addr", "add", f"{self.ips[i]}/24", "dev", f"{name}b")
+        self.ip("-n", name, "link", "set", f"{name}b", "up")
+        self.ip("-n", name, "link", "set", "lo", "up")
+
+    def inside(self, i):
+        """Words before a command that runs on host i."""
+        return ["ip", "netns", "exec", f"{self.tag}n{i}"]
+
+    def cut(self, i):
+        """Pulls the cable of host i."""
+        self.ip("link", "set", f"{self.tag}n{i}a", "down")
+
+    def cut_pair(self, i, j):
+        """What host i sends to host j is lost; the other way, replies are lost with it."""
+        self.ip("-n", f"{self.tag}n{i}", "route", "add", "blackhole", f"{self.ips[j]}/32")
+
+    def close(self):
+        for i in range(self.count):
+            subprocess.run(["ip", "netns", "del", f"{self.tag}n{i}"], capture_output=True)
+            subprocess.run(["ip", "link", "del", f"{self.tag}n{i}a"], capture_output=True)
+        subprocess.run(["ip", "link", "del", self.tag], capture_output=True)

@@ -1,0 +1,91 @@
+"""Jobs whose hosts meet at --master."""
+
+import signal
+
+import pytest
+from hosts import SHOW, STAY, Host
+
+
+@pytest.fixture
+def master(ports):
+    return f"127.0.0.1:{ports['FLT_STORE_PORT']}"
+
+
+def start(tmp_path, number, master, script, *options, **environment):
+    words = [f"--master={master}", f"--host=127.0.0.{number + 1}", *options]
+    return Host(tmp_path / str(number), words, script, **environment)
+
+
+def test_hosts_come_in_any_order_and_keep_the_ranks_they_are_given(tmp_path, master):
+    hosts = {}
+    for i in (2, 0, 1):
+        hosts[i] = start(tmp_path, i, master, SHOW, "--nnodes=3", f"--rank={i}")
+    assert [hosts[i].wait() for i in range(3)] == [0, 0, 0], [h.err for h in hosts.values()]
+    for i in range(3):
+        (env,) = hosts[i].environments()
+        assert env["PADDLE_TRAINER_ID"] == str(i)
+        assert env["PADDLE_TRAINERS_NUM"] == "3"
+        assert env["PADDLE_CURRENT_ENDPOINT"].startswith(f"127.0.0.{i + 1}:")
+        assert env["FLT_STORE"] == master
+        assert len(env["FLT_JOB_TOKEN"]) == 32
+
+
+def test_a_range_starts_with_those_that_are_there(tmp_path, master):
+    options = ["--nnodes=2:4", "--elastic_timeout=1"]
+    hosts = [start(tmp_path, i, master, SHOW, *options) for i in range(3)]
+    assert [host.wait() for host in hosts] == [0, 0, 0], [host.err for host in hosts]
+    assert {host.environments()[0]["PADDLE_TRAINERS_NUM"] for host in hosts} == {"3"}
+
+
+def test_a_second_copy_of_a_rank_is_refused_by_name_and_the_others_go_on(tmp_path, master):
+    first = start(tmp_path, 0, master, SHOW, "--nnodes=2", "--rank=0")
+    copy = start(tmp_path, 1, master, SHOW, "--nnodes=2", "--rank=0")
+    codes = {}
+    # Whichever has the address is right.
+    while not codes:
+        codes = {h: h.wait() for h in (first, copy) if h.process.poll() is not None}
+    ((refused, code),) = codes.items()
+    right = copy if refused is first else first
+    assert code == 2
+    assert "rank 0 is taken by host 127.0.0." in refused.err and "second copy" in refused.err
+    other = start(tmp_path, 2, master, SHOW, "--nnodes=2", "--rank=1")
+    assert [right.wait(), other.wait()] == [0, 0], [right.err, other.err]
+
+
+def test_other_counts_and_other_jobs_are_told_apart(tmp_path, master):
+    first = start(tmp_path, 0, master, SHOW, "--nnodes=2", "--job_id=a")
+    stranger = start(tmp_path, 1, master, SHOW, "--nnodes=2", "--job_id=b")
+    while first.process.poll() is None and stranger.process.poll() is None:
+        pass
+    refused, there = (first, stranger) if first.process.poll() is not None else (stranger, first)
+    assert refused.wait() == 2
+    assert "give every host the same --job_id" in refused.err
+    name = "a" if there is first else "b"
+    counts = start(tmp_path, 2, master, SHOW, "--nnodes=3", f"--job_id={name}")
+    assert [there.wait(), counts.wait()] == [2, 2]
+    for host in (there, counts):
+        assert "has --nnodes 3" in host.err and "has --nnodes 2" in host.err
+
+
+def test_a_failure_is_named_on_all_hosts(tmp_path, master):
+    script = """
+import os, sys, time
+if os.environ["PADDLE_TRAINER_ID"] == "1":
+    sys.exit(7)
+time.sleep(1000)
+"""
+    hosts = [start(tmp_path, i, master, script, "--nnodes=2") for i in range(2)]
+    assert [host.wait() for host in hosts] == [7, 7], [host.err for host in hosts]
+    for host in hosts:
+        assert "worker 1 failed first" in host.err
+
+
+def test_a_host_that_comes_too_late_is_told(tmp_path, master):
+    hosts = [start(tmp_path, i, master, STAY, "--nnodes=2") for i in range(2)]
+    for host in hosts:
+        host.wait_for("there")
+    late = start(tmp_path, 2, "127.0.0.1:" + master.split(":")[1], SHOW, "--nnodes=2")
+    assert late.wait() == 2
+    assert "has begun without this host" in late.err
+    hosts[0].process.send_signal(signal.SIGINT)
+    assert [host.wait() for host in hosts] == [130, 130]

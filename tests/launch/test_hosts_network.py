@@ -1,0 +1,75 @@
+"""Jobs on several hosts, each with a network of its own."""
+
+import time
+
+from hosts import SHOW, STAY, Host
+
+
+def start(tmp_path, net, options, script, order=None, lists=None):
+    hosts = {}
+    for i in order or range(net.count):
+        listed = ",".join(lists[i] if lists else net.ips)
+        hosts[i] = Host(tmp_path / str(i), [f"--ips={listed}", *options], script, net.inside(i))
+    return [hosts[i] for i in range(net.count)]
+
+
+def test_two_hosts_of_the_fourth_document_find_themselves(tmp_path, network):
+    net = network(2)
+    hosts = []
+    for i in (1, 0):
+        options = ["--selected_gpus=0,1", "--cluster_node_ips=192.168.0.1,192.168.0.2"]
+        hosts.insert(0, Host(tmp_path / str(i), options, SHOW, net.inside(i)))
+    assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
+    assert [e["PADDLE_TRAINER_ID"] for host in hosts for e in host.environments()] == list("0123")
+    assert hosts[0].environments()[0]["PADDLE_CURRENT_ENDPOINT"] == "192.168.0.1:6070"
+
+
+def test_hosts_meet_at_the_master_without_a_list(tmp_path, network):
+    net = network(3)
+    options = ["--master=192.168.0.2:6500", "--nnodes=3", "--nproc_per_node=2"]
+    hosts = []
+    for i in range(3):  # the first comes before the master
+        hosts.append(Host(tmp_path / str(i), options, SHOW, net.inside(i)))
+        time.sleep(0.3)
+    assert [host.wait() for host in hosts] == [0, 0, 0], [host.err for host in hosts]
+    environments = [e for host in hosts for e in host.environments()]
+    assert sorted(e["PADDLE_TRAINER_ID"] for e in environments) == list("012345")
+    assert len({e["PADDLE_TRAINER_ENDPOINTS"] for e in environments}) == 1
+    endpoints = environments[0]["PADDLE_TRAINER_ENDPOINTS"].split(",")
+    for i, host in enumerate(hosts):
+        for e in host.environments():
+            here = e["PADDLE_CURRENT_ENDPOINT"]
+            assert here.startswith(net.ips[i] + ":")
+            assert endpoints[int(e["PADDLE_TRAINER_ID"])] == here
+            assert e["FLT_STORE"] == "192.168.0.2:6500"
+
+
+def test_a_cable_that_is_pulled_ends_the_job_on_both_sides(tmp_path, network):
+    net = network(2)
+    hosts = start(tmp_path, net, ["--nproc_per_node=1"], STAY)
+    for host in hosts:
+        host.wait_for("there")
+    began = time.monotonic()
+    net.cut(1)
+    assert [host.wait() for host in hosts] == [1, 1], [host.err for host in hosts]
+    assert time.monotonic() - began < 20
+    assert "the launcher on host 192.168.0.2 is gone" in hosts[0].err
+    assert "192.168.0.1" in hosts[1].err and "lost" in hosts[1].err
+
+
+def test_one_list_in_another_order_is_refused_on_both_sides(tmp_path, network):
+    net = network(2)
+    hosts = start(tmp_path, net, [], SHOW, lists=[net.ips, net.ips[::-1]])
+    codes = [host.wait() for host in hosts]
+    assert 2 in codes and 0 not in codes
+    said = "".join(host.err for host in hosts)
+    assert "Give every host the same list in the same order" in said
+
+
+def test_a_host_that_is_not_in_the_list_is_refused(tmp_path, network):
+    net = network(2)
+    options = ["--ips=192.168.0.1,192.168.0.3"]
+    wrong = Host(tmp_path / "1", options, SHOW, net.inside(1))
+    assert wrong.wait() == 2
+    assert "this host must be one of --ips (192.168.0.1, 192.168.0.3)" in wrong.err
+    assert "192.168.0.2" in wrong.err
