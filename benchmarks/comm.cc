@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "flotilla/base/error.h"
-#include "flotilla/comm/processes.h"
 #include "flotilla/fleet/role.h"
 #include "flotilla/job/membership.h"
+#include "flotilla/job/workers.h"
 
 namespace flotilla {
 namespace {
@@ -107,11 +107,8 @@ void run(double seconds) {
   const fleet::Role role = fleet::role_from_environment(true);
   const auto membership = job::Membership::join(role, nullptr);
   require(membership != nullptr, "start it with fleetrun");
-  const std::shared_ptr<rpc::StoreClient> store(&membership->store(), [](auto*) {});
-  const auto world = comm::make_processes({.store = store,
-                                           .rank = static_cast<int>(membership->self().rank),
-                                           .size = static_cast<int>(role.workers)});
-  for (const int64_t bytes : kBytes) measure(*world, seconds, bytes);
+  job::Workers workers(role, membership.get());
+  for (const int64_t bytes : kBytes) measure(workers.world(), seconds, bytes);
 }
 
 }  // namespace

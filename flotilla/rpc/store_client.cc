@@ -173,7 +173,8 @@ class StoreClient::Stream final : public grpc::ClientBidiReactor<Request, Reply>
   }
 
   void OnDone(const grpc::Status& status) override {
-    std::string reason = "the connection to the store of the job was lost";
+    std::string reason =
+        fmt::format("the connection to the store of the job was lost, at {}", options_.address);
     if (status.error_code() == grpc::StatusCode::UNAUTHENTICATED) {
       reason = fmt::format(
           "the store at {} refused this process: its FLT_JOB_TOKEN is not that of the job",

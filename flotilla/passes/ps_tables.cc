@@ -1,0 +1,252 @@
+#include "flotilla/passes/ps_tables.h"
+
+#include <algorithm>
+#include <set>
+
+#include "flotilla/op/infer.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/passes/gradients.h"
+
+namespace flotilla::passes {
+namespace {
+
+// The updates that servers have rules for, and the attributes that these take.
+const std::map<std::string, std::vector<std::string>, std::less<>> kRules = {
+    {"sgd", {}},
+    {"momentum", {"mu", "use_nesterov", "rescale_grad"}},
+    {"adam", {"beta1", "beta2", "epsilon"}},
+    {"adamw", {"beta1", "beta2", "epsilon", "coeff", "lr_ratio"}},
+    {"adagrad", {"epsilon"}},
+    {"ftrl", {"l1", "l2", "lr_power"}},
+};
+
+float number_of(const Op& op, std::string_view name) {
+  const Attr& attr = attr_or_default(op, op_def(op.type()), name);
+  if (const bool* flag = std::get_if<bool>(&attr)) return *flag ? 1 : 0;
+  return attr_as<float>(attr, name);
+}
+
+const Op* last_writer(const Block& block, std::string_view var) {
+  for (size_t i = block.size(); i-- > 0;) {
+    if (block.op(i).writes(var)) return &block.op(i);
+  }
+  return nullptr;
+}
+
+// The rule of an update. Adagrad's first moment is what the startup program fills it with.
+void read_rule(const Op& op, const Program& startup, ServerTable& table) {
+  const auto rule = kRules.find(op.type());
+  if (rule == kRules.end()) {
+    std::vector<std::string> known;
+    for (const auto& [name, attrs] : kRules) known.push_back(name);
+    refuse("parameter servers have no rule for {}, which updates \"{}\"; there are: {}", op.type(),
+           op.input("Param"), fmt::join(known, ", "));
+  }
+  table.rule = op.type();
+  for (const std::string& name : rule->second) table.numbers[name] = number_of(op, name);
+  if (op.type() == "adamw" && number_of(op, "with_decay") == 0) {
+    table.rule = "adam";
+    table.numbers.erase("coeff");
+    table.numbers.erase("lr_ratio");
+  }
+  if (op.type() == "momentum" &&
+      op.attr_or<std::string>("regularization_method", "") == "l2_decay") {
+    table.l2 = number_of(op, "regularization_coeff");
+  }
+  if (op.type() == "adagrad") {
+    const Op* filling = last_writer(startup.global_block(), op.input("Moment"));
+    if (filling != nullptr && filling->type() == "fill_constant") {
+      table.numbers["initial_accumulator_value"] = filling->attr_or<float>("value", 0);
+    }
+  }
+  table.learning_rate = op.input("LearningRate");
+}
+
+FirstValue first_value(const Program& startup, const std::string& param) {
+  const Op* op = last_writer(startup.global_block(), param);
+  require(op != nullptr, "the startup program does not initialise \"{}\"", param);
+  if (op->type() == "fill_constant") return {.a = op->attr_or<float>("value", 0)};
+  FirstValue first = {.seed = op->attr_or<int64_t>("seed", 0)};
+  if (op->type() == "uniform_random") {
+    first.kind = "uniform";
+    first.a = number_of(*op, "min");
+    first.b = number_of(*op, "max");
+    return first;
+  }
+  require(op->type() == "gaussian_random" || op->type() == "truncated_gaussian_random",
+          "the rows of \"{}\" must start constant, uniform or normal, but {} makes them", param,
+          op->type());
+  first.kind = op->type() == "gaussian_random" ? "normal" : "truncated_normal";
+  first.a = number_of(*op, "mean");
+  first.b = number_of(*op, "std");
+  return first;
+}
+
+// Whether rows of the parameter are looked up with gradients in sparse rows.
+bool is_sparse(const Block& block, const std::string& param) {
+  return std::any_of(block.ops().begin(), block.ops().end(), [&](const auto& op) {
+    return is_lookup(*op) && op->input("W") == param &&
+           op->template attr_or<bool>("is_sparse", false);
+  });
+}
+
+// One behind the other, the ops that lead to a sparse table's update.
+class Chain {
+ public:
+  Chain(const Block& block, const std::string& param) : block_(block), param_(param) {
+    for (size_t i = 0; i < block.size(); ++i) {
+      const Op& op = block.op(i);
+      if (has_role(op, kOptimizeRole) && op.has_input("Param") && op.input("Param") == param) {
+        add(i);
+        follow(op.input("Grad"));
+      }
+    }
+    check_readers();
+  }
+
+  const std::set<size_t>& positions() const { return positions_; }
+  float l1() const { return l1_; }
+  float l2() const { return l2_; }
+
+ private:
+  void add(size_t position) {
+    positions_.insert(position);
+    for (const std::string& name : block_.op(position).output_names()) {
+      const Var* var = block_.find_var(name);
+      if (var != nullptr && !var->persistable) made_.insert(name);
+    }
+  }
+
+  // From a gradient back to the lookups.
+  void follow(const std::string& gradient) {
+    for (size_t i = block_.size(); i-- > 0;) {
+      const Op& op = block_.op(i);
+      if (!op.writes(gradient) || positions_.contains(i)) continue;
+      add(i);
+      if (is_lookup_grad(op)) return;
+      require(op.type() == "sum",
+              "the gradient of the sparse table \"{}\" goes to servers as lookups leave it, but {} "
+              "changes it first",
+              param_, op.type());
+      for (const std::string& part : op.input_list("X")) {
+        if (!take_decay(part)) follow(part);
+      }
+      return;
+    }
+    refuse("the gradient \"{}\" of the sparse table \"{}\" is made by no lookup", gradient, param_);
+  }
+
+  // scale(param) is L2 decay, scale(sign(param)) L1 decay.
+  bool take_decay(const std::string& var) {
+    const auto writer = [&](const std::string& name) {
+      for (size_t i = block_.size(); i-- > 0;) {
+        if (block_.op(i).writes(name)) return i;
+      }
+      return block_.size();
+    };
+    const size_t scale = writer(var);
+    if (scale == block_.size() || block_.op(scale).type() != "scale") return false;
+    const std::string& from = block_.op(scale).input("X");
+    const float factor = block_.op(scale).attr_or<float>("scale", 1);
+    if (from == param_) {
+      l2_ += factor;
+    } else {
+      const size_t sign = writer(from);
+      if (sign == block_.size() || block_.op(sign).type() != "sign") return false;
+      l1_ += factor;
+      add(sign);
+    }
+    add(scale);
+    return true;
+  }
+
+  void check_readers() const {
+    for (size_t i = 0; i < block_.size(); ++i) {
+      const Op& op = block_.op(i);
+      if (positions_.contains(i) || is_lookup(op)) continue;
+      require(!op.reads(param_), "\"{}\" is a sparse table on servers, but {} reads all of it",
+              param_, op.type());
+      for (const std::string& name : made_) {
+        require(!op.reads(name),
+                "the gradient of the sparse table \"{}\" goes to servers, but {} reads \"{}\"",
+                param_, op.type(), name);
+      }
+    }
+  }
+
+  const Block& block_;
+  const std::string param_;
+  std::set<size_t> positions_;
+  Names made_;  // by these ops
+  float l1_ = 0, l2_ = 0;
+};
+
+ServerTable sparse_table(const Program& main, const Program& startup, const Op& update) {
+  const Block& block = main.global_block();
+  const Var& param = block.var(update.input("Param"));
+  ServerTable table = {.name = param.name, .sparse = true, .params = {param.name}};
+  read_rule(update, startup, table);
+  const Chain chain(block, param.name);
+  table.l1 += chain.l1();
+  table.l2 += chain.l2();
+  table.rows = param.shape[0];
+  table.width = param.shape.numel() / std::max<int64_t>(param.shape[0], 1);
+  table.first = first_value(startup, param.name);
+  for (const auto& op : block.ops()) {
+    if (is_lookup(*op) && op->input("W") == param.name) {
+      table.entry = op->attr_or<std::string>("entry", "");
+    }
+  }
+  return table;
+}
+
+// A table like this one, but for what it holds.
+bool updates_alike(const ServerTable& a, const ServerTable& b) {
+  return a.rule == b.rule && a.numbers == b.numbers && a.l1 == b.l1 && a.l2 == b.l2 &&
+         a.learning_rate == b.learning_rate;
+}
+
+}  // namespace
+
+bool is_lookup(const Op& op) {
+  return op.type() == "lookup_table" || op.type() == "lookup_table_v2";
+}
+
+bool is_lookup_grad(const Op& op) {
+  return op.type() == "lookup_table_grad" || op.type() == "lookup_table_v2_grad";
+}
+
+std::vector<ServerTable> find_tables(const Program& main, const Program& startup) {
+  const Block& block = main.global_block();
+  std::vector<ServerTable> dense, sparse;
+  for (const auto& op : block.ops()) {
+    if (!has_role(*op, kOptimizeRole) || !op->has_input("Param")) continue;
+    const Var& param = block.var(op->input("Param"));
+    require(param.dtype == f32, "tables of parameter servers hold f32, but \"{}\" is {}",
+            param.name, param.dtype);
+    if (is_sparse(block, param.name)) {
+      sparse.push_back(sparse_table(main, startup, *op));
+      continue;
+    }
+    ServerTable table = {.name = param.name};
+    read_rule(*op, startup, table);
+    const auto same = std::find_if(dense.begin(), dense.end(), [&](const ServerTable& other) {
+      return updates_alike(table, other);
+    });
+    ServerTable& target = same == dense.end() ? dense.emplace_back(std::move(table)) : *same;
+    target.params.push_back(param.name);
+    target.gradients.push_back(op->input("Grad"));
+    target.width += param.shape.numel();
+  }
+  std::move(sparse.begin(), sparse.end(), std::back_inserter(dense));
+  for (size_t i = 0; i < dense.size(); ++i) dense[i].id = static_cast<int64_t>(i);
+  require(!dense.empty(), "the program has no update that parameter servers could take over");
+  return dense;
+}
+
+std::vector<size_t> ops_behind(const Block& block, const ServerTable& table) {
+  const Chain chain(block, table.name);
+  return {chain.positions().begin(), chain.positions().end()};
+}
+
+}  // namespace flotilla::passes

@@ -1,0 +1,108 @@
+"""Collective calls between real processes, on this host and in networks of several, and what becomes
+of them when a process or a cable fails.
+
+Without FLT_TEST_FULL a seeded sample of the faults runs.
+"""
+
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+from hosts import Host
+from job import FLEETRUN
+
+FULL = bool(os.environ.get("FLT_TEST_FULL"))
+PROGRAM = Path(FLEETRUN).resolve().parent / "test_comm_ranks"
+
+FAULTS = {
+    "kill": (137, "worker {} failed first", "killed by signal 9"),
+    "stop": (124, "worker {} has been stopped", ""),
+    "throw": (1, "worker {} failed first", "rank has had enough"),
+}
+
+
+def logs(host):
+    return {log.name: log.read_text() for log in (host.folder / "log").glob("workerlog.*")}
+
+
+def wait_until_all_run(hosts, ranks):
+    deadline = time.monotonic() + 60
+    while sum("runs" in text for host in hosts for text in logs(host).values()) < ranks:
+        assert time.monotonic() < deadline, [logs(host) for host in hosts]
+        assert all(host.process.poll() is None for host in hosts)
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_ranks_of_one_host(tmp_path, ranks):
+    job = Host(tmp_path / "0", [f"--nproc_per_node={ranks}", PROGRAM, "200"])
+    assert job.wait() == 0, job.err
+    assert all("done" in text for text in logs(job).values())
+    assert len(logs(job)) == ranks
+
+
+def faults():
+    random.seed(3)
+    every = [
+        (kind, random.randrange(3), random.randrange(120))
+        for _ in range(17 if FULL else 1)
+        for kind in FAULTS
+    ]
+    return every[:50]
+
+
+@pytest.mark.parametrize("kind, rank, step", faults())
+def test_a_fault_ends_the_job(tmp_path, kind, rank, step):
+    code, how, words = FAULTS[kind]
+    options = ["--nproc_per_node=3", "--stall_timeout=2", PROGRAM, "0", str(rank), str(step), kind]
+    job = Host(tmp_path / "0", options)
+    began = time.monotonic()
+    assert job.wait() == code, job.err
+    assert time.monotonic() - began < 30
+    assert how.format(rank) in job.err and words in job.err
+    # The others were ended by what the launcher said, with the name of the culprit.
+    for name, text in logs(job).items():
+        if name != f"workerlog.{rank}" and "was ended" in text:
+            assert f"worker {rank}" in text, text
+
+
+def start(tmp_path, net, each, *arguments):
+    return [
+        Host(
+            tmp_path / str(i),
+            [f"--ips={','.join(net.ips)}", f"--nproc_per_node={each}", PROGRAM, *arguments],
+            inside=net.inside(i),
+        )
+        for i in range(net.count)
+    ]
+
+
+@pytest.mark.parametrize("count, each", [(2, 1), (2, 2)])
+def test_ranks_of_several_hosts(tmp_path, network, count, each):
+    hosts = start(tmp_path, network(count), each, "64")
+    assert [host.wait() for host in hosts] == [0] * count, [host.err for host in hosts]
+    said = [text for host in hosts for text in logs(host).values()]
+    assert len(said) == count * each
+    assert all("done" in text for text in said), said
+
+
+def test_a_process_killed_on_another_host_is_named_everywhere(tmp_path, network):
+    hosts = start(tmp_path, network(2), 2, "0", "3", "9", "kill")
+    assert [host.wait() for host in hosts] == [137, 137], [host.err for host in hosts]
+    for host in hosts:
+        assert "worker 3 failed first" in host.err
+        assert "192.168.0.2" in host.err
+
+
+def test_a_cable_that_is_pulled_ends_the_job(tmp_path, network):
+    net = network(2)
+    hosts = start(tmp_path, net, 2, "0")
+    wait_until_all_run(hosts, 4)
+    began = time.monotonic()
+    net.cut(1)
+    assert [host.wait() for host in hosts] == [1, 1], [host.err for host in hosts]
+    assert time.monotonic() - began < 30
+    assert "192.168.0.2 is gone" in hosts[0].err
+    assert "192.168.0.1" in hosts[1].err
