@@ -17,7 +17,7 @@ namespace flotilla::fleet {
 namespace {
 
 // What strategies of all eras say, in one form.
-struct Plan {
+struct Settings {
   bool lars = false;
   bool lamb = false;
   bool gradient_merge = false;
@@ -39,7 +39,7 @@ struct Plan {
 struct Job {
   Program& main;
   Program& startup;
-  const Plan& plan;
+  const Settings& settings;
   Applied& applied;
 
   void say(std::vector<std::string> sentences) {
@@ -49,29 +49,30 @@ struct Job {
 
 struct Row {
   std::string_view name = {};
-  bool (*wanted)(const Plan&) = nullptr;
+  bool (*wanted)(const Settings&) = nullptr;
   void (*run)(Job&) = nullptr;
   bool changes_startup = false;  // and not the main program
 };
 
 // The order of rows is the order of execution. passes::kFleetPasses lists the names.
 constexpr Row kCollective[] = {
-    {"lars", [](const Plan& p) { return p.lars; },
-     [](Job& j) { j.say(use_lars(j.main, j.plan.lars_options)); }},
-    {"lamb", [](const Plan& p) { return p.lamb; },
-     [](Job& j) { j.say(use_lamb(j.main, j.plan.lamb_options)); }},
-    {"sync_batch_norm", [](const Plan& p) { return p.distributed() && p.sync_batch_norm; },
+    {"lars", [](const Settings& s) { return s.lars; },
+     [](Job& j) { j.say(use_lars(j.main, j.settings.lars_options)); }},
+    {"lamb", [](const Settings& s) { return s.lamb; },
+     [](Job& j) { j.say(use_lamb(j.main, j.settings.lamb_options)); }},
+    {"sync_batch_norm", [](const Settings& s) { return s.distributed() && s.sync_batch_norm; },
      [](Job& j) { passes::sync_batch_norm(j.main); }},
-    {"gradient_merge", [](const Plan& p) { return p.gradient_merge && p.merge.steps > 1; },
-     [](Job& j) { passes::gradient_merge(j.main, j.startup, j.plan.merge); }},
-    {"insert_all_reduce", [](const Plan& p) { return p.exchanges_gradients(); },
-     [](Job& j) { insert_all_reduce(j.main, j.plan.exchange); }},
-    {"fuse_all_reduce", [](const Plan& p) { return p.exchanges_gradients() && p.fuse_all_reduce; },
-     [](Job& j) { j.applied.fusion = passes::fuse_all_reduce(j.main, j.plan.buckets); }},
-    {"local_sgd", [](const Plan& p) { return p.distributed() && p.local_sgd; },
-     [](Job& j) { passes::local_sgd(j.main, j.startup, j.plan.local); }},
-    {"broadcast_parameters", [](const Plan& p) { return p.distributed(); },
-     [](Job& j) { broadcast_parameters(j.startup, j.plan.broadcast); }, true},
+    {"gradient_merge", [](const Settings& s) { return s.gradient_merge && s.merge.steps > 1; },
+     [](Job& j) { passes::gradient_merge(j.main, j.startup, j.settings.merge); }},
+    {"insert_all_reduce", [](const Settings& s) { return s.exchanges_gradients(); },
+     [](Job& j) { insert_all_reduce(j.main, j.settings.exchange); }},
+    {"fuse_all_reduce",
+     [](const Settings& s) { return s.exchanges_gradients() && s.fuse_all_reduce; },
+     [](Job& j) { j.applied.fusion = passes::fuse_all_reduce(j.main, j.settings.buckets); }},
+    {"local_sgd", [](const Settings& s) { return s.distributed() && s.local_sgd; },
+     [](Job& j) { passes::local_sgd(j.main, j.startup, j.settings.local); }},
+    {"broadcast_parameters", [](const Settings& s) { return s.distributed(); },
+     [](Job& j) { broadcast_parameters(j.startup, j.settings.broadcast); }, true},
 };
 
 constexpr bool names_agree() {
@@ -83,11 +84,12 @@ constexpr bool names_agree() {
 }
 static_assert(names_agree());
 
-Applied apply(Program& main, Program& startup, const Plan& plan, std::vector<std::string> notices) {
+Applied apply(Program& main, Program& startup, const Settings& settings,
+              std::vector<std::string> notices) {
   Applied applied{.notices = std::move(notices)};
-  Job job{main, startup, plan, applied};
+  Job job{main, startup, settings, applied};
   for (const Row& row : kCollective) {
-    if (!row.wanted(plan)) continue;
+    if (!row.wanted(settings)) continue;
     row.run(job);
     applied.passes.emplace_back(row.name);
     passes::dump_after(row.name, row.changes_startup ? startup : main);
@@ -97,14 +99,15 @@ Applied apply(Program& main, Program& startup, const Plan& plan, std::vector<std
   return applied;
 }
 
-Plan plan_of(const Role& role) {
+Settings settings_of(const Role& role) {
   require(role.collective && role.is_worker(),
           "gradients are exchanged between the workers of a collective job, but this process is {}",
           role.collective ? "no worker" : "of a job with parameter servers");
-  Plan plan;
-  plan.exchange.nranks = role.workers;
-  plan.broadcast = {.rank = role.index, .nranks = role.workers, .endpoints = role.worker_endpoints};
-  return plan;
+  Settings settings;
+  settings.exchange.nranks = role.workers;
+  settings.broadcast = {
+      .rank = role.index, .nranks = role.workers, .endpoints = role.worker_endpoints};
+  return settings;
 }
 
 template <typename Names>
@@ -118,43 +121,43 @@ Applied apply_collective(Program& main, Program& startup, const Role& role,
                          const passes::DistributedStrategy& strategy) {
   check(strategy);
   const strategy::DistributedStrategy& s = strategy.message();
-  Plan plan = plan_of(role);
-  plan.lars = s.lars();
-  plan.lars_options = {.coeff = s.lars_configs().lars_coeff(),
-                       .weight_decay = s.lars_configs().lars_weight_decay(),
-                       .epsilon = s.lars_configs().epsilon(),
-                       .exclude = list_of(s.lars_configs().exclude_from_weight_decay())};
-  plan.lamb = s.lamb();
-  plan.lamb_options = {.weight_decay = s.lamb_configs().lamb_weight_decay(),
-                       .exclude = list_of(s.lamb_configs().exclude_from_weight_decay())};
-  plan.gradient_merge = s.gradient_merge();
-  plan.merge = {.steps = s.gradient_merge_configs().k_steps(),
-                .average = s.gradient_merge_configs().avg()};
-  plan.local_sgd = s.localsgd();
-  plan.local = {.nranks = role.workers,
-                .steps = s.localsgd_configs().k_steps(),
-                .begin = s.localsgd_configs().begin_step()};
-  plan.sync_batch_norm = s.sync_batch_norm();
-  plan.fuse_all_reduce = s.fuse_all_reduce_ops();
-  plan.exchange.average = s.gradient_scale_configs().scale_strategy() == "avg";
-  plan.exchange.use_calc_stream = s.calc_comm_same_stream();
+  Settings settings = settings_of(role);
+  settings.lars = s.lars();
+  settings.lars_options = {.coeff = s.lars_configs().lars_coeff(),
+                           .weight_decay = s.lars_configs().lars_weight_decay(),
+                           .epsilon = s.lars_configs().epsilon(),
+                           .exclude = list_of(s.lars_configs().exclude_from_weight_decay())};
+  settings.lamb = s.lamb();
+  settings.lamb_options = {.weight_decay = s.lamb_configs().lamb_weight_decay(),
+                           .exclude = list_of(s.lamb_configs().exclude_from_weight_decay())};
+  settings.gradient_merge = s.gradient_merge();
+  settings.merge = {.steps = s.gradient_merge_configs().k_steps(),
+                    .average = s.gradient_merge_configs().avg()};
+  settings.local_sgd = s.localsgd();
+  settings.local = {.nranks = role.workers,
+                    .steps = s.localsgd_configs().k_steps(),
+                    .begin = s.localsgd_configs().begin_step()};
+  settings.sync_batch_norm = s.sync_batch_norm();
+  settings.fuse_all_reduce = s.fuse_all_reduce_ops();
+  settings.exchange.average = s.gradient_scale_configs().scale_strategy() == "avg";
+  settings.exchange.use_calc_stream = s.calc_comm_same_stream();
   constexpr int64_t kMegabyte = 1 << 20;
-  plan.buckets = {.ends = static_cast<int64_t>(s.last_comm_group_size_mb() * kMegabyte),
-                  .between = s.fuse_grad_size_in_mb() * kMegabyte};
-  return apply(main, startup, plan, unsupported(strategy));
+  settings.buckets = {.ends = static_cast<int64_t>(s.last_comm_group_size_mb() * kMegabyte),
+                      .between = s.fuse_grad_size_in_mb() * kMegabyte};
+  return apply(main, startup, settings, unsupported(strategy));
 }
 
 Applied apply_collective(Program& main, Program& startup, const Role& role,
                          const passes::FluidStrategy& strategy) {
   const strategy::FluidStrategy& s = strategy.message();
-  Plan plan = plan_of(role);
-  plan.local_sgd = s.use_local_sgd();
-  plan.local.nranks = role.workers;
-  plan.sync_batch_norm = s.sync_batch_norm();
-  plan.fuse_all_reduce = s.fuse_all_reduce_ops();
+  Settings settings = settings_of(role);
+  settings.local_sgd = s.use_local_sgd();
+  settings.local.nranks = role.workers;
+  settings.sync_batch_norm = s.sync_batch_norm();
+  settings.fuse_all_reduce = s.fuse_all_reduce_ops();
   // 0 divides by the number of ranks; 1 and 2 leave the gradient of the loss to the program.
-  plan.exchange.average = s.gradient_scale_strategy() == 0;
-  return apply(main, startup, plan, unsupported(strategy));
+  settings.exchange.average = s.gradient_scale_strategy() == 0;
+  return apply(main, startup, settings, unsupported(strategy));
 }
 
 }  // namespace flotilla::fleet

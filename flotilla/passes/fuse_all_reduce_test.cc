@@ -166,6 +166,7 @@ class FuseResNet50 : public FuseAllReduce {
 
 TEST_F(FuseResNet50, HasFiveBuckets) {
   layers::momentum(0.001, 0.9f, layers::l2_decay(1e-4f)).minimize(loss());
+  const auto alone = run_plan_passes(*main_, {});
   EXPECT_EQ(exchange_and_fuse(),
             "Find all_reduce operators: 161. To make the speed faster, some all_reduce ops are "
             "fused during training, after fusion, the number of all_reduce ops is 5.");
@@ -178,6 +179,12 @@ TEST_F(FuseResNet50, HasFiveBuckets) {
     if (op->type() == "fused_all_reduce") members += op->output_list("Out").size();
   }
   EXPECT_EQ(members, 161);
+  // The planner's own fusions find as much as before.
+  const auto planned = run_plan_passes(*main_, {});
+  for (const char* const type : {"fused_bn_act", "fused_bn_act_grad", "fused_bn_add_act",
+                                 "fused_bn_add_act_grad", "fused_fc_grad", "fused_momentum"}) {
+    EXPECT_EQ(planned->global_block().count(type), alone->global_block().count(type)) << type;
+  }
 }
 
 }  // namespace
