@@ -1,13 +1,19 @@
 // flotilla check data: whether files hold what a training would read. Prints a line for each file
 // and each problem, and exits with 1 where there is a problem.
+// flotilla check --ips: whether hosts reach each other. Run it on all of them at once.
 
 #include "flotilla/data/check.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/command.h"
+#include "flotilla/base/endpoint.h"
+#include "flotilla/base/env.h"
+#include "flotilla/launch/check_hosts.h"
+#include "flotilla/launch/job.h"
 
 namespace flotilla::cli {
 namespace {
@@ -55,12 +61,49 @@ void check(CheckDataOptions options) {
   if (problems > 0) throw CLI::RuntimeError(1);
 }
 
+void check_network(const std::string& ips, const launch::JobOptions& self,
+                   launch::CheckHostsOptions options) {
+  options.hosts = split_list(ips);
+  for (const std::string& host : options.hosts) {
+    require(!host.empty() && std::count(options.hosts.begin(), options.hosts.end(), host) == 1,
+            "--ips takes different hosts with commas between them, but \"{}\" was given", ips);
+  }
+  require(options.hosts.size() > 1, "--ips takes two hosts or more, but \"{}\" was given", ips);
+  options.self = launch::find_self(options.hosts, self, launch::this_machine("flotilla"), "--ips");
+  const launch::CheckHostsReport report = launch::check_hosts(options);
+  fmt::print("{}", launch::text_of(report));
+  if (!report.ok()) throw CLI::RuntimeError(1);
+}
+
+void add_check_network(CLI::App& cmd) {
+  auto ips = std::make_shared<std::string>();
+  auto self = std::make_shared<launch::JobOptions>();
+  auto options = std::make_shared<launch::CheckHostsOptions>();
+  options->port = env::number_or("FLT_STORE_PORT", options->port, 1, 65535);
+  cmd.add_option("--ips", *ips,
+                 "The hosts of a job, comma-separated: the same command on each of them dials and "
+                 "times every pair");
+  cmd.add_option("--host", self->node_ip, "Which of them this one is; found by itself otherwise");
+  cmd.add_option("--port", options->port, "Where the hosts listen for each other")
+      ->capture_default_str();
+  cmd.add_option("--seconds", options->seconds, "How long to wait for hosts that do not answer")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  cmd.callback([&cmd, ips, self, options] {
+    if (!cmd.get_subcommands().empty()) return;
+    require(!ips->empty(), "say what to check: data with files, or --ips with hosts");
+    check_network(*ips, *self, *options);
+  });
+}
+
 }  // namespace
 
 void add_check(CLI::App& app) {
   auto options = std::make_shared<CheckDataOptions>();
-  CLI::App* cmd = app.add_subcommand("check", "Say what is wrong with a file before it is used");
-  cmd->require_subcommand(1);
+  CLI::App* cmd = app.add_subcommand(
+      "check", "Say what is wrong with files or with the network before they are used");
+  cmd->require_subcommand(0, 1);
+  add_check_network(*cmd);
   CLI::App* files = cmd->add_subcommand(
       "data", "Read data files as a training would: IDX, JPEG, PNG, multi-slot text, Criteo, CSV");
   files->add_option("file", options->files, "Files, plain or packed with gzip")->required();

@@ -36,24 +36,6 @@ Endpoint parse_endpoint(const std::string& text, const char* what, bool needs_po
   return {text, 0};
 }
 
-// Which of `hosts` is this one.
-int64_t find_self(const std::vector<std::string>& hosts, const JobOptions& options,
-                  const Machine& machine, const char* what) {
-  if (options.rank.value_or(-1) >= 0) {
-    require(*options.rank < std::ssize(hosts), "--rank is {}, but {} names only {} hosts",
-            *options.rank, what, hosts.size());
-    return *options.rank;
-  }
-  const std::optional<std::string> said = options.node_ip ? options.node_ip : env::text("POD_IP");
-  for (size_t i = 0; i < hosts.size(); ++i) {
-    if (said ? hosts[i] == *said : machine.is(hosts[i])) return static_cast<int64_t>(i);
-  }
-  refuse("this host must be one of {} ({}), but {}", what, fmt::join(hosts, ", "),
-         said ? fmt::format("it is said to be {}", *said)
-              : fmt::format("its own addresses are {}. Name it with --host",
-                            fmt::join(machine.addresses, ", ")));
-}
-
 std::vector<std::string> gpu_list(const JobOptions& options) {
   std::vector<std::string> ids = split(*options.gpus, "--gpus");
   for (const std::string& id : ids) {
@@ -257,6 +239,23 @@ Mode mode_of(const JobOptions& options) {
 }
 
 }  // namespace
+
+int64_t find_self(const std::vector<std::string>& hosts, const JobOptions& options,
+                  const Machine& machine, const char* what) {
+  if (options.rank.value_or(-1) >= 0) {
+    require(*options.rank < std::ssize(hosts), "--rank is {}, but {} names only {} hosts",
+            *options.rank, what, hosts.size());
+    return *options.rank;
+  }
+  const std::optional<std::string> said = options.node_ip ? options.node_ip : env::text("POD_IP");
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    if (said ? hosts[i] == *said : machine.is(hosts[i])) return static_cast<int64_t>(i);
+  }
+  refuse("this host must be one of {} ({}), but {}", what, fmt::join(hosts, ", "),
+         said ? fmt::format("it is said to be {}", *said)
+              : fmt::format("its own addresses are {}. Name it with --host",
+                            fmt::join(machine.addresses, ", ")));
+}
 
 Job plan_job(const JobOptions& options, const Machine& machine) {
   Job job{.mode = mode_of(options),

@@ -67,6 +67,11 @@ struct Job {
   std::string token = {};  // empty: none was agreed upon
 };
 
+// Which of `hosts` this one is: --rank, --host or POD_IP say so, or its addresses. `what` is the
+// name of the list. Refuses a machine that is not in it.
+int64_t find_self(const std::vector<std::string>& hosts, const JobOptions& options,
+                  const Machine& machine, const char* what);
+
 // Refuses what contradicts itself or the machine: lists of different lengths, a host that is not
 // in the list, a script that is not there, a port that is taken. Binds the ports of this host's
 // processes. Where --master brings hosts together, this host's part alone, for join_master().

@@ -78,20 +78,32 @@ bool Link::connect() {
   rpc::StoreClient::Options settings{
       .address = options_.store,
       .token = options_.token,
-      .self = {.role = "launcher", .rank = options_.self, .host = self, .pid = getpid()},
+      .self = {.role = "launcher",
+               .rank = options_.self,
+               .host = self,
+               .pid = getpid(),
+               .attempt = options_.attempt},
       .patience = kRetry,
       .on_stop = [inbox = inbox_](const std::string& reason) { inbox->lose(reason); }};
   try {
     client_ = std::make_unique<rpc::StoreClient>(settings);
+    announce();
   } catch (const Error& error) {
-    // A refusal is final; nobody there is not.
+    // A refusal is final; nobody there is not, nor the store of an attempt that has failed.
     if (error.kind() != ErrorKind::kUnavailable ||
-        error.sentence().find("FLT_JOB_TOKEN") != std::string::npos) {
+        error.sentence().find("FLT_JOB_TOKEN") != std::string::npos ||
+        (client_ && options_.attempt == 0)) {
       throw;
     }
+    client_.reset();
+    inbox_ = std::make_shared<Inbox>();
     return false;
   }
-  client_->watch("launch/",
+  return true;
+}
+
+void Link::announce() {
+  client_->watch(key(""),
                  [inbox = inbox_](const std::string& key, const std::optional<std::string>& value) {
                    const MutexLock lock(inbox->mutex);
                    if (value) {
@@ -102,10 +114,9 @@ bool Link::connect() {
                    inbox->ring();
                  });
   HostThere there;
-  there.set_address(self);
+  there.set_address(options_.hosts[static_cast<size_t>(options_.self)]);
   there.set_plan(options_.plan);
-  client_->set_leased(fmt::format("launch/host/{}", options_.self), there.SerializeAsString());
-  return true;
+  client_->set_leased(key("host", options_.self), there.SerializeAsString());
 }
 
 int Link::fd() const { return inbox_->wake.get(); }
@@ -121,17 +132,24 @@ std::optional<std::string> Link::seen(const std::string& key) const {
   return found == inbox_->keys.end() ? std::nullopt : std::optional(found->second);
 }
 
-bool Link::all_have(const char* prefix) const {
+std::string Link::key(const std::string& name) const {
+  return fmt::format("launch/{}/{}", options_.attempt, name);
+}
+std::string Link::key(const char* name, int64_t host) const {
+  return key(fmt::format("{}/{}", name, host));
+}
+
+bool Link::all_have(const char* name) const {
   for (size_t i = 0; i < options_.hosts.size(); ++i) {
-    if (!seen(fmt::format("launch/{}/{}", prefix, i))) return false;
+    if (!seen(key(name, static_cast<int64_t>(i)))) return false;
   }
   return true;
 }
 
 bool Link::all_joined() {
-  if (const std::optional<std::string> why = seen("launch/refused")) refuse("{}", *why);
+  if (const std::optional<std::string> why = seen(key("refused"))) refuse("{}", *why);
   for (size_t i = 0; i < options_.hosts.size(); ++i) {
-    const std::optional<std::string> text = seen(fmt::format("launch/host/{}", i));
+    const std::optional<std::string> text = seen(key("host", static_cast<int64_t>(i)));
     if (!text) return false;
     HostThere there;
     require(there.ParseFromString(*text), "host {} sent what cannot be read", options_.hosts[i]);
@@ -147,7 +165,7 @@ bool Link::all_joined() {
 std::vector<std::string> Link::missing() const {
   std::vector<std::string> found;
   for (size_t i = 0; i < options_.hosts.size(); ++i) {
-    if (!seen(fmt::format("launch/host/{}", i))) found.push_back(options_.hosts[i]);
+    if (!seen(key("host", static_cast<int64_t>(i)))) found.push_back(options_.hosts[i]);
   }
   return found;
 }
@@ -164,7 +182,7 @@ std::string Link::look_for_others(milliseconds patience) const {
     std::string why;
     try {
       rpc::StoreClient visitor(settings);
-      const std::optional<std::string> text = visitor.find("launch/host/0");
+      const std::optional<std::string> text = visitor.find(key("host", 0));
       HostThere there;
       if (!text || !there.ParseFromString(*text)) continue;
       why = fmt::format(
@@ -172,7 +190,7 @@ std::string Link::look_for_others(milliseconds patience) const {
           "every "
           "host the same list in the same order",
           host, there.plan(), options_.hosts[0], options_.plan);
-      visitor.set("launch/refused", why);  // it waits too, and may be gone before it answers
+      visitor.set(key("refused"), why);  // it waits too, and may be gone before it answers
     } catch (const Error&) {
       // Nobody serves a store there, as it should be.
     }
@@ -183,21 +201,19 @@ std::string Link::look_for_others(milliseconds patience) const {
 
 void Link::report_failure(const Outcome& outcome) {
   try {
-    client_->set_if_absent("launch/failed", text_of(outcome));
+    client_->set_if_absent(key("failed"), text_of(outcome));
   } catch (const Error&) {
     // The store is gone: the others have heard of that.
   }
 }
 
 std::optional<Outcome> Link::failure() const {
-  const std::optional<std::string> text = seen("launch/failed");
+  const std::optional<std::string> text = seen(key("failed"));
   return text ? std::optional(outcome_of(*text)) : std::nullopt;
 }
 
-void Link::say_workers_done() {
-  client_->set(fmt::format("launch/workers_done/{}", options_.self), "");
-}
-void Link::say_done() { client_->set(fmt::format("launch/done/{}", options_.self), ""); }
+void Link::say_workers_done() { client_->set(key("workers_done", options_.self), ""); }
+void Link::say_done() { client_->set(key("done", options_.self), ""); }
 bool Link::all_workers_done() const { return all_have("workers_done"); }
 bool Link::all_done() const { return all_have("done"); }
 

@@ -29,6 +29,7 @@ class Link {
     std::string store = {};  // its address
     std::string token = {};
     std::string plan = {};  // what must be the same on all hosts, for people to read
+    int64_t attempt = 0;    // of the job: hosts that start it again meet again
   };
 
   explicit Link(Options options);
@@ -67,7 +68,11 @@ class Link {
  private:
   struct Inbox;
 
-  bool all_have(const char* prefix) const;
+  void announce();
+  // Where this attempt's keys are.
+  std::string key(const std::string& name) const;
+  std::string key(const char* name, int64_t host) const;
+  bool all_have(const char* name) const;
   std::optional<std::string> seen(const std::string& key) const;
 
   const Options options_;

@@ -34,16 +34,18 @@ Run::Run(const JobOptions& options, Job job)
 
 int Run::run() {
   announce();
-  if (job_.hosts.size() > 1) {
-    meet();
-  } else {
-    serve_store("127.0.0.1:0");
-    start_all();
-  }
+  begin();
   while (anyone_runs() || restart_at_ || (link_ && meeting_ != Meeting::kApart)) wait_once();
   mirror_.drain();
   if (link_) leave_hosts();
   return close();
+}
+
+// Several hosts start their processes once all are there.
+void Run::begin() {
+  if (job_.hosts.size() > 1) return meet();
+  serve_store("127.0.0.1:0");
+  start_all();
 }
 
 void Run::serve_store(const std::string& address) {

@@ -19,10 +19,11 @@ constexpr double kReminder = 10;
 constexpr milliseconds kGoodbye{3000};
 
 // What must be the same on every host, for people to read.
-std::string plan_text(const Job& job) {
+std::string plan_text(const Job& job, const JobOptions& options) {
   const bool servers = job.mode == Mode::kServers;
   std::string text =
       fmt::format("{} on {}", servers ? "servers" : "collective", fmt::join(job.hosts, ","));
+  if (options.max_restart > 0) text += fmt::format(", --max_restart {}", options.max_restart);
   for (const auto& [name, value] : job.processes.front().shown) {
     if (name.ends_with("_ENDPOINTS") || name.ends_with("_LIST")) {
       text += fmt::format(", {} {}", name, value);
@@ -40,9 +41,10 @@ void Run::meet() {
                               .self = job_.host,
                               .store = job_.store,
                               .token = token_,
-                              .plan = plan_text(job_)});
+                              .plan = plan_text(job_, options_),
+                              .attempt = running_.front().outcome.attempt});
   store_address_ = job_.store;
-  if (!env::text("FLT_JOB_TOKEN") && job_.token.empty()) {
+  if (!env::text("FLT_JOB_TOKEN") && job_.token.empty() && restarts_ == 0) {
     say(log_line("WARNING",
                  "FLT_JOB_TOKEN is not set: whoever has an address of this job's hosts can join "
                  "it. Set it to the same secret on every host"));
@@ -69,6 +71,7 @@ void Run::on_link() {
       return;
     }
     if (const std::string why = link_->lost(); !why.empty()) {
+      if (restarts_ > 0) return meet();  // that was the store of the attempt that failed
       refuse("{} before the job began; host {} may say more", why, host_of(job_.store));
     }
     remind();
@@ -95,7 +98,11 @@ void Run::follow_hosts() {
     if (std::optional<Outcome> failed = link_->failure()) {
       culprit_ = std::move(failed);
       standing_ = standing(culprit_->name());
+      const bool restarts = !ending_ && job_.mode == Mode::kCollective &&
+                            culprit_->role != "launcher" && may_restart(*culprit_);
+      if (restarts) group_restarts_ = true;
       if (!ending_) begin_end(sentence_of(*culprit_), SIGTERM, kGraceAfterFailure);
+      if (restarts && !anyone_runs()) return restart_group();
     }
   }
   if (!ending_ && !culprit_) {

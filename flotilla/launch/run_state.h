@@ -83,6 +83,7 @@ class Run {
 
  private:
   void announce() const;
+  void begin();
   void serve_store(const std::string& address);
   void start_all();
   void start(Running& running);
@@ -115,7 +116,8 @@ class Run {
 
   void fail(Running& running);
   void finish_servers();
-  bool may_restart(const Running& running);
+  bool may_restart(const Outcome& failed);
+  void restart_group();
   // The processes hear the reason through the store; "": all went well.
   void begin_end(const std::string& reason, int signal, std::chrono::milliseconds grace);
   void signal_all(int signal);

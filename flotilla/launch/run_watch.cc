@@ -62,8 +62,7 @@ void Run::wait_once() {
     restart_at_.reset();
     members_.clear();
     standing_.clear();
-    serve_store("127.0.0.1:0");  // the old one says that the job has stopped
-    start_all();
+    begin();  // with another store: the old one says that the job has stopped
   }
   if (link_) on_link();
   check_stall();
@@ -100,14 +99,17 @@ void Run::reap(Running& running) {
 void Run::on_end(Running& running) {
   if (!running.outcome.ending.ok() && !ending_) fail(running);
   if (!link_ && !ending_ && workers_done() && anyone_runs()) finish_servers();
-  if (group_restarts_ && !anyone_runs()) {
-    group_restarts_ = ending_ = false;
-    kill_at_.reset();
-    culprit_.reset();
-    for (Running& each : running_) ++each.outcome.attempt;
-    const double pause = std::min(10.0, 0.25 * std::pow(2.0, static_cast<double>(restarts_ - 1)));
-    restart_at_ = Clock::now() + milliseconds(static_cast<int64_t>(pause * 1000));
-  }
+  if (group_restarts_ && !anyone_runs()) restart_group();
+}
+
+void Run::restart_group() {
+  group_restarts_ = ending_ = said_workers_done_ = said_done_ = false;
+  kill_at_.reset();
+  culprit_.reset();
+  link_.reset();
+  for (Running& each : running_) ++each.outcome.attempt;
+  const double pause = std::min(10.0, 0.25 * std::pow(2.0, static_cast<double>(restarts_ - 1)));
+  restart_at_ = Clock::now() + milliseconds(static_cast<int64_t>(pause * 1000));
 }
 
 void Run::finish_servers() {
@@ -117,19 +119,18 @@ void Run::finish_servers() {
 
 // In a job with servers only what failed is started again; the ranks of a collective job cannot go
 // on without each other.
-bool Run::may_restart(const Running& running) {
+bool Run::may_restart(const Outcome& failed) {
   if (restarts_ >= options_.max_restart) return false;
-  if (link_ && job_.mode == Mode::kCollective) return false;  // each host has its own launcher
   ++restarts_;
-  say(log_line("WARNING", fmt::format("{}; restart {} of {}", sentence_of(running.outcome),
-                                      restarts_, options_.max_restart)));
+  say(log_line("WARNING", fmt::format("{}; restart {} of {}", sentence_of(failed), restarts_,
+                                      options_.max_restart)));
   return true;
 }
 
 void Run::fail(Running& running) {
   mirror_.pump();
   running.outcome.last_lines = last_lines(running.outcome.log, running.log_begin, kLinesShown);
-  if (may_restart(running)) {
+  if (may_restart(running.outcome)) {
     if (job_.mode == Mode::kServers) {
       ++running.outcome.attempt;
       return start(running);

@@ -12,6 +12,8 @@ import time
 import pytest
 from job import FLEETRUN, LIMIT
 
+FLOTILLA = str(pathlib.Path(FLEETRUN).with_name("flotilla"))
+
 SHOW = """
 import json, os
 print(json.dumps(dict(os.environ)))
@@ -107,9 +109,10 @@ class Network:
         """Pulls the cable of host i."""
         self.ip("link", "set", f"{self.tag}n{i}a", "down")
 
-    def cut_pair(self, i, j):
-        """What host i sends to host j is lost; the other way, replies are lost with it."""
-        self.ip("-n", f"{self.tag}n{i}", "route", "add", "blackhole", f"{self.ips[j]}/32")
+    def refuse_way(self, i, j, port):
+        """What host j answers to connections of host i on its port is lost; the other way works."""
+        rule = ["to", self.ips[i], "ipproto", "tcp", "sport", str(port), "blackhole"]
+        self.ip("-n", f"{self.tag}n{j}", "rule", "add", *rule, "prio", "10")
 
     def close(self):
         for i in range(self.count):

@@ -7,11 +7,11 @@ import pytest
 from hosts import SHOW, STAY, Host
 
 
-def start(tmp_path, ips, script, ports, order=None, each=2, lists=None):
+def start(tmp_path, ips, script, ports, order=None, each=2, lists=None, more=()):
     hosts = {}
     for i in order or range(len(ips)):
         listed = ",".join(lists[i] if lists else ips)
-        options = [f"--ips={listed}", f"--host={ips[i]}", f"--nproc_per_node={each}"]
+        options = [f"--ips={listed}", f"--host={ips[i]}", f"--nproc_per_node={each}", *more]
         hosts[i] = Host(tmp_path / str(i), options, script, **ports)
         if order:
             time.sleep(0.3)
@@ -113,3 +113,39 @@ time.sleep(1.0 * int(os.environ["PADDLE_TRAINER_ID"]))
     assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
     for host in hosts:
         assert "all parameter server are killed" in host.err
+
+
+FAILS_ONCE = """
+import os, pathlib, time
+attempt, rank = os.environ["FLT_ATTEMPT"], os.environ["PADDLE_TRAINER_ID"]
+pathlib.Path("rank" + rank + ".attempt" + attempt).touch()
+if attempt == "0":
+    if rank == "{culprit}":
+        raise SystemExit(5)
+    if rank != "{early}":
+        time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("culprit,early", [(0, 3), (3, 0), (2, 9)])
+def test_a_collective_job_on_several_hosts_starts_again_as_a_whole(tmp_path, ports, culprit, early):
+    ips = ["127.0.0.1", "127.0.0.2"]
+    script = FAILS_ONCE.format(culprit=culprit, early=early)
+    hosts = start(tmp_path, ips, script, ports, more=["--max_restart=2"])
+    assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
+    for h, host in enumerate(hosts):
+        assert f"worker {culprit} (pid " in host.err and "restart 1 of 2" in host.err
+        assert "restart 2 of 2" not in host.err
+        for rank in (2 * h, 2 * h + 1):
+            assert (host.folder / f"rank{rank}.attempt1").exists()
+
+
+def test_the_budget_of_restarts_counts_for_all_hosts(tmp_path, ports):
+    ips = ["127.0.0.1", "127.0.0.2"]
+    script = (
+        "import os, time\nos.environ['PADDLE_TRAINER_ID'] == '1' and exit(6)\ntime.sleep(1000)\n"
+    )
+    hosts = start(tmp_path, ips, script, ports, each=1, more=["--max_restart=1"])
+    assert [host.wait() for host in hosts] == [6, 6], [host.err for host in hosts]
+    for host in hosts:
+        assert "restart 1 of 1" in host.err and "worker 1 failed first" in host.err

@@ -1,8 +1,9 @@
 """Jobs on several hosts, each with a network of its own."""
 
+import re
 import time
 
-from hosts import SHOW, STAY, Host
+from hosts import FLOTILLA, SHOW, STAY, Host
 
 
 def start(tmp_path, net, options, script, order=None, lists=None):
@@ -73,3 +74,55 @@ def test_a_host_that_is_not_in_the_list_is_refused(tmp_path, network):
     assert wrong.wait() == 2
     assert "this host must be one of --ips (192.168.0.1, 192.168.0.3)" in wrong.err
     assert "192.168.0.2" in wrong.err
+
+
+def check(tmp_path, net, lists=None, *options):
+    """What `flotilla check --ips` says on every host."""
+    hosts = []
+    for i in range(net.count):
+        listed = ",".join(lists[i] if lists else net.ips)
+        words = ["check", f"--ips={listed}", *options]
+        hosts.append(Host(tmp_path / str(i), words, None, net.inside(i), program=[FLOTILLA]))
+    began = time.monotonic()
+    codes = [host.wait() for host in hosts]
+    return codes, [host.out for host in hosts], time.monotonic() - began
+
+
+def test_hosts_that_reach_each_other_are_timed(tmp_path, network):
+    codes, said, seconds = check(tmp_path, network(3))
+    assert codes == [0, 0, 0], said
+    for text in said:
+        assert len(re.findall(r"192\.168\.0\.\d -> 192\.168\.0\.\d +\d+\.\d\d ms", text)) == 6
+        assert "all hosts reach each other, and have the same list" in text
+
+
+def test_a_broken_pair_is_named_in_its_direction(tmp_path, network):
+    net = network(3)
+    net.refuse_way(0, 2, 6069)
+    codes, said, seconds = check(tmp_path, net)
+    assert codes == [1, 1, 1], said
+    assert seconds < 10
+    for text in said:
+        broken = [line for line in text.splitlines() if line.startswith("network:")]
+        assert len(broken) == 1, text
+        assert broken[0].startswith("network: from 192.168.0.1 to 192.168.0.3: it does not answer")
+
+
+def test_a_host_without_a_network_is_named_by_the_others(tmp_path, network):
+    net = network(3)
+    net.cut(1)
+    codes, said, seconds = check(tmp_path, net)
+    assert codes == [1, 1, 1] and seconds < 10
+    for text in (said[0], said[2]):
+        assert "network: from 192.168.0.1 to 192.168.0.2" in text
+        assert "network: from 192.168.0.3 to 192.168.0.2" in text
+        assert "from 192.168.0.1 to 192.168.0.3:" not in text
+
+
+def test_a_list_in_another_order_is_no_fault_of_the_network(tmp_path, network):
+    net = network(2)
+    codes, said, seconds = check(tmp_path, net, [net.ips, net.ips[::-1]])
+    assert codes == [1, 1]
+    assert "host 192.168.0.2 has the list in another order" in said[0]
+    assert "host 192.168.0.1 has the list in another order" in said[1]
+    assert "network:" not in said[0] + said[1]
