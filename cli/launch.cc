@@ -15,7 +15,11 @@ int launch(const std::string& program, const std::vector<std::string>& arguments
   try {
     const launch::JobOptions options =
         launch::parse_options(arguments, servers ? Front::kLaunchPs : Front::kLaunch);
-    return launch::run(options, launch::this_machine(program));
+    launch::Machine machine = launch::this_machine(program);
+#ifndef FLT_CUDA
+    machine.gpus = 0;  // none that the processes could use
+#endif
+    return launch::run(options, machine);
   } catch (const launch::HelpAsked& help) {
     std::fputs(help.text.c_str(), stdout);
     return 0;

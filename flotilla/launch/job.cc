@@ -36,28 +36,6 @@ Endpoint parse_endpoint(const std::string& text, const char* what, bool needs_po
   return {text, 0};
 }
 
-std::vector<std::string> gpu_list(const JobOptions& options) {
-  std::vector<std::string> ids = split(*options.gpus, "--gpus");
-  for (const std::string& id : ids) {
-    require(id.find_first_not_of("0123456789") == std::string::npos,
-            "--gpus takes numbers of GPUs with commas between them, but \"{}\" was given",
-            *options.gpus);
-    require(std::count(ids.begin(), ids.end(), id) == 1, "--gpus names GPU {} twice", id);
-  }
-  return ids;
-}
-
-void check_gpus(const std::vector<std::string>& ids, const Machine& machine, Job& job) {
-  const bool enough = std::all_of(
-      ids.begin(), ids.end(), [&](const std::string& id) { return std::stoll(id) < machine.gpus; });
-  job.gpus = enough && !ids.empty();
-  if (enough) return;
-  const std::string found = fmt::format("--gpus asks for {}, but this host has {} GPUs",
-                                        fmt::join(ids, ","), machine.gpus);
-  require(!env::flag_or("FLAGS_require_gpu", false), "{}", found);
-  job.notices.push_back(found + ": the processes run on the CPU");
-}
-
 std::vector<std::string> command_of(const JobOptions& options, const Machine& machine) {
   std::vector<std::string> command;
   if (options.module) {
@@ -121,9 +99,7 @@ void plan_collective(const JobOptions& options, const Machine& machine, Maker& m
                     : split(options.ips.value_or("127.0.0.1"), "--ips");
   const bool single = job.hosts.size() == 1;
   job.host = single ? 0 : find_self(job.hosts, options, machine, "--ips");
-  if (options.gpus && !options.gpus->empty()) job.devices = gpu_list(options);
-  check_gpus(job.devices, machine, job);
-  const int64_t devices = std::ssize(job.devices);
+  const int64_t devices = std::ssize(job.devices.ids);
   const int64_t each = options.nproc_per_node.value_or(std::max<int64_t>(1, devices));
   require(devices == 0 || devices % each == 0,
           "--nproc_per_node must divide the number of GPUs, but {} does not divide {}", each,
@@ -189,9 +165,6 @@ Endpoints read_endpoints(const JobOptions& options, const Machine& machine) {
 void plan_servers(const JobOptions& options, const Machine& machine, Maker& maker, Job& job) {
   job.endpoints = read_endpoints(options, machine);
   auto& [servers, workers, heters] = job.endpoints;
-  if (options.gpus && !options.gpus->empty()) job.devices = gpu_list(options);
-  check_gpus(job.devices, machine, job);
-
   // Hosts in the order in which they first appear. Ports of workers that were not said are counted
   // up on each host, so that all hosts find the same ones.
   for (const std::vector<Endpoint>* list : {&servers, &workers, &heters}) {
@@ -260,7 +233,9 @@ int64_t find_self(const std::vector<std::string>& hosts, const JobOptions& optio
 Job plan_job(const JobOptions& options, const Machine& machine) {
   Job job{.mode = mode_of(options),
           .gpu_count = machine.gpus,
+          .devices = choose_devices(options, machine),
           .log_dir = options.log_dir.value_or("log")};
+  if (!job.devices.notice.empty()) job.notices.push_back(job.devices.notice);
   Maker maker{options, machine, command_of(options, machine)};
   if (job.mode == Mode::kCollective) {
     plan_collective(options, machine, maker, job);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "flotilla/base/endpoint.h"
+#include "flotilla/launch/devices.h"
 #include "flotilla/launch/machine.h"
 #include "flotilla/launch/options.h"
 #include "flotilla/launch/ports.h"
@@ -52,8 +53,7 @@ struct Job {
   std::vector<std::string> hosts = {};
   int64_t host = 0;       // this one
   int64_t gpu_count = 0;  // of this host
-  bool gpus = false;      // the processes have some of them
-  std::vector<std::string> devices = {};
+  Devices devices = {};
   Endpoints endpoints = {};
   // Of this host, servers before workers.
   std::vector<Process> processes = {};

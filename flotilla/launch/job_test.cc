@@ -134,7 +134,7 @@ TEST(JobTest, APortThatIsTakenIsRefusedWithItsHolder) {
 }
 
 TEST(JobTest, RefusesInOneSentence) {
-  EXPECT_THAT(refusal({"--gpus=0,,1"}), HasSubstr("has an empty one"));
+  EXPECT_THAT(refusal({"--gpus=0,,1"}), HasSubstr("takes numbers of GPUs"));
   EXPECT_THAT(refusal({"--gpus=a"}), HasSubstr("takes numbers of GPUs"));
   EXPECT_THAT(refusal({"--gpus=1,1"}), HasSubstr("names GPU 1 twice"));
   EXPECT_THAT(refusal({"--worker_num=2"}), HasSubstr("needs servers: say --server_num"));

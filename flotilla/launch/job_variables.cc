@@ -15,18 +15,25 @@ std::string joined(const std::vector<Endpoint>& endpoints) {
 
 void describe_collective(const Job& job, Process& process) {
   const std::vector<Endpoint>& all = job.endpoints.workers;
-  const int64_t devices = std::ssize(job.devices);
-  const int64_t each = devices / std::ssize(job.processes);
-  std::vector<std::string> mine;
-  for (int64_t d = 0; d < each; ++d) {
-    mine.push_back(job.devices[static_cast<size_t>(process.local * each + d)]);
-  }
-  const std::string ids = fmt::format("{}", fmt::join(mine, ","));
+  const std::vector<std::string>& places = job.devices.places;
+  const int64_t local = std::ssize(job.processes);
+  const int64_t each = std::ssize(places) / local;
+  const auto of = [&](int64_t rank, const char* between) {
+    const auto first = places.begin() + rank % local * each;
+    return fmt::format("{}", fmt::join(first, first + each, between));
+  };
+  const std::string ids = of(process.rank, ",");
+  std::vector<std::string> world;  // every host gives its processes as many
+  for (int64_t rank = 0; rank < std::ssize(all); ++rank) world.push_back(of(rank, ":"));
   process.shown = {{"PADDLE_TRAINER_ID", fmt::to_string(process.rank)},
                    {"PADDLE_CURRENT_ENDPOINT", process.listener.endpoint()},
                    {"PADDLE_TRAINERS_NUM", fmt::to_string(all.size())},
                    {"PADDLE_TRAINER_ENDPOINTS", joined(all)}};
-  if (devices > 0) process.shown.emplace_back("FLAGS_selected_gpus", ids);
+  if (each > 0) {
+    process.shown.emplace_back("FLAGS_selected_gpus", ids);
+    process.hidden.emplace_back("PADDLE_WORLD_DEVICE_IDS",
+                                fmt::format("{}", fmt::join(world, ",")));
+  }
   process.hidden.insert(process.hidden.end(),
                         {{"PADDLE_RANK_IN_NODE", fmt::to_string(process.local)},
                          {"PADDLE_LOCAL_DEVICE_IDS", ids},
@@ -47,7 +54,8 @@ void describe_with_servers(const Job& job, Process& process) {
   place.emplace_back("PADDLE_PORT", fmt::to_string(process.listener.port));
   if (server) return;
   const size_t local = static_cast<size_t>(process.local);
-  const std::string gpu = job.devices.empty() ? "0" : job.devices[local % job.devices.size()];
+  const std::vector<std::string>& ids = job.devices.ids;
+  const std::string gpu = ids.empty() ? "0" : ids[local % ids.size()];
   process.shown.insert(process.shown.end(), {{"PADDLE_TRAINER_ID", fmt::to_string(process.rank)},
                                              {"FLAGS_selected_gpus", "0"},
                                              {"FLAGS_selected_xpus", "0"},

@@ -67,6 +67,14 @@ int64_t count_gpus() {
   return count;
 }
 
+// An entry that cannot be hides itself and all behind it.
+std::optional<std::vector<std::string>> visible_gpus() {
+  if (!env::text("CUDA_VISIBLE_DEVICES")) return std::nullopt;
+  std::vector<std::string> ids = env::list("CUDA_VISIBLE_DEVICES");
+  ids.erase(std::find(ids.begin(), ids.end(), "-1"), ids.end());
+  return ids;
+}
+
 }  // namespace
 
 bool Machine::is(const std::string& host) const {
@@ -78,6 +86,7 @@ Machine this_machine(const std::string& program) {
   const bool known = sched_getaffinity(0, sizeof set, &set) == 0;
   return {.cores = known ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN),
           .gpus = count_gpus(),
+          .visible_gpus = visible_gpus(),
           .addresses = own_addresses(),
           .python = find_python(program)};
 }

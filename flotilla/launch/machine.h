@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace flotilla::launch {
 struct Machine {
   int64_t cores = 1;
   int64_t gpus = 0;
+  // What CUDA_VISIBLE_DEVICES lists; nothing: it is not set.
+  std::optional<std::vector<std::string>> visible_gpus = {};
   std::vector<std::string> addresses = {"127.0.0.1"};  // and host names
   std::string python = "python3";
 

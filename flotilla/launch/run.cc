@@ -81,7 +81,8 @@ void Run::announce() const {
                                           "collective mode",
                                           how)));
     }
-    write_out(STDOUT_FILENO, fmt::format("launch train in {} mode\n", job_.gpus ? "GPU" : "CPU"));
+    write_out(STDOUT_FILENO,
+              fmt::format("launch train in {} mode\n", job_.devices.there ? "GPU" : "CPU"));
   }
   for (const std::string& notice : job_.notices) say(log_line("WARNING", notice));
 }
