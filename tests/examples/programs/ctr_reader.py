@@ -2,7 +2,10 @@
 
 import zlib
 
-import paddle.fluid.incubate.data_generator as dg
+try:
+    import paddle.distributed.fleet as dg  # 2.x
+except ImportError:
+    import paddle.fluid.incubate.data_generator as dg  # 1.8
 
 CONT_MIN = [0, -3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
 CONT_DIFF = [20, 603, 100, 50, 64000, 500, 100, 50, 500, 10, 10, 10, 50]

@@ -102,7 +102,9 @@ def main(folder):
             fetch_info=["cost", "auc"], print_period=20,
         )  # fmt: skip
         print(f"epoch {epoch} done")
-    exe.infer_from_dataset(infer_program, dataset, fetch_list=[avg_cost], print_period=1000)
+    exe.infer_from_dataset(
+        infer_program, dataset, fetch_list=[avg_cost], fetch_info=["cost"], print_period=1000
+    )
     dataset.release_memory()
     paddle.static.save(paddle.static.default_main_program(), "deepfm")
 
