@@ -62,12 +62,35 @@ Fusion fuse(const Block& block, std::vector<size_t> positions) {
           exchange_op(kFusedAllReduce, std::move(members), false, marks_of(last))};
 }
 
+// A bias and the weight of its layer: the planner makes both in one op, unless an exchange of the
+// bias alone stands in between.
+bool belong_together(const Block& block, size_t bias, size_t weight) {
+  if (bias == 0 || weight != bias + 2) return false;
+  const Op& sum = block.op(bias - 1);
+  return sum.type() == "elementwise_add_grad" && sum.has_output("X@GRAD") &&
+         block.op(bias + 1).reads(sum.output("X@GRAD"));
+}
+
+// Moves a bias at the end of a bucket into the next one.
+void keep_layers_whole(const Block& block, const Run& run, std::vector<size_t>& counts) {
+  size_t end = 0;
+  for (size_t i = 0; i + 1 < counts.size(); ++i) {
+    end += counts[i];
+    if (counts[i] < 2 || !belong_together(block, run[end - 1], run[end])) continue;
+    --counts[i];
+    ++counts[i + 1];
+    --end;
+  }
+}
+
 std::vector<Fusion> find_buckets(const Block& block, const Run& run, const BucketSizes& sizes) {
   std::vector<int64_t> bytes;
   for (const size_t i : run) bytes.push_back(block.var(block.op(i).output("Out")).bytes());
+  std::vector<size_t> counts = split_into_buckets(bytes, sizes);
+  keep_layers_whole(block, run, counts);
   std::vector<Fusion> found;
   auto begin = run.begin();
-  for (const size_t count : split_into_buckets(bytes, sizes)) {
+  for (const size_t count : counts) {
     const auto end = begin + static_cast<std::ptrdiff_t>(count);
     found.push_back(fuse(block, std::vector<size_t>(begin, end)));
     begin = end;

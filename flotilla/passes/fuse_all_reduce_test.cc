@@ -2,6 +2,7 @@
 
 #include "flotilla/passes/insert_all_reduce.h"
 #include "flotilla/passes/pass.h"
+#include "flotilla/testing/random_model.h"
 #include "flotilla/testing/training.h"
 
 namespace flotilla::passes {
@@ -97,6 +98,15 @@ TEST_F(FuseAllReduce, LeavesGradientsOfLayersTogether) {
   EXPECT_EQ(planned->global_block().count("fused_all_reduce"), 1);
 }
 
+// The first bucket could take the bias, but not the weight: both go into the second.
+TEST_F(FuseAllReduce, LeavesABiasWithItsWeight) {
+  train_mlp();
+  exchange_and_fuse({.ends = 44, .between = 60});
+  EXPECT_THAT(buckets(), ElementsAre(HasSubstr("X=[fc_1.b_0@GRAD, fc_1.w_0@GRAD])"),
+                                     HasSubstr("X=[fc_0.b_0@GRAD, fc_0.w_0@GRAD])")));
+  EXPECT_EQ(run_plan_passes(*main_, {})->global_block().count("fused_fc_grad"), 2);
+}
+
 TEST_F(FuseAllReduce, KeepsElementTypesApart) {
   const layers::Variable x = layers::data("x", {-1, 3}), y = layers::data("y", {-1, 3}, f64);
   const layers::FcOptions plain = {.bias = layers::kNoBias};
@@ -129,6 +139,32 @@ TEST_F(FuseAllReduce, EndsABucketWhereAMemberIsUsed) {
 TEST_F(FuseAllReduce, SaysNothingWhereNothingIsExchanged) {
   train_mlp();
   EXPECT_EQ(fuse_all_reduce(*main_, {}), "");
+}
+
+// For a process alone all exchanges leave what they find, wherever they stand and however they are
+// fused.
+TEST_F(FuseAllReduce, ChangesNoResultOfRandomModels) {
+  size_t exchanged = 0;
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    RandomModel model(seed);
+    model.train();
+    const std::vector<std::string> fetches = model.draw_fetches();
+    const std::vector<Tensor> expected = model.run(*model.program, fetches);
+    const auto changed = model.program->clone();
+    if (changed->global_block().count("sgd") == 0) continue;  // its loss reaches no parameter
+    insert_all_reduce(*changed, {.nranks = 1});
+    const int64_t size = model.draw(1, 64);
+    fuse_all_reduce(*changed, {.ends = size, .between = 4 * size});
+    verify(*changed, Stage::kParallel);
+    exchanged += static_cast<size_t>(changed->global_block().count("fused_all_reduce"));
+    const std::vector<Tensor> found = model.run(*changed, fetches);
+    for (size_t i = 0; i < found.size(); ++i) {
+      ASSERT_LE(distance(found[i], expected[i]), 1e-5)
+          << "seed " << seed << ", " << fetches[i] << "\n"
+          << ops_of(*changed);
+    }
+  }
+  EXPECT_GT(exchanged, 150) << "too few programs had something to exchange";
 }
 
 // The parameters of ResNet50 with 102 classes as the document trains it.
