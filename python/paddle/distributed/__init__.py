@@ -34,5 +34,6 @@ from .parallel import (  # noqa: F401
     is_available,
     is_initialized,
 )
+from .spawn import spawn  # noqa: F401
 
 __getattr__, __dir__ = names_of(__name__, ["communication", "fleet", "launch", "parallel"])
