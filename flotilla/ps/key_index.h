@@ -16,11 +16,13 @@ namespace flotilla::ps {
 class KeyIndex {
  public:
   static constexpr uint32_t kNone = 0xffffffffu;
+  static constexpr uint16_t kMostUnseen = 0x7fff;
 
   struct Slot {
     uint32_t row = kNone;
     uint16_t tag = 0;
-    uint16_t unseen = 0;  // shrinks since the row was last pushed to; stops at 65535
+    uint16_t unseen : 15 = 0;  // shrinks since the row was last pushed to; stops at kMostUnseen
+    uint16_t used : 1 = 0;     // since the last search for rows that could leave memory
   };
 
   static uint16_t tag_of(uint64_t hash) { return static_cast<uint16_t>(hash >> 40); }
@@ -49,7 +51,7 @@ class KeyIndex {
   // REQUIRES: reserve() was called, and the key is not there
   Slot& add(uint64_t hash, uint32_t row, uint16_t unseen = 0) {
     ++size_;
-    return find(hash, [](uint32_t) { return false; }) = {row, tag_of(hash), unseen};
+    return find(hash, [](uint32_t) { return false; }) = {row, tag_of(hash), unseen, 1};
   }
 
   // Calls keep(slot) for each slot that has a row, and drops those for which it is false.
@@ -76,7 +78,7 @@ class KeyIndex {
     for (uint64_t at = 0; at < old_capacity; ++at) {
       Slot& slot = old[at];
       if (slot.row == kNone || !keep(slot)) continue;
-      add(hash_of_row(slot.row), slot.row, slot.unseen);
+      add(hash_of_row(slot.row), slot.row, slot.unseen).used = slot.used;
     }
   }
 

@@ -26,6 +26,7 @@ bool all_finite(const float* values, size_t n) {
 
 SparseStats& SparseStats::operator+=(const SparseStats& other) {
   rows += other.rows;
+  cold += other.cold;
   waiting += other.waiting;
   bytes += other.bytes;
   pulled += other.pulled;
@@ -40,12 +41,14 @@ struct SparsePart::Row {
   std::span<float> state;
 };
 
-SparsePart::SparsePart(const TableSpec& table)
+SparsePart::SparsePart(const TableSpec& table, int64_t memory, const std::filesystem::path& cold)
     : table_(table),
       rule_(table),
       width_(static_cast<size_t>(table.width)),
       state_(static_cast<size_t>(rule_.state_size(table.width))),
       arena_(sizeof(int64_t) + (width_ + state_) * sizeof(float)),
+      memory_(memory),
+      cold_(memory > 0 ? std::make_unique<ColdRows>(cold) : nullptr),
       shards_(kShards),
       grad_(width_) {}
 
@@ -67,24 +70,58 @@ auto SparsePart::hash_of_row() const {
 SparsePart::Found SparsePart::find(int64_t key, uint64_t hash) {
   KeyIndex::Slot& slot =
       shard_of(hash).index.find(hash, [&](uint32_t row) { return key_at(arena_.at(row)) == key; });
-  return {slot.row == KeyIndex::kNone ? nullptr : arena_.at(slot.row), &slot};
+  if (slot.row != KeyIndex::kNone) {
+    if (cold_) slot.used = 1;
+    return {arena_.at(slot.row), &slot};
+  }
+  if (!cold_ || !cold_->take(key, cold_row_)) return {};
+  const Found found = add(key, hash);
+  get_row(cold_row_, found);
+  return found;
 }
 
-SparsePart::Found SparsePart::create(int64_t key, uint64_t hash) {
+SparsePart::Found SparsePart::add(int64_t key, uint64_t hash) {
   KeyIndex& index = shard_of(hash).index;
   index.reserve(hash_of_row());
   const uint32_t number = arena_.take();
   std::byte* bytes = arena_.at(number);
   std::memcpy(bytes, &key, sizeof key);
-  const Row row = row_at(bytes);
+  if (table_.scores && scores_.size() <= number) {
+    scores_.resize(std::bit_ceil(size_t{number} + 1));
+  }
+  ++resident_;
+  return {bytes, &index.add(hash, number)};
+}
+
+SparsePart::Found SparsePart::create(int64_t key, uint64_t hash) {
+  const Found made = add(key, hash);
+  const Row row = row_at(made.row);
   fill_initial(table_, key, row.value);
   rule_.start(row.state, table_.width);
-  if (table_.scores) {
-    if (scores_.size() <= number) scores_.resize(std::bit_ceil(size_t{number} + 1));
-    scores_[number] = 0;
+  if (table_.scores) scores_[made.slot->row] = 0;
+  return made;
+}
+
+// A clock over the shards: a row that was used since the hand last came by is spared once.
+void SparsePart::make_room() {
+  if (!cold_ || resident_ <= memory_) return;
+  // Some at a time: each visit costs a pass over a shard.
+  const int64_t enough = memory_ - memory_ / 16;
+  std::vector<std::byte> bytes(row_bytes());
+  while (resident_ > enough) {
+    shards_[hand_].index.filter(hash_of_row(), [&](KeyIndex::Slot& slot) {
+      const bool keep = slot.used != 0 || resident_ <= enough;
+      slot.used = 0;
+      if (keep) return true;
+      put_row(slot, bytes);
+      cold_->put(key_at(arena_.at(slot.row)), bytes);
+      arena_.give_back(slot.row);
+      --resident_;
+      return false;
+    });
+    cold_->flush();
+    hand_ = (hand_ + 1) % shards_.size();
   }
-  KeyIndex::Slot& slot = index.add(hash, number);
-  return {bytes, &slot};
 }
 
 void SparsePart::prefetch_row(const std::byte* row, size_t bytes) const {
@@ -121,7 +158,7 @@ void SparsePart::in_blocks(size_t count, size_t row_bytes, HashOf hash_at, Work 
 
 void SparsePart::copy_out(int64_t key, uint64_t hash, std::byte* guess, float* to, bool create) {
   std::byte* row = guess;
-  if (row == nullptr || key_at(row) != key) row = find(key, hash).row;
+  if (row == nullptr || cold_ || key_at(row) != key) row = find(key, hash).row;
   if (row == nullptr && table_.admission.kind != Admission::kAll) {
     std::fill_n(to, width_, 0.0f);
     return;
@@ -142,6 +179,7 @@ void SparsePart::pull(const Keys& keys, float* values, bool create) {
               copy_out(keys.ids[at], hash_at(i), guess, values + at * width_, create);
             });
   stats_.pulled += static_cast<int64_t>(keys.count);
+  make_room();
 }
 
 void SparsePart::pull_with_state(const Keys& keys, float* rows) {
@@ -256,6 +294,7 @@ void SparsePart::push(const Keys& keys, const float* values, const Effect& effec
   in_blocks(
       merged_.size(), arena_.stride(), [&](size_t i) { return merged_[i].hash; },
       [&](size_t i, std::byte*) { apply(merged_[i], effect); });
+  make_room();
 }
 
 int64_t SparsePart::shrink(const Shrink& rule, uint64_t lsn) {
@@ -263,28 +302,48 @@ int64_t SparsePart::shrink(const Shrink& rule, uint64_t lsn) {
   const auto too_old = [&](uint32_t unseen) {
     return rule.max_unseen > 0 && unseen > rule.max_unseen;
   };
-  for (Shard& shard : shards_) {
+  // Counts a row as unseen once more; whether it stays.
+  const auto visit = [&](uint32_t unseen, float& score) {
+    if (table_.scores) score *= rule.decay;
+    const bool keep =
+        !too_old(unseen) && (!table_.scores || rule.min_score <= 0 || score >= rule.min_score);
+    stats_.evicted += !keep;
+    return keep;
+  };
+  float none = 0;
+  for (size_t number = 0; number < shards_.size(); ++number) {
+    Shard& shard = shards_[number];
     if (lsn <= shard.lsn) continue;
     shard.index.filter(hash_of_row(), [&](KeyIndex::Slot& slot) {
-      if (slot.unseen < std::numeric_limits<uint16_t>::max()) ++slot.unseen;
-      bool keep = !too_old(slot.unseen);
-      if (table_.scores) {
-        float& score = scores_[slot.row];
-        score *= rule.decay;
-        keep = keep && (rule.min_score <= 0 || score >= rule.min_score);
-      }
-      if (!keep) {
-        arena_.give_back(slot.row);
-        ++stats_.evicted;
-      }
-      return keep;
+      if (slot.unseen < KeyIndex::kMostUnseen) slot.unseen = slot.unseen + 1;
+      const bool keep = visit(slot.unseen, table_.scores ? scores_[slot.row] : none);
+      if (keep) return true;
+      arena_.give_back(slot.row);
+      --resident_;
+      return false;
     });
     absl::erase_if(shard.waiting, [&](auto& entry) { return too_old(++entry.second.unseen); });
+    if (!cold_) continue;
+    cold_->update(static_cast<int>(number), [&](std::span<std::byte> row) {
+      ColdHead head;
+      std::memcpy(&head, row.data(), sizeof head);
+      head.unseen = std::min<uint32_t>(head.unseen + 1, KeyIndex::kMostUnseen);
+      const bool keep = visit(head.unseen, head.score);
+      std::memcpy(row.data(), &head, sizeof head);
+      return keep;
+    });
   }
   return stats_.evicted - before;
 }
 
 void SparsePart::collect(int shard, std::vector<int64_t>& keys, std::vector<float>& values) const {
+  if (cold_) {
+    cold_->for_each(shard, [&](int64_t key, std::span<const std::byte> row) {
+      const auto* floats = reinterpret_cast<const float*>(row.data() + sizeof(ColdHead));
+      keys.push_back(key);
+      values.insert(values.end(), floats, floats + width_);
+    });
+  }
   shards_[static_cast<size_t>(shard)].index.for_each([&](const KeyIndex::Slot& slot) {
     std::byte* row = arena_.at(slot.row);
     const std::span<const float> value = row_at(row).value;
@@ -296,6 +355,8 @@ void SparsePart::collect(int shard, std::vector<int64_t>& keys, std::vector<floa
 SparseStats SparsePart::stats() const {
   SparseStats stats = stats_;
   stats.bytes = arena_.bytes() + static_cast<int64_t>(scores_.size() * sizeof(float));
+  stats.cold = cold_ ? cold_->size() : 0;
+  stats.rows = stats.cold;
   for (const Shard& shard : shards_) {
     const auto waiting = static_cast<int64_t>(shard.waiting.size());
     stats.rows += shard.index.size();

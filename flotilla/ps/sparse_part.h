@@ -14,9 +14,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "flotilla/ps/cold_rows.h"
 #include "flotilla/ps/key_index.h"
 #include "flotilla/ps/row_arena.h"
 #include "flotilla/ps/rule.h"
@@ -53,6 +56,7 @@ struct Effect {
 
 struct SparseStats {
   int64_t rows = 0;
+  int64_t cold = 0;     // of these, on disk
   int64_t waiting = 0;  // keys that are not admitted yet
   int64_t bytes = 0;
   int64_t pulled = 0;   // rows, with repetitions
@@ -73,7 +77,9 @@ struct Shrink {
 
 class SparsePart {
  public:
-  explicit SparsePart(const TableSpec& table);
+  // Where the table keeps only some rows in memory: `memory` of them, the rest in `cold`.
+  explicit SparsePart(const TableSpec& table, int64_t memory = 0,
+                      const std::filesystem::path& cold = {});
 
   // Copies the row of key i to values[position(i) * width]. A key without a row gets one, unless it
   // waits for admission (zeros) or `create` is false (its first value, which is not kept).
@@ -100,7 +106,9 @@ class SparsePart {
   void save(int shard, std::vector<std::byte>& bytes) const;
   // Into an empty shard. `lsn`: the last record that is part of it.
   void load(int shard, std::span<const std::byte> bytes, uint64_t lsn);
-  int64_t rows(int shard) const { return shards_[static_cast<size_t>(shard)].index.size(); }
+  int64_t rows(int shard) const {
+    return shards_[static_cast<size_t>(shard)].index.size() + (cold_ ? cold_->size(shard) : 0);
+  }
 
  private:
   struct Waiting {
@@ -124,13 +132,26 @@ class SparsePart {
     KeyIndex::Slot* slot = nullptr;
   };
   struct Row;  // names the parts of a row's bytes
+  // A row on disk is this, then values and state.
+  struct ColdHead {
+    uint32_t unseen = 0;
+    float score = 0;
+  };
 
   Row row_at(std::byte* bytes) const;
   static int64_t key_at(const std::byte* row);
   Shard& shard_of(uint64_t hash) { return shards_[static_cast<size_t>(shard_of_hash(hash))]; }
   // Null where the key has no row.
   Found find(int64_t key, uint64_t hash);
+  // With any content.
+  Found add(int64_t key, uint64_t hash);
   Found create(int64_t key, uint64_t hash);
+  // Sends the rows that were not used for longest to disk, until enough is free.
+  void make_room();
+  // A row without its key, as it lies on disk and in snapshots.
+  size_t row_bytes() const { return sizeof(ColdHead) + (width_ + state_) * sizeof(float); }
+  void put_row(const KeyIndex::Slot& slot, std::span<std::byte> to) const;
+  void get_row(std::span<const std::byte> from, const Found& to);
   auto hash_of_row() const;
 
   void prefetch_row(const std::byte* row, size_t bytes) const;
@@ -147,6 +168,10 @@ class SparsePart {
   const size_t width_;
   const size_t state_;
   RowArena arena_;
+  const int64_t memory_;
+  std::unique_ptr<ColdRows> cold_;  // null: all rows are in memory
+  int64_t resident_ = 0;
+  size_t hand_ = 0;            // the shard that gives the next rows to disk
   std::vector<Shard> shards_;  // all of the table's; those of other owners stay empty
   std::vector<float> scores_;  // by row number; only where the table has them
   SparseStats stats_;
@@ -156,6 +181,7 @@ class SparsePart {
   std::vector<uint32_t> places_;
   std::vector<float> sums_;
   std::vector<float> grad_;
+  std::vector<std::byte> cold_row_;
 };
 
 }  // namespace flotilla::ps

@@ -12,13 +12,19 @@ Keys Split::of(int owner) const {
   return {ids_.data(), where_.data() + begins_[i], begins_[i + 1] - begins_[i]};
 }
 
-SparseTable::SparseTable(const TableSpec& table, const Share& share, int owners)
+SparseTable::SparseTable(const TableSpec& table, const Share& share, int owners,
+                         const std::filesystem::path& cold)
     : table_(table), share_(share) {
+  require(table.memory == 0 || !cold.empty(),
+          "table {} keeps rows on disk, but there is no directory for them", table.name);
   for (int shard = 0; shard < kShards; ++shard) {
     owner_of_[static_cast<size_t>(shard)] =
         share.holds(shard) ? shard / share.servers % owners : -1;
   }
-  for (int i = 0; i < owners; ++i) parts_.push_back(std::make_unique<SparsePart>(table));
+  const int64_t memory = (table.memory + owners - 1) / owners;
+  for (int i = 0; i < owners; ++i) {
+    parts_.push_back(std::make_unique<SparsePart>(table, memory, cold / fmt::format("{}", i)));
+  }
 }
 
 Split SparseTable::split(std::span<const int64_t> ids) const {

@@ -33,7 +33,9 @@ class Split {
 
 class SparseTable {
  public:
-  SparseTable(const TableSpec& table, const Share& share, int owners);
+  // `cold`: a folder for the rows that the table does not keep in memory.
+  SparseTable(const TableSpec& table, const Share& share, int owners,
+              const std::filesystem::path& cold = {});
 
   const TableSpec& spec() const { return table_; }
   // Floats of state behind the values of a row.

@@ -41,10 +41,10 @@ Store::Table& Store::table_of(uint32_t id) const {
   return *found->second;
 }
 
-Store::Table& Store::add_table(const TableSpec& spec) {
-  auto table = std::make_unique<Table>(spec, options_.share, options_.owners);
+Store::Table& Store::add_table(std::unique_ptr<Table> table) {
   const MutexLock lock(tables_mutex_);
-  return *(tables_[spec.id] = std::move(table));
+  const uint32_t id = table->spec.id;
+  return *(tables_[id] = std::move(table));
 }
 
 std::vector<TableSpec> Store::tables() const {
@@ -60,7 +60,6 @@ void Store::create(const TableSpec& spec) {
   Pending pending = {.kind = RecordKind::kTable};
   const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
   pending.body.assign(bytes.begin(), bytes.end());
-  pending.apply = [&](uint64_t) { add_table(spec); };
   const MutexLock lock(create_mutex_);
   for (const TableSpec& there : tables()) {
     if (there == spec) return;
@@ -68,6 +67,9 @@ void Store::create(const TableSpec& spec) {
             "the table to be created must be like the one that is there: \"{}\", but is \"{}\"",
             print(there), text);
   }
+  // What can go wrong does so before the log has it.
+  auto table = std::make_unique<Table>(spec, options_);
+  pending.apply = [&](uint64_t) { add_table(std::move(table)); };
   commit(pending);
 }
 

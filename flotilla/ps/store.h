@@ -11,6 +11,7 @@
 //   lock             held by the process that uses it
 //   log.<first>      log_file.h
 //   snapshot.<n>/    snapshot.h; the highest n that is whole counts
+//   cold.<table>/    rows that are not in memory: cold_rows.h
 //
 // A store that is made for a directory continues where the last one was, however that ended: it
 // loads the newest good snapshot and does again what the log has after it.
@@ -125,7 +126,7 @@ class Store {
 
   void check(const Push& push) const;
   Table& table_of(uint32_t id) const;
-  Table& add_table(const TableSpec& spec);
+  Table& add_table(std::unique_ptr<Table> table);
   Table& table_for(const TableSpec& saved);
 
   // Takes part in a group: returns when `pending` is in the log and handed to the owners.

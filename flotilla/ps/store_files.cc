@@ -192,7 +192,7 @@ bool Store::load_snapshot(const std::filesystem::path& directory) {
             manifest.share.server, manifest.share.servers, options_.share.server,
             options_.share.servers);
     for (const TableManifest& table : manifest.tables) {
-      Table& made = add_table(table.spec);
+      Table& made = add_table(std::make_unique<Table>(table.spec, options_));
       made.powers = table.powers;
       load_pieces(directory, table, made, true);
     }
@@ -213,7 +213,8 @@ void Store::replay(const Record& record) {
   record_ = record.number;
   if (record.kind == RecordKind::kTable) {
     const auto* text = reinterpret_cast<const char*>(record.body.data());
-    add_table(parse_table({text, record.body.size()}));
+    const TableSpec spec = parse_table({text, record.body.size()});
+    add_table(std::make_unique<Table>(spec, options_));
     return;
   }
   if (record.kind == RecordKind::kShrink) {
@@ -283,7 +284,7 @@ Store::Table& Store::table_for(const TableSpec& saved) {
             "what was saved of \"{}\" has another form than \"{}\"", print(saved), print(there));
     return table_of(there.id);
   }
-  return add_table(saved);
+  return add_table(std::make_unique<Table>(saved, options_));
 }
 
 void Store::load(const std::filesystem::path& directory) {

@@ -11,12 +11,15 @@
 namespace flotilla::ps {
 
 struct Store::Table {
-  Table(const TableSpec& spec, const Share& share, int owners)
+  Table(const TableSpec& spec, const StoreOptions& options)
       : spec(spec), rule(spec), powers(rule.first_powers()) {
     if (spec.kind == TableSpec::kSparse) {
-      sparse = std::make_unique<SparseTable>(spec, share, owners);
+      sparse = std::make_unique<SparseTable>(
+          spec, options.share, options.owners,
+          options.directory.empty() ? std::filesystem::path()
+                                    : options.directory / fmt::format("cold.{}", spec.id));
     } else {
-      dense = std::make_unique<DenseTable>(spec, share);
+      dense = std::make_unique<DenseTable>(spec, options.share);
     }
   }
 

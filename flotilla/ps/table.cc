@@ -127,9 +127,11 @@ void read_field(Reader& reader, TableSpec& table) {
   } else if (field == "scores") {
     table.scores = reader.take("true");
     if (!table.scores) reader.expect("false");
+  } else if (field == "memory") {
+    table.memory = reader.number<int64_t>();
   } else {
     refuse("a table has no field \"{}\"{}", field,
-           did_you_mean(field, {"rule", "l1", "l2", "init", "seed", "admit", "scores"}));
+           did_you_mean(field, {"rule", "l1", "l2", "init", "seed", "admit", "scores", "memory"}));
   }
 }
 
@@ -161,6 +163,7 @@ std::string print(const TableSpec& table) {
     add(" admit={}({})", kAdmissions[table.admission.kind], table.admission.value);
   }
   if (table.scores) add(" scores=true");
+  if (table.memory != 0) add(" memory={}", table.memory);
   return text;
 }
 
@@ -193,6 +196,8 @@ void check_table(const TableSpec& table) {
   for (const float value : {table.l1, table.l2, table.initial.a, table.initial.b}) {
     require(std::isfinite(value), "{} has a number that is not finite", table.name);
   }
+  require(table.memory == 0 || (table.memory > 0 && table.kind == TableSpec::kSparse),
+          "table {} cannot keep {} rows in memory", table.name, table.memory);
   const Admission& admission = table.admission;
   require(admission.kind == Admission::kAll || table.kind == TableSpec::kSparse,
           "the dense table {} cannot have an admission", table.name);

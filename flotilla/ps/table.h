@@ -12,6 +12,7 @@
 //             | " seed=" n
 //             | " admit=" ("count" | "probability") "(" number ")"
 //             | " scores=" ("true" | "false")
+//             | " memory=" n
 //   name     := letters, digits and any of _ . @ - /, but no blank
 //
 //   table 3 emb sparse width=10 rule=adam(beta1=0.9) init=uniform(-0.01, 0.01) seed=7
@@ -70,6 +71,8 @@ struct TableSpec {
   Admission admission = {};
   // Whether rows count how often they are pushed to, for a shrink by score. Costs 4 bytes a row.
   bool scores = false;
+  // How many rows a server keeps in memory; those not used for longest go to its disk. 0: all.
+  int64_t memory = 0;
 
   bool operator==(const TableSpec&) const = default;
 };

@@ -25,7 +25,7 @@ TEST(Table, TextGoesThereAndBack) {
            "table 3 emb/0.w_0 sparse width=10 rule=adam(beta1=0.9, epsilon=1e-08, row_powers=1) "
            "l1=0.25 l2=0.0001 init=uniform(-0.01, 0.01) seed=18446744073709551615 admit=count(5)",
            "table 4294967295 a@b sparse width=1 rule=ftrl(l1=1, lr_power=-0.5) "
-           "init=truncated_normal(0, 1e-05) admit=probability(0.1) scores=true",
+           "init=truncated_normal(0, 1e-05) admit=probability(0.1) scores=true memory=1000000",
            "table 1 c sparse width=2 rule=momentum(mu=0.5, use_nesterov=1) init=constant(-1.5)",
        }) {
     EXPECT_EQ(print(parse_table(text)), text);
