@@ -1,0 +1,133 @@
+"""Jobs that no launcher of ours started: processes that find themselves by variables alone."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from hosts import LIMIT
+
+MEET = """
+import paddle.distributed as dist
+dist.init_parallel_env()
+gathered = []
+dist.all_gather_object(gathered, dist.get_rank())
+print("gathered", gathered, flush=True)
+"""
+
+STAY = """
+import pathlib, sys, time
+import paddle.distributed as dist
+dist.init_parallel_env()
+pathlib.Path(sys.argv[1]).touch()
+dist.barrier() if dist.get_rank() != 1 else time.sleep(1000)
+"""
+
+
+def slurm(rank, size, port):
+    return {
+        "SLURM_PROCID": rank,
+        "SLURM_NTASKS": size,
+        "SLURM_LOCALID": rank,
+        "SLURM_STEP_ID": 0,
+        "SLURM_STEP_NODELIST": "localhost",
+        "FLT_STORE_PORT": port,
+    }
+
+
+def open_mpi(rank, size, port):
+    return {
+        "OMPI_COMM_WORLD_RANK": rank,
+        "OMPI_COMM_WORLD_SIZE": size,
+        "OMPI_COMM_WORLD_LOCAL_RANK": rank,
+        "OMPI_COMM_WORLD_LOCAL_SIZE": size,
+        "FLT_STORE_PORT": port,
+    }
+
+
+def by_hand(rank, size, port):
+    endpoints = ",".join(f"127.0.0.1:{port + i}" for i in range(size))
+    return {"PADDLE_TRAINER_ID": rank, "PADDLE_TRAINER_ENDPOINTS": endpoints}
+
+
+def cloud(rank, size, port):
+    return {
+        "PADDLE_TRAINERS": ",".join(f"127.0.0.{i + 1}" for i in range(size)),
+        "PADDLE_TRAINER_ID": rank,
+        "TRAINER_PORTS_NUM": 4,
+        "PADDLE_PORT": port,
+        "POD_IP": f"127.0.0.{rank + 1}",
+        "PADDLE_TRAINERS_NUM": size,
+    }
+
+
+def master(rank, size, port):
+    return {
+        "PADDLE_TRAINER_ID": rank,
+        "PADDLE_TRAINERS_NUM": size,
+        "PADDLE_MASTER": f"127.0.0.1:{port}",
+    }
+
+
+def start(code, variables, *arguments):
+    foreign = ("PADDLE_", "FLT_", "SLURM_", "OMPI_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**kept, **{k: str(v) for k, v in variables.items()}},
+    )
+
+
+@pytest.mark.parametrize("variables", [slurm, open_mpi, by_hand, cloud, master])
+def test_processes_meet_in_any_order(ports, variables):
+    port = int(ports["FLT_STORE_PORT"])
+    processes = []
+    for rank in (2, 0, 3, 1):
+        processes.append(start(MEET, {**variables(rank, 4, port), "FLT_JOB_TOKEN": "secret"}))
+        time.sleep(0.1)
+    ended = [process.communicate(timeout=LIMIT) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, ended
+    assert all("gathered [0, 1, 2, 3]" in out for out, _ in ended)
+
+
+def test_the_first_process_warns_where_there_is_no_secret(ports):
+    port = int(ports["FLT_STORE_PORT"])
+    processes = [start(MEET, by_hand(rank, 2, port)) for rank in range(2)]
+    said = [process.communicate(timeout=LIMIT)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], said
+    assert "FLT_JOB_TOKEN is not set: only processes on the hosts of this job (127.0.0.1)" in said[0]
+    assert "FLT_JOB_TOKEN" not in said[1]
+
+
+def test_a_killed_process_is_named_by_all(tmp_path, ports):
+    port = int(ports["FLT_STORE_PORT"])
+    marks = [tmp_path / str(rank) for rank in range(3)]
+    processes = [
+        start(STAY, {**by_hand(rank, 3, port), "FLT_JOB_TOKEN": "t"}, str(marks[rank]))
+        for rank in range(3)
+    ]
+    deadline = time.monotonic() + LIMIT
+    while not all(mark.exists() for mark in marks):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    time.sleep(0.3)
+    processes[1].send_signal(signal.SIGKILL)
+    began = time.monotonic()
+    for rank in (0, 2):
+        said = processes[rank].communicate(timeout=LIMIT)[1]
+        assert processes[rank].returncode != 0
+        assert "worker 1" in said, said
+    assert time.monotonic() - began < 10
+
+
+def test_a_job_whose_first_process_cannot_be_found_says_what_to_set():
+    variables = {**open_mpi(1, 4, 6069), "OMPI_COMM_WORLD_LOCAL_SIZE": 2}
+    process = start(MEET, variables)
+    said = process.communicate(timeout=LIMIT)[1]
+    assert process.returncode != 0
+    assert "set PADDLE_MASTER to its host and a free port" in said
