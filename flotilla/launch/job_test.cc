@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -116,6 +117,21 @@ TEST(JobTest, AHostFindsItselfInTheList) {
   EXPECT_THAT(refusal({"--ips=10.0.0.1,10.0.0.2"}), HasSubstr("its own addresses are 127.0.0.1"));
   EXPECT_THAT(refusal({"--ips=127.0.0.1,127.0.0.2", "--host=10.0.0.9"}),
               HasSubstr("it is said to be 10.0.0.9"));
+}
+
+TEST(JobTest, APodOfACloudFindsItsHostsInTheEnvironment) {
+  const std::map<std::string, std::string> cloud = {{"PADDLE_TRAINERS", "127.0.0.2,127.0.0.1"},
+                                                    {"PADDLE_TRAINER_ID", "1"},
+                                                    {"TRAINER_PORTS_NUM", "20"},
+                                                    {"PADDLE_PORT", "23790"},
+                                                    {"POD_IP", "127.0.0.1"}};
+  for (const auto& [name, value] : cloud) setenv(name.c_str(), value.c_str(), 1);
+  const Job job = plan({});
+  for (const auto& [name, value] : cloud) unsetenv(name.c_str());
+  EXPECT_EQ(job.host, 1);
+  EXPECT_THAT(job.processes[0].shown,
+              Contains(Pair("PADDLE_TRAINER_ENDPOINTS", "127.0.0.2:23790,127.0.0.1:23790")));
+  EXPECT_THAT(job.processes[0].shown, Contains(Pair("PADDLE_TRAINER_ID", "1")));
 }
 
 TEST(JobTest, ServersOfSeveralHostsAreDividedByTheirAddresses) {

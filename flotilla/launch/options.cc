@@ -215,6 +215,17 @@ void take_environment(JobOptions& options, std::vector<const Flag*>& said) {
   }
 }
 
+// PaddleCloud and the PaddleJob operator start the launcher in every pod, without a list of hosts.
+void take_cloud(JobOptions& options) {
+  if (options.ips || options.master || !options.server_options_said.empty()) return;
+  for (const char* name : {"TRAINER_PORTS_NUM", "POD_IP", "PADDLE_TRAINER_ID"}) {
+    if (!env::text(name)) return;
+  }
+  if (env::list("PADDLE_TRAINERS").size() < 2) return;
+  options.ips = env::text("PADDLE_TRAINERS");
+  if (!options.start_port) options.start_port = env::number_or("PADDLE_PORT", 6170, 1, 65535);
+}
+
 void check_hosts(const JobOptions& options) {
   const HostCount count = options.hosts();
   if (options.master) {
@@ -302,6 +313,7 @@ JobOptions parse_options(std::span<const std::string> arguments, Front front) {
   options.script_args.assign(arguments.begin() + static_cast<int64_t>(i), arguments.end());
   take_environment(options, said);
   note_mode(options, said);
+  take_cloud(options);
   check(options);
   return options;
 }
