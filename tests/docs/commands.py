@@ -22,7 +22,19 @@ FRONT_DOOR = {
     ".ci/run": None,
 }
 # Programs of others: nothing of ours can go stale in their words but files, presets and targets.
-FOREIGN = {"cd", "export", "git", "gdb", "perf", "pre-commit", "clang-tidy-16", "ctest", "ls"}
+FOREIGN = {
+    "cd",
+    "export",
+    "git",
+    "gdb",
+    "perf",
+    "pre-commit",
+    "clang-tidy-16",
+    "ctest",
+    "ls",
+    "mpirun",
+    "srun",
+}
 PLACEHOLDER = re.compile(r"^([A-Z][A-Z_]*|<.*>|\.\.\.|…)$")
 
 
