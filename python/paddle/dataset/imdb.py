@@ -57,7 +57,7 @@ def reader_creator(pos_pattern, neg_pattern, word_idx):
     def reader():
         yield from samples
 
-    return reader
+    return common.limited(reader)
 
 
 def _reader_of(split, word_idx):

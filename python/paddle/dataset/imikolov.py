@@ -84,7 +84,7 @@ def reader_creator(filename, word_idx, n, data_type):
             for line in _member(archive, filename):
                 yield from make(line.split())
 
-    return reader
+    return common.limited(reader)
 
 
 def train(word_idx, n, data_type=DataType.NGRAM):

@@ -116,7 +116,7 @@ def _reader_creator(is_test, rand_seed=0, test_ratio=0.1):
                     [float(rating) * 2 - 5.0],
                 ]
 
-    return reader
+    return common.limited(reader)
 
 
 train = functools.partial(_reader_creator, is_test=False)
