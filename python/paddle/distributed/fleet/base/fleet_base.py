@@ -11,6 +11,7 @@ from paddle.base.framework import default_main_program, default_startup_program
 from paddle.distributed import communication
 from paddle.io._together import feeds_exchange
 
+from . import checkpoint
 from .distributed_strategy import DistributedStrategy
 from .role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .util_factory import UtilBase
@@ -273,6 +274,38 @@ class Fleet:
         """On the first worker, write all that the program keeps from run to run."""
         if self.is_first_worker():
             _io.save_persistables(executor, dirname, main_program)
+
+    def save_check_point(
+        self,
+        executor,
+        path,
+        train_status,
+        main_program=None,
+        fs=None,
+        local_cache_path=".cache",
+        remain_all_checkpoint=True,
+    ):
+        """Write all that training needs to go on; every worker calls it. ``train_status``: a
+        :class:`TrainStatus`. The checkpoint is there whole or not at all."""
+        checkpoint.save_check_point(
+            *(self._role(), executor, path, train_status, main_program, remain_all_checkpoint)
+        )
+
+    def load_check_point(
+        self,
+        executor,
+        path,
+        trainer_id=None,
+        main_program=None,
+        fs=None,
+        local_cache_path=".cache",
+        ignore_empty=True,
+    ):
+        """Load the newest checkpoint that is whole and return its :class:`TrainStatus`, on any
+        number of workers. Where there is none, a new one."""
+        return checkpoint.load_check_point(
+            *(self._role(), executor, path, main_program, ignore_empty)
+        )
 
     def save(self, dirname, feed=[], fetch=[], **configs):  # noqa: B006 - the signature is Paddle's
         """Write an inference model where ``feed`` and ``fetch`` are given, else the state."""
