@@ -39,6 +39,12 @@ from .base.framework import (  # noqa: E402, F401
     enable_static,
     in_dynamic_mode,
 )
+from .base.grad_mode import (  # noqa: E402, F401
+    enable_grad,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from .base.input import data  # noqa: E402, F401
 from .base.lod_tensor import LoDTensor as Tensor  # noqa: E402, F401
 from .base.param_attr import ParamAttr  # noqa: E402, F401

@@ -102,7 +102,7 @@ def lines(path):
     """The report on one program, and whether all it uses is here."""
     with open(path, "rb") as file:
         found = names(file.read(), path)
-    missing = [name for name in found if not _table.has(name) and "." in name]
+    missing = [name for name in found if not _table.has(name)]
     out = [f"{path} uses {len(found)} names of Paddle; Flotilla has {len(found) - len(missing)}."]
     rows = [("line", "name", "era", "in Flotilla")]
     for name, places in sorted(found.items(), key=lambda item: (item[0] not in missing, item[1])):
