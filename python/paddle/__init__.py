@@ -70,6 +70,7 @@ __getattr__, __dir__ = _names_of(
     __name__,
     [
         *("common_ops_import", "compat", "dataset", "device", "distributed", "fluid", "framework"),
-        *("io", "metric", "nn", "optimizer", "reader", "regularizer", "utils", "vision"),
+        *("io", "metric", "nn", "optimizer", "reader", "regularizer", "text", "utils"),
+        "vision",
     ],
 )
