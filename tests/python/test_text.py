@@ -6,22 +6,11 @@ import numpy as np
 import paddle
 import pytest
 from paddle import text
-from paddle.dataset import _sets, common
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A home in which sets are generated once for all tests."""
-    return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture(autouse=True)
-def home(made, monkeypatch):
-    monkeypatch.setenv("HOME", str(made))
-    monkeypatch.setenv("FLT_DOWNLOAD", "0")
-    monkeypatch.delenv("FLT_TEST_DATA", raising=False)
-    monkeypatch.setattr(common, "DATA_HOME", str(made / "sets"))
-    monkeypatch.setattr(_sets, "_found", {})
+def home(generated_home):
+    return generated_home
 
 
 def digest(sample):
