@@ -276,7 +276,7 @@ void SparsePart::apply(const Merged& merged, const Effect& effect) {
     given = grad_.data();
   }
   if (!all_finite(given, width_)) {
-    ++stats_.refused;
+    warn_of_refusal(table_, ++stats_.refused, fmt::format("the row of key {}", merged.key));
     return;
   }
   Found found = find(merged.key, merged.hash);
