@@ -195,6 +195,8 @@ void Store::in_order(const std::function<void()>& f) {
 // Whoever finds nobody leading leads: it takes all that wait, writes them at once, and the next
 // leader finds what came meanwhile.
 void Store::commit(Pending& pending) {
+  require(pending.body.size() <= kMostBody, "a push of {} bytes is too long: the most is {}",
+          pending.body.size(), kMostBody);
   pending.crc = crc32c(0, pending.body.data(), pending.body.size());
   std::vector<Pending*> group;
   {
