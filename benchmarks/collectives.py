@@ -34,7 +34,8 @@ def flotilla(ranks, seconds):
     return lines_of(done.stdout)
 
 
-def pytorch(python, ranks, seconds):
+def as_torch_ranks(command, ranks):
+    """What each of `ranks` processes of PyTorch printed."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -43,12 +44,15 @@ def pytorch(python, ranks, seconds):
         environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": str(ranks),
                        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
                        "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}  # fmt: skip
-        command = [python, HERE / "torch_collectives.py", str(seconds)]
+        words = [str(word) for word in command]
         processes.append(
-            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+            subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
         )
-    said = [process.communicate(timeout=LIMIT)[0] for process in processes]
-    return lines_of(said[0])
+    return [process.communicate(timeout=LIMIT)[0] for process in processes]
+
+
+def pytorch(python, ranks, seconds):
+    return lines_of(as_torch_ranks([python, HERE / "torch_collectives.py", seconds], ranks)[0])
 
 
 def run(quick, torch, show, emit):

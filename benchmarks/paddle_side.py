@@ -19,22 +19,26 @@ def version():
     return paddle.__version__
 
 
-def trained(model):
+def trained(model, parallel=False):
     """A program that trains a model, its loss, and an executor that has started it."""
     paddle.enable_static()
     main, startup = static.Program(), static.Program()
+    if parallel:
+        paddle.distributed.fleet.init(is_collective=True)
     with static.program_guard(main, startup):
         loss, optimizer = model()
+        if parallel:
+            optimizer = paddle.distributed.fleet.distributed_optimizer(optimizer)
         optimizer.minimize(loss)
     executor = static.Executor(paddle.CPUPlace())
     executor.run(startup)
     return main, loss, executor
 
 
-def build(case, variant, threads):
-    """A function that runs one training step and returns the loss."""
+def build(case, variant, threads, parallel=False):
+    """A function that runs one training step and returns the loss; `parallel`: with other ranks."""
     model = {"mlp": mlp, "resnet50": resnet50, "wide_deep": wide_deep}[case]
-    main, loss, executor = trained(model)
+    main, loss, executor = trained(model, parallel)
     batches = data.batches(case)
     feeds = [feed_of(case, next(batches)) for _ in range(4)]
     position = iter(range(1 << 62))

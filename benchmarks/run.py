@@ -10,6 +10,7 @@ $FLT_ORACLE_DIR (tools/oracle/setup.sh); one that is absent is reported and left
     ./bench --json FILE     also write one JSON line per side
     ./bench launch          how long launchers take to start and end processes
     ./bench comm            all-reduces between processes of this host, beside PyTorch's Gloo
+    ./bench dp              training on two ranks of this host, beside PyTorch's DDP
     ./bench data            how fast data is fed; --only loader, text, images or dataset
     ./bench ps              rows that a parameter server's tables serve per second
 """
@@ -26,6 +27,7 @@ from pathlib import Path
 import collectives
 import feeding
 import launching
+import replicas
 import tables
 
 HERE = Path(__file__).resolve().parent
@@ -221,7 +223,7 @@ def main():
     )
     names = [case.name for case in CASES] + ["import", "memory"]
     parser.add_argument("suite", nargs="?", default="steps",
-                        choices=["steps", "data", "launch", "comm", "ps"])  # fmt: skip
+                        choices=["steps", "data", "launch", "comm", "dp", "ps"])  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", choices=[*names, *feeding.TOPICS], action="append",
                         help="run this case (repeatable)")  # fmt: skip
@@ -244,6 +246,9 @@ def main():
         if TORCH.absent():
             print(TORCH.absent())
         collectives.run(options.quick, TORCH.python, show, emit)
+        return
+    if options.suite == "dp":
+        replicas.run(options.quick, TORCH.python, show, emit)
         return
     if options.suite == "launch":
         launching.run(options.quick, TORCH.python, PADDLE.python, show, emit)

@@ -7,15 +7,18 @@
 
 #include <fmt/format.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "flotilla/ps/sparse_table.h"
+#include "flotilla/ps/store.h"
 
 namespace flotilla::ps {
 namespace {
@@ -125,6 +128,27 @@ void measure(const std::string& rule, uint64_t rows, double seconds) {
   }
 }
 
+// Pushes of a worker through the log, with what it takes to write it.
+void measure_log(uint64_t rows, double seconds) {
+  const std::filesystem::path directory =
+      std::filesystem::temp_directory_path() / fmt::format("flotilla_bench_{}", ::getpid());
+  {
+    Store store({.directory = directory, .log_options = {.sync = Sync::kOff}});
+    store.create({.id = 1, .name = "bench", .width = kWidth, .rule = {.name = "adam"}});
+    auto requests = batches(true, rows);
+    remove_duplicates(requests);
+    const std::vector<float> gradients(kBatch * kWidth, 0.01f);
+    uint64_t sequence = 0;
+    const double rate = rows_per_second(requests, seconds, [&](const std::vector<int64_t>& ids) {
+      const std::span<const float> values = std::span(gradients).first(ids.size() * kWidth);
+      store.push({.ids = {{1, ++sequence}},
+                  .changes = {{.table = 1, .lr = 0.01f, .keys = ids, .values = values}}});
+    });
+    say("adam", "logged push once", "zipf", rows, rate);
+  }
+  std::filesystem::remove_all(directory);
+}
+
 }  // namespace
 }  // namespace flotilla::ps
 
@@ -137,5 +161,6 @@ int main(int count, char** words) {
     flotilla::ps::measure(rule, std::strtoull(words[1], nullptr, 10),
                           std::strtod(words[2], nullptr));
   }
+  flotilla::ps::measure_log(std::strtoull(words[1], nullptr, 10), std::strtod(words[2], nullptr));
   return 0;
 }

@@ -37,6 +37,8 @@ def run(quick, show, emit):
         for rule in ("sgd", "adam"):
             size, rate = values[rule, "bytes", "all"], values[rule, "create", "all"] / MILLION
             print(f"  {rule}: {size:.0f} bytes a row, {rate:.1f} M rows made a second")
+        rate = values["adam", "logged push once", "zipf"] / MILLION
+        print(f"  adam, zipf keys, through the log: {rate:.1f} M push once/s")
         for (rule, kind, keys), goal in GOALS.items():
             rate = values[rule, kind, keys] / MILLION
             if rate < goal:

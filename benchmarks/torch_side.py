@@ -11,8 +11,8 @@ def version():
     return torch.__version__
 
 
-def build(case, variant, threads):
-    """A function that runs one training step and returns the loss."""
+def build(case, variant, threads, parallel=False):
+    """A function that runs one training step and returns the loss; `parallel`: with other ranks."""
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     make = {"mlp": mlp, "resnet50": resnet50, "wide_deep": wide_deep}[case]
@@ -24,6 +24,9 @@ def build(case, variant, threads):
         ready = [(x.contiguous(memory_format=torch.channels_last), y) for x, y in ready]
     if variant.endswith("compiled"):
         net = torch.compile(net)
+    if parallel:
+        torch.distributed.init_process_group("gloo")
+        net = nn.parallel.DistributedDataParallel(net)
     position = iter(range(1 << 62))
 
     def step():

@@ -28,6 +28,7 @@
 #include "flotilla/fleet/role.h"
 #include "flotilla/ir/program.h"
 #include "flotilla/ir/text.h"
+#include "flotilla/job/fleet.h"
 #include "flotilla/layers/by_rule.h"
 #include "flotilla/layers/context.h"
 #include "flotilla/layers/functions.h"
@@ -60,6 +61,9 @@ class Session {
   // With a seed, random operators draw the same numbers in every process.
   Session() = default;
   explicit Session(uint64_t seed) : generator_(seed), executor_({.generator = &generator_}) {}
+  // Runs programs together with the other workers of a job; `fleet` outlives it.
+  Session(uint64_t seed, job::Fleet& fleet)
+      : generator_(seed), executor_(fleet.executor_options(&generator_)) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 

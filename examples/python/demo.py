@@ -1,9 +1,13 @@
-"""Trains a small network on handwritten digits, in front of you, and prints its test accuracy.
+"""Trains a small network on handwritten digits, in front of you, and prints its test accuracy:
+first in one process, then in two that exchange their gradients.
 
-    ./demo [--epochs N] [--steps N]
+    ./demo [--epochs N] [--steps N] [--workers N]
 """
 
 import argparse
+import os
+import pathlib
+import subprocess
 import sys
 import time
 
@@ -11,8 +15,9 @@ import numpy as np
 import paddle
 import paddle.static.nn as nn
 from _flotilla import find_mnist, read_mnist
+from paddle.distributed import fleet
 
-BATCH = 64
+BATCH = 64  # of all workers together
 
 
 def network():
@@ -42,6 +47,7 @@ class Progress:
     def __init__(self, epochs, total):
         self.epochs, self.total = epochs, total
         self.live = sys.stdout.isatty()
+        self.shows = fleet.is_first_worker()
         self.begun = self.shown = time.perf_counter()
         self.step, self.sums, self.count = 0, np.zeros(2), 0
 
@@ -51,6 +57,8 @@ class Progress:
         self.count += 1
         last = position + 1 == length or self.step == self.total
         now = time.perf_counter()
+        if not self.shows:
+            return
         if last or (self.live and now - self.shown > self.INTERVAL):
             self.show(epoch, (position + 1) / length, now, last)
             if last:
@@ -75,41 +83,62 @@ def train(executor, data, cost, accuracy, epochs, steps):
     total = min(epochs * per_epoch, steps or sys.maxsize)
     progress = Progress(epochs, total)
     generator = np.random.RandomState(1)
+    mine = slice(fleet.worker_index(), None, fleet.worker_num())
     for epoch in range(epochs):
         order = generator.permutation(len(images))
         for i in range(per_epoch):
             if progress.step == total:
                 return
-            chosen = order[i * BATCH : (i + 1) * BATCH]
+            chosen = order[i * BATCH : (i + 1) * BATCH][mine]
             batch = feed(images[chosen], labels[chosen])
             loss, acc = executor.run(program, feed=batch, fetch_list=[cost, accuracy])
             progress.update(epoch, i, per_epoch, loss, acc)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=5, help="times through the training data")
-    parser.add_argument("--steps", type=int, default=0, help="stop after so many steps")
-    args = parser.parse_args()
-
+def work(args):
+    """What every worker does; one process alone is a fleet of one."""
     files = find_mnist()
-    print(files.description)
     paddle.enable_static()
     paddle.seed(1)
+    fleet.init(is_collective=True)
     # A step takes half a millisecond: too little to be worth sharing out to threads.
     paddle.set_flags({"FLAGS_paddle_num_threads": 1})
     cost, accuracy = network()
     test_program = paddle.static.default_main_program().clone(for_test=True)
-    paddle.fluid.optimizer.Adam(learning_rate=0.001).minimize(cost)
+    optimizer = fleet.distributed_optimizer(paddle.fluid.optimizer.Adam(learning_rate=0.001))
+    optimizer.minimize(cost)
     executor = paddle.static.Executor(paddle.CPUPlace())
     executor.run(paddle.static.default_startup_program())
 
     data = read_mnist(files.train_images, files.train_labels)
+    begun = time.perf_counter()
     train(executor, data, cost, accuracy, args.epochs, args.steps)
-    test = feed(*read_mnist(files.test_images, files.test_labels))
-    (result,) = executor.run(test_program, feed=test, fetch_list=[accuracy])
-    print(f"test accuracy: {float(result):.4f}")
+    seconds = time.perf_counter() - begun
+    if fleet.is_first_worker():
+        test = feed(*read_mnist(files.test_images, files.test_labels))
+        (result,) = executor.run(test_program, feed=test, fetch_list=[accuracy])
+        who = "one process" if fleet.worker_num() == 1 else f"{fleet.worker_num()} workers"
+        print(f"{who}: trained in {seconds:.1f} s, test accuracy: {float(result):.4f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=" ".join(__doc__.split("\n\n")[0].split()))
+    parser.add_argument("--epochs", type=int, default=5, help="times through the training data")
+    parser.add_argument("--steps", type=int, default=0, help="stop after so many steps")
+    parser.add_argument("--workers", type=int, default=2, help="of the second run; 0: none")
+    args = parser.parse_args()
+    if "PADDLE_TRAINER_ID" in os.environ:  # this is one of the workers
+        return work(args)
+    print(find_mnist().description)
+    work(args)
+    if args.workers < 1:
+        return None
+    print(f"\nthe same with fleetrun --nproc_per_node={args.workers}", flush=True)
+    fleetrun = pathlib.Path(sys.executable).with_name("fleetrun")
+    logs = pathlib.Path(__file__).resolve().parents[2] / "build" / "demo-log"
+    options = ["--quiet", f"--log_dir={logs}", f"--nproc_per_node={args.workers}", __file__]
+    return subprocess.run([fleetrun, *options, *sys.argv[1:]], check=False).returncode
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

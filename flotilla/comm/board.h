@@ -23,6 +23,8 @@ namespace flotilla::comm {
 struct Place {
   uint64_t region = 0;  // 0: they cannot see it
   uint64_t offset = 0;
+
+  bool operator==(const Place&) const = default;
 };
 
 class Board {

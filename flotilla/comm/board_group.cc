@@ -53,8 +53,8 @@ BoardGroup::BoardGroup(std::shared_ptr<void> memory, int rank, int size,
       outs_(static_cast<size_t>(size)) {}
 
 bool BoardGroup::show(const void* in, int64_t in_bytes, const void* out, int64_t out_bytes) {
-  board_.shown() = {.in = sight_->show(in, in_bytes),
-                    .out = in == out ? sight_->show(in, in_bytes) : sight_->show(out, out_bytes)};
+  const Place place = sight_->show(in, in_bytes);
+  board_.shown() = {.in = place, .out = in == out ? place : sight_->show(out, out_bytes)};
   turn();
   for (int r = 0; r < size(); ++r) {
     if (board_.shown_by(r).in.region == 0 || board_.shown_by(r).out.region == 0) return false;
@@ -103,8 +103,10 @@ int64_t BoardGroup::find_slices(int64_t count, int64_t element) {
   for (int r = 0; r < size() && begin < end; ++r) {
     const Board::Shown& shown = board_.shown_by(r);
     const auto i = static_cast<size_t>(r);
-    ins_[i] = sight_->see(r, shown.in, count * element) + begin * element;
-    outs_[i] = sight_->see(r, shown.out, count * element) + begin * element;
+    char* const in = sight_->see(r, shown.in, count * element);
+    char* const out = shown.in == shown.out ? in : sight_->see(r, shown.out, count * element);
+    ins_[i] = in + begin * element;
+    outs_[i] = out + begin * element;
   }
   return end - begin;
 }

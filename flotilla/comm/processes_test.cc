@@ -1,6 +1,7 @@
 #include "flotilla/comm/processes.h"
 
 #include <future>
+#include <numeric>
 
 #include "flotilla/comm/suite_testing.h"
 #include "flotilla/rpc/store_server.h"
@@ -49,6 +50,21 @@ INSTANTIATE_TEST_SUITE_P(
                             [](int rank) { return (rank + rank / 2) % 2; }),
                       maker("uneven_hosts", {3, 5}, [](int rank) { return rank / 2; })),
     [](const auto& info) { return info.param.name; });
+
+TEST(Processes, LargeMessagesTravelBetweenHostsInPieces) {
+  for (const int size : {2, 3}) {
+    run_worlds(make_processes(size, [](int rank) { return rank; }), [](comm::World& world) {
+      const int64_t count = 1'300'001;
+      std::vector<double> data(static_cast<size_t>(count));
+      std::iota(data.begin(), data.end(), world.rank());
+      world.ring(0).all_reduce(data.data(), data.data(), count, f64, comm::Reduce::kAverage);
+      for (int64_t i = 0; i < count; ++i) {
+        const double expected = static_cast<double>(i) + (world.size() - 1) / 2.0;
+        ASSERT_EQ(data[static_cast<size_t>(i)], expected);
+      }
+    });
+  }
+}
 
 TEST(Processes, MemoryThatWasGivenBackIsForgotten) {
   run_worlds(make_processes(2, one_host), [](comm::World& world) {

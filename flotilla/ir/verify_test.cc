@@ -32,6 +32,11 @@ TEST(Verify, AcceptsAForwardProgramAtEveryStage) {
   }
 }
 
+TEST(Verify, TheQueueOfALoaderNeedsNoVariable) {
+  EXPECT_EQ(check("var r f32[1] persistable\ncreate_py_reader(blocking_queue=queue) -> r\n"),
+            kAccepted);
+}
+
 TEST(Verify, RolesFitTheStage) {
   std::string program(kForwardText);
   program += "fill_constant() -> y@GRAD {op_role=257}\n";

@@ -77,6 +77,17 @@ TEST(JobTest, OneWorkerForEachGpu) {
   EXPECT_THAT(job.notices, ElementsAre(HasSubstr("this host has 0 GPUs: the processes run on")));
 }
 
+TEST(JobTest, TheVariablesOfTheThirdEraAreThereToo) {
+  const Job job = plan({"--nproc_per_node=2"});
+  for (const auto& [name, value] : std::map<std::string, std::string>{{"PADDLE_GLOBAL_RANK", "1"},
+                                                                      {"PADDLE_GLOBAL_SIZE", "2"},
+                                                                      {"PADDLE_LOCAL_RANK", "1"},
+                                                                      {"PADDLE_LOCAL_SIZE", "2"},
+                                                                      {"PADDLE_NNODES", "1"}}) {
+    EXPECT_THAT(job.processes[1].hidden, Contains(Pair(name, value)));
+  }
+}
+
 TEST(JobTest, GpusAreSharedOutToFewerProcesses) {
   const Job job = plan({"--gpus", "4,5,6,7", "--nproc_per_node", "2"});
   ASSERT_THAT(job.processes, SizeIs(2));

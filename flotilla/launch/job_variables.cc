@@ -22,7 +22,7 @@ void describe_collective(const Job& job, Process& process) {
     const auto first = places.begin() + rank % local * each;
     return fmt::format("{}", fmt::join(first, first + each, between));
   };
-  const std::string ids = of(process.rank, ",");
+  const std::string ids = of(process.local, ",");
   std::vector<std::string> world;  // every host gives its processes as many
   for (int64_t rank = 0; rank < std::ssize(all); ++rank) world.push_back(of(rank, ":"));
   process.shown = {{"PADDLE_TRAINER_ID", fmt::to_string(process.rank)},
@@ -37,7 +37,12 @@ void describe_collective(const Job& job, Process& process) {
   process.hidden.insert(process.hidden.end(),
                         {{"PADDLE_RANK_IN_NODE", fmt::to_string(process.local)},
                          {"PADDLE_LOCAL_DEVICE_IDS", ids},
-                         {"TRAINING_ROLE", "TRAINER"}});
+                         {"TRAINING_ROLE", "TRAINER"},
+                         {"PADDLE_GLOBAL_RANK", fmt::to_string(process.rank)},
+                         {"PADDLE_GLOBAL_SIZE", fmt::to_string(all.size())},
+                         {"PADDLE_LOCAL_RANK", fmt::to_string(process.local)},
+                         {"PADDLE_LOCAL_SIZE", fmt::to_string(local)},
+                         {"PADDLE_NNODES", fmt::to_string(job.hosts.size())}});
 }
 
 void describe_with_servers(const Job& job, Process& process) {

@@ -26,6 +26,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
+constexpr seconds kFirstReminder{2};
 constexpr seconds kReminder{10};
 constexpr seconds kGoodbye{5};
 constexpr milliseconds kRetry{250};
@@ -111,11 +112,10 @@ class Master {
     std::deque<std::pair<std::string, std::optional<std::string>>> news;
     {
       MutexLock lock(mutex_);
-      const auto until = std::min(late_, Clock::now() + kReminder);
+      const auto until = std::min(late_, remind_);
       while (news_.empty() && changed_.wait_until(lock, until)) continue;
       news.swap(news_);
     }
-    if (news.empty() && !gathering_.enough()) remind();
     for (const auto& [key, value] : news) {
       if (!value) {
         gathering_.remove(key.substr(std::string_view(kArrived).size()));
@@ -125,18 +125,22 @@ class Master {
       if (host.ParseFromString(*value)) judge(host);
     }
     if (!gathering_.enough()) late_ = Clock::time_point::max();
+    if (Clock::now() >= remind_) remind();
   }
 
   void judge(const Arrived& host) {
     const Gathering::Verdict verdict = gathering_.add(host);
     if (verdict.refusal.empty()) return;
-    tell(host.name(), verdict.refusal);
-    if (verdict.ends_all) refuse_all(verdict.refusal);
+    if (verdict.ends_all) refuse_all(verdict.refusal, {host.name()});
+    Answer answer;
+    answer.set_refusal(verdict.refusal);
+    client_.set(kAnswer + host.name(), answer.SerializeAsString());
     say(options_, "WARNING",
         fmt::format("host {} was turned away: {}", who(host), verdict.refusal));
   }
 
-  void remind() const {
+  void remind() {
+    remind_ = Clock::now() + kReminder;
     std::vector<std::string> here;
     for (const Arrived& host : gathering_.arrived()) here.push_back(host.address());
     say(options_, "INFO",
@@ -144,36 +148,30 @@ class Master {
                     *options_.master, here.size(), fmt::join(here, ", ")));
   }
 
-  void tell(const std::string& name, const std::string& refusal) {
-    Answer answer;
-    answer.set_refusal(refusal);
-    client_.set(kAnswer + name, answer.SerializeAsString());
-  }
-
-  // To all but the master itself, until they have read it.
-  void tell_all(const Answer& answer) {
-    const auto deadline = Clock::now() + kGoodbye;
-    std::vector<Arrived> hosts = gathering_.arrived();
-    hosts.erase(hosts.begin());
-    for (const Arrived& host : hosts) {
-      client_.set(kAnswer + host.name(), answer.SerializeAsString());
+  // To all but the master itself, and those in `names` too, until they have read it.
+  void tell_all(const Answer& answer, std::vector<std::string> names = {}) {
+    for (size_t i = 1; i < gathering_.arrived().size(); ++i) {
+      names.push_back(gathering_.arrived()[i].name());
     }
-    for (const Arrived& host : hosts) {
-      while (!client_.find(kRead + host.name()) && Clock::now() < deadline) {
+    for (const std::string& name : names) client_.set(kAnswer + name, answer.SerializeAsString());
+    const auto deadline = Clock::now() + kGoodbye;
+    for (const std::string& name : names) {
+      while (!client_.find(kRead + name) && Clock::now() < deadline) {
         std::this_thread::sleep_for(milliseconds(5));
       }
     }
   }
 
-  [[noreturn]] void refuse_all(const std::string& why) {
+  [[noreturn]] void refuse_all(const std::string& why, std::vector<std::string> names = {}) {
     Answer answer;
     answer.set_refusal(why);
-    tell_all(answer);
+    tell_all(answer, std::move(names));
     refuse("{}", why);
   }
 
   const JobOptions& options_;
   Gathering gathering_;
+  Clock::time_point remind_ = Clock::now() + kFirstReminder;
   Clock::time_point late_ = Clock::time_point::max();  // when late hosts are no longer waited for
   Mutex mutex_;
   Condition changed_;
@@ -237,7 +235,7 @@ std::unique_ptr<rpc::StoreServer> become_master(const JobOptions& options, const
 
 Answer meet(const JobOptions& options, const Machine& machine, const Arrived& self,
             std::string& serve_at) {
-  Clock::time_point remind = Clock::now() + kReminder / 5;
+  Clock::time_point remind = Clock::now() + kFirstReminder;
   while (true) {
     if (const auto server = become_master(options, machine, serve_at)) {
       if (!env::text("FLT_JOB_TOKEN")) {
@@ -287,6 +285,10 @@ Gathering::Verdict Gathering::add(const Arrived& host) {
     return {fmt::format("host {} starts {}, but host {} {}: give every host the same command",
                         who(host), kind(host), who(master), kind(master)),
             true};
+  }
+  if (full()) {
+    return {fmt::format("host {} is one too many: all {} hosts of the job are here", who(host),
+                        arrived_.size())};
   }
   for (const Arrived& there : arrived_) {
     if (host.rank() >= 0 && host.rank() == there.rank()) {

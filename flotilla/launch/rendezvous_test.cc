@@ -49,6 +49,8 @@ TEST(GatheringTest, RanksAreThoseOfTheOptionAndThenTheOrderOfArrival) {
   EXPECT_EQ(plain.add(host("c")).refusal, "");
   EXPECT_TRUE(plain.enough() && plain.full());
   EXPECT_THAT(order(plain), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(plain.add(host("d")).refusal,
+            "host d (pid 7) is one too many: all 3 hosts of the job are here");
 
   Gathering mixed(kThree, host("a"));
   mixed.add(host("b", 0));

@@ -200,14 +200,16 @@ void ColdRows::put(int64_t key, std::span<const std::byte> row) {
   const std::array<char, 9> name = name_of(key);
   database_->rocks.writebatch_put(database_->batch, name.data(), name.size(),
                                   reinterpret_cast<const char*>(row.data()), row.size());
-  ++sizes_[static_cast<size_t>(shard_of(key))];
+  put_.push_back(shard_of(key));
 }
 
 void ColdRows::flush() {
   char* error = nullptr;
   database_->rocks.write(database_->handle, database_->write, database_->batch, &error);
-  database_->check(error);
   database_->rocks.writebatch_clear(database_->batch);
+  const std::vector<int> put = std::exchange(put_, {});
+  database_->check(error);
+  for (const int shard : put) ++sizes_[static_cast<size_t>(shard)];
 }
 
 int64_t ColdRows::size() const { return std::accumulate(sizes_.begin(), sizes_.end(), int64_t{0}); }

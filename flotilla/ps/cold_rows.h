@@ -35,7 +35,7 @@ class ColdRows {
 
   // Reads a row and removes it; false: it is not here. REQUIRES: nothing put since the last flush()
   bool take(int64_t key, std::vector<std::byte>& row);
-  // Many are written at once, by flush().
+  // Many are written at once, by flush(); where that fails, none of them.
   void put(int64_t key, std::span<const std::byte> row);
   void flush();
 
@@ -54,6 +54,7 @@ class ColdRows {
 
   std::unique_ptr<Database> database_;
   std::array<int64_t, kShards> sizes_ = {};
+  std::vector<int> put_;  // the shards of what flush() will write
 };
 
 }  // namespace flotilla::ps

@@ -29,7 +29,7 @@ void DenseTable::push(std::span<const float> values, const Effect& effect) {
     given = grad_;
   }
   if (!std::all_of(given.begin(), given.end(), [](float x) { return std::isfinite(x); })) {
-    ++refused_;
+    warn_of_refusal(table_, ++refused_, "a push");
     return;
   }
   switch (effect.action) {

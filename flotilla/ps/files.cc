@@ -59,7 +59,13 @@ void replace_directory(const std::filesystem::path& from, const std::filesystem:
     return sync_directory(parent);
   }
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
-    fail_to("replace", to);
+    if (errno != EINVAL && errno != ENOSYS) fail_to("replace", to);
+    // A file system that cannot exchange: for a moment the old one has another name.
+    const std::filesystem::path old = to.string() + ".old";
+    if (::rename(to.c_str(), old.c_str()) != 0 || ::rename(from.c_str(), to.c_str()) != 0 ||
+        ::rename(old.c_str(), from.c_str()) != 0) {
+      fail_to("replace", to);
+    }
   }
   sync_directory(parent);
   std::filesystem::remove_all(from);  // what was `to`

@@ -63,7 +63,7 @@ class KeyIndex {
   template <typename F>
   void for_each(F f) const {
     for (uint64_t at = 0; at <= mask_; ++at) {
-      if (slots_[at].row != kNone) f(static_cast<const Slot&>(slots_[at]));
+      if (slots_[at].row != kNone) f(slots_[at]);
     }
   }
 

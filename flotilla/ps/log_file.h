@@ -33,6 +33,7 @@ struct Record {
 
 inline constexpr size_t kLogHeader = 16;
 inline constexpr size_t kRecordHeader = 24;
+inline constexpr size_t kMostBody = size_t{1} << 30;
 
 std::string log_name(uint64_t first);
 // The number in a log's name; 0 for other files.

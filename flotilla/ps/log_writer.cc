@@ -129,8 +129,7 @@ void LogWriter::write_all(std::span<const Entry> entries) {
 void LogWriter::append(std::span<const Entry> entries) {
   if (entries.empty()) return;
   for (const Entry& entry : entries) {
-    require(entry.body.size() <= size_t{1} << 30, "a record of {} bytes is too long for the log",
-            entry.body.size());
+    invariant(entry.body.size() <= kMostBody, "a record has {} bytes", entry.body.size());
   }
   if (failed_) roll_back();
   if (rotate_ || size_ >= options_.file_bytes) open_next();

@@ -1,11 +1,13 @@
 #include "flotilla/ps/rule.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
 #include "flotilla/update/adagrad.h"
 #include "flotilla/update/regularize.h"
 #include "flotilla/update/sgd.h"
@@ -41,6 +43,12 @@ class Parameters {
 };
 
 }  // namespace
+
+void warn_of_refusal(const TableSpec& table, int64_t refused, std::string_view what) {
+  if (!std::has_single_bit(static_cast<uint64_t>(refused))) return;
+  log::warning("table {}: {} is not finite and is refused, as {} before it", table.name, what,
+               refused - 1);
+}
 
 Rule::Rule(const TableSpec& table) : l1_(table.l1), l2_(table.l2) {
   Parameters given(table.rule);

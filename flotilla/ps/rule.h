@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "flotilla/ps/table.h"
 #include "flotilla/update/adam.h"
@@ -39,6 +40,9 @@ struct Powers {
 
   bool operator==(const Powers&) const = default;
 };
+
+// Names the table whose gradients are not finite: at the first, the second, the fourth, ...
+void warn_of_refusal(const TableSpec& table, int64_t refused, std::string_view what);
 
 class Rule {
  public:

@@ -1,7 +1,5 @@
 #include "flotilla/ps/snapshot.h"
 
-#include <unistd.h>
-
 #include <bit>
 #include <charconv>
 #include <utility>
@@ -167,7 +165,7 @@ Manifest parse_manifest(std::string_view text) {
 
 SnapshotWriter::SnapshotWriter(std::filesystem::path directory, Manifest head)
     : directory_(std::move(directory)),
-      temporary_(directory_.string() + fmt::format(".{}{}", ::getpid(), kUnfinished)),
+      temporary_(directory_.string() + std::string(kUnfinished)),
       manifest_(std::move(head)) {
   std::filesystem::remove_all(temporary_);
   std::filesystem::create_directories(temporary_);

@@ -67,7 +67,7 @@ std::string print(const Manifest& manifest);
 // Refuses a text that is not whole.
 Manifest parse_manifest(std::string_view text);
 
-// Writes into a temporary directory beside `directory`, which finish() puts in its place: there is
+// Writes into <directory>.unfinished, which finish() puts in its place: there is
 // the old one, or none, or all of the new one. Call order: (begin_table add_piece*)* finish.
 class SnapshotWriter {
  public:

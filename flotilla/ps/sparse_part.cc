@@ -1,11 +1,14 @@
 #include "flotilla/ps/sparse_part.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
 #include "flotilla/ps/initial.h"
 
 namespace flotilla::ps {
@@ -102,26 +105,42 @@ SparsePart::Found SparsePart::create(int64_t key, uint64_t hash) {
   return made;
 }
 
-// A clock over the shards: a row that was used since the hand last came by is spared once.
+// A clock over the shards: a row that was used since the hand last came by is spared once. Where
+// the disk takes no more, rows stay in memory.
 void SparsePart::make_room() {
-  if (!cold_ || resident_ <= memory_) return;
-  // Some at a time: each visit costs a pass over a shard.
+  if (!cold_ || resident_ <= std::max(memory_, tolerated_)) return;
+  tolerated_ = 0;
+  // Some at a time: each visit costs two passes over a shard.
   const int64_t enough = memory_ - memory_ / 16;
-  std::vector<std::byte> bytes(row_bytes());
-  while (resident_ > enough) {
-    shards_[hand_].index.filter(hash_of_row(), [&](KeyIndex::Slot& slot) {
-      const bool keep = slot.used != 0 || resident_ <= enough;
-      slot.used = 0;
-      if (keep) return true;
-      put_row(slot, bytes);
-      cold_->put(key_at(arena_.at(slot.row)), bytes);
-      arena_.give_back(slot.row);
-      --resident_;
-      return false;
-    });
-    cold_->flush();
-    hand_ = (hand_ + 1) % shards_.size();
+  try {
+    for (; resident_ > enough; hand_ = (hand_ + 1) % shards_.size()) {
+      send_to_disk(shards_[hand_], resident_ - enough);
+    }
+  } catch (const Error& error) {
+    tolerated_ = resident_ + memory_ / 16 + 1;
+    log::warning("table {} has {} rows in memory instead of {}: {}", table_.name, resident_,
+                 memory_, error.what());
   }
+}
+
+void SparsePart::send_to_disk(Shard& shard, int64_t most) {
+  absl::flat_hash_set<uint32_t> chosen;
+  std::vector<std::byte> bytes(row_bytes());
+  shard.index.for_each([&](KeyIndex::Slot& slot) {
+    if (slot.used != 0 || static_cast<int64_t>(chosen.size()) == most) {
+      slot.used = 0;
+      return;
+    }
+    put_row(slot, bytes);
+    cold_->put(key_at(arena_.at(slot.row)), bytes);
+    chosen.insert(slot.row);
+  });
+  if (chosen.empty()) return;
+  cold_->flush();
+  shard.index.filter(hash_of_row(),
+                     [&](const KeyIndex::Slot& slot) { return !chosen.contains(slot.row); });
+  for (const uint32_t row : chosen) arena_.give_back(row);
+  resident_ -= static_cast<int64_t>(chosen.size());
 }
 
 void SparsePart::prefetch_row(const std::byte* row, size_t bytes) const {
@@ -196,6 +215,7 @@ void SparsePart::pull_with_state(const Keys& keys, float* rows) {
                   state_ * sizeof(float));
     }
   }
+  make_room();
 }
 
 // Fills merged_ with each key once, in the order in which they first come.
@@ -256,7 +276,7 @@ void SparsePart::apply(const Merged& merged, const Effect& effect) {
     given = grad_.data();
   }
   if (!all_finite(given, width_)) {
-    ++stats_.refused;
+    warn_of_refusal(table_, ++stats_.refused, fmt::format("the row of key {}", merged.key));
     return;
   }
   Found found = find(merged.key, merged.hash);

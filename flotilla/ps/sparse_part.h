@@ -148,6 +148,7 @@ class SparsePart {
   Found create(int64_t key, uint64_t hash);
   // Sends the rows that were not used for longest to disk, until enough is free.
   void make_room();
+  void send_to_disk(Shard& shard, int64_t most);
   // A row without its key, as it lies on disk and in snapshots.
   size_t row_bytes() const { return sizeof(ColdHead) + (width_ + state_) * sizeof(float); }
   void put_row(const KeyIndex::Slot& slot, std::span<std::byte> to) const;
@@ -171,6 +172,7 @@ class SparsePart {
   const int64_t memory_;
   std::unique_ptr<ColdRows> cold_;  // null: all rows are in memory
   int64_t resident_ = 0;
+  int64_t tolerated_ = 0;      // rows in memory before a disk that failed is tried again
   size_t hand_ = 0;            // the shard that gives the next rows to disk
   std::vector<Shard> shards_;  // all of the table's; those of other owners stay empty
   std::vector<float> scores_;  // by row number; only where the table has them

@@ -124,13 +124,18 @@ Store::Outcome Store::push(const Push& push) {
   };
   commit(pending);
   if (pending.repeated) return Outcome::kRepeated;
+  wait_for(pending);
+  return Outcome::kApplied;
+}
+
+// What is in the log must be done: an owner that fails leaves the store behind its log.
+void Store::wait_for(Pending& pending) {
   try {
     pending.job->wait();
   } catch (...) {
     broken_ = true;
     throw;
   }
-  return Outcome::kApplied;
 }
 
 uint64_t Store::last_push(uint64_t worker) {
@@ -161,7 +166,7 @@ int64_t Store::shrink(uint32_t id, const Shrink& rule) {
     pool_.submit(*pending.job);
   };
   commit(pending);
-  pending.job->wait();
+  wait_for(pending);
   return gone;
 }
 
@@ -190,6 +195,8 @@ void Store::in_order(const std::function<void()>& f) {
 // Whoever finds nobody leading leads: it takes all that wait, writes them at once, and the next
 // leader finds what came meanwhile.
 void Store::commit(Pending& pending) {
+  require(pending.body.size() <= kMostBody, "a push of {} bytes is too long: the most is {}",
+          pending.body.size(), kMostBody);
   pending.crc = crc32c(0, pending.body.data(), pending.body.size());
   std::vector<Pending*> group;
   {

@@ -131,6 +131,7 @@ class Store {
 
   // Takes part in a group: returns when `pending` is in the log and handed to the owners.
   void commit(Pending& pending);
+  void wait_for(Pending& pending);
   void run_group(const std::vector<Pending*>& group);
   bool take_ids(Pending& pending, std::map<uint64_t, uint64_t>& next) const;
   // Runs f between two groups.

@@ -183,7 +183,7 @@ void Session::loop(Worker& worker, DatasetRunReport::Thread& done) {
       while (worker.first() && !batches_.wait_until(Clock::now() + kTick)) tick();
       batch = batches_.next();
     }
-    if (!batch.has_value()) return;
+    if (!worker.executor.all_have_batch(run_.program, batch.has_value())) return;
     const Clock::time_point read = Clock::now();
     done.read_seconds += std::chrono::duration<double>(read - begin).count();
     const int64_t samples = samples_of(*batch);

@@ -5,6 +5,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/comm/world.h"
+#include "flotilla/data/end_of_pass.h"
 #include "flotilla/device/cpu/isa.h"
 #include "flotilla/plan/planner.h"
 #include "flotilla/runtime/schedule.h"
@@ -198,15 +199,33 @@ const std::vector<Read>& Executor::reads_in(const Program& program) {
   return reads_;
 }
 
+bool Executor::all_have_batch(const Program& program, bool mine) {
+  comm::World* world = options_.world;
+  if (world == nullptr || world->size() == 1) return mine;
+  const std::pair<uint64_t, uint64_t> wanted = {program.id(), program.version()};
+  if (exchanges_for_ != wanted) {
+    exchanges_ = !collective_schedule(program).empty();
+    exchanges_for_ = wanted;
+  }
+  if (!exchanges_) return mine;
+  const Progress::Span span(options_.progress, Progress::Kind::kInput,
+                            "waits for the batches of other workers");
+  return all_of(world->exchange(), mine);
+}
+
 std::vector<FetchedValue> Executor::run(const Program& program, const std::vector<Feed>& feeds,
                                         const std::vector<std::string>& fetches, Scope& scope) {
   const std::vector<Read>& reads = reads_in(program);
   if (reads.empty()) return run_fed(program, feeds, fetches, scope);
   std::vector<Feed> all = feeds;
-  {
+  bool ended = false;
+  try {
     const Progress::Span span(options_.progress, Progress::Kind::kInput, "waits for a batch");
     take_batches(reads, scope, all);
+  } catch (const data::EndOfPass&) {
+    ended = true;
   }
+  if (!all_have_batch(program, !ended)) throw data::EndOfPass();
   return run_fed(program, all, fetches, scope);
 }
 

@@ -66,6 +66,11 @@ class Executor {
   // Runs what plan() gave for these feeds and this scope.
   std::vector<FetchedValue> run(Plan& plan, const std::vector<Feed>& feeds, Scope& scope);
 
+  // Whether all ranks that run the program together have a batch for it, given whether this one
+  // has: without one, they would wait for its part. Asks nobody where the program exchanges
+  // nothing.
+  bool all_have_batch(const Program& program, bool mine);
+
   const Options& options() const { return options_; }
   // How many plans were made so far, for tests and inspection.
   int64_t plans_made() const { return plans_made_; }
@@ -94,6 +99,9 @@ class Executor {
   // What the program that ran last reads from loaders.
   std::pair<uint64_t, uint64_t> reads_for_ = {};  // its id and version
   std::vector<Read> reads_;
+  // Whether the program that was asked for last exchanges something.
+  std::pair<uint64_t, uint64_t> exchanges_for_ = {};
+  bool exchanges_ = false;
 };
 
 }  // namespace flotilla

@@ -39,6 +39,12 @@ from .base.framework import (  # noqa: E402, F401
     enable_static,
     in_dynamic_mode,
 )
+from .base.grad_mode import (  # noqa: E402, F401
+    enable_grad,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
 from .base.input import data  # noqa: E402, F401
 from .base.lod_tensor import LoDTensor as Tensor  # noqa: E402, F401
 from .base.param_attr import ParamAttr  # noqa: E402, F401
@@ -64,6 +70,7 @@ __getattr__, __dir__ = _names_of(
     __name__,
     [
         *("common_ops_import", "compat", "dataset", "device", "distributed", "fluid", "framework"),
-        *("io", "metric", "nn", "optimizer", "reader", "regularizer", "utils", "vision"),
+        *("io", "metric", "nn", "optimizer", "reader", "regularizer", "text", "utils"),
+        "vision",
     ],
 )

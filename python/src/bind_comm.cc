@@ -137,6 +137,20 @@ void bind_calls(nb::module_& m) {
     const Progress::Span span(progress(), Progress::Kind::kBarrier, "waits for other workers");
     world.queue().run([&] { world.ring(ring).barrier(); });
   });
+  m.def(
+      "ask_workers",
+      [](bool mine) {
+        comm::World& world = met();
+        const auto all = std::make_unique<bool[]>(static_cast<size_t>(world.size()));
+        {
+          const nb::gil_scoped_release released;
+          const Progress::Span span(progress(), Progress::Kind::kInput,
+                                    "waits for the batches of other workers");
+          world.queue().run([&] { world.ring(0).all_gather(&mine, all.get(), sizeof mine); });
+        }
+        return std::vector<bool>(all.get(), all.get() + world.size());
+      },
+      nb::arg("mine"), "What every worker answers, in the order of ranks.");
   m.def("all_gather_bytes", [](nb::bytes mine) {
     comm::World& world = met();
     std::string bytes(mine.c_str(), mine.size());
@@ -156,6 +170,15 @@ void bind_calls(nb::module_& m) {
 }  // namespace
 
 comm::World* world() { return workers() == nullptr ? nullptr : &workers()->world(); }
+
+Executor& WorkersExecutor::get() {
+  if (!made_ || world_ != world()) {
+    world_ = world();
+    made_.emplace(
+        Executor::Options{.generator = &generator_, .progress = progress(), .world = world_});
+  }
+  return *made_;
+}
 
 void bind_comm(nb::module_& m) {
   bind_groups(m);

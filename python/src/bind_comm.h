@@ -4,11 +4,27 @@
 
 #pragma once
 
+#include <optional>
+
 #include "flotilla/comm/world.h"
+#include "flotilla/runtime/executor.h"
 
 namespace flotilla::python {
 
 // Null before the process has met them.
 comm::World* world();
+
+// An executor that runs programs with the other workers, also where it was made before the process
+// had met them.
+class WorkersExecutor {
+ public:
+  explicit WorkersExecutor(Generator& generator) : generator_(generator) {}
+  Executor& get();
+
+ private:
+  Generator& generator_;
+  comm::World* world_ = nullptr;
+  std::optional<Executor> made_;
+};
 
 }  // namespace flotilla::python

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "bind.h"
+#include "bind_comm.h"
 #include "bind_job.h"
 #include "flotilla/base/exchange.h"
 #include "flotilla/data/criteo.h"
@@ -218,11 +219,10 @@ void bind_exchange(nb::module_& m) {
 
 // An executor for data sets: it keeps its plans from pass to pass.
 struct DatasetRunner {
-  explicit DatasetRunner(Generator& generator)
-      : executor({.generator = &generator, .progress = progress()}) {}
+  explicit DatasetRunner(Generator& generator) : executor(generator) {}
 
   absl::Mutex turn;
-  Executor executor ABSL_GUARDED_BY(turn);
+  WorkersExecutor executor ABSL_GUARDED_BY(turn);
 };
 
 struct Shown {
@@ -275,7 +275,7 @@ int64_t run(DatasetRunner& runner, const Program& program, FileDataset& set, Sco
                                                     .debug = debug,
                                                     .print = say,
                                                     .tick = listen},
-                                                   *pass, runner.executor, scope);
+                                                   *pass, runner.executor.get(), scope);
   return report.batches();
 }
 

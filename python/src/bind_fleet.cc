@@ -1,5 +1,8 @@
+#include <nanobind/stl/tuple.h>
+
 #include "bind.h"
 #include "flotilla/base/error.h"
+#include "flotilla/fleet/pipeline.h"
 #include "flotilla/fleet/role.h"
 #include "flotilla/passes/strategy.h"
 
@@ -129,11 +132,26 @@ void bind_role(nb::module_& m) {
         "Rank and size of the workers, whatever the mode of the job.");
 }
 
+template <typename Strategy>
+void bind_apply(nb::module_& m) {
+  m.def(
+      "apply_collective",
+      [](Program& main, Program& startup, const Role& role, const Strategy& strategy) {
+        const fleet::Applied applied = fleet::apply_collective(main, startup, role, strategy);
+        return std::pair(applied.notices, applied.fusion);
+      },
+      nb::arg("main"), nb::arg("startup"), nb::arg("role"), nb::arg("strategy"),
+      "Makes the programs those of a worker among many; what a strategy asks for and does not get, "
+      "and what to say when the program first runs.");
+}
+
 }  // namespace
 
 void bind_fleet(nb::module_& m) {
   bind_strategy(m);
   bind_role(m);
+  bind_apply<passes::DistributedStrategy>(m);
+  bind_apply<passes::FluidStrategy>(m);
 }
 
 }  // namespace flotilla::python

@@ -2,8 +2,10 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <limits>
 
 #include "bind.h"
+#include "bind_comm.h"
 #include "bind_job.h"
 #include "flotilla/base/env.h"
 #include "flotilla/device/allocator.h"
@@ -34,11 +36,10 @@ struct ScopeVar {
 
 // An executor that several threads may call: they take turns.
 struct Runner {
-  explicit Runner(Generator& generator)
-      : executor({.generator = &generator, .progress = progress()}) {}
+  explicit Runner(Generator& generator) : executor(generator) {}
 
   absl::Mutex turn;
-  Executor executor ABSL_GUARDED_BY(turn);
+  WorkersExecutor executor ABSL_GUARDED_BY(turn);
 };
 
 // What has no dtype of its own gets the variable's; a number fed to a vector becomes one element.
@@ -111,7 +112,7 @@ nb::list run(Runner& runner, const Program& program, nb::object feed, nb::object
   {
     const nb::gil_scoped_release released;
     const absl::MutexLock lock(&runner.turn);
-    values = runner.executor.run(program, feeds, fetches, scope);
+    values = runner.executor.get().run(program, feeds, fetches, scope);
   }
   nb::list results;
   for (FetchedValue& value : values) results.append(from_fetched(value, as_numpy));
@@ -126,7 +127,7 @@ auto read_plan(Runner& runner, const Program& program, nb::object feed, nb::obje
   const std::vector<std::string> fetches = to_names(fetch_list);
   const nb::gil_scoped_release released;
   const absl::MutexLock lock(&runner.turn);
-  return read(runner.executor.plan(program, feeds, fetches, scope));
+  return read(runner.executor.get().plan(program, feeds, fetches, scope));
 }
 
 nb::dict plan_stats(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
@@ -203,7 +204,7 @@ void bind_executor(nb::module_& m) {
           "plans_made",
           [](Runner& runner) {
             const absl::MutexLock lock(&runner.turn);
-            return runner.executor.plans_made();
+            return runner.executor.get().plans_made();
           },
           nb::call_guard<nb::gil_scoped_release>());
 }
@@ -294,6 +295,13 @@ void bind_runtime(nb::module_& m) {
     const MemoryUse use = memory_use();
     return std::make_pair(use.live, use.peak);
   });
+  m.def(
+      "dataset_limit",
+      [] {
+        constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+        return env::number_or("FLT_DATASET_LIMIT", kMost, 1, kMost);
+      },
+      "How many samples of a data set are used at most.");
   m.def("env_flag", &env::flag_or, nb::arg("name"), nb::arg("otherwise"),
         "Whether an environment variable says 1, true, on or yes.");
 #ifdef FLT_CUDA

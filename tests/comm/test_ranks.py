@@ -96,6 +96,22 @@ def test_a_process_killed_on_another_host_is_named_everywhere(tmp_path, network)
         assert "192.168.0.2" in host.err
 
 
+@pytest.mark.skipif(not FULL, reason="waits for the kernel's probes; in ./test --full")
+def test_a_way_that_is_cut_between_two_of_three_hosts_is_named(tmp_path, network):
+    net = network(3)
+    hosts = start(tmp_path, net, 1, "0")
+    wait_until_all_run(hosts, 3)
+    began = time.monotonic()
+    # What host 1 sends to host 2 is lost; the first host, with the store, still reaches both.
+    net.ip("-n", f"{net.tag}n1", "route", "add", "blackhole", f"{net.ips[2]}/32")
+    assert [host.wait() for host in hosts] == [1, 1, 1], [host.err for host in hosts]
+    assert time.monotonic() - began < 40
+    said = hosts[0].err
+    assert ("worker 1 failed first" in said and "rank 2 on host 192.168.0.3 is lost" in said) or (
+        "worker 2 failed first" in said and "rank 1 on host 192.168.0.2 is lost" in said
+    )
+
+
 def test_a_cable_that_is_pulled_ends_the_job(tmp_path, network):
     net = network(2)
     hosts = start(tmp_path, net, 2, "0")

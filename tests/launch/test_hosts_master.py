@@ -89,3 +89,54 @@ def test_a_host_that_comes_too_late_is_told(tmp_path, master):
     assert "has begun without this host" in late.err
     hosts[0].process.send_signal(signal.SIGINT)
     assert [host.wait() for host in hosts] == [130, 130]
+
+
+def wait_for_line(host, text):
+    """Reads what the launcher says until a line holds `text`."""
+    for line in host.process.stderr:
+        if text in line:
+            return
+    raise AssertionError(f"the launcher never said {text!r}")
+
+
+def test_a_host_that_leaves_before_the_job_begins_is_not_waited_for(tmp_path, master):
+    first = start(tmp_path, 0, master, SHOW, "--nnodes=3")
+    wait_for_line(first, "FLT_JOB_TOKEN is not set")
+    leaver = start(tmp_path, 1, master, SHOW, "--nnodes=3")
+    wait_for_line(first, "2 are here: 127.0.0.1, 127.0.0.2")
+    leaver.process.send_signal(signal.SIGINT)
+    assert leaver.wait() == -signal.SIGINT
+    others = [start(tmp_path, i, master, SHOW, "--nnodes=3") for i in (2, 3)]
+    hosts = [first, *others]
+    assert [host.wait() for host in hosts] == [0, 0, 0], [host.err for host in hosts]
+
+
+def test_hosts_hear_that_the_master_is_gone(tmp_path, master):
+    first = start(tmp_path, 0, master, SHOW, "--nnodes=3")
+    wait_for_line(first, "FLT_JOB_TOKEN is not set")
+    second = start(tmp_path, 1, master, SHOW, "--nnodes=3")
+    wait_for_line(first, "2 are here")
+    first.process.kill()
+    assert second.wait() == 2
+    assert f"the host that has {master} is gone before the job began" in second.err
+
+
+def test_two_hosts_of_one_machine_have_ports_of_their_own(tmp_path, master):
+    options = [f"--master={master}", "--nnodes=2", "--nproc_per_node=2"]
+    hosts = [Host(tmp_path / str(i), options, SHOW) for i in range(2)]
+    assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
+    environments = [e for host in hosts for e in host.environments()]
+    assert sorted(e["PADDLE_TRAINER_ID"] for e in environments) == list("0123")
+    assert len({e["PADDLE_CURRENT_ENDPOINT"] for e in environments}) == 4
+
+
+def test_a_job_with_servers_meets_at_the_master_too(tmp_path, master):
+    options = ["--nnodes=2", "--server_num=1", "--worker_num=2"]
+    hosts = [start(tmp_path, i, master, SHOW, *options) for i in range(2)]
+    assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
+    workers = [e for host in hosts for e in host.environments()]
+    servers = [e for host in hosts for e in host.environments("server")]
+    assert sorted(e["PADDLE_TRAINER_ID"] for e in workers) == list("0123")
+    assert len({e["PADDLE_PSERVERS_IP_PORT_LIST"] for e in [*workers, *servers]}) == 1
+    listed = workers[0]["PADDLE_PSERVERS_IP_PORT_LIST"].split(",")
+    assert sorted(f"{e['POD_IP']}:{e['PADDLE_PORT']}" for e in servers) == sorted(listed)

@@ -78,6 +78,55 @@ def test_parameter_server_job_of_the_third_document(tmp_path):
     job.assert_nothing_left()
 
 
+def test_heter_workers_have_their_own_role_and_logs(tmp_path):
+    script = """
+        import json, os, time
+        print(json.dumps({"env": dict(os.environ)}), flush=True)
+        if os.environ["TRAINING_ROLE"] == "PSERVER":
+            time.sleep(1000)
+    """
+    options = ["--server_num=1", "--worker_num=1", "--heter_worker_num=2", "--gpus=0,1"]
+    job = Job(tmp_path, options, script)
+    assert job.wait() == 0
+    heters = environments(job, "heter", 2)
+    endpoints = heters[0]["PADDLE_HETER_TRAINER_IP_PORT_LIST"].split(",")
+    assert len(endpoints) == 2
+    for rank, env in enumerate(heters):
+        assert env["TRAINING_ROLE"] == "HETER_TRAINER"
+        assert env["PADDLE_TRAINER_ID"] == str(rank)
+        assert f"{env['POD_IP']}:{env['PADDLE_PORT']}" == endpoints[rank]
+        assert (env["FLAGS_selected_gpus"], env["CUDA_VISIBLE_DEVICES"]) == ("0", str(rank))
+        assert (env["FLT_ROLE"], env["FLT_RANK"]) == ("heter_worker", str(rank))
+    worker = environments(job, "worker", 1)[0]
+    assert worker["PADDLE_HETER_TRAINER_IP_PORT_LIST"].split(",") == endpoints
+    assert "Local heter_worker start 2 processes. First process distributed" in job.err
+    job.assert_nothing_left()
+
+
+@pytest.mark.parametrize("option", ["--gpus=4,6", "--selected_gpus=4,6", "--devices=4,6"])
+def test_gpus_are_counted_among_the_visible_ones(tmp_path, option):
+    job = Job(tmp_path, [option], SHOW, CUDA_VISIBLE_DEVICES="3,4,5,6")
+    assert job.wait() == 0
+    seen = environments(job, "worker", 2)
+    assert [env["FLAGS_selected_gpus"] for env in seen] == ["1", "3"]
+    assert [env["PADDLE_WORLD_DEVICE_IDS"] for env in seen] == ["1,3", "1,3"]
+    assert {env["CUDA_VISIBLE_DEVICES"] for env in seen} == {"3,4,5,6"}
+
+
+@pytest.mark.skipif(os.path.exists("/proc/driver/nvidia"), reason="this machine has GPUs")
+def test_gpus_that_are_not_there_are_a_notice_or_an_error(tmp_path):
+    job = Job(tmp_path, ["--gpus=0,1"], "print('ran')")
+    assert job.wait() == 0
+    assert "asks for 0,1, but this host has 0 GPUs: the processes run on the CPU" in job.err
+    assert job.log("workerlog.1") == "ran\n"
+    folder = tmp_path / "required"
+    folder.mkdir()
+    job = Job(folder, ["--gpus=0,1"], "print('ran')", FLAGS_require_gpu="1")
+    assert job.wait() == 2
+    assert job.err == "fleetrun: --gpus asks for 0,1, but this host has 0 GPUs\n"
+    assert not (folder / "log").exists()
+
+
 def test_a_child_gets_the_listening_socket_of_its_endpoint(tmp_path):
     script = """
         import os, socket

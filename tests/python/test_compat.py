@@ -1,6 +1,7 @@
 """``python -m paddle.compat``: what a program uses, and the page on what is here."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -120,11 +121,26 @@ def test_report_says_what_to_do_about_the_rest(tmp_path):
     assert there.split() == ["3", "paddle.enable_static", "2.x", "yes"]
 
 
+def test_files_beside_a_program_are_looked_at_too(tmp_path, capsys):
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "train.py").write_text(
+        "import os\nimport model\nfrom nets import small\nfrom nets.big import net\nimport paddle\n"
+    )
+    (tmp_path / "model.py").write_text("import paddle\nimport train\npaddle.Model\n")
+    (tmp_path / "nets" / "__init__.py").write_text("")
+    (tmp_path / "nets" / "small.py").write_text("import paddle\npaddle.static.nn.fc\n")
+    (tmp_path / "nets" / "big.py").write_text("import paddle\npaddle.batch\n")
+    assert main(["report", str(tmp_path / "train.py")]) == 1
+    shown = re.findall(r"^(\S+) uses", capsys.readouterr().out, re.MULTILINE)
+    names = ["train.py", "model.py", "nets/__init__.py", "nets/big.py", "nets/small.py"]
+    assert shown == [str(tmp_path / name) for name in names]
+
+
 def test_what_is_no_program_is_refused(tmp_path, capsys):
     path = tmp_path / "bad.py"
     path.write_text("def f(:\n")
     assert main(["report", str(path)]) == 2
-    assert f"{path} cannot be read as a program: " in capsys.readouterr().err
+    assert re.match(r"not a program: .*bad\.py, line 1", capsys.readouterr().err)
     assert main(["report", str(tmp_path / "none.py")]) == 2
     (tmp_path / "empty.py").write_text("print('hello')\n")
     assert main(["report", str(tmp_path / "empty.py")]) == 0

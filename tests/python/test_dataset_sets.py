@@ -21,20 +21,9 @@ from paddle.dataset import _generate, _sets, common
 from paddle.dataset.__main__ import main
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A home in which sets are generated once for all tests."""
-    return tmp_path_factory.mktemp("home")
-
-
 @pytest.fixture(autouse=True)
-def home(made, monkeypatch):
-    monkeypatch.setenv("HOME", str(made))
-    monkeypatch.setenv("FLT_DOWNLOAD", "0")
-    monkeypatch.delenv("FLT_TEST_DATA", raising=False)
-    monkeypatch.setattr(common, "DATA_HOME", str(made / "sets"))
-    monkeypatch.setattr(_sets, "_found", {})
-    return made
+def home(generated_home):
+    return generated_home
 
 
 # ---- where they come from

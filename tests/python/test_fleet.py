@@ -82,15 +82,11 @@ def test_util(alone, capsys):
         fleet.util.get_file_shard(("a",))
 
 
-def test_more_than_one_trainer_is_refused(monkeypatch):
+def test_the_environment_says_rank_and_size(monkeypatch):
     monkeypatch.setenv("PADDLE_TRAINER_ENDPOINTS", "127.0.0.1:6170,127.0.0.1:6171")
     monkeypatch.setenv("PADDLE_TRAINER_ID", "1")
-    with pytest.raises(RuntimeError, match="this job has 2 trainers, but a fleet is one process"):
-        fleet.init(is_collective=True)
     assert (get_rank(), get_world_size(), ParallelEnv().nranks) == (1, 2, 2)
     assert ParallelEnv().current_endpoint == "127.0.0.1:6171"
-    with pytest.raises(RuntimeError, match="this job has 2 trainers"):
-        paddle.distributed.init_parallel_env()
 
 
 def test_contradictory_environments_are_refused(monkeypatch):
@@ -104,7 +100,7 @@ def test_servers_are_refused(monkeypatch):
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "1")
     monkeypatch.setenv("PADDLE_TRAINER_ID", "0")
     monkeypatch.setenv("TRAINING_ROLE", "TRAINER")
-    with pytest.raises(RuntimeError, match="this job has 1 trainer and 1 server"):
+    with pytest.raises(RuntimeError, match="this job has 1 parameter servers"):
         fleet.init()
 
 
@@ -235,9 +231,10 @@ def test_fleet_minimizes_too(alone):
 
 def test_what_is_not_applied_is_said(alone):
     strategy = fleet.DistributedStrategy()
-    strategy.lars = strategy.amp = True
-    with pytest.warns(UserWarning, match="strategy.amp, strategy.lars: not applied yet"):
-        fleet.distributed_optimizer(paddle.optimizer.SGD(0.1), strategy)
+    strategy.amp = True
+    loss, _ = linear()
+    with pytest.warns(UserWarning, match="strategy.amp"):
+        fleet.distributed_optimizer(paddle.optimizer.SGD(0.1), strategy).minimize(loss)
     with pytest.raises(TypeError, match="takes an optimizer, but got str"):
         fleet.distributed_optimizer("sgd")
 

@@ -369,3 +369,20 @@ def test_gradients():
     pairs = fluid.backward.append_backward(block.var("loss"))
     assert [p.name for p, _ in pairs] == ["fc_0.w_0", "fc_0.b_0"]
     assert all(isinstance(g, static.Variable) and g.shape == p.shape for p, g in pairs)
+
+
+def test_guards_around_gradients_change_nothing_in_a_static_program():
+    """As in Paddle 2.6.2."""
+    x = static.data("x", [2, 3])
+    w = static.create_parameter([3, 1], "float32")
+
+    @paddle.no_grad()
+    def product(a):
+        return paddle.matmul(a, w)
+
+    with paddle.no_grad():
+        inside = paddle.matmul(x, w)
+    with paddle.set_grad_enabled(False), paddle.enable_grad():
+        assert not paddle.matmul(x, w).stop_gradient
+    assert not product(x).stop_gradient and not inside.stop_gradient
+    assert paddle.is_grad_enabled() is False

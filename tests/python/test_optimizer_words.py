@@ -136,3 +136,31 @@ def test_young_averages_decay_faster(executor):
     with ema.apply(executor):
         expected = average / (1 - decays[0] * decays[1])
         np.testing.assert_allclose(value("w"), expected, rtol=1e-5)
+
+
+# ---- optimizers around another one
+
+
+def test_lookahead_goes_back_as_in_1_8_5(executor):
+    x = fluid.data("x", [None, 2])
+    one = fluid.ParamAttr(name="w", initializer=fluid.initializer.Constant(1.0))
+    loss = fluid.layers.mean(fluid.layers.fc(x, 1, param_attr=one, bias_attr=False))
+    inner = fluid.optimizer.SGD(0.1)
+    fluid.optimizer.LookaheadOptimizer(inner, alpha=0.5, k=3).minimize(loss)
+    executor.run(fluid.default_startup_program())
+    feed = {"x": np.ones([1, 2], "float32")}
+    found = [executor.run(feed=feed, fetch_list=["w"])[0][0, 0] for _ in range(8)]
+    recorded = [0.9, 0.79999995, 0.84999996, 0.74999994, 0.6499999, 0.6999999, 0.5999999, 0.4999999]
+    np.testing.assert_array_equal(found, np.float32(recorded))
+    for alpha, k in [(2.0, 3), (0.5, 0), (0.5, 2.5)]:
+        with pytest.raises(AssertionError, match="alpha must lie in|k must be a whole number"):
+            fluid.optimizer.LookaheadOptimizer(inner, alpha, k)
+
+
+def test_recompute_gives_the_results_of_the_optimizer_inside(executor):
+    loss = loss_of(weight("w"))
+    outside = fluid.optimizer.RecomputeOptimizer(fluid.optimizer.SGD(0.1))
+    outside._set_checkpoints([loss])
+    outside.minimize(loss)
+    train(executor, 2)
+    np.testing.assert_allclose(value("w"), START - 0.1 * 2 * GRAD, rtol=1e-5)

@@ -7,7 +7,6 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/comm/reduce.h"
-#include "flotilla/comm/slices.h"
 
 namespace flotilla::comm {
 namespace {
@@ -16,8 +15,8 @@ using Clock = std::chrono::steady_clock;
 
 // Up to here a second step takes longer than that everybody sends everything to everybody.
 constexpr int64_t kOneStepBytes = 16 << 10;
-// What is exchanged at once: bounds the memory for what others send.
-constexpr int64_t kPieceBytes = 16 << 20;
+// What is on its way at once, twice: while one piece is added up, the next one travels.
+constexpr int64_t kPieceBytes = 4 << 20;
 
 // The launcher tells within this time why a rank is gone, which is better than to say that its
 // connection was closed.
@@ -42,6 +41,7 @@ void GlooGroup::move(int with, const Part& part) {
   const auto add = [&](std::unique_ptr<Mesh::Transfer> transfer) {
     const MutexLock lock(moving_mutex_);
     moving_.push_back({with, std::move(transfer)});
+    ++started_;
   };
   try {
     if (part.recv_bytes > 0) add(mesh_->recv(peer, channel_, part.to, part.recv_bytes));
@@ -51,36 +51,32 @@ void GlooGroup::move(int with, const Part& part) {
   }
 }
 
-void GlooGroup::arrive() {
+void GlooGroup::arrive(int64_t mark) {
   // Whoever aborts from now on sees all of it.
-  if (aborted()) {
-    forget();
-    throw_aborted();
-  }
-  size_t count = 0;
-  {
-    const MutexLock lock(moving_mutex_);
-    count = moving_.size();
-  }
-  for (size_t i = 0; i < count; ++i) {
+  bool there = !aborted();
+  while (there && arrived_ < mark) {
     Moving* next = nullptr;
     {
       const MutexLock lock(moving_mutex_);
-      next = &moving_[i];
+      next = &moving_.front();
     }
     try {
-      if (next->transfer->wait()) continue;
+      there = next->transfer->wait();
     } catch (const std::exception& error) {
       lost(next->with, error.what());
     }
-    forget();
-    throw_aborted();
+    const MutexLock lock(moving_mutex_);
+    moving_.pop_front();
+    ++arrived_;
   }
+  if (there) return;
   forget();
+  throw_aborted();
 }
 
 void GlooGroup::forget() {
   const MutexLock lock(moving_mutex_);
+  arrived_ = started_;
   moving_.clear();
 }
 
@@ -100,13 +96,18 @@ void GlooGroup::wake() {
 }
 
 template <typename F>
-void GlooGroup::exchange(F&& part) {
+int64_t GlooGroup::start(F&& part) {
   // Each begins with the next rank, so that not everybody sends to the same one first.
   for (int i = 1; i < size(); ++i) {
     const int r = (rank() + i) % size();
     if (mesh_->connected(ranks_[static_cast<size_t>(r)])) move(r, part(r));
   }
-  arrive();
+  return started_;
+}
+
+template <typename F>
+void GlooGroup::exchange(F&& part) {
+  arrive(start(part));
 }
 
 char* GlooGroup::scratch(int64_t bytes) {
@@ -114,43 +115,58 @@ char* GlooGroup::scratch(int64_t bytes) {
   return scratch_.data();
 }
 
-// The parts of the others lie in the scratch, by rank.
-void GlooGroup::combine_with(const char* mine, void* out, int64_t count, DType dtype, Reduce how) {
+void GlooGroup::combine_with(const char* others, const char* mine, void* out, int64_t count,
+                             DType dtype, Reduce how) {
   const int64_t bytes = count * size_of(dtype);
   std::vector<const void*> ins;
-  for (int r = 0; r < size(); ++r) {
-    ins.push_back(r == rank() ? mine : bytes_at(scratch_.data(), bytes * r));
-  }
+  for (int r = 0; r < size(); ++r) ins.push_back(r == rank() ? mine : others + bytes * r);
   combine(ins, {&out, 1}, count, dtype, how, size());
 }
 
 void GlooGroup::do_all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) {
   const int64_t element = size_of(dtype);
-  const int64_t most = kPieceBytes / element;
-  for (int64_t at = 0; at < count; at += most) {
-    all_reduce_piece(bytes_at(in, at * element), bytes_at(out, at * element),
-                     std::min(most, count - at), dtype, how);
+  // Between two ranks one step sends no more than two would.
+  const bool one_step = size() == 2 || count * element <= kOneStepBytes;
+  const int64_t most = std::min(count, kPieceBytes / element);
+  const int64_t pieces = (count + most - 1) / most;
+  const int64_t room = (one_step ? most : most / size() + 64) * element * size();
+  char* const others = scratch(2 * room);
+  const auto piece = [&](int64_t k) {
+    return Piece{.in = bytes_at(in, k * most * element),
+                 .out = bytes_at(out, k * most * element),
+                 .others = others + k % 2 * room,
+                 .count = std::min(most, count - k * most),
+                 .element = element,
+                 .slices = one_step ? 1 : size()};
+  };
+  // The next piece is on its way while this one is added up.
+  int64_t mark = start_piece(piece(0));
+  for (int64_t k = 0; k < pieces; ++k) {
+    const int64_t next = k + 1 < pieces ? start_piece(piece(k + 1)) : mark;
+    arrive(mark);
+    mark = next;
+    const Piece p = piece(k);
+    const int mine = one_step ? 0 : rank();
+    char* const sum = p.out + p.begin(mine);
+    const int64_t bytes = p.bytes(mine);
+    combine_with(p.others, p.in + p.begin(mine), sum, bytes / element, dtype, how);
+    if (one_step) continue;
+    start([&](int r) { return Part{sum, p.out + p.begin(r), bytes, p.bytes(r)}; });
   }
+  arrive(started_);
 }
 
-void GlooGroup::all_reduce_piece(const char* in, char* out, int64_t count, DType dtype,
-                                 Reduce how) {
-  const int64_t element = size_of(dtype);
-  const int64_t bytes = count * element;
-  if (bytes <= kOneStepBytes) {
-    char* others = scratch(bytes * size());
-    exchange([&](int r) { return Part{in, others + bytes * r, bytes, bytes}; });
-    return combine_with(in, out, count, dtype, how);
+int64_t GlooGroup::start_piece(const Piece& p) {
+  if (p.slices == 1) {
+    return start([&](int r) {
+      return Part{p.in, p.others + p.bytes(0) * r, p.bytes(0), p.bytes(0)};
+    });
   }
-  // Everybody sends slice r to rank r, which sums it and sends it to everybody.
-  const auto begin = [&](int r) { return slice_begin(count, element, r, size()) * element; };
-  const auto length = [&](int r) { return begin(r + 1) - begin(r); };
-  const int64_t mine = length(rank());
-  char* others = scratch(mine * size());
-  exchange([&](int r) { return Part{in + begin(r), others + mine * r, length(r), mine}; });
-  char* sum = out + begin(rank());
-  combine_with(in + begin(rank()), sum, mine / element, dtype, how);
-  exchange([&](int r) { return Part{sum, out + begin(r), mine, length(r)}; });
+  // Everybody sends slice r to rank r, which sums it.
+  const int64_t mine = p.bytes(rank());
+  return start([&](int r) {
+    return Part{p.in + p.begin(r), p.others + mine * r, p.bytes(r), mine};
+  });
 }
 
 void GlooGroup::do_reduce_scatter(const void* in, void* out, int64_t count, DType dtype,
@@ -158,7 +174,7 @@ void GlooGroup::do_reduce_scatter(const void* in, void* out, int64_t count, DTyp
   const int64_t bytes = count * size_of(dtype);
   char* others = scratch(bytes * size());
   exchange([&](int r) { return Part{bytes_at(in, bytes * r), others + bytes * r, bytes, bytes}; });
-  combine_with(bytes_at(in, bytes * rank()), out, count, dtype, how);
+  combine_with(others, bytes_at(in, bytes * rank()), out, count, dtype, how);
 }
 
 void GlooGroup::do_broadcast(void* data, int64_t bytes, int root) {
@@ -197,12 +213,12 @@ void GlooGroup::do_all_to_all(const void* in, void* out, int64_t bytes) {
 
 void GlooGroup::do_send(const void* data, int64_t bytes, int to) {
   move(to, {.from = bytes_at(data, 0), .send_bytes = bytes});
-  arrive();
+  arrive(started_);
 }
 
 void GlooGroup::do_recv(void* data, int64_t bytes, int from) {
   move(from, {.to = bytes_at(data, 0), .recv_bytes = bytes});
-  arrive();
+  arrive(started_);
 }
 
 void GlooGroup::do_barrier() {

@@ -6,11 +6,13 @@
 
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
 #include "flotilla/comm/gloo/mesh.h"
 #include "flotilla/comm/group.h"
+#include "flotilla/comm/slices.h"
 
 namespace flotilla::comm {
 
@@ -47,18 +49,36 @@ class GlooGroup final : public Group {
   void do_barrier() override;
   void wake() override;
 
-  // Sends to and receives from every other member what part(r) says, and waits for all of it.
+  // Sends to and receives from every other member what part(r) says. start() only starts it; the
+  // result is what arrive() waits for.
+  template <typename F>
+  int64_t start(F&& part);
   template <typename F>
   void exchange(F&& part);
   void move(int with, const Part& part);
-  // Waits for all that moves.
-  void arrive();
+  // Waits for what has started up to there.
+  void arrive(int64_t mark);
   // Nothing moves any more: what is on its way does not touch our memory.
   void forget();
   [[noreturn]] void lost(int member, const std::string& why);
 
-  void all_reduce_piece(const char* in, char* out, int64_t count, DType dtype, Reduce how);
-  void combine_with(const char* mine, void* out, int64_t count, DType dtype, Reduce how);
+  // A piece of an all-reduce: sent whole, or in a slice for each rank.
+  struct Piece {
+    const char* in = nullptr;
+    char* out = nullptr;
+    char* others = nullptr;  // where their values come to lie
+    int64_t count = 0;
+    int64_t element = 0;
+    int slices = 1;
+
+    // In bytes.
+    int64_t begin(int slice) const { return slice_begin(count, element, slice, slices) * element; }
+    int64_t bytes(int slice) const { return begin(slice + 1) - begin(slice); }
+  };
+  int64_t start_piece(const Piece& piece);
+  // `others` holds a part of each member, by rank.
+  void combine_with(const char* others, const char* mine, void* out, int64_t count, DType dtype,
+                    Reduce how);
 
   char* scratch(int64_t bytes);
 
@@ -66,7 +86,9 @@ class GlooGroup final : public Group {
   const std::vector<int> ranks_;
   const uint64_t channel_;
   Mutex moving_mutex_;
-  std::vector<Moving> moving_ FLT_GUARDED_BY(moving_mutex_);
+  std::deque<Moving> moving_ FLT_GUARDED_BY(moving_mutex_);
+  int64_t started_ = 0;  // transfers, ever
+  int64_t arrived_ = 0;
   std::vector<char> scratch_;
 };
 

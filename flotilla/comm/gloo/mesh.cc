@@ -6,9 +6,12 @@
 #include <gloo/transport/unbound_buffer.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "flotilla/base/error.h"
+#include "flotilla/comm/gloo/sockets.h"
 #include "flotilla/comm/queue.h"
 
 namespace flotilla::comm {
@@ -20,6 +23,10 @@ constexpr std::chrono::seconds kConnect{12};
 // plane decides how long a peer may take, so Gloo gets a limit that never comes.
 constexpr std::chrono::milliseconds kForEver = std::chrono::hours(24 * 365);
 
+// From when on a host that answers nothing is gone: also where the control plane can still reach
+// both, and only the way between them is cut.
+constexpr std::chrono::seconds kSilence{16};
+
 // What a rank writes to the store: its host's address, and where it listens for each other rank.
 // value := address '\n' (listener: byte[kMaxByteSize]) * ranks
 constexpr size_t kListenerBytes = gloo::transport::Address::kMaxByteSize;
@@ -29,6 +36,13 @@ void ignore_broken_pipes() {
   struct sigaction now = {};
   ::sigaction(SIGPIPE, nullptr, &now);
   if (now.sa_handler == SIG_DFL) ::signal(SIGPIPE, SIG_IGN);
+}
+
+// The bytes of one of Gloo's addresses begin with the system's form of it.
+sockaddr_storage address_in(const std::vector<char>& bytes) {
+  sockaddr_storage address = {};
+  std::memcpy(&address, bytes.data(), std::min(bytes.size(), sizeof address));
+  return address;
 }
 
 std::shared_ptr<gloo::transport::Device> make_device(const std::string& address) {
@@ -98,8 +112,12 @@ class Mesh::Pairs {
   void connect(size_t rank, const std::string& listeners) {
     const int me = options_.rank;
     const auto& pair = context_->getPair(static_cast<int>(rank));
+    const std::vector<char> mine = pair->address().bytes();
     const char* begin = listeners.data() + static_cast<size_t>(me) * kListenerBytes;
-    pair->connect({begin, begin + pair->address().bytes().size()});
+    const std::vector<char> theirs(begin, begin + mine.size());
+    pair->connect(theirs);
+    const bool found = limit_silence(address_in(mine), address_in(theirs), kSilence);
+    invariant(found, "the socket that is connected to rank {} was not found", rank);
   }
 
   gloo::transport::Context& context() { return *context_; }

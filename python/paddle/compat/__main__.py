@@ -19,16 +19,13 @@ def main(arguments=None):
     if options.command == "table":
         sys.stdout.write(_document.document())
         return 0
-    complete = True
-    for number, path in enumerate(options.files):
-        try:
-            lines, whole = _report.lines(path)
-        except (OSError, SyntaxError, ValueError) as error:
-            print(f"{path} cannot be read as a program: {error}", file=sys.stderr)
-            return 2
-        print(*([""] if number else []), *lines, sep="\n")
-        complete = complete and whole
-    return 0 if complete else 1
+    try:
+        reports = [_report.lines(path) for path in _report.with_modules(options.files)]
+    except (OSError, SyntaxError, ValueError) as error:
+        print(f"not a program: {error}", file=sys.stderr)
+        return 2
+    print("\n\n".join("\n".join(lines) for lines, _ in reports))
+    return 0 if all(whole for _, whole in reports) else 1
 
 
 if __name__ == "__main__":

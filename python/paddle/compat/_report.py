@@ -2,6 +2,7 @@
 
 import ast
 import collections
+import os
 
 from . import _table
 
@@ -63,12 +64,17 @@ class _Names(ast.NodeVisitor):
         dotted = self._dotted(node)
         if dotted:
             self._note(dotted, node.lineno)
-        elif isinstance(node.value, ast.Name) and node.value.id in self._objects:
-            kind = self._objects[node.value.id]
-            if _table.lacks_method(kind, node.attr):
-                self.found[f"{kind}.{node.attr}"].append(node.lineno)
         else:
             self.generic_visit(node)
+
+    def visit_Call(self, node):
+        """A call of a method that a class lacks. What is only read may belong to the object."""
+        of = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if isinstance(of, ast.Name) and of.id in self._objects:
+            kind = self._objects[of.id]
+            if _table.lacks_method(kind, node.func.attr):
+                self.found[f"{kind}.{node.func.attr}"].append(node.lineno)
+        self.generic_visit(node)
 
     def visit_Name(self, node):
         if node.id in self._aliases:
@@ -98,11 +104,40 @@ def names(source, path):
     return dict(walker.found)
 
 
+def with_modules(paths):
+    """Programs, and the files beside them that they import, each once."""
+    queue, seen = list(paths), []
+    while queue:
+        path = queue.pop(0)
+        if path not in seen:
+            seen.append(path)
+            queue += [one for one in _imported(path) if one not in seen]
+    return seen
+
+
+def _imported(path):
+    """The files that a program imports from its own folder."""
+    with open(path, "rb") as file:
+        tree = ast.parse(file.read(), path)
+    modules = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules += [one.name for one in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level < 2:
+            package = node.module.split(".") if node.module else []
+            modules += [".".join([*package, one.name]) for one in node.names] + [node.module or ""]
+    found = []
+    for module in modules:
+        place = os.path.join(os.path.dirname(path), *module.split("."))
+        found += [place + ".py", os.path.join(place, "__init__.py")] if module else []
+    return sorted({one for one in found if os.path.isfile(one)})
+
+
 def lines(path):
     """The report on one program, and whether all it uses is here."""
     with open(path, "rb") as file:
         found = names(file.read(), path)
-    missing = [name for name in found if not _table.has(name) and "." in name]
+    missing = [name for name in found if not _table.has(name)]
     out = [f"{path} uses {len(found)} names of Paddle; Flotilla has {len(found) - len(missing)}."]
     rows = [("line", "name", "era", "in Flotilla")]
     for name, places in sorted(found.items(), key=lambda item: (item[0] not in missing, item[1])):

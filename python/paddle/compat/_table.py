@@ -49,7 +49,7 @@ _ADVICE = {
     "paddle.profiler": "use your system's profiler",
     "paddle.quantization": "not part of Flotilla",
     "paddle.sparse": "not part of Flotilla",
-    "paddle.text": "paddle.dataset has the same sets",
+    "paddle.text": "paddle.dataset has the same set",
 }
 
 

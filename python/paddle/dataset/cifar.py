@@ -61,7 +61,7 @@ def reader_creator(filename, sub_name, cycle=False):
             if count == 0:
                 raise ValueError(f"{filename}: no part's name holds {sub_name!r}")
 
-    return reader
+    return common.limited(reader)
 
 
 def train100():

@@ -1,10 +1,12 @@
 """What the data sets share: the cache, downloads, and samples in files."""
 
 import glob
+import itertools
 import os
 import pickle
 import re
 
+import _flotilla as core
 from paddle._names import names_of
 
 from . import _sets
@@ -14,6 +16,11 @@ from ._transfer import DownloadError, fetch, md5_of
 DATA_HOME = os.environ.get("PADDLE_DATA_HOME") or os.path.join(
     os.path.expanduser("~"), ".cache", "paddle", "dataset"
 )
+
+
+def limited(reader):
+    """The first samples of a reader, as many as FLT_DATASET_LIMIT says."""
+    return lambda: itertools.islice(reader(), core.dataset_limit())
 
 
 def must_mkdirs(path):

@@ -14,7 +14,7 @@ from paddle.reader import map_readers, xmap_readers
 
 from ._mat import read_mat
 from ._sets import SETS
-from .common import download
+from .common import download, limited
 from .image import load_image_bytes, simple_transform
 
 _files = SETS["flowers"].files
@@ -68,6 +68,7 @@ def reader_creator(
                     if member.name in labels:
                         yield archive.extractfile(member).read(), labels[member.name]
 
+    reader = limited(reader)
     if use_xmap:
         return xmap_readers(mapper, reader, min(4, os.cpu_count() or 1), buffered_size)
     return map_readers(mapper, reader)

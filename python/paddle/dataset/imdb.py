@@ -19,9 +19,10 @@ URL, MD5 = _file.url, _file.md5
 _PUNCTUATION = string.punctuation.encode("latin-1")
 
 
-def tokenize(pattern):
-    """The words, as bytes in lower case, of each review whose path matches ``pattern``."""
-    with tarfile.open(common.download(URL, "imdb", MD5)) as archive:
+def tokenize(pattern, path=None):
+    """The words, as bytes in lower case, of each review whose path matches ``pattern``, by default
+    in the archive of the cache."""
+    with tarfile.open(path or common.download(URL, "imdb", MD5)) as archive:
         for member in archive:
             if member.isfile() and pattern.match(member.name):
                 text = archive.extractfile(member).read()
@@ -37,34 +38,35 @@ def numbered(counts, least):
     return numbers
 
 
-def build_dict(pattern, cutoff):
+def build_dict(pattern, cutoff, path=None):
     """The number of each word that occurs more than ``cutoff`` times."""
     counts = collections.Counter()
-    for words in tokenize(pattern):
+    for words in tokenize(pattern, path):
         counts.update(words)
     return numbered(counts, cutoff)
 
 
-def reader_creator(pos_pattern, neg_pattern, word_idx):
+def reader_creator(pos_pattern, neg_pattern, word_idx, path=None):
     """A reader of the reviews whose paths match one of two patterns. They are kept in memory."""
     unknown = word_idx["<unk>"]
     samples = [
         ([word_idx.get(word, unknown) for word in words], label)
         for label, pattern in enumerate((pos_pattern, neg_pattern))
-        for words in tokenize(pattern)
+        for words in tokenize(pattern, path)
     ]
 
     def reader():
         yield from samples
 
-    return reader
+    return common.limited(reader)
 
 
-def _reader_of(split, word_idx):
+def _reader_of(split, word_idx, path=None):
     return reader_creator(
         re.compile(rf"aclImdb/{split}/pos/.*\.txt$"),
         re.compile(rf"aclImdb/{split}/neg/.*\.txt$"),
         word_idx,
+        path,
     )
 
 
@@ -78,9 +80,9 @@ def test(word_idx):
     return _reader_of("test", word_idx)
 
 
-def word_dict():
-    """The number of each word that occurs more than 150 times in all reviews."""
-    return build_dict(re.compile(r"aclImdb/(train|test)/(pos|neg)/.*\.txt$"), 150)
+def word_dict(cutoff=150, path=None):
+    """The number of each word that occurs more than ``cutoff`` times in all reviews."""
+    return build_dict(re.compile(r"aclImdb/(train|test)/(pos|neg)/.*\.txt$"), cutoff, path)
 
 
 def fetch():

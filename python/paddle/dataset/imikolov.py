@@ -39,19 +39,19 @@ def _member(archive, name):
         raise ValueError(f"{archive.name}: {name} is missing") from None
 
 
-def build_dict(min_word_freq=50):
+def build_dict(min_word_freq=50, path=None):
     """The number of each word that occurs more than ``min_word_freq`` times.
 
     Words are bytes; ``<s>``, ``<e>`` and ``<unk>`` are texts.
     """
-    with tarfile.open(common.download(URL, "imikolov", MD5)) as archive:
+    with tarfile.open(path or common.download(URL, "imikolov", MD5)) as archive:
         counts = None
         for part in ("train", "valid"):
             counts = word_count(_member(archive, f"./simple-examples/data/ptb.{part}.txt"), counts)
     return numbered(counts, min_word_freq)
 
 
-def reader_creator(filename, word_idx, n, data_type):
+def reader_creator(filename, word_idx, n, data_type, path=None):
     """A reader of one file of the archive.
 
     ``DataType.NGRAM``: every ``n`` words in a row. ``DataType.SEQ``: sentences of up to ``n``
@@ -80,11 +80,11 @@ def reader_creator(filename, word_idx, n, data_type):
 
     def reader():
         make = ngrams if data_type == DataType.NGRAM else sequences
-        with tarfile.open(common.download(URL, "imikolov", MD5)) as archive:
+        with tarfile.open(path or common.download(URL, "imikolov", MD5)) as archive:
             for line in _member(archive, filename):
                 yield from make(line.split())
 
-    return reader
+    return common.limited(reader)
 
 
 def train(word_idx, n, data_type=DataType.NGRAM):

@@ -29,7 +29,7 @@ def reader_creator(image_filename, label_filename, buffer_size):
             scaled = _SCALE[pixels[first : first + buffer_size]]
             yield from zip(scaled, labels[first : first + buffer_size].tolist())
 
-    return reader
+    return common.limited(reader)
 
 
 def train():

@@ -28,9 +28,9 @@ class MovieInfo:
         self.categories = categories
         self.title = title
 
-    def value(self):
+    def value(self, known=None):
         """[number, numbers of its kinds, numbers of the words of its title]"""
-        known = _tables()
+        known = known or _tables()
         return [
             self.index,
             [known.categories[kind] for kind in self.categories],
@@ -104,19 +104,19 @@ def _fields(path, name, count):
             yield fields
 
 
-def _reader_creator(is_test, rand_seed=0, test_ratio=0.1):
+def _reader_creator(is_test, rand_seed=0, test_ratio=0.1, path=None):
     def reader():
-        known = _tables()
+        known = _tables() if path is None else _Tables(path)
         random = np.random.RandomState(rand_seed)
         for user, movie, rating, _ in _fields(known.path, "ratings", 4):
             if (random.random_sample() < test_ratio) == is_test:
                 yield [
                     *known.users[int(user)].value(),
-                    *known.movies[int(movie)].value(),
+                    *known.movies[int(movie)].value(known),
                     [float(rating) * 2 - 5.0],
                 ]
 
-    return reader
+    return common.limited(reader)
 
 
 train = functools.partial(_reader_creator, is_test=False)

@@ -66,7 +66,7 @@ def _reader(rows):
         for row in rows:
             yield row[:-1], row[-1:]
 
-    return reader
+    return common.limited(reader)
 
 
 def train():

@@ -6,6 +6,8 @@ from paddle.optimizer import Optimizer  # noqa: F401
 from paddle.optimizer.rules import old_class as _old_class
 from paddle.static.averages import ExponentialMovingAverage  # noqa: F401
 
+from ._optimizers import LookaheadOptimizer, RecomputeOptimizer  # noqa: F401
+
 
 def _made(word):
     return _old_class(word, getattr(_new.rules, word, Optimizer), __name__)

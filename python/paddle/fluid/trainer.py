@@ -77,8 +77,7 @@ class CheckpointConfig:
                 raise ValueError(f"CheckpointConfig: {word} must be 1 or more, but is {value}")
         self.checkpoint_dir = os.getcwd() if checkpoint_dir is None else checkpoint_dir
         self.max_num_checkpoints, self.epoch_interval, self.step_interval = counts
-        self.epoch_id = self.step_id = 0
-        self.load_serial = None
+        self.epoch_id = self.step_id = 0  # of the checkpoint that a trainer went on from
 
 
 class Trainer:
@@ -103,7 +102,7 @@ class Trainer:
             raise TypeError(f"checkpoint_config must be a CheckpointConfig, but is a {kind}")
         _fleet.refuse_servers(core.role_from_environment(False))
         self.parallel = parallel
-        self.place = CPUPlace() if place is None else place
+        self.place = check_and_get_place(place)
         self.checkpoint_cfg = checkpoint_config
         self.scope, self.startup_program, self.train_program = Scope(), Program(), Program()
         self._stopped = False
@@ -116,6 +115,10 @@ class Trainer:
                 kind = type(optimizer).__name__
                 raise TypeError(f"optimizer_func must return an optimizer, but returned a {kind}")
             optimizer.minimize(self.train_func_outputs[0])
+        self._runnable = self.train_program
+        if parallel:
+            loss = self.train_func_outputs[0].name
+            self._runnable = CompiledProgram(self.train_program).with_data_parallel(loss)
         self._executor = Executor(self.place)
         with self._inside():
             self._executor.run(self.startup_program)
@@ -135,7 +138,7 @@ class Trainer:
                 warnings.warn(
                     f"fluid.Trainer: there is no folder {param_path} to load parameters from; "
                     "training starts with new ones",
-                    stacklevel=4,
+                    stacklevel=3,
                 )
         if folder is not None:
             io.load_persistables(self._executor, folder, self.train_program)
@@ -172,11 +175,8 @@ class Trainer:
     def _step(self, epoch, step, feed, event_handler):
         begin = BeginStepEvent(epoch, step)
         event_handler(begin)
-        program = self.train_program
-        if self.parallel:
-            program = CompiledProgram(program).with_data_parallel(self.train_func_outputs[0].name)
         fetch_list = self.train_func_outputs if begin.fetch_metrics else []
-        metrics = self._executor.run(program, feed=feed, fetch_list=fetch_list)
+        metrics = self._executor.run(self._runnable, feed=feed, fetch_list=fetch_list)
         config = self.checkpoint_cfg
         if config and epoch % config.epoch_interval == 0 and step % config.step_interval == 0:
             _checkpoints.save(

@@ -15,6 +15,7 @@ from paddle.base.scope import global_scope
 
 from ._ahead import Ahead
 from ._iterators import grouped
+from ._together import together
 from .reader import _to_list
 
 _PATIENCE = 5.0
@@ -126,7 +127,7 @@ class GeneratorLoader:
             )
         self._need_generator()
         tensors = _tensors(self._make, self._fields)
-        return _Feeds(self, Ahead(tensors, self._capacity))
+        return together(self, _Feeds(self, Ahead(tensors, self._capacity)))
 
     def __call__(self):
         return self.__iter__()

@@ -4,6 +4,7 @@ import _flotilla as core
 from paddle.base.place import to_place
 
 from . import _iterators
+from ._together import together
 from .collate import default_collate_fn, default_convert_fn, flat, to_tensors
 from .dataset import IterableDataset
 from .sampler import BatchSampler
@@ -117,7 +118,7 @@ class DataLoader:
             batches = _iterators.Delivered(worker_batches(self), deliver)
         else:
             batches = _iterators.single_process(self, deliver)
-        return self._for_places(batches) if several else batches
+        return together(self, self._for_places(batches) if several else batches)
 
     def _form(self):
         """What makes of a batch what the caller asked for."""

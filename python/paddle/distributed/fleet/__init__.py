@@ -10,6 +10,7 @@ from paddle.base.dataset import (  # noqa: F401
     QueueDataset,
 )
 
+from .base.checkpoint import TrainStatus  # noqa: F401
 from .base.distributed_strategy import DistributedStrategy  # noqa: F401
 from .base.fleet_base import Fleet
 from .base.role_maker import PaddleCloudRoleMaker, Role, UserDefinedRoleMaker  # noqa: F401
@@ -55,6 +56,8 @@ minimize = fleet.minimize
 save_inference_model = fleet.save_inference_model
 save_persistables = fleet.save_persistables
 save = fleet.save
+save_check_point = fleet.save_check_point
+load_check_point = fleet.load_check_point
 
 _logger = _logging.getLogger("paddle.distributed.fleet")
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+import _flotilla as core
+
 from paddle.dataset import cifar as _cifar
 from paddle.io.dataset import Dataset
 
@@ -25,7 +27,8 @@ class Cifar10(InMemory, Dataset):
         self.data_file = data_file or fetched(self._URL, "cifar", self._MD5, download, "data_file")
         self.transform = transform
         self.flag = self._PARTS[self.mode]
-        self.images, self.labels = read_cifar(self.data_file, self.flag)
+        limit = core.dataset_limit()
+        self.images, self.labels = (part[:limit] for part in read_cifar(self.data_file, self.flag))
         self.dtype = "float32"
 
     @property

@@ -9,6 +9,8 @@ import zlib
 
 import numpy as np
 
+import _flotilla as core
+
 from paddle.dataset import flowers as _flowers
 from paddle.dataset._mat import read_mat
 from paddle.io._arrays import Field, FileField
@@ -108,6 +110,7 @@ class Flowers(Dataset):
                 f"{given['setid_file']}: images are numbered from 1 to {len(self.labels)}, the "
                 f"number of labels, but there are {self.indexes.min()} and {self.indexes.max()}"
             )
+        self.indexes = self.indexes[: core.dataset_limit()]
         self.data_path = unpacked(given["data_file"])
         self.dtype = "float32"
 

@@ -34,8 +34,9 @@ class MNIST(InMemory, Dataset):
         self.label_path = label_path or self._file("labels-idx1", download, "label_path")
         self.transform = transform
         images, labels = core.read_mnist(str(self.image_path), str(self.label_path))
-        self.images = images
-        self.labels = labels.astype(np.int64)[:, None]
+        limit = core.dataset_limit()
+        self.images = images[:limit]
+        self.labels = labels[:limit].astype(np.int64)[:, None]
         self.dtype = "float32"
 
     def _file(self, part, download, word):

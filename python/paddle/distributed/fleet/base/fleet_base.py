@@ -1,21 +1,20 @@
 """The fleet as this process sees it."""
 
+import datetime
+import os
+import sys
 import warnings
 
 import _flotilla as core
 import paddle.fluid.io as _io
-from paddle.base.framework import default_main_program
+from paddle.base.framework import default_main_program, default_startup_program
 from paddle.distributed import communication
+from paddle.io._together import feeds_exchange
 
+from . import checkpoint
 from .distributed_strategy import DistributedStrategy
 from .role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .util_factory import UtilBase
-
-# Switches that change what is computed and that no pass applies yet.
-_NOT_APPLIED = (
-    *("amp", "asp", "dgc", "gradient_merge", "lamb", "lars", "pipeline", "qat", "recompute"),
-    *("sharding", "tensor_parallel"),
-)
 
 
 class DistributedOptimizer:
@@ -24,18 +23,30 @@ class DistributedOptimizer:
     Everything else (``get_lr``, ``set_lr``, ``state_dict``, ``backward`` …) is the optimizer's.
     """
 
-    def __init__(self, optimizer, strategy=None):
+    def __init__(self, optimizer, strategy=None, role=None):
         if not hasattr(optimizer, "minimize"):
             raise TypeError(
                 f"distributed_optimizer() takes an optimizer, but got {type(optimizer).__name__}"
             )
         self._optimizer = optimizer
-        self._strategy = strategy
+        self._strategy = strategy or DistributedStrategy()
+        self._role = role or core.role_from_environment(True)
         self.user_defined_optimizer = optimizer
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
-        """Add the backward pass and the update; returns (ops, [(parameter, gradient)])."""
-        return self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
+        """Add the backward pass, the exchange of gradients between workers and the update; returns
+        (ops, [(parameter, gradient)])."""
+        made = self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
+        if self._role.collective:
+            main, startup = loss.block.program, startup_program or default_startup_program()
+            notices, fusion = core.apply_collective(main, startup, self._role, self._strategy._core)
+            for notice in notices:
+                warnings.warn(notice, stacklevel=2)
+            if fusion:
+                _say_at_first_run(main, fusion)
+            if self._role.workers > 1:
+                main._before_run = (*main._before_run, feeds_exchange)
+        return made
 
     def __getattr__(self, name):
         if name.startswith("__") or name == "_optimizer":
@@ -211,10 +222,10 @@ class Fleet:
     def distributed_optimizer(self, optimizer, strategy=None):
         """An optimizer whose ``minimize`` makes the program of this process."""
         self._role()
-        made = DistributedOptimizer(optimizer, strategy or self._user_defined_strategy)
-        self._user_defined_strategy = made._strategy
-        self._util._set_strategy(made._strategy)
-        _say_what_is_not_applied(made._strategy)
+        strategy = strategy or self._user_defined_strategy
+        made = DistributedOptimizer(optimizer, strategy, self._role())
+        self._user_defined_strategy = strategy
+        self._util._set_strategy(strategy)
         self._distributed_optimizer = made
         return made
 
@@ -264,6 +275,38 @@ class Fleet:
         if self.is_first_worker():
             _io.save_persistables(executor, dirname, main_program)
 
+    def save_check_point(
+        self,
+        executor,
+        path,
+        train_status,
+        main_program=None,
+        fs=None,
+        local_cache_path=".cache",
+        remain_all_checkpoint=True,
+    ):
+        """Write all that training needs to go on; every worker calls it. ``train_status``: a
+        :class:`TrainStatus`. The checkpoint is there whole or not at all."""
+        checkpoint.save_check_point(
+            *(self._role(), executor, path, train_status, main_program, remain_all_checkpoint)
+        )
+
+    def load_check_point(
+        self,
+        executor,
+        path,
+        trainer_id=None,
+        main_program=None,
+        fs=None,
+        local_cache_path=".cache",
+        ignore_empty=True,
+    ):
+        """Load the newest checkpoint that is whole and return its :class:`TrainStatus`, on any
+        number of workers. Where there is none, a new one."""
+        return checkpoint.load_check_point(
+            *(self._role(), executor, path, main_program, ignore_empty)
+        )
+
     def save(self, dirname, feed=[], fetch=[], **configs):  # noqa: B006 - the signature is Paddle's
         """Write an inference model where ``feed`` and ``fetch`` are given, else the state."""
         if not feed and not fetch:
@@ -283,13 +326,13 @@ def refuse_servers(role):
         )
 
 
-def _say_what_is_not_applied(strategy):
-    names = [name for name in _NOT_APPLIED if getattr(strategy, name, False)]
-    if names:
-        warnings.warn(
-            f"strategy.{', strategy.'.join(names)}: not applied yet; training goes on without",
-            stacklevel=3,
-        )
+def _say_at_first_run(program, line):
+    def say(scope):
+        program._before_run = tuple(hook for hook in program._before_run if hook is not say)
+        now = datetime.datetime.now().strftime("%m%d %H:%M:%S.%f")
+        print(f"W{now} {os.getpid()} fuse_all_reduce.cc] {line}", file=sys.stderr, flush=True)
+
+    program._before_run = (*program._before_run, say)
 
 
 def _joined(endpoints, to_string):

@@ -2,7 +2,7 @@
 
 import paddle.fluid.io as _io
 from paddle._names import names_of
-from paddle.base.framework import default_main_program
+from paddle.base.framework import default_main_program, default_startup_program
 from paddle.distributed.fleet.base import fleet_base as _fleet
 
 DistributedOptimizer = _fleet.DistributedOptimizer
@@ -94,6 +94,10 @@ class Fleet:
     def save_persistables(self, executor, dirname, main_program=None, filename=None):
         """Write all that the program keeps from run to run."""
         _io.save_persistables(executor, dirname, main_program or self._program(), filename)
+
+    def _keep(self, program, startup_program):
+        self._origin_program = self.main_program = program
+        self.startup_program = startup_program or default_startup_program()
 
     def _program(self):
         return self._origin_program or default_main_program()

@@ -2,7 +2,6 @@
 
 import _flotilla as core
 from paddle.base.compiler import BuildStrategy, ExecutionStrategy
-from paddle.base.framework import default_startup_program
 from paddle.distributed.fleet.base import fleet_base as _fleet
 from paddle.distributed.fleet.base.distributed_strategy import OptionsOfCore
 
@@ -53,8 +52,7 @@ class CollectiveOptimizer(_fleet.DistributedOptimizer):
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Add the backward pass and the update; then ``fleet.main_program`` is there."""
         made = super().minimize(loss, startup_program, parameter_list, no_grad_set)
-        fleet._origin_program = fleet.main_program = loss.block.program
-        fleet.startup_program = startup_program or default_startup_program()
+        fleet._keep(loss.block.program, startup_program)
         return made
 
 

@@ -1,7 +1,6 @@
 """Training with parameter servers in 1.8: ``fleet.init(role)``, then workers and servers part."""
 
 from paddle._names import names_of
-from paddle.base.framework import default_startup_program
 
 from ...base.fleet_base import DistributedOptimizer, Fleet, Mode
 from .distributed_strategy import (  # noqa: F401
@@ -30,8 +29,7 @@ class TranspilerOptimizer(DistributedOptimizer):
     ):
         """Add the backward pass and the update; then ``fleet.main_program`` is there."""
         made = super().minimize(loss, startup_program, parameter_list, no_grad_set)
-        fleet._origin_program = fleet.main_program = loss.block.program
-        fleet.startup_program = startup_program or default_startup_program()
+        fleet._keep(loss.block.program, startup_program)
         return made
 
 

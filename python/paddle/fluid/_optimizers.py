@@ -1,0 +1,69 @@
+"""Optimizers of 1.x that stand around another one."""
+
+import _flotilla as core
+from paddle.base.framework import default_main_program, default_startup_program
+from paddle.tensor.creation import assign
+from paddle.tensor.logic import equal
+from paddle.tensor.manipulation import cast
+from paddle.tensor.math import mod
+
+
+class RecomputeOptimizer:
+    """The optimizer inside. What the layers between checkpoints gave is kept, not computed again:
+    the results are the same, and plans reuse memory."""
+
+    def __init__(self, optimizer):
+        self._optimizer = optimizer
+        self._checkpoints = []
+
+    def _set_checkpoints(self, checkpoints):
+        """Accepted."""
+        self._checkpoints = list(checkpoints)
+
+    def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
+        """``minimize`` of the optimizer inside."""
+        return self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "_optimizer":
+            raise AttributeError(name)
+        return getattr(self._optimizer, name)
+
+
+class LookaheadOptimizer:
+    """Every ``k`` steps the parameters go back, by ``alpha``, towards where they were k steps ago.
+
+    Zhang, Lucas, Hinton, Ba: Lookahead optimizer: k steps forward, 1 step back, 2019.
+    """
+
+    def __init__(self, inner_optimizer, alpha=0.5, k=5):
+        if inner_optimizer is None:
+            raise AssertionError("inner optimizer can not be None")
+        if not 0 <= alpha <= 1:
+            raise AssertionError(f"alpha must lie in [0, 1], but is {alpha}")
+        if not isinstance(k, int) or k < 1:
+            raise AssertionError(f"k must be a whole number of 1 or more, but is {k!r}")
+        self.inner_optimizer = inner_optimizer
+        self.alpha, self.k, self.type = alpha, k, "lookahead"
+
+    def minimize(self, loss, startup_program=None):
+        """``minimize`` of the optimizer inside, and the steps back."""
+        made = self.inner_optimizer.minimize(loss, startup_program)
+        main = default_main_program()
+        startup = (startup_program or default_startup_program()).global_block()
+        step = core.create_global_var([1], 0, "int64", True, "lookahead_step")
+        with main._optimized_guard([]):
+            assign(step + 1, step)
+            back = cast(equal(mod(step, self.k), 0), "float32")
+            for parameter in main.all_parameters():
+                name = f"{parameter.name}@SLOW"
+                words = (list(parameter.shape), 0.0, parameter.dtype, True, name)
+                slow = core.create_global_var(*words)
+                startup.append_op(
+                    type="assign",
+                    inputs={"X": [startup.var(parameter.name)]},
+                    outputs={"Out": [startup.var(name)]},
+                )
+                assign(slow + back * self.alpha * (parameter - slow), slow)
+                assign(back * slow + (1.0 - back) * parameter, parameter)
+        return made
