@@ -30,7 +30,11 @@ std::vector<std::string> collective_schedule(const Program& program) {
   for (const auto& block : program.blocks()) {
     for (const auto& op : block->ops()) {
       const OpDef* def = find_op(op->type());
-      if (def != nullptr && def->find_attr("ring_id") != nullptr) add_lines(*block, *op, lines);
+      // What two ranks send each other is not the same on both.
+      const bool between_two = def != nullptr && def->find_attr("peer") != nullptr;
+      if (def != nullptr && def->find_attr("ring_id") != nullptr && !between_two) {
+        add_lines(*block, *op, lines);
+      }
     }
   }
   return lines;

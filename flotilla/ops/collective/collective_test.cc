@@ -107,6 +107,39 @@ TEST(Collective, PartsGoAlongTheFirstAxis) {
   EXPECT_THAT(summed[1].at("Out"), equal_to({33, 44}));
 }
 
+TEST(Collective, EveryRankHasAPartForEveryOther) {
+  const auto results = on_ranks(
+      2, [](int rank) { return powers(rank, i32, 4); }, "alltoall");
+  EXPECT_THAT(results[0].at("Out"), equal_to({1, 2, 10, 20}));
+  EXPECT_THAT(results[1].at("Out"), equal_to({3, 4, 30, 40}));
+  EXPECT_EQ(refusal_of([] {
+              on_ranks(
+                  2, [](int) { return powers(0); }, "alltoall");
+            }),
+            "3 rows of X cannot be shared out to 2 ranks evenly");
+}
+
+TEST(Collective, WhatOneSendsTheOtherReceives) {
+  testing::run_ranks(2, [](comm::World& world) {
+    // Everybody runs the same ops of the ring, in the roles of sender and receiver by turns.
+    const auto program = build(world.rank() == 0 ? R"(
+      fill_constant() -> x {shape=[3], value=2.5}
+      send_v2(X=x) {peer=1}
+      recv_v2() -> y {peer=1, out_shape=[3], dtype=5}
+    )"
+                                                 : R"(
+      recv_v2() -> x {peer=0, out_shape=[3], dtype=5}
+      scale(X=x) -> y {scale=2.0}
+      send_v2(X=y) {peer=0}
+    )");
+    Scope scope;
+    Executor executor({.world = &world});
+    EXPECT_THAT(dense(executor.run(*program, {}, {"y"}, scope)[0]), equal_to({5, 5, 5}));
+  });
+  EXPECT_REFUSED(run_op("send_v2", powers(0), {{"peer", 1}}),
+                 "send_v2 needs rank 1, but this process is alone");
+}
+
 TEST(Collective, ABucketIsSummedInOneExchange) {
   const auto inputs = [](int rank) {
     return Inputs{{"X", {full({2, 3}, rank + 1), full({1}, 10 * rank), full({7}, -rank)}}};
@@ -147,7 +180,7 @@ TEST(Collective, AProcessAloneKeepsWhatItHas) {
   for (const char* type :
        {"c_allreduce_sum", "c_allreduce_prod", "c_reduce_max", "c_broadcast", "broadcast",
         "allreduce", "c_allgather", "c_reducescatter", "c_scatter", "barrier", "fused_all_reduce",
-        "c_sync_comm_stream", "c_sync_calc_stream", "c_wait_comm", "c_wait_compute"}) {
+        "alltoall", "c_sync_comm_stream", "c_sync_calc_stream", "c_wait_comm", "c_wait_compute"}) {
     EXPECT_THAT(run_op(type, powers(0), {}, {.outputs = {{"Out", 1}}}).at("Out"),
                 equal_to({1, 2, 3}))
         << type;
