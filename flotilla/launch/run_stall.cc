@@ -32,25 +32,19 @@ double Run::stall_limit() const {
   return end > 0 && warning > 0 ? std::min(end, warning) : std::max(end, warning);
 }
 
-Running* Run::find(const std::string& role, int64_t rank) {
+Running* Run::find(const std::string& name) {
   for (Running& running : running_) {
-    if (running.process->role == role && running.process->rank == rank) return &running;
+    if (running.outcome.name() == name && running.child) return &running;
   }
   return nullptr;
 }
 
-std::vector<Standing> Run::standing(const std::string& without) const {
+std::vector<Standing> Run::standing(const std::string& without) {
   std::vector<Standing> rows;
-  const auto find_local = [&](const std::string& name) -> const Running* {
-    for (const Running& running : running_) {
-      if (running.outcome.name() == name && running.child) return &running;
-    }
-    return nullptr;
-  };
   std::vector<std::string> told = {without};
   for (const Members::Seen& seen : members_.all()) {
     if (!seen.here || seen.name() == without) continue;
-    const Running* local = find_local(seen.name());
+    const Running* local = find(seen.name());
     const bool stopped = local != nullptr && local->child->stopped();
     const bool reported = seen.member.reported != Clock::time_point();
     std::string doing = reported ? doing_of(seen) : "joined the job";
@@ -96,7 +90,7 @@ std::optional<Run::Stuck> Run::find_stuck(double limit) {
                      "nothing has moved for {:.0f} s: all workers wait for each other", limit)};
   }
   const Members::Seen& first = still.front();
-  const Running* local = find(first.member.role, first.member.rank);
+  const Running* local = find(first.name());
   Stuck found{.culprit = {.role = first.member.role,
                           .rank = first.member.rank,
                           .host = first.member.host,
@@ -133,7 +127,7 @@ void Run::end_stuck(const Stuck& found) {
     stalled_ = found.sentence;
     return begin_end(stalled_, SIGTERM, kGraceAfterFailure);
   }
-  if (Running* local = find(found.culprit.role, found.culprit.rank); local && local->child) {
+  if (Running* local = find(found.culprit.name())) {
     // Its end is then a failure like any other, with the same ways to go on.
     local->outcome.stuck = found.culprit.stuck;
     return local->child->send(SIGKILL);

@@ -102,9 +102,10 @@ class Run {
   std::optional<Stuck> find_stuck(double limit);
   void end_stuck(const Stuck& found);
   // Where everyone stands but the one of this name; empty where nobody has said anything.
-  std::vector<Standing> standing(const std::string& without) const;
+  std::vector<Standing> standing(const std::string& without);
   double stall_limit() const;
-  Running* find(const std::string& role, int64_t rank);
+  // A process of this host that runs, by its name; null: there is none.
+  Running* find(const std::string& name);
 
   // Several hosts (run_hosts.cc).
   enum class Meeting { kConnecting, kJoining, kTogether, kApart };

@@ -17,7 +17,7 @@ constexpr size_t kLinesShown = 20;
 
 }  // namespace
 
-// Milliseconds until something must be done without being asked; -1: nothing.
+// Milliseconds until something must be done without being asked.
 int Run::patience() const {
   std::optional<Clock::time_point> next = kill_at_;
   if (restart_at_ && (!next || *restart_at_ < *next)) next = restart_at_;
@@ -133,6 +133,7 @@ void Run::fail(Running& running) {
   if (may_restart(running.outcome)) {
     if (job_.mode == Mode::kServers) {
       ++running.outcome.attempt;
+      standing_.clear();
       return start(running);
     }
     group_restarts_ = true;

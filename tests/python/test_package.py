@@ -101,7 +101,7 @@ def test_options_that_do_not_exist():
 def test_versions():
     assert paddle.__version__ == paddle.version.full_version
     paddle.utils.require_version("1.8")
-    with pytest.raises(RuntimeError, match="the program asks for version 9.0 or later of Paddle's"):
+    with pytest.raises(RuntimeError, match="Paddle 9.0 or newer is required, but this is 2"):
         paddle.utils.require_version("9.0")
 
 

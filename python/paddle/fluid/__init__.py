@@ -1,6 +1,5 @@
 """The API of 1.x."""
 
-from paddle import version as _version
 from paddle._names import names_of
 from paddle.base.backward import append_backward, gradients  # noqa: F401
 from paddle.base.compiler import (  # noqa: F401
@@ -41,6 +40,7 @@ from paddle.base.place import (  # noqa: F401
     is_compiled_with_cuda,
 )
 from paddle.base.scope import Scope, global_scope, scope_guard  # noqa: F401
+from paddle.utils import require_version  # noqa: F401
 
 from . import core, io  # noqa: F401
 from .inferencer import Inferencer  # noqa: F401
@@ -62,24 +62,6 @@ from .transpiler import (  # noqa: F401
 )
 
 Tensor = LoDTensor
-
-
-def require_version(min_version, max_version=None):
-    """Refuse to go on where this Paddle, ``paddle.version``, is older or newer."""
-    here = _numbers(_version.full_version)
-    if here < _numbers(min_version) or (max_version is not None and _numbers(max_version) < here):
-        wanted = f"{min_version} to {max_version}" if max_version else f"{min_version} or newer"
-        raise RuntimeError(f"Paddle {wanted} is required, but this is {_version.full_version}")
-
-
-def _numbers(text):
-    if not isinstance(text, str):
-        raise TypeError(f"a version must be a string, but is of type {type(text).__name__}")
-    parts = text.split(".")
-    if not all(part.isdigit() for part in parts):
-        raise ValueError(f'a version must be like "1.8.5", but is {text!r}')
-    return [int(part) for part in parts]
-
 
 __getattr__, __dir__ = names_of(
     __name__,

@@ -25,5 +25,6 @@ from paddle.base.place import (  # noqa: F401
     cuda_places,
     is_compiled_with_cuda,
 )
+from paddle.utils import require_version  # noqa: F401
 
 __getattr__, __dir__ = names_of(__name__)

@@ -13,6 +13,7 @@ from paddle.base.framework import (
 from paddle.base.scope import global_scope
 from paddle.batch import batch  # noqa: F401
 from paddle.io import BatchSampler, DataLoader, Dataset  # noqa: F401
+from paddle.io.collate import default_collate_fn  # noqa: F401
 from paddle.io.generator import PyReader  # noqa: F401
 from paddle.reader import (  # noqa: F401
     ComposeNotAligned,

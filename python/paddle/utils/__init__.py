@@ -29,19 +29,20 @@ def run_check():
 
 
 def require_version(min_version, max_version=None):
-    """Refuse to go on unless the version of Paddle's API is at least ``min_version``."""
+    """Refuse to go on where this Paddle, ``paddle.version``, is older or newer."""
+    here = _numbers(version.full_version)
+    if here < _numbers(min_version) or (max_version is not None and _numbers(max_version) < here):
+        wanted = f"{min_version} to {max_version}" if max_version else f"{min_version} or newer"
+        raise RuntimeError(f"Paddle {wanted} is required, but this is {version.full_version}")
 
-    def numbers(text):
-        return [int(part) for part in str(text).split(".") if part.isdigit()]
 
-    if numbers(version.full_version) < numbers(min_version) or (
-        max_version is not None and numbers(version.full_version) > numbers(max_version)
-    ):
-        raise RuntimeError(
-            f"the program asks for version {min_version}"
-            + (f" to {max_version}" if max_version is not None else " or later")
-            + f" of Paddle's API, and this is {version.full_version}"
-        )
+def _numbers(text):
+    if not isinstance(text, str):
+        raise TypeError(f"a version must be a string, but is of type {type(text).__name__}")
+    parts = text.split(".")
+    if not all(part.isdigit() for part in parts):
+        raise ValueError(f'a version must be like "1.8.5", but is {text!r}')
+    return [int(part) for part in parts]
 
 
 def try_import(module_name, err_msg=None):
