@@ -156,6 +156,28 @@ TEST(Collective, ABucketIsSummedInOneExchange) {
   }
 }
 
+TEST(Collective, SizesMayBeKnownOnlyWhenTheProgramRuns) {
+  testing::run_ranks(2, [](comm::World& world) {
+    const auto program = build(R"(
+      var x f32[4] data
+      where_index(Condition=x) -> at
+      c_allreduce_sum(X=at) -> sum
+      c_broadcast(X=at) -> first {root=1}
+    )");
+    Scope scope;
+    Executor executor({.world = &world});
+    const auto run = [&](const Tensor& x) {
+      const auto values = executor.run(*program, {{"x", x}}, {"sum", "first"}, scope);
+      return std::make_pair(dense(values[0]), dense(values[1]));
+    };
+    const bool zero = world.rank() == 0;
+    const auto [sum, first] = run(zero ? tensor({1, 1, 0, 0}) : tensor({0, 0, 1, 1}));
+    EXPECT_THAT(sum, equal_to({2, 4}));
+    EXPECT_THAT(first, equal_to({2, 3}));
+    EXPECT_THAT(run(zero ? tensor({0, 1, 0, 0}) : tensor({0, 0, 0, 1})).first, equal_to({4}));
+  });
+}
+
 TEST(Collective, RowsOfAllRanksStandOneBehindTheOther) {
   // Rank r has r + 1 rows, or all have two.
   for (const bool equal : {false, true}) {
