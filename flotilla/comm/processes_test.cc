@@ -1,41 +1,19 @@
 #include "flotilla/comm/processes.h"
 
-#include <future>
 #include <numeric>
 
 #include "flotilla/comm/suite_testing.h"
-#include "flotilla/rpc/store_server.h"
 #include "flotilla/testing/ranks.h"
 
 namespace flotilla::testing {
 namespace {
 
-// Ranks that are threads, but know nothing of each other save through the store and the kernel.
 using Host = std::function<int(int rank)>;
-
-std::vector<std::unique_ptr<comm::World>> make_processes(int size, const Host& host) {
-  const auto server = std::make_shared<rpc::StoreServer>(rpc::StoreServer::Options{.token = "t"});
-  std::vector<std::future<std::unique_ptr<comm::World>>> coming;
-  for (int r = 0; r < size; ++r) {
-    coming.push_back(std::async(std::launch::async, [=] {
-      auto* client = new rpc::StoreClient({.address = server->address(),
-                                           .token = "t",
-                                           .self = {.role = "worker", .rank = r, .host = "here"}});
-      // The server goes after its last client.
-      const std::shared_ptr<rpc::StoreClient> store(
-          client, [server](rpc::StoreClient* last) { delete last; });
-      return comm::make_processes({.store = store, .rank = r, .size = size, .apart = host(r)});
-    }));
-  }
-  std::vector<std::unique_ptr<comm::World>> worlds;
-  for (auto& world : coming) worlds.push_back(world.get());
-  return worlds;
-}
 
 // Hosts are pretended: all of it runs on this one, and Gloo over its loopback device.
 Maker maker(const std::string& name, std::vector<int> sizes, const Host& host) {
   return {.name = name,
-          .make = [=](int size) { return make_processes(size, host); },
+          .make = [=](int size) { return process_worlds(size, host); },
           .sizes = std::move(sizes),
           .host = host};
 }
@@ -53,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Processes, LargeMessagesTravelBetweenHostsInPieces) {
   for (const int size : {2, 3}) {
-    run_worlds(make_processes(size, [](int rank) { return rank; }), [](comm::World& world) {
+    run_worlds(process_worlds(size, [](int rank) { return rank; }), [](comm::World& world) {
       const int64_t count = 1'300'001;
       std::vector<double> data(static_cast<size_t>(count));
       std::iota(data.begin(), data.end(), world.rank());
@@ -67,7 +45,7 @@ TEST(Processes, LargeMessagesTravelBetweenHostsInPieces) {
 }
 
 TEST(Processes, MemoryThatWasGivenBackIsForgotten) {
-  run_worlds(make_processes(2, one_host), [](comm::World& world) {
+  run_worlds(process_worlds(2, one_host), [](comm::World& world) {
     for (int turn = 0; turn < 300; ++turn) {
       const int64_t count = 20000 + turn;
       const auto buffer = world.allocate(count * 8);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "flotilla/autodiff/backward.h"
+#include "flotilla/comm/threads/threads.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/build.h"
 #include "flotilla/testing/programs.h"
@@ -141,12 +142,18 @@ Training train(const Model& model, comm::World* world, int steps) {
   return run;
 }
 
-std::vector<Training> train_on(int ranks, const Model& model, int steps) {
-  std::vector<Training> runs(static_cast<size_t>(ranks));
-  run_ranks(ranks, [&](comm::World& world) {
+using Worlds = std::vector<std::unique_ptr<comm::World>>;
+
+std::vector<Training> train_on(Worlds worlds, const Model& model, int steps) {
+  std::vector<Training> runs(worlds.size());
+  testing::run_worlds(std::move(worlds), [&](comm::World& world) {
     runs[static_cast<size_t>(world.rank())] = train(model, &world, steps);
   });
   return runs;
+}
+
+std::vector<Training> train_on(int ranks, const Model& model, int steps) {
+  return train_on(comm::make_threads(ranks), model, steps);
 }
 
 void expect_close(const std::vector<double>& losses, const std::vector<double>& expected) {
@@ -179,6 +186,15 @@ TEST(CollectiveRun, ExchangesThatGoOnBesideTheProgramGiveTheSameBits) {
     beside.sync = sync;
     for (const Training& run : train_on(2, beside, 6)) EXPECT_TRUE(run == expected[0]);
   }
+}
+
+TEST(CollectiveRun, ProcessesOfOneHostAndOfSeveralTrainAlike) {
+  const Model model = {.inputs = 600, .hidden = 512, .use_calc_stream = false};
+  const std::vector<Training> expected = train_on(2, model, 4);
+  EXPECT_TRUE(train_on(testing::process_worlds(2), model, 4)[1] == expected[0]);
+  const auto apart = train_on(testing::process_worlds(2, [](int rank) { return rank; }), model, 4);
+  EXPECT_TRUE(apart[0] == apart[1]);
+  expect_close(apart[0].losses, expected[0].losses);
 }
 
 TEST(CollectiveRun, GradientsAreBornWhereTheyAreExchanged) {

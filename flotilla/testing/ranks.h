@@ -20,4 +20,9 @@ void run_worlds(std::vector<std::unique_ptr<comm::World>> worlds,
 // The same on `size` ranks that share this process' memory.
 void run_ranks(int size, const std::function<void(comm::World&)>& body);
 
+// Ranks that are threads, but know nothing of each other save through a store and the kernel: what
+// processes do. host(rank) pretends several hosts; none: all are on this one.
+std::vector<std::unique_ptr<comm::World>> process_worlds(
+    int size, const std::function<int(int rank)>& host = nullptr);
+
 }  // namespace flotilla::testing
