@@ -36,3 +36,27 @@ TRAIN = """
             moment("after")
         time.sleep(0.01)
 """
+
+# Workers that average their gradients. WHO does DEED before step 200 of its own, and all others
+# come to wait for it.
+COLLECTIVE = """
+    import os, signal, sys, time
+    import numpy as np
+    import paddle
+    from paddle.distributed import fleet
+
+    paddle.enable_static()
+    fleet.init(is_collective=True)
+    x = paddle.static.data("x", [None, 8])
+    loss = paddle.mean(paddle.static.nn.fc(x, 8))
+    fleet.distributed_optimizer(paddle.optimizer.SGD(0.01)).minimize(loss)
+    exe = paddle.static.Executor()
+    exe.run(paddle.static.default_startup_program())
+    batch = np.ones([4, 8], "float32")
+    for step in range(400):
+        if step == 200 and os.environ["PADDLE_TRAINER_ID"] == os.environ.get("WHO"):
+            time.sleep(0.7)  # the others have said by then what they wait for
+            exec(os.environ["DEED"])
+        exe.run(feed={"x": batch}, fetch_list=[loss])
+        time.sleep(float(os.environ.get("PAUSE", "0.001")))
+"""

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from job import Job
-from scripts import TRAIN
+from scripts import COLLECTIVE, TRAIN
 
 FULL = bool(os.environ.get("FLT_TEST_FULL"))
 
@@ -188,3 +188,41 @@ def test_a_stopped_launcher_does_not_harm_the_job(tmp_path):
     time.sleep(12)
     job.kill(signal.SIGCONT)
     assert job.wait() == 0, job.err
+
+
+@pytest.mark.parametrize(
+    "deed, code, words",
+    [
+        ("os.kill(os.getpid(), 9)", 137, "failed first"),
+        ("raise ValueError('bad batch')", 1, "failed first"),
+        ("os.kill(os.getpid(), signal.SIGSTOP)", 124, "has been stopped by a signal"),
+        ("time.sleep(1000)", 124, "has not moved"),
+    ],
+)
+def test_those_who_wait_for_the_culprit_are_not_blamed(tmp_path, deed, code, words):
+    options = ["--nproc_per_node=3", "--stall_timeout=2", "--json"]
+    job = Job(tmp_path, options, COLLECTIVE, WHO="1", DEED=deed)
+    assert job.wait() == code, job.err
+    assert f"worker 1 {words}" in job.err
+    assert job.result()["culprit"]["rank"] == 1
+    table = job.err.split("what the others were doing:")[1]
+    for rank in (0, 2):
+        row = next(line for line in table.splitlines() if f"worker {rank} " in line)
+        assert "step 200" in row
+        assert "script's own code" not in row, "it waits for worker 1"
+    job.assert_nothing_left()
+
+
+def test_the_report_of_a_collective_job_shows_who_waits_for_whom(tmp_path):
+    script = COLLECTIVE.replace('os.environ.get("PAUSE", "0.001")', "PAUSE").replace(
+        "import numpy",
+        'PAUSE = 0.02 if os.environ["PADDLE_TRAINER_ID"] == "1" else 0\n    import numpy',
+    )
+    job = Job(tmp_path, ["--nproc_per_node=2", "--json"], script)
+    assert job.wait() == 0, job.err
+    report = job.result()["report"]
+    fast, slow = report["ranks"]
+    assert fast["communication"] + fast["barrier"] > 0.5
+    assert slow["other"] > 0.5
+    assert "worker 0 waits" in report["verdict"]
+    assert "worker 1 is slower than the others" in report["verdict"]
