@@ -116,8 +116,8 @@ void Run::check_stall() {
   if (warning == 0 || seconds_since(warned_) < warning) return;
   if (const std::optional<Stuck> found = find_stuck(warning)) {
     warned_ = Clock::now();
-    say(log_line("WARNING", fmt::format("{}; this is where everyone stands:\n{}", found->sentence,
-                                        standing_table(standing("")))));
+    say(log_line("WARNING", found->sentence + "; this is where everyone stands:") +
+        standing_table(standing("")));
   }
 }
 

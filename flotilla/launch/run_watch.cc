@@ -54,6 +54,7 @@ void Run::wait_once() {
     return innocence(a->outcome.ending) < innocence(b->outcome.ending);
   });
   for (Running* one : ended) on_end(*one);
+  if (group_restarts_ && !anyone_runs()) restart_group();
   if (kill_at_ && Clock::now() >= *kill_at_) {
     kill_at_.reset();
     signal_all(SIGKILL);
@@ -99,7 +100,6 @@ void Run::reap(Running& running) {
 void Run::on_end(Running& running) {
   if (!running.outcome.ending.ok() && !ending_) fail(running);
   if (!link_ && !ending_ && workers_done() && anyone_runs()) finish_servers();
-  if (group_restarts_ && !anyone_runs()) restart_group();
 }
 
 void Run::restart_group() {
@@ -164,7 +164,7 @@ std::string Run::say_report() const {
   const RunReport report = make_report(members_.all(), launcher);
   const bool explained = culprit_ || !stalled_.empty() || !lost_.empty();
   if (const std::string text = text_of(report); !text.empty() && !explained) {
-    say(log_line("INFO", "where the time went:\n" + text));
+    say(log_line("INFO", "where the time went:") + text);
   }
   return json_of(report);
 }

@@ -226,3 +226,20 @@ def test_the_report_of_a_collective_job_shows_who_waits_for_whom(tmp_path):
     assert slow["other"] > 0.5
     assert "worker 0 waits" in report["verdict"]
     assert "worker 1 is slower than the others" in report["verdict"]
+
+
+def test_nobody_is_blamed_where_all_wait_for_each_other(tmp_path):
+    script = """
+        import os
+        import numpy as np
+        import paddle
+        paddle.enable_static()
+        paddle.distributed.init_parallel_env()
+        array = np.zeros([4], "float32")
+        paddle.distributed.recv(array, src=1 - int(os.environ["PADDLE_TRAINER_ID"]))
+    """
+    job = Job(tmp_path, ["--nproc_per_node=2", "--stall_timeout=2", "--json"], script)
+    assert job.wait() == 124, job.err
+    assert "nothing has moved for 2 s: all workers wait for each other" in job.err
+    assert job.result()["culprit"] is None
+    job.assert_nothing_left()
