@@ -143,7 +143,7 @@ class Crash : public ::testing::Test, protected TempDir {
 TEST_F(Crash, WhatWasAcknowledgedIsThereOnce) {
   Undisturbed undisturbed;
   uint64_t acknowledged = 0;
-  const int kills = full() ? 400 : 25;
+  const int kills = full() ? 150 : 25;
   for (int kill = 0; kill < kills; ++kill) {
     const int owners = 1 + kill % 2;
     const std::vector<uint64_t> said = run_and_kill(
