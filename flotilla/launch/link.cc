@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <thread>
 
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/error.h"
@@ -89,14 +90,14 @@ bool Link::connect() {
     client_ = std::make_unique<rpc::StoreClient>(settings);
     announce();
   } catch (const Error& error) {
-    // A refusal is final; nobody there is not, nor the store of an attempt that has failed.
-    if (error.kind() != ErrorKind::kUnavailable ||
-        error.sentence().find("FLT_JOB_TOKEN") != std::string::npos ||
-        (client_ && options_.attempt == 0)) {
-      throw;
-    }
+    // A refusal is final; nobody there is not. Where a job starts again it may still be the store
+    // of the attempt that failed, or one that has not seen yet that this launcher had left.
+    const bool token = error.sentence().find("FLT_JOB_TOKEN") != std::string::npos;
+    const bool nobody = error.kind() == ErrorKind::kUnavailable && !client_;
+    if (token || (options_.attempt == 0 && !nobody)) throw;
     client_.reset();
     inbox_ = std::make_shared<Inbox>();
+    if (!nobody) std::this_thread::sleep_for(kRetry / 5);  // it answers at once
     return false;
   }
   return true;
