@@ -24,15 +24,15 @@ void copy(const void* from, void* to, int64_t bytes) {
 // An average is a sum until all hosts are in it.
 Reduce before_the_end(Reduce how) { return how == Reduce::kAverage ? Reduce::kSum : how; }
 
-bool same_size(const std::vector<std::vector<int>>& hosts) {
+}  // namespace
+
+bool LayeredGroup::even(const std::vector<std::vector<int>>& hosts) {
   return std::all_of(hosts.begin(), hosts.end(),
                      [&](const auto& host) { return host.size() == hosts[0].size(); });
 }
 
-}  // namespace
-
 LayeredGroup::LayeredGroup(Layers layers, int rank, int size)
-    : Group(rank, size), layers_(std::move(layers)), even_(same_size(layers_.hosts)) {}
+    : Group(rank, size), layers_(std::move(layers)), even_(even(layers_.hosts)) {}
 
 template <typename F>
 void LayeredGroup::inside(F&& work) {

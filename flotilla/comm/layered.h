@@ -44,6 +44,9 @@ class LayeredGroup final : public Group {
     std::function<std::shared_ptr<Buffer>(int64_t bytes)> allocate = {};
   };
 
+  // All hosts have the same number of ranks.
+  static bool even(const std::vector<std::vector<int>>& hosts);
+
   LayeredGroup(Layers layers, int rank, int size);
 
  private:
@@ -74,7 +77,7 @@ class LayeredGroup final : public Group {
   char* scratch(int64_t bytes);
 
   const Layers layers_;
-  const bool even_;  // all hosts have the same number of ranks
+  const bool even_;
   std::shared_ptr<Buffer> shared_;
   std::vector<char> scratch_;
 };

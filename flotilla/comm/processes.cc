@@ -100,10 +100,7 @@ class ProcessWorld final : public World {
     const auto place =
         static_cast<size_t>(std::find(here.begin(), here.end(), rank) - here.begin());
     if (here.size() > 1) layers.near = make_near(id, world_ranks(here), static_cast<int>(place));
-    const bool even = std::all_of(layers.hosts.begin(), layers.hosts.end(), [&](const auto& host) {
-      return host.size() == layers.hosts[0].size();
-    });
-    if (even || place == 0) {
+    if (LayeredGroup::even(layers.hosts) || place == 0) {
       std::vector<int> counterparts;
       for (const auto& host : layers.hosts) counterparts.push_back(host[place]);
       layers.far =
