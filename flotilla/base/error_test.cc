@@ -42,6 +42,7 @@ TEST(Shape, CountsElementsUnlessOneExtentIsUnknown) {
   EXPECT_EQ(Shape({2, 3, 4}).numel(), 24);
   EXPECT_EQ(Shape({-1, 3}).numel(), -1);
   EXPECT_EQ(Shape({}).numel(), 1);
+  EXPECT_EQ(Shape({int64_t{1} << 40, int64_t{1} << 40, 0}).numel(), 0);
   EXPECT_EQ(Shape({2, 3}).axis(-1), 1);
   EXPECT_THROW(Shape({2, 3}).axis(2), Error);
   EXPECT_EQ(fmt::format("{}", Shape({-1, 3})), "[-1, 3]");

@@ -7,11 +7,14 @@
 namespace flotilla {
 
 int64_t Shape::numel(int64_t begin, int64_t end) const {
-  int64_t product = 1;
+  bool empty = false;
   for (int64_t a = begin; a < end; ++a) {
     if ((*this)[a] < 0) return -1;
-    product *= (*this)[a];
+    empty = empty || (*this)[a] == 0;
   }
+  if (empty) return 0;  // the product of the others need not fit
+  int64_t product = 1;
+  for (int64_t a = begin; a < end; ++a) product *= (*this)[a];
   return product;
 }
 
