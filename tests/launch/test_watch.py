@@ -1,6 +1,7 @@
 """What the launcher knows of its processes: who does not move, and where the time went."""
 
 import os
+import re
 import signal
 import time
 
@@ -22,8 +23,7 @@ def test_a_worker_that_does_not_move_ends_the_job_where_asked(tmp_path):
         COUNT="2",
     )
     assert job.wait() == 124, job.err
-    assert "worker 1 has not moved for 2 s (step " in job.err
-    assert "in the script's own code, for" in job.err
+    assert re.search(r"worker 1 has not moved for \d s \(step \d+, in the script's own", job.err)
     assert "worker 0" in job.err.split("what the others were doing:")[1]
     culprit = job.result()["culprit"]
     assert culprit["rank"] == 1
@@ -71,7 +71,7 @@ def test_a_stuck_server_is_started_again(tmp_path):
     )
     assert job.wait() == 0, job.err
     assert "server 0 (pid " in job.err
-    assert "has been stopped by a signal for 1 s; restart 1 of 1" in job.err
+    assert re.search(r"has been stopped by a signal for \d s; restart 1 of 1", job.err)
 
 
 def test_the_run_report_says_where_the_time_went(tmp_path):
