@@ -218,7 +218,7 @@ TEST(SparseTable, AnyNumberOfOwnersGivesTheSameBits) {
   std::set<int64_t> seen;
   for (int step = 0; step < 60; ++step) {
     Ids ids(random() % 300);
-    for (int64_t& id : ids) id = static_cast<int64_t>(random() % 500) * (int64_t{1} << 55);
+    for (int64_t& id : ids) id = static_cast<int64_t>(random() % 500 << 55);
     seen.insert(ids.begin(), ids.end());
     Floats grads(ids.size() * 3);
     for (float& g : grads) g = static_cast<float>(random() % 1000) * 0.001f - 0.5f;
