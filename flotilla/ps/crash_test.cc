@@ -220,7 +220,7 @@ TEST_F(Crash, SumsStayExactOverManyRestarts) {
   uint64_t last = 0;
   int restarts = 0;
   for (; last < pushes && !HasFailure(); ++restarts) {
-    const std::chrono::milliseconds time(50 + random_() % 300 + static_cast<uint64_t>(restarts));
+    const std::chrono::milliseconds time(5 + random_() % 30 + static_cast<uint64_t>(restarts));
     run_and_kill(
         [&](const auto&) {
           Store store({.directory = dir_ / "store", .log_options = {.file_bytes = 1 << 20}});
