@@ -13,11 +13,9 @@
 
 #include <memory>
 
-#include "flotilla/base/progress.h"
+#include "flotilla/comm/world.h"
 #include "flotilla/fleet/pipeline.h"
 #include "flotilla/fleet/role.h"
-#include "flotilla/job/membership.h"
-#include "flotilla/job/workers.h"
 #include "flotilla/runtime/executor.h"
 
 namespace flotilla::job {
@@ -26,9 +24,12 @@ class Fleet {
  public:
   // Waits until all workers are here.
   explicit Fleet(fleet::Role role);
+  ~Fleet();
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
 
-  const fleet::Role& role() const { return role_; }
-  comm::World& world() { return workers_.world(); }
+  const fleet::Role& role() const;
+  comm::World& world();
 
   // Makes the programs of minimize() those of a worker among many.
   fleet::Applied distribute(Program& main, Program& startup,
@@ -37,10 +38,8 @@ class Fleet {
   Executor::Options executor_options(Generator* generator = nullptr);
 
  private:
-  Progress progress_;
-  const fleet::Role role_;
-  const std::unique_ptr<Membership> membership_;
-  Workers workers_;
+  struct Parts;  // the connections to the job, whose headers need gRPC
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace flotilla::job

@@ -1,6 +1,7 @@
 #include "bind_comm.h"
 
 #include <nanobind/ndarray.h>
+#include <unistd.h>
 
 #include "bind.h"
 #include "bind_job.h"
@@ -16,6 +17,12 @@ using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;
 // The workers of this process' job; null before it has met them.
 std::unique_ptr<job::Workers>& workers() {
   static auto& made = *new std::unique_ptr<job::Workers>;
+  static pid_t owner = getpid();
+  if (owner != getpid()) {
+    // A fork has met nobody. What it has a copy of belongs to its parent, and is left alone.
+    static_cast<void>(made.release());
+    owner = getpid();
+  }
   return made;
 }
 
@@ -80,7 +87,7 @@ void bind_calls(nb::module_& m) {
                              parse_dtype(dtype), reduce_of(how));
           });
         });
-  m.def("reduce",
+  m.def("reduce_to",
         [](Array data, const std::string& dtype, const std::string& how, int root, int64_t ring) {
           exchange(ring, [&](comm::Group& group) {
             group.reduce(data.data(), data.data(), static_cast<int64_t>(data.size()),

@@ -72,7 +72,9 @@ _groups = {}
 
 def meet(role):
     """Wait for all workers of the job."""
-    core.meet_workers(role)
+    if not core.workers_met():
+        core.meet_workers(role)
+        _groups.clear()  # a fork has a copy of its parent's
     _groups.setdefault(0, Group(0, range(core.ring(0)[1])))
 
 
@@ -83,7 +85,7 @@ def forget_groups():
 
 
 def _world():
-    if 0 not in _groups:
+    if 0 not in _groups or not core.workers_met():
         meet(core.data_role_from_environment())
     return _groups[0]
 
@@ -180,7 +182,7 @@ def reduce(tensor, dst=0, op=ReduceOp.SUM, group=None, sync_op=True):
     root = _member(group, dst, "dst")
     if isinstance(tensor, Variable):
         return _append(f"c_reduce_{how}", tensor, tensor, ring, sync_op, root_id=root)
-    core.reduce(_writable(tensor, "reduce"), tensor.dtype.name, how, root, ring)
+    core.reduce_to(_writable(tensor, "reduce"), tensor.dtype.name, how, root, ring)
     return None if sync_op else _Done()
 
 
