@@ -7,6 +7,7 @@ is 0 only if nothing failed and something ran.
 """
 
 import argparse
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
@@ -19,7 +20,8 @@ import xml.etree.ElementTree as ElementTree
 import try_pythons
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PYTEST_FOLDERS = ["tests", "python/tests"]
+# Tests of whole jobs, which mostly wait: the others run beside them.
+JOB_FOLDERS = ["tests/launch", "tests/collective", "tests/comm"]
 FUZZ_RUNS, FUZZ_RUNS_FULL = 20_000, 2_000_000
 FUZZ_SECONDS, FUZZ_SECONDS_FULL = 20, 120
 
@@ -101,7 +103,16 @@ def build_and_test(preset, pattern):
 
 
 def python_tests(pattern):
-    folders = [folder for folder in PYTEST_FOLDERS if (ROOT / folder).is_dir()]
+    jobs = [ROOT / folder for folder in JOB_FOLDERS]
+    folders = [path for path in (ROOT / "tests").iterdir() if path.is_dir()]
+    others = [path for path in sorted(folders) if path not in jobs and any(path.glob("test_*.py"))]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        found = pool.map(lambda group: pytest_results(group, pattern), (jobs, others))
+    return [result for results in found for result in results]
+
+
+def pytest_results(folders, pattern):
+    """The tests of some folders, in a process of their own."""
     with tempfile.TemporaryDirectory() as folder:
         junit = pathlib.Path(folder, "pytest.xml")
         command = [sys.executable, "-m", "pytest", "-q", "--junitxml", junit, *folders]

@@ -11,6 +11,8 @@ try the words in <name>.dict.
 """
 
 import argparse
+import concurrent.futures
+import os
 import pathlib
 import subprocess
 import sys
@@ -56,7 +58,8 @@ def fuzz(fuzzer, runs, seconds):
     """True where nothing was found."""
     crashes = BUILD / "crashes"
     crashes.mkdir(exist_ok=True)
-    before = set(crashes.iterdir())
+    mine = f"{fuzzer.removesuffix('_fuzz')}-*"
+    before = set(crashes.glob(mine))
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as found:
         done = run_quietly(command_of(fuzzer, runs, seconds, found, crashes))
@@ -64,7 +67,7 @@ def fuzz(fuzzer, runs, seconds):
         print(f"{fuzzer}: {time.monotonic() - start:.0f} s, nothing found", flush=True)
         return True
     print(done.stdout[-6000:])
-    for path in sorted(set(crashes.iterdir()) - before) or ["none was written"]:
+    for path in sorted(set(crashes.glob(mine)) - before) or ["none was written"]:
         print(f"{fuzzer}: failed with status {done.returncode}; the input: {path}", flush=True)
     return False
 
@@ -82,7 +85,9 @@ def main():
     fuzzers = options.fuzzer or known
     runs = options.runs or (None if options.seconds else 20000)
     build(fuzzers)
-    sys.exit(0 if all([fuzz(fuzzer, runs, options.seconds) for fuzzer in fuzzers]) else 1)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        good = list(pool.map(lambda fuzzer: fuzz(fuzzer, runs, options.seconds), fuzzers))
+    sys.exit(0 if all(good) else 1)
 
 
 if __name__ == "__main__":
