@@ -17,10 +17,6 @@ namespace {
 // Up to here a second turn costs more than that every rank computes everything.
 constexpr int64_t kOneTurnBytes = 2 << 10;
 
-void copy(const void* from, void* to, int64_t bytes) {
-  if (from != to) std::memcpy(to, from, static_cast<size_t>(bytes));
-}
-
 // Copies to a slot. What is more than a few lines goes past the cache: the others would otherwise
 // fetch each line from this core, which takes twice as long.
 void show_copy(const char* from, char* slot, int64_t bytes) {

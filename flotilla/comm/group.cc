@@ -1,10 +1,10 @@
 #include "flotilla/comm/group.h"
 
-#include <cstring>
 #include <memory>
 
 #include "flotilla/base/error.h"
 #include "flotilla/comm/reduce.h"
+#include "flotilla/comm/slices.h"
 
 namespace flotilla::comm {
 namespace {
@@ -14,10 +14,6 @@ char* part(void* data, int64_t bytes, int index) {
 }
 const char* part(const void* data, int64_t bytes, int index) {
   return static_cast<const char*>(data) + bytes * index;
-}
-
-void copy(const void* from, void* to, int64_t bytes) {
-  if (from != to && bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 }  // namespace

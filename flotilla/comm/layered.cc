@@ -6,6 +6,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/comm/reduce.h"
+#include "flotilla/comm/slices.h"
 
 namespace flotilla::comm {
 namespace {
@@ -16,10 +17,6 @@ constexpr int64_t kLeadersBytes = 16 << 10;
 
 const char* bytes_at(const void* data, int64_t at) { return static_cast<const char*>(data) + at; }
 char* bytes_at(void* data, int64_t at) { return static_cast<char*>(data) + at; }
-
-void copy(const void* from, void* to, int64_t bytes) {
-  if (from != to) std::memcpy(to, from, static_cast<size_t>(bytes));
-}
 
 // An average is a sum until all hosts are in it.
 Reduce before_the_end(Reduce how) { return how == Reduce::kAverage ? Reduce::kSum : how; }

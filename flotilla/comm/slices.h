@@ -1,11 +1,12 @@
 // flotilla/comm/slices.h
 //
-// How values are cut when every rank works on a part of them.
+// How values are cut when every rank works on a part of them, and brought where they belong.
 
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace flotilla::comm {
 
@@ -15,6 +16,11 @@ inline int64_t slice_begin(int64_t count, int64_t element_bytes, int index, int 
   const int64_t line = 64 / element_bytes;
   const int64_t lines = (count + line - 1) / line;
   return std::min(count, lines * index / slices * line);
+}
+
+// Nothing where they are there already, as in a call in place.
+inline void copy(const void* from, void* to, int64_t bytes) {
+  if (from != to && bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 }  // namespace flotilla::comm

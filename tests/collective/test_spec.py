@@ -6,25 +6,14 @@ import re
 import subprocess
 import textwrap
 
-import pytest
 from job import FLEETRUN
-
-SPEC = os.environ.get("FLT_SPEC_DIR")
-
-
-def programs(folder, number, names):
-    """The Python blocks of a document as files."""
-    if not SPEC:
-        pytest.skip("FLT_SPEC_DIR does not say where the printed programs are")
-    (path,) = pathlib.Path(SPEC).glob(f"{number}_*.txt")
-    blocks = re.findall(r"^``` python\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
-    for name, block in zip(names, blocks):
-        (folder / name).write_text(block)
+from printed import document, fenced_programs
 
 
 def test_four_workers_train_the_quick_start(tmp_path):
     """Spec 000: fleetrun --gpus 0,1,2,3 collective_trainer.py, on a machine without GPUs."""
-    programs(tmp_path, "000", ["model.py", "collective_trainer.py"])
+    for name, block in zip(["model.py", "collective_trainer.py"], fenced_programs("000")):
+        (tmp_path / name).write_text(block)
     done = subprocess.run(
         [FLEETRUN, "--gpus", "0,1,2,3", "collective_trainer.py"],
         cwd=tmp_path,
@@ -71,10 +60,7 @@ def optimizer_setting():
 
 def test_resnet50_on_two_workers(tmp_path):
     """Spec 001: fleetrun --gpus=0,1 train_fleet_static.py, with its printed lines."""
-    if not SPEC:
-        pytest.skip("FLT_SPEC_DIR does not say where the printed programs are")
-    (path,) = pathlib.Path(SPEC).glob("001_*.txt")
-    blocks = re.findall(r"^\.\. code-block:: py\n\n((?: {3}.*\n|\n)+)", path.read_text(), re.M)
+    blocks = re.findall(r"^\.\. code-block:: py\n\n((?: {3}.*\n|\n)+)", document("001"), re.M)
     (program,) = [textwrap.dedent(block) for block in blocks if "fleet.init" in block]
     (tmp_path / "train_fleet_static.py").write_text(PRELUDE + program + "\ntrain_resnet()\n")
     done = subprocess.run(

@@ -14,8 +14,8 @@ import sys
 import textwrap
 
 import pytest
+from printed import document, fenced_programs
 
-SPEC = os.environ.get("FLT_SPEC_DIR")
 DATA = os.environ.get("FLT_TEST_DATA")
 NAMES = ["model.py", "collective_trainer.py", "parameter_server_trainer.py"]
 
@@ -42,18 +42,10 @@ atexit.register(lambda: json.dump(losses, open("losses.json", "w")))
 """
 
 
-def document(number):
-    if not SPEC:
-        pytest.skip("FLT_SPEC_DIR does not say where the printed programs are")
-    (path,) = pathlib.Path(SPEC).glob(f"{number}_*.txt")
-    return path.read_text()
-
-
 @pytest.fixture
 def folder(tmp_path):
     """The printed programs as files."""
-    text = document("000")
-    blocks = re.findall(r"^``` python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    blocks = fenced_programs("000")
     assert len(blocks) == len(NAMES)
     for name, block in zip(NAMES, blocks):
         (tmp_path / name).write_text(block)
