@@ -18,6 +18,7 @@ const std::vector<Known>& known_variables() {
       {"FLT_JOB_TOKEN", "secret that every process of a job shows; set it on every host"},
       {"FLT_LOG_LEVEL", "trace, debug, info, warn, error or off; info by default"},
       {"FLT_MAX_ISA", "cap on the instruction set that kernels use: sse41, avx2, avx512"},
+      {"FLT_PS_DIR", "folder in which parameter servers keep logs and snapshots of their tables"},
       {"FLT_PYTHON", "interpreter that the launcher runs scripts with"},
       {"FLT_RANK", "number of this process among those of its role"},
       {"FLT_ROLE", "worker, server or heter_worker"},

@@ -54,6 +54,8 @@ const std::vector<Flag>& flags() {
        "PADDLE_START_PORT"},
       {"run_mode", &J::run_mode, "collective, ps or ps-heter", "PADDLE_RUN_MODE"},
       {"job_id", &J::job_id, "a name for the job", "PADDLE_JOB_ID"},
+      {"ps_dir", &J::ps_dir, "folder in which servers keep their tables from job to job",
+       "FLT_PS_DIR"},
       {"log_dir", &J::log_dir, "folder of the processes' output", "PADDLE_LOG_DIR"},
       {"print_config", &J::print_config, "print the options (true)"},
       {"tee", &J::tee, "show the output of every process, not only of the first worker"},
@@ -61,6 +63,8 @@ const std::vector<Flag>& flags() {
       {"json", &J::json, "close with one line of JSON"},
       {"max_restart", &J::max_restart, "how often what failed is started again",
        "PADDLE_MAX_RESTART"},
+      {"worker_failure", &J::worker_failure,
+       "stop, or continue: the others go on without a worker that failed (with servers)"},
       {"stall_timeout", &J::stall_timeout, "end the job if a process is stuck for so many seconds"},
       {"stall_warning", &J::stall_warning,
        "seconds until a process that is stuck is shown (300); 0: never"},
@@ -254,6 +258,8 @@ void check(const JobOptions& options) {
                 *options.run_mode == "ps-heter",
             "--run_mode is collective, ps or ps-heter, but \"{}\" was given", *options.run_mode);
   }
+  require(options.worker_failure == "stop" || options.worker_failure == "continue",
+          "--worker_failure is stop or continue, but \"{}\" was given", options.worker_failure);
   require(options.collective_options_said.empty() || options.server_options_said.empty(),
           "--ips starts a collective job and {} one with parameter servers: only one of both can "
           "be meant",

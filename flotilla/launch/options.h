@@ -52,6 +52,10 @@ struct JobOptions {
   std::optional<std::string> run_mode = {};  // collective, ps, ps-heter
   std::string job_id = "default";
 
+  // Where servers keep their logs and snapshots: kept, and continued by the next job that names it.
+  // Nothing: a folder that goes with the job.
+  std::optional<std::string> ps_dir = {};
+
   // What becomes of the output.
   std::optional<std::string> log_dir = {};
   bool print_config = true;
@@ -60,9 +64,11 @@ struct JobOptions {
   bool json = false;   // the last line of stdout is the result as JSON
 
   // When something goes wrong.
-  int64_t max_restart = 0;
-  double stall_timeout = 0;    // seconds until a stuck process ends the job; 0: never
-  double stall_warning = 300;  // until it is shown, with where everyone stands; 0: never
+  // Nothing: servers that are killed are started again a few times, nobody else.
+  std::optional<int64_t> max_restart = {};
+  std::string worker_failure = "stop";  // or "continue": the others go on; with servers only
+  double stall_timeout = 0;             // seconds until a stuck process ends the job; 0: never
+  double stall_warning = 300;           // until it is shown, with where everyone stands; 0: never
   int64_t elastic_level = -1;
   // How long hosts beyond the least number of --nnodes may take, once that many are there.
   double elastic_timeout = 5;

@@ -28,7 +28,11 @@ std::string token_of(const Job& job, const JobOptions& options) {
 }  // namespace
 
 Run::Run(const JobOptions& options, Job job)
-    : options_(options), job_(std::move(job)), token_(token_of(job_, options)) {
+    : options_(options),
+      job_(std::move(job)),
+      folder_(job_, options),
+      guardian_(folder_.temporary() ? folder_.path().string() : ""),
+      token_(token_of(job_, options)) {
   for (const Process& process : job_.processes) running_.push_back({.process = &process});
 }
 
@@ -128,6 +132,7 @@ void Run::start(Running& running) {
   }
   running.started = Clock::now();
   running.stopped.reset();
+  running.restart_at.reset();
   running.child.emplace(Command{.words = process.command,
                                 .environment = environment_of(running),
                                 .output = output.get(),
@@ -159,6 +164,7 @@ std::vector<std::string> Run::environment_of(const Running& running) const {
                              {"FLT_RANK", fmt::to_string(process.rank)},
                              {"FLT_ATTEMPT", fmt::to_string(running.outcome.attempt)},
                              {"FLT_LISTEN_FD", fmt::to_string(process.listener.socket.get())}});
+  if (running.server()) added.emplace_back("FLT_PS_DIR", folder_.path());
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;

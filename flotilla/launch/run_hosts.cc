@@ -23,7 +23,9 @@ std::string plan_text(const Job& job, const JobOptions& options) {
   const bool servers = job.mode == Mode::kServers;
   std::string text =
       fmt::format("{} on {}", servers ? "servers" : "collective", fmt::join(job.hosts, ","));
-  if (options.max_restart > 0) text += fmt::format(", --max_restart {}", options.max_restart);
+  if (options.max_restart.value_or(0) > 0) {
+    text += fmt::format(", --max_restart {}", *options.max_restart);
+  }
   for (const auto& [name, value] : job.processes.front().shown) {
     if (name.ends_with("_ENDPOINTS") || name.ends_with("_LIST")) {
       text += fmt::format(", {} {}", name, value);

@@ -21,6 +21,7 @@
 #include "flotilla/launch/logs.h"
 #include "flotilla/launch/members.h"
 #include "flotilla/launch/report.h"
+#include "flotilla/launch/server_folder.h"
 #include "flotilla/launch/spawn.h"
 #include "flotilla/rpc/store_server.h"
 
@@ -32,6 +33,11 @@ using Clock = std::chrono::steady_clock;
 inline constexpr std::chrono::milliseconds kGraceAfterFailure{1500};
 inline constexpr std::chrono::milliseconds kGraceAfterInterrupt{5000};
 inline constexpr std::chrono::milliseconds kGraceOfServers{5000};
+// Of those that keep tables: they have snapshots to write.
+inline constexpr std::chrono::milliseconds kGraceOfTables{60000};
+
+// How often servers that are killed are started again where --max_restart says nothing.
+inline constexpr int64_t kServerRestarts = 3;
 
 inline double seconds_since(Clock::time_point when) {
   return std::chrono::duration<double>(Clock::now() - when).count();
@@ -69,11 +75,14 @@ struct Running {
   const Process* process = nullptr;
   std::optional<Child> child = {};
   Clock::time_point started = {};
-  int64_t log_begin = 0;                          // of this attempt
-  std::optional<Clock::time_point> stopped = {};  // since when, by a signal
+  std::optional<Clock::time_point> restart_at = {};  // of this process alone
+  int64_t log_begin = 0;                             // of this attempt
+  std::optional<Clock::time_point> stopped = {};     // since when, by a signal
   Outcome outcome = {};
 
   bool server() const { return process->role == "server"; }
+  // It is there, or will be.
+  bool runs() const { return child.has_value() || restart_at.has_value(); }
 };
 
 class Run {
@@ -118,6 +127,7 @@ class Run {
   void fail(Running& running);
   void finish_servers();
   bool may_restart(const Outcome& failed);
+  void restart_alone(Running& running);
   void restart_group();
   // The processes hear the reason through the store; "": all went well.
   void begin_end(const std::string& reason, int signal, std::chrono::milliseconds grace);
@@ -126,12 +136,11 @@ class Run {
   int close();
 
   bool anyone_runs() const {
-    return std::any_of(running_.begin(), running_.end(),
-                       [](const Running& r) { return r.child.has_value(); });
+    return std::any_of(running_.begin(), running_.end(), [](const Running& r) { return r.runs(); });
   }
   bool workers_done() const {
     return std::all_of(running_.begin(), running_.end(),
-                       [](const Running& r) { return r.server() || !r.child; });
+                       [](const Running& r) { return r.server() || !r.runs(); });
   }
   void say(std::string_view text) const {
     if (!options_.quiet) write_out(STDERR_FILENO, text);
@@ -139,6 +148,7 @@ class Run {
 
   const JobOptions& options_;
   const Job job_;
+  const ServerFolder folder_;
   Guardian guardian_;  // before the store, which starts threads
   Signals signals_;
   Mirror mirror_;
@@ -151,6 +161,7 @@ class Run {
   const Clock::time_point began_ = Clock::now();
 
   std::optional<Outcome> culprit_;
+  std::optional<Outcome> missed_;   // the first worker that failed and without which others went on
   std::vector<Standing> standing_;  // of the others, when it failed
   std::string stalled_;             // why the job was ended where nobody is to blame
   Clock::time_point looked_ = {};   // for what does not move

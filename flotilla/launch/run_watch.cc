@@ -15,12 +15,22 @@ using std::chrono::milliseconds;
 
 constexpr size_t kLinesShown = 20;
 
+// Longer each time: what fails at once would only fail faster.
+milliseconds pause_before(int64_t restart) {
+  const double seconds = 0.25 * std::pow(2.0, static_cast<double>(restart - 1));
+  return milliseconds(static_cast<int64_t>(std::min(10.0, seconds) * 1000));
+}
+
 }  // namespace
 
 // Milliseconds until something must be done without being asked.
 int Run::patience() const {
   std::optional<Clock::time_point> next = kill_at_;
-  if (restart_at_ && (!next || *restart_at_ < *next)) next = restart_at_;
+  const auto sooner = [&next](const std::optional<Clock::time_point>& other) {
+    if (other && (!next || *other < *next)) next = other;
+  };
+  sooner(restart_at_);
+  for (const Running& running : running_) sooner(running.restart_at);
   if (meeting_ == Meeting::kConnecting) return 0;  // connect() itself waits a little
   // Often enough to look for what does not move.
   const double limit = stall_limit() > 0 ? stall_limit() : 1;
@@ -58,6 +68,9 @@ void Run::wait_once() {
   if (kill_at_ && Clock::now() >= *kill_at_) {
     kill_at_.reset();
     signal_all(SIGKILL);
+  }
+  for (Running& running : running_) {
+    if (running.restart_at && Clock::now() >= *running.restart_at) start(running);
   }
   if (restart_at_ && Clock::now() >= *restart_at_) {
     restart_at_.reset();
@@ -108,35 +121,49 @@ void Run::restart_group() {
   culprit_.reset();
   link_.reset();
   for (Running& each : running_) ++each.outcome.attempt;
-  const double pause = std::min(10.0, 0.25 * std::pow(2.0, static_cast<double>(restarts_ - 1)));
-  restart_at_ = Clock::now() + milliseconds(static_cast<int64_t>(pause * 1000));
+  restart_at_ = Clock::now() + pause_before(restarts_);
 }
 
 void Run::finish_servers() {
   say(log_line("INFO", "all workers exit, going to finish parameter server and heter_worker."));
-  begin_end("", SIGTERM, kGraceOfServers);
+  const std::vector<Members::Seen> seen = members_.all();
+  const bool tables = std::any_of(seen.begin(), seen.end(),
+                                  [](const Members::Seen& s) { return s.here && !s.worker(); });
+  begin_end("", SIGTERM, tables ? kGraceOfTables : kGraceOfServers);
 }
 
 // In a job with servers only what failed is started again; the ranks of a collective job cannot go
 // on without each other.
 bool Run::may_restart(const Outcome& failed) {
-  if (restarts_ >= options_.max_restart) return false;
+  // What ended by itself would do so again; what was killed may have been in the way of others.
+  const bool killed = failed.role == "server" && failed.ending.signal != 0 && failed.stuck.empty();
+  const int64_t limit = options_.max_restart.value_or(killed ? kServerRestarts : 0);
+  if (restarts_ >= limit) return false;
   ++restarts_;
-  say(log_line("WARNING", fmt::format("{}; restart {} of {}", sentence_of(failed), restarts_,
-                                      options_.max_restart)));
+  say(log_line("WARNING",
+               fmt::format("{}; restart {} of {}", sentence_of(failed), restarts_, limit)));
   return true;
+}
+
+// The first time at once: others wait for it.
+void Run::restart_alone(Running& running) {
+  const int64_t before = running.outcome.attempt++;
+  standing_.clear();
+  if (before == 0) return start(running);
+  running.restart_at = Clock::now() + pause_before(before);
 }
 
 void Run::fail(Running& running) {
   mirror_.pump();
   running.outcome.last_lines = last_lines(running.outcome.log, running.log_begin, kLinesShown);
   if (may_restart(running.outcome)) {
-    if (job_.mode == Mode::kServers) {
-      ++running.outcome.attempt;
-      standing_.clear();
-      return start(running);
-    }
+    if (job_.mode == Mode::kServers) return restart_alone(running);
     group_restarts_ = true;
+  } else if (job_.mode == Mode::kServers && !running.server() &&
+             options_.worker_failure == "continue") {
+    say(log_line("WARNING", fmt::format("{}; the others go on", sentence_of(running.outcome))));
+    if (!missed_) missed_ = running.outcome;
+    return;
   }
   culprit_ = running.outcome;
   if (standing_.empty()) standing_ = standing(running.outcome.name());
@@ -146,6 +173,7 @@ void Run::fail(Running& running) {
 
 void Run::begin_end(const std::string& reason, int signal, milliseconds grace) {
   ending_ = true;
+  for (Running& running : running_) running.restart_at.reset();
   if (store_ && !reason.empty()) store_->stop(reason);
   signal_all(signal);
   kill_at_ = Clock::now() + grace;
@@ -172,6 +200,7 @@ std::string Run::say_report() const {
 int Run::close() {
   const std::string report = say_report();
   int code = 0;
+  if (!culprit_) culprit_ = missed_;
   if (culprit_) {
     write_out(STDERR_FILENO, failure_block(*culprit_, standing_));
     code = culprit_->job_code();

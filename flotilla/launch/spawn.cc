@@ -152,7 +152,7 @@ Ending Child::wait() {
   return {.signal = info.si_status};
 }
 
-Guardian::Guardian() {
+Guardian::Guardian(const std::string& folder) {
   Pipe pipe = make_pipe();
   pid_ = fork();
   invariant(pid_ >= 0, "no process could be started: {}", std::strerror(errno));
@@ -172,6 +172,12 @@ Guardian::Guardian() {
       if (record < 0) groups.erase(-record);
     }
     for (const pid_t group : groups) ::kill(-group, SIGKILL);
+    // What is killed may still write for a moment.
+    std::error_code error;
+    for (int attempt = 0; attempt < 50 && std::filesystem::exists(folder, error); ++attempt) {
+      std::filesystem::remove_all(folder, error);
+      usleep(20000);
+    }
     _exit(0);
   }
   pipe_ = std::move(pipe.write);

@@ -66,7 +66,8 @@ class Child {
 // went. Make it before any thread is started.
 class Guardian {
  public:
-  Guardian();
+  // `folder` goes with the launcher; empty: none.
+  explicit Guardian(const std::string& folder = {});
   // All is in order: the guardian leaves.
   ~Guardian();
   Guardian(const Guardian&) = delete;

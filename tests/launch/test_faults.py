@@ -198,3 +198,121 @@ def test_a_collective_job_is_started_again_whole_within_its_budget(tmp_path):
     assert job.wait() == 5
     assert "worker 1 failed first" in job.err
     job.assert_nothing_left()
+
+
+# A server counts its lives in its folder and dies while it has had fewer than LIVES; workers wait
+# for the last one. Worker 1 does DEED before that.
+SERVERS = """
+    import os, pathlib, signal, sys, time
+    if os.environ["TRAINING_ROLE"] == "PSERVER":
+        lives = pathlib.Path(os.environ["FLT_PS_DIR"], "lives." + os.environ["FLT_RANK"])
+        with lives.open("a") as file:
+            file.write(os.environ["FLT_ATTEMPT"])
+        pathlib.Path("folder").write_text(os.environ["FLT_PS_DIR"])
+        if len(lives.read_text()) < int(os.environ.get("LIVES", "1")):
+            exec(os.environ.get("DEATH", "os.kill(os.getpid(), 9)"))
+        pathlib.Path("served").touch()
+        time.sleep(1000)
+    assert "FLT_PS_DIR" not in os.environ
+    if os.environ["PADDLE_TRAINER_ID"] == "1":
+        exec(os.environ.get("DEED", ""))
+    while not pathlib.Path("served").exists():
+        time.sleep(0.01)
+    print("done in attempt", os.environ["FLT_ATTEMPT"], flush=True)
+"""
+
+
+def test_a_killed_server_continues_in_its_folder(tmp_path):
+    job = Job(tmp_path, ["--server_num=1", "--worker_num=2"], SERVERS, LIVES="3")
+    assert job.wait() == 0, job.err
+    assert "restart 2 of 3" in job.err
+    folder = pathlib.Path((tmp_path / "folder").read_text())
+    assert not folder.exists(), "it goes with the job"
+    for rank in range(2):
+        assert job.log(f"workerlog.{rank}") == "done in attempt 0\n"
+    job.assert_nothing_left()
+
+
+def test_servers_are_not_started_again_for_ever(tmp_path):
+    job = Job(tmp_path, ["--server_num=1", "--worker_num=2"], SERVERS, LIVES="9")
+    assert job.wait() == 137
+    assert "restart 3 of 3" in job.err and "server 0 failed first" in job.err
+    job.assert_nothing_left()
+
+
+@pytest.mark.parametrize(
+    "options, environment",
+    [
+        (["--max_restart=0"], {"LIVES": "2"}),
+        ([], {"LIVES": "2", "DEATH": "sys.exit(137)"}),
+    ],
+)
+def test_a_server_that_is_not_started_again_ends_the_job(tmp_path, options, environment):
+    job = Job(tmp_path, ["--server_num=1", "--worker_num=2", *options], SERVERS, **environment)
+    assert job.wait() == 137
+    assert "restart" not in job.err and "server 0 failed first" in job.err
+    job.assert_nothing_left()
+
+
+def test_a_named_folder_stays_and_goes_on(tmp_path):
+    options = ["--server_num=2", "--worker_num=2", "--ps_dir=tables"]
+    for _ in range(2):
+        job = Job(tmp_path, options, SERVERS)
+        assert job.wait() == 0, job.err
+    for rank in range(2):
+        assert (tmp_path / "tables" / f"lives.{rank}").read_text() == "00"
+
+
+def test_the_folder_of_servers_goes_with_a_killed_or_interrupted_launcher(tmp_path):
+    for number in (signal.SIGKILL, signal.SIGINT):
+        (tmp_path / "served").unlink(missing_ok=True)
+        job = Job(tmp_path, ["--server_num=1", "--worker_num=2"], SERVERS, DEED="time.sleep(1000)")
+        job.wait_for("served")
+        folder = pathlib.Path((tmp_path / "folder").read_text())
+        assert folder.exists()
+        job.kill(number)
+        job.process.communicate()
+        job.assert_nothing_left()
+        assert not folder.exists()
+
+
+def test_a_worker_is_started_again_alone(tmp_path):
+    deed = "os.environ['FLT_ATTEMPT'] == '0' and os.kill(os.getpid(), 9)"
+    options = ["--server_num=1", "--worker_num=2", "--max_restart=1"]
+    job = Job(tmp_path, options, SERVERS, DEED=deed)
+    assert job.wait() == 0, job.err
+    assert job.log("workerlog.0") == "done in attempt 0\n"
+    assert job.log("workerlog.1.1") == "done in attempt 1\n"
+
+
+def test_the_others_go_on_without_a_worker(tmp_path):
+    options = ["--server_num=1", "--worker_num=2", "--worker_failure=continue", "--json"]
+    job = Job(tmp_path, options, SERVERS, DEED="sys.exit(5)")
+    assert job.wait() == 5
+    assert "the others go on" in job.err and "worker 1 failed first" in job.err
+    assert job.log("workerlog.0") == "done in attempt 0\n"
+    assert job.result()["culprit"]["rank"] == 1
+    job.assert_nothing_left()
+
+
+def test_servers_have_time_to_write_what_is_left(tmp_path):
+    script = """
+        import os, pathlib, signal, sys, time
+        if os.environ["TRAINING_ROLE"] == "PSERVER":
+            import paddle
+            from paddle.distributed import fleet
+            def write(*_):
+                time.sleep(6)
+                pathlib.Path("written").touch()
+                sys.exit(0)
+            signal.signal(signal.SIGTERM, write)
+            import _flotilla as core
+            core.join_job(core.role_from_environment(False))
+            pathlib.Path("served").touch()
+            time.sleep(1000)
+        while not pathlib.Path("served").exists():
+            time.sleep(0.01)
+    """
+    job = Job(tmp_path, ["--server_num=1", "--worker_num=1"], script)
+    assert job.wait() == 0
+    assert (tmp_path / "written").exists()

@@ -1,0 +1,42 @@
+#include "flotilla/launch/server_folder.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+
+#include "flotilla/base/error.h"
+
+namespace flotilla::launch {
+
+namespace fs = std::filesystem;
+
+ServerFolder::ServerFolder(const Job& job, const JobOptions& options) {
+  const bool servers = std::any_of(job.processes.begin(), job.processes.end(),
+                                   [](const Process& p) { return p.role == "server"; });
+  if (!servers) return;
+  if (options.ps_dir && !options.ps_dir->empty()) {
+    path_ = fs::absolute(*options.ps_dir);
+    std::error_code error;
+    fs::create_directories(path_, error);
+    require(!error, "--ps_dir {} cannot be made: {}", path_.string(), error.message());
+    return;
+  }
+  std::string name = fs::temp_directory_path() / "flotilla-servers-XXXXXX";
+  require(mkdtemp(name.data()) != nullptr,
+          "no folder for the servers' tables can be made in {}: {}",
+          fs::temp_directory_path().string(), std::strerror(errno));
+  path_ = name;
+  temporary_ = true;
+}
+
+ServerFolder::~ServerFolder() {
+  if (!temporary_) return;
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace flotilla::launch
