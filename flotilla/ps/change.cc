@@ -11,13 +11,10 @@ constexpr size_t kChangeBytes = 32;
 
 size_t padding(size_t floats) { return floats % 2 * sizeof(float); }
 
-size_t size_of(const Push& push) {
-  size_t size = 8 + push.ids.size() * kIdBytes;
-  for (const Change& change : push.changes) {
-    size += kChangeBytes + change.keys.size_bytes() + change.values.size_bytes() +
-            padding(change.values.size());
-  }
-  return size;
+size_t floats_of(const ScatteredChange& scattered) {
+  size_t floats = 0;
+  for (const std::span<const float> piece : scattered.pieces) floats += piece.size();
+  return floats;
 }
 
 template <typename T>
@@ -46,26 +43,45 @@ Change decode_change(ByteReader& from) {
 
 }  // namespace
 
-std::vector<std::byte> encode(const Push& push) {
-  std::vector<std::byte> bytes(size_of(push));
+size_t encoded_size(std::span<const PushId> ids, std::span<const ScatteredChange> changes) {
+  size_t size = kFirstIdOffset + ids.size() * kIdBytes;
+  for (const ScatteredChange& scattered : changes) {
+    const size_t floats = floats_of(scattered);
+    size += kChangeBytes + scattered.change.keys.size_bytes() + floats * sizeof(float) +
+            padding(floats);
+  }
+  return size;
+}
+
+void encode(std::span<const PushId> ids, std::span<const ScatteredChange> changes,
+            std::span<std::byte> bytes) {
   ByteWriter to(bytes);
-  to.put(static_cast<uint32_t>(push.ids.size()));
-  to.put(static_cast<uint32_t>(push.changes.size()));
-  for (const PushId& id : push.ids) {
+  to.put(static_cast<uint32_t>(ids.size()));
+  to.put(static_cast<uint32_t>(changes.size()));
+  for (const PushId& id : ids) {
     to.put(id.worker);
     to.put(id.sequence);
   }
-  for (const Change& change : push.changes) {
+  for (const ScatteredChange& scattered : changes) {
+    const Change& change = scattered.change;
+    const size_t floats = floats_of(scattered);
     to.put(change.table);
     to.put(static_cast<uint32_t>(change.action));
     to.put(change.lr);
     to.put(change.scale);
     to.put<uint64_t>(change.keys.size());
-    to.put<uint64_t>(change.values.size());
+    to.put<uint64_t>(floats);
     to.put_bytes(std::as_bytes(change.keys));
-    to.put_bytes(std::as_bytes(change.values));
-    if (padding(change.values.size()) > 0) to.put<uint32_t>(0);
+    for (const std::span<const float> piece : scattered.pieces) to.put_bytes(std::as_bytes(piece));
+    if (padding(floats) > 0) to.put<uint32_t>(0);
   }
+}
+
+std::vector<std::byte> encode(const Push& push) {
+  std::vector<ScatteredChange> changes;
+  for (const Change& change : push.changes) changes.push_back({change, {change.values}});
+  std::vector<std::byte> bytes(encoded_size(push.ids, changes));
+  encode(push.ids, changes, bytes);
   return bytes;
 }
 

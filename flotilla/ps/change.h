@@ -45,7 +45,20 @@ struct Push {
   std::vector<Change> changes = {};
 };
 
+// A change whose values lie one behind the other only once they are encoded: `change.values` is
+// empty.
+struct ScatteredChange {
+  Change change = {};
+  std::vector<std::span<const float>> pieces = {};
+};
+
 std::vector<std::byte> encode(const Push& push);
+size_t encoded_size(std::span<const PushId> ids, std::span<const ScatteredChange> changes);
+// REQUIRES: `to` has encoded_size() bytes
+void encode(std::span<const PushId> ids, std::span<const ScatteredChange> changes,
+            std::span<std::byte> to);
+// Where the first id of a push lies in its bytes.
+inline constexpr size_t kFirstIdOffset = 8;
 // Borrows from `bytes`. REQUIRES: bytes start at a multiple of 8
 Push decode_push(std::span<const std::byte> bytes);
 

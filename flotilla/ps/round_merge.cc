@@ -14,10 +14,11 @@ const Change& like(const Push& push, const Change& first) {
                    [&](const Change& change) { return change.table == first.table; });
   require(found != push.changes.end(), "a worker of the round has no push to table {}",
           first.table);
-  require(found->action == first.action && found->lr == first.lr && found->scale == 1 &&
-              first.scale == 1,
-          "the workers of a round do different things to table {}: learning rates {} and {}",
-          first.table, first.lr, found->lr);
+  require(found->action == first.action && found->scale == 1 && first.scale == 1,
+          "the workers of a round do different things to table {}: actions {} and {}, scales {} "
+          "and {}",
+          first.table, static_cast<int>(first.action), static_cast<int>(found->action), first.scale,
+          found->scale);
   return *found;
 }
 

@@ -27,9 +27,9 @@ struct MergedRound {
 };
 
 // `pushes` in the order of the workers' ranks, which makes the sums the same in every run; each
-// must be for the same tables with the same learning rates, sparse ones with any keys. Has the ids
-// of all. Dense gradients are added up; sparse ones are put behind each other, and the table adds
-// up equal keys.
+// must be for the same tables, sparse ones with any keys. The learning rate is that of the first: a
+// worker that was started again may be behind in its schedule. Has the ids of all. Dense gradients
+// are added up; sparse ones are put behind each other, and the table adds up equal keys.
 MergedRound merge_round(std::span<const Push> pushes);
 
 }  // namespace flotilla::ps

@@ -294,18 +294,28 @@ void Store::pull_rows(uint32_t table, std::span<const int64_t> keys, std::span<f
   found.sparse->pull_with_state(pool_, keys, rows);
 }
 
-void Store::for_each_row(uint32_t table, const SeeRows& f) {
+size_t Store::width(uint32_t table) const {
+  const Table& found = table_of(table);
+  require(found.sparse != nullptr, "the dense table {} has no keys", found.spec.name);
+  return static_cast<size_t>(found.spec.width);
+}
+
+void Store::collect(uint32_t table, int shard, std::vector<int64_t>& keys,
+                    std::vector<float>& values) {
   Table& found = table_of(table);
   require(found.sparse != nullptr, "the dense table {} has no rows", found.spec.name);
+  if (!options_.share.holds(shard)) return;
+  pool_.run([&](int owner) {
+    if (owner != found.sparse->owner_of(shard)) return;
+    found.sparse->part(owner).collect(shard, keys, values);
+  });
+}
+
+void Store::for_each_row(uint32_t table, const SeeRows& f) {
   for (int shard = 0; shard < kShards; ++shard) {
-    if (!options_.share.holds(shard)) continue;
     std::vector<int64_t> keys;
     std::vector<float> values;
-    pool_.run([&](int owner) {
-      if (owner == found.sparse->owner_of(shard)) {
-        found.sparse->part(owner).collect(shard, keys, values);
-      }
-    });
+    collect(table, shard, keys, values);
     if (!keys.empty()) f(keys, values);
   }
 }

@@ -98,6 +98,10 @@ class Store {
   void pull_dense(uint32_t table, std::span<float> values);
   Slice slice(uint32_t table) const;
 
+  // Floats of a sparse table's rows.
+  size_t width(uint32_t table) const;
+  // Appends the rows of a shard of a sparse table; none where another server holds it.
+  void collect(uint32_t table, int shard, std::vector<int64_t>& keys, std::vector<float>& values);
   // Calls f for all rows of a sparse table, shard by shard; pushes go on meanwhile.
   using SeeRows = std::function<void(std::span<const int64_t> keys, std::span<const float> values)>;
   void for_each_row(uint32_t table, const SeeRows& f);

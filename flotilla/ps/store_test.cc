@@ -138,8 +138,11 @@ TEST_F(StoreTest, ARoundOfWorkersIsOnePush) {
                  "of the 2 pushes of a round 1 were applied before, and the rest were not");
   std::vector<Push> other = pushes;
   other[1].changes[1].lr = 2;
+  EXPECT_EQ(merge_round(other).push.changes[0].lr, 1);
+  other[1].changes[1].action = Action::kDelta;
   EXPECT_REFUSED(merge_round(other),
-                 "the workers of a round do different things to table 1: learning rates 1 and 2");
+                 "the workers of a round do different things to table 1: actions 0 and 1, scales 1 "
+                 "and 1");
   other[1].changes.pop_back();
   EXPECT_REFUSED(merge_round(other), "the workers of a round push to 2 and to 1 tables");
 }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -78,8 +79,15 @@ class Worker {
   // From now on steps can run. The tables are on the servers.
   void connect(std::shared_ptr<Client> client, const std::vector<TableSpec>& tables);
   bool connected() const { return client_ != nullptr; }
-  // For what is not a step: saving, statistics. REQUIRES: connected()
+  // What the first step calls where nobody has called connect() by then: it shall.
+  void connect_by(std::function<void()> connect) { connect_by_ = std::move(connect); }
+  // For what is not a step: saving, statistics.
   Client& client();
+
+  // The first values of a table: worker 0 gives them, the others take them. Dense: its parameters.
+  // Sparse (Geo, where workers hold it): all its rows, from row 0 on.
+  void give(uint32_t table, std::span<const std::span<const float>> parts);
+  void take(uint32_t table, std::span<const std::span<float>> parts);
 
   // ---- A step -----------------------------------------------------------------------------------
 
@@ -93,6 +101,7 @@ class Worker {
   // The gradients of a dense table's parameters, in its order.
   void push_dense(uint32_t table, std::vector<std::span<const float>> parts, float lr);
   void end_step();
+  // Writes nothing where nothing new has come.
   void refresh(uint32_t table, std::span<const std::span<float>> parts);
 
   // Geo. Called after every step with the worker's own parameters; does something every k-th time.
@@ -109,12 +118,15 @@ class Worker {
   void abort(const std::string& reason);
 
  private:
-  class Communicator;
+  class State;
+
+  State& state();
 
   const WorkerOptions options_;
   std::map<std::string, RandomStream> drawn_;
   std::shared_ptr<Client> client_;
-  std::unique_ptr<Communicator> communicator_;
+  std::function<void()> connect_by_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace flotilla::ps

@@ -1,0 +1,277 @@
+#include "flotilla/ps/service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "flotilla/ps/bytes.h"
+#include "flotilla/ps/metrics.h"
+#include "flotilla/ps/round_merge.h"
+
+namespace flotilla::ps {
+namespace {
+
+// Answers hold each pull up to a multiple of 8 bytes.
+size_t even(size_t floats) { return (floats + 1) / 2 * 2; }
+
+// Lines of a text, without the empty ones.
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+}  // namespace
+
+Service::Service(Store& store, Options options)
+    : store_(store), options_(std::move(options)), rounds_(options_.workers) {
+  filled_ = store_.recovered();
+  for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { serve(); });
+}
+
+Service::~Service() {
+  stop("the server ends");
+  {
+    const MutexLock lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+  }
+  threads_.clear();
+}
+
+// ---- Calls --------------------------------------------------------------------------------------
+
+void Service::submit(std::shared_ptr<Call> call) {
+  const MutexLock lock(mutex_);
+  queue_.push_back(std::move(call));
+  changed_.notify_one();
+}
+
+void Service::serve() {
+  while (true) {
+    std::shared_ptr<Call> call;
+    {
+      MutexLock lock(mutex_);
+      while (queue_.empty() && !ending_) changed_.wait(lock);
+      if (queue_.empty()) return;
+      call = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    handle(std::move(call));
+  }
+}
+
+void Service::handle(std::shared_ptr<Call> call) {
+  ++requests_;
+  bytes_in_ += static_cast<int64_t>(call->request().size());
+  try {
+    {
+      const MutexLock lock(mutex_);
+      if (!stopped_.empty()) throw Error(ErrorKind::kUnavailable, stopped_);
+    }
+    do_request(call);
+  } catch (const Error& error) {
+    refuse(*call, error);
+  } catch (const std::exception& error) {
+    refuse(*call, Error(ErrorKind::kInternal, error.what()));
+  }
+}
+
+void Service::refuse(Call& call, const Error& error) {
+  ++refused_;
+  call.refuse(error);
+}
+
+void Service::do_request(const std::shared_ptr<Call>& call) {
+  const Request request = decode_request(call->request());
+  require(request.sender.workers == options_.workers,
+          "worker {} thinks that the job has {} workers, but this server was told {}",
+          request.sender.rank, request.sender.workers, options_.workers);
+  switch (request.kind) {
+    case RequestKind::kStep:
+      return do_step(request, call);
+    case RequestKind::kCreate:
+      for (const std::string_view line : lines_of(request.text)) store_.create(parse_table(line));
+      return call->answer();
+    case RequestKind::kPresence:
+      announce(request.presence);
+      return call->answer();
+    case RequestKind::kSave:
+      store_.save(request.text);
+      return call->answer();
+    case RequestKind::kLoad:
+      store_.load(request.text);
+      set_filled();
+      return call->answer();
+    case RequestKind::kSnapshot:
+      store_.snapshot();
+      return call->answer();
+    case RequestKind::kShrink: {
+      const int64_t gone = store_.shrink(request.table, request.shrink);
+      ByteWriter(call->room(sizeof gone)).put(gone);
+      return call->answer();
+    }
+    case RequestKind::kScan:
+      return answer_scan(request, *call);
+    case RequestKind::kTables: {
+      std::string text = filled_ ? "filled\n" : "empty\n";
+      for (const TableSpec& table : store_.tables()) text += print(table) + "\n";
+      return answer_text(text, *call);
+    }
+    case RequestKind::kStats:
+      return answer_text(metrics_text(stats(), store_.stats()), *call);
+  }
+}
+
+void Service::do_step(const Request& request, const std::shared_ptr<Call>& call) {
+  const Step& step = request.step;
+  if (step.has_push && step.in_round) {
+    const PushId id = step.push.ids.front();
+    if (store_.last_push(id.worker) < id.sequence) {
+      std::shared_ptr<Call> before;
+      go_on([&] {
+        const MutexLock lock(mutex_);
+        before = rounds_.park({request.sender.rank, step, call});
+      });
+      if (before) refuse(*before, Error(ErrorKind::kUnavailable, "the worker sent its step again"));
+      return;
+    }
+  } else if (step.has_push) {
+    store_.push(step.push);
+  }
+  answer_pulls(step, *call);
+}
+
+// ---- Rounds -------------------------------------------------------------------------------------
+
+void Service::announce(const Presence& presence) {
+  go_on([&] {
+    const MutexLock lock(mutex_);
+    rounds_.announce(presence);
+  });
+}
+
+void Service::gone(int rank, uint64_t attempt) {
+  go_on([&] {
+    const MutexLock lock(mutex_);
+    rounds_.gone(rank, attempt);
+  });
+}
+
+void Service::go_on(const std::function<void()>& change) {
+  change();
+  std::vector<ParkedStep> round;
+  bool last = false;
+  {
+    const MutexLock lock(mutex_);
+    round = rounds_.take_complete();
+    last = !all_left_ && rounds_.all_left();
+    all_left_ = all_left_ || last;
+  }
+  if (!round.empty()) do_round(std::move(round));
+  if (last && options_.on_all_left) options_.on_all_left();
+}
+
+void Service::do_round(std::vector<ParkedStep> round) {
+  try {
+    std::vector<Push> pushes;
+    for (const ParkedStep& parked : round) pushes.push_back(parked.step.push);
+    store_.push(merge_round(pushes).push);
+    ++completed_;
+  } catch (const Error& error) {
+    for (const ParkedStep& parked : round) refuse(*parked.call, error);
+    return;
+  }
+  for (const ParkedStep& parked : round) {
+    try {
+      answer_pulls(parked.step, *parked.call);
+    } catch (const Error& error) {
+      refuse(*parked.call, error);
+    }
+  }
+}
+
+void Service::stop(const std::string& reason) {
+  std::vector<std::shared_ptr<Call>> waiting;
+  {
+    const MutexLock lock(mutex_);
+    if (stopped_.empty()) stopped_ = reason;
+    for (ParkedStep& parked : rounds_.take_all()) waiting.push_back(std::move(parked.call));
+    waiting.insert(waiting.end(), queue_.begin(), queue_.end());
+    queue_.clear();
+  }
+  for (const std::shared_ptr<Call>& call : waiting) {
+    refuse(*call, Error(ErrorKind::kUnavailable, reason));
+  }
+}
+
+// ---- Answers ------------------------------------------------------------------------------------
+
+void Service::answer_pulls(const Step& step, Call& call) {
+  std::vector<size_t> floats;
+  size_t all = 0;
+  for (const Pull& pull : step.pulls) {
+    floats.push_back(pull.dense ? static_cast<size_t>(store_.slice(pull.table).size())
+                                : pull.keys.size() * store_.width(pull.table));
+    all += even(floats.back());
+  }
+  if (all > 0) {
+    const std::span<std::byte> room = call.room(all * sizeof(float));
+    std::span<float> values(reinterpret_cast<float*>(room.data()), all);
+    for (size_t i = 0; i < step.pulls.size(); ++i) {
+      const Pull& pull = step.pulls[i];
+      const std::span<float> part = values.first(floats[i]);
+      if (pull.dense) {
+        store_.pull_dense(pull.table, part);
+      } else {
+        store_.pull(pull.table, pull.keys, part, pull.create);
+      }
+      if (floats[i] % 2 != 0) values[floats[i]] = 0;
+      values = values.subspan(even(floats[i]));
+    }
+    bytes_out_ += static_cast<int64_t>(room.size());
+  }
+  call.answer();
+}
+
+void Service::answer_text(const std::string& text, Call& call) {
+  ByteWriter(call.room(text.size())).put_bytes(std::as_bytes(std::span(text)));
+  call.answer();
+}
+
+void Service::answer_scan(const Request& request, Call& call) {
+  std::vector<int64_t> keys;
+  std::vector<float> values;
+  store_.collect(request.table, request.shard, keys, values);
+  const std::span<std::byte> room =
+      call.room(8 + keys.size() * sizeof(int64_t) + values.size() * sizeof(float));
+  ByteWriter to(room);
+  to.put<uint64_t>(keys.size());
+  to.put_bytes(std::as_bytes(std::span(keys)));
+  to.put_bytes(std::as_bytes(std::span(values)));
+  call.answer();
+}
+
+// ---- Statistics ---------------------------------------------------------------------------------
+
+ServiceStats Service::stats() const {
+  ServiceStats stats = {.requests = requests_,
+                        .refused = refused_,
+                        .rounds = completed_,
+                        .bytes_in = bytes_in_,
+                        .bytes_out = bytes_out_};
+  const MutexLock lock(mutex_);
+  stats.queued = static_cast<int64_t>(queue_.size());
+  stats.parked = static_cast<int64_t>(rounds_.waiting());
+  return stats;
+}
+
+std::vector<int> Service::missing() const {
+  const MutexLock lock(mutex_);
+  return rounds_.missing();
+}
+
+}  // namespace flotilla::ps

@@ -1,0 +1,107 @@
+// flotilla/ps/service.h
+//
+// What a server does with a request: looks up, pushes, makes rounds of synchronous workers, saves.
+// It knows no network: calls come from wherever (channel.h).
+//
+//   Service service(store, {.workers = 2});
+//   service.handle(call);       // answers now, or when the round is over
+//
+// Thread safety: all calls, from any thread.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "flotilla/base/mutex.h"
+#include "flotilla/ps/channel.h"
+#include "flotilla/ps/rounds.h"
+#include "flotilla/ps/store.h"
+
+namespace flotilla::ps {
+
+struct ServiceStats {
+  int64_t requests = 0;
+  int64_t refused = 0;    // of them
+  int64_t rounds = 0;     // that were completed
+  int64_t queued = 0;     // requests that wait for a thread
+  int64_t parked = 0;     // steps that wait for other workers
+  int64_t bytes_in = 0;   // of requests
+  int64_t bytes_out = 0;  // of answers
+};
+
+class Service {
+ public:
+  struct Options {
+    int workers = 1;
+    // Threads that do what submit() was given.
+    int threads = 2;
+    // Called once, from any thread, when all workers have left.
+    std::function<void()> on_all_left = {};
+  };
+
+  // `store` outlives it.
+  Service(Store& store, Options options);
+  // Refuses what waits.
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  // Does it here and now. Never throws: what is wrong with a request is its answer.
+  void handle(std::shared_ptr<Call> call);
+  // Leaves it to a thread, for callers that must not wait.
+  void submit(std::shared_ptr<Call> call);
+
+  void announce(const Presence& presence);
+  void gone(int rank, uint64_t attempt);
+
+  // Tables were filled from a checkpoint: the workers' first values do not count.
+  void set_filled() { filled_ = true; }
+
+  // Refuses what waits, and all that comes, with this reason.
+  void stop(const std::string& reason);
+
+  ServiceStats stats() const;
+  // Who the round that is under way waits for.
+  std::vector<int> missing() const;
+
+ private:
+  void serve();
+  void do_request(const std::shared_ptr<Call>& call);
+  void do_step(const Request& request, const std::shared_ptr<Call>& call);
+  // Does the rounds that are complete; `change` is done under the lock first.
+  void go_on(const std::function<void()>& change);
+  void do_round(std::vector<ParkedStep> round);
+  void answer_pulls(const Step& step, Call& call);
+  void answer_text(const std::string& text, Call& call);
+  void answer_scan(const Request& request, Call& call);
+  void refuse(Call& call, const Error& error);
+
+  Store& store_;
+  const Options options_;
+  std::atomic<bool> filled_ = false;
+
+  mutable Mutex mutex_;
+  Condition changed_;
+  Rounds rounds_ FLT_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<Call>> queue_ FLT_GUARDED_BY(mutex_);
+  std::string stopped_ FLT_GUARDED_BY(mutex_);
+  bool ending_ FLT_GUARDED_BY(mutex_) = false;
+  bool all_left_ FLT_GUARDED_BY(mutex_) = false;
+
+  std::atomic<int64_t> requests_ = 0;
+  std::atomic<int64_t> refused_ = 0;
+  std::atomic<int64_t> completed_ = 0;
+  std::atomic<int64_t> bytes_in_ = 0;
+  std::atomic<int64_t> bytes_out_ = 0;
+
+  std::vector<std::jthread> threads_;  // the last: they use all of the above
+};
+
+}  // namespace flotilla::ps

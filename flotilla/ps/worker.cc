@@ -1,0 +1,444 @@
+#include "flotilla/ps/worker.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "flotilla/base/error.h"
+#include "flotilla/ps/client.h"
+#include "flotilla/ps/dense_values.h"
+#include "flotilla/ps/geo.h"
+#include "flotilla/ps/key_plan.h"
+#include "flotilla/ps/push_queue.h"
+
+namespace flotilla::ps {
+namespace {
+
+// Rows that one request gives or takes where a whole table moves.
+constexpr size_t kRowsAtOnce = 1 << 16;
+
+}  // namespace
+
+// What a connected worker has.
+class Worker::State {
+ public:
+  State(Client& client, const WorkerOptions& options, const std::vector<TableSpec>& tables);
+
+  void give(uint32_t table, std::span<const std::span<const float>> parts);
+  void take(uint32_t table, std::span<const std::span<float>> parts);
+  void lookup(uint32_t table, std::span<const Lookup> slots, int64_t padding, bool test);
+  void push_rows(uint32_t table, std::vector<RowGradients> slots, int64_t padding, float lr);
+  void push_dense(uint32_t table, std::vector<std::span<const float>> parts, float lr);
+  void end_step();
+  void refresh(uint32_t table, std::span<const std::span<float>> parts);
+  void geo_dense(uint32_t table, std::span<const std::span<float>> parts, int64_t k);
+  void geo_rows(uint32_t table, std::span<const std::span<const int64_t>> ids,
+                std::span<float> rows, int64_t k);
+  void flush() {
+    if (queue_) queue_->flush();
+  }
+
+ private:
+  // A table's part of the step that is under way.
+  struct NotedRows {
+    uint32_t table = 0;
+    float lr = 0;
+    std::vector<float> sums = {};  // a row for each key of the plan
+  };
+  struct NotedDense {
+    uint32_t table = 0;
+    float lr = 0;
+    std::vector<std::span<const float>> parts = {};
+  };
+  // The ids that a table was last asked for, and where they went.
+  struct Asked {
+    std::vector<std::span<const int64_t>> ids = {};
+    int64_t padding = kNoPadding;
+    bool in_step = false;
+    KeyPlan plan = {};
+  };
+
+  const TableSpec& spec(uint32_t table) const;
+  Asked& ask_for(uint32_t table, std::vector<std::span<const int64_t>> ids, int64_t padding);
+  void add_up(NotedRows& noted, const KeyPlan& plan, const std::vector<RowGradients>& slots,
+              size_t width) const;
+  // A request of the step that is under way.
+  Outgoing request_of(int server, bool values);
+  void move_rows(const TableSpec& table, std::span<const float> from, std::span<float> to);
+  void remember(const TableSpec& table, std::span<const std::span<const float>> parts);
+
+  Client& client_;
+  const WorkerOptions options_;
+  std::map<uint32_t, TableSpec> tables_;
+  const DenseTables dense_;
+  std::map<uint32_t, Asked> asked_;
+  std::vector<NotedRows> rows_;
+  std::vector<NotedDense> gradients_;
+  // What refresh() reads: the answers of all servers; empty: nothing new.
+  std::vector<Bytes> values_;
+  int64_t pushes_ = 0;
+  std::map<uint32_t, GeoDense> geo_dense_;
+  std::map<uint32_t, GeoRows> geo_rows_;
+  std::unique_ptr<PushQueue> queue_;
+};
+
+namespace {
+
+// Merged gradients are added up where the update is linear in them.
+bool all_sgd(const std::vector<TableSpec>& tables) {
+  return std::all_of(tables.begin(), tables.end(),
+                     [](const TableSpec& table) { return table.rule.name == "sgd"; });
+}
+
+}  // namespace
+
+Worker::State::State(Client& client, const WorkerOptions& options,
+                     const std::vector<TableSpec>& tables)
+    : client_(client), options_(options), dense_(tables, client.servers()) {
+  for (const TableSpec& table : tables) tables_[table.id] = table;
+  if (options_.mode == Mode::kAsync) {
+    queue_ =
+        std::make_unique<PushQueue>(client_, PushQueue::Options{.length = options_.send_queue,
+                                                                .max_merge = options_.max_merge,
+                                                                .sum = all_sgd(tables)});
+  }
+}
+
+const TableSpec& Worker::State::spec(uint32_t table) const {
+  const auto found = tables_.find(table);
+  require(found != tables_.end(), "there is no table {} on the servers", table);
+  return found->second;
+}
+
+// ---- First values -------------------------------------------------------------------------------
+
+void Worker::State::remember(const TableSpec& table,
+                             std::span<const std::span<const float>> parts) {
+  if (options_.mode != Mode::kGeo) return;
+  if (table.kind == TableSpec::kDense) {
+    geo_dense_.erase(table.id);
+    geo_dense_.try_emplace(table.id, table, client_.servers(), parts);
+  } else {
+    geo_rows_.erase(table.id);
+    geo_rows_.try_emplace(table.id, table, parts[0]);
+  }
+}
+
+// Rows from 0 on, in pieces: given where `from` has values, taken otherwise.
+void Worker::State::move_rows(const TableSpec& table, std::span<const float> from,
+                              std::span<float> to) {
+  const auto width = static_cast<size_t>(table.width);
+  const size_t rows = std::max(from.size(), to.size()) / width;
+  KeyPlan plan;
+  for (size_t begin = 0; begin < rows; begin += kRowsAtOnce) {
+    std::vector<int64_t> ids(std::min(kRowsAtOnce, rows - begin));
+    for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int64_t>(begin + i);
+    const std::span<const int64_t> all[] = {ids};
+    plan.make(all, client_.servers(), false, 0);
+    std::vector<Outgoing> requests;
+    for (int server = 0; server < client_.servers(); ++server) {
+      const std::span<const int64_t> keys = plan.keys_of(server);
+      ScatteredStep step;
+      if (from.empty()) {
+        step.pulls = {{.table = table.id, .keys = keys}};
+      } else {
+        ScatteredChange& change = step.changes.emplace_back();
+        change.change = {.table = table.id, .action = Action::kAssign, .keys = keys};
+        for (const int64_t key : keys) {
+          change.pieces.push_back(from.subspan(static_cast<size_t>(key) * width, width));
+        }
+      }
+      requests.push_back(client_.prepare(server, step, 0));
+    }
+    const std::vector<Bytes> answers = client_.send(requests);
+    if (!from.empty()) continue;
+    for (int server = 0; server < client_.servers(); ++server) {
+      const std::byte* row = answers[static_cast<size_t>(server)].data.data();
+      for (const int64_t key : plan.keys_of(server)) {
+        std::memcpy(&to[static_cast<size_t>(key) * width], row, width * sizeof(float));
+        row += width * sizeof(float);
+      }
+    }
+  }
+}
+
+void Worker::State::give(uint32_t table, std::span<const std::span<const float>> parts) {
+  const TableSpec& found = spec(table);
+  if (found.kind == TableSpec::kSparse) {
+    move_rows(found, parts[0], {});
+  } else {
+    std::vector<Outgoing> requests;
+    for (int server = 0; server < client_.servers(); ++server) {
+      ScatteredStep step;
+      step.changes.push_back({{.table = table, .action = Action::kAssign},
+                              pieces_of(parts, dense_.slice(table, server))});
+      requests.push_back(client_.prepare(server, step, 0));
+    }
+    client_.send(requests);
+  }
+  remember(found, parts);
+}
+
+void Worker::State::take(uint32_t table, std::span<const std::span<float>> parts) {
+  const TableSpec& found = spec(table);
+  if (found.kind == TableSpec::kSparse) {
+    move_rows(found, {}, parts[0]);
+  } else {
+    std::vector<Outgoing> requests;
+    for (int server = 0; server < client_.servers(); ++server) {
+      requests.push_back(client_.prepare(server, {.pulls = dense_.pulls()}, dense_.room(server)));
+    }
+    dense_.read(table, client_.send(requests), parts);
+  }
+  const std::vector<std::span<const float>> read(parts.begin(), parts.end());
+  remember(found, read);
+}
+
+// ---- A step -------------------------------------------------------------------------------------
+
+// The gradients of a lookup come with the same ids: they are cut once.
+Worker::State::Asked& Worker::State::ask_for(uint32_t table,
+                                             std::vector<std::span<const int64_t>> ids,
+                                             int64_t padding) {
+  Asked& asked = asked_[table];
+  const auto same = [](std::span<const int64_t> a, std::span<const int64_t> b) {
+    return a.data() == b.data() && a.size() == b.size();
+  };
+  if (asked.in_step && asked.padding == padding &&
+      std::equal(ids.begin(), ids.end(), asked.ids.begin(), asked.ids.end(), same)) {
+    return asked;
+  }
+  asked.ids = std::move(ids);
+  asked.padding = padding;
+  asked.plan.make(asked.ids, client_.servers(), padding != kNoPadding, padding);
+  return asked;
+}
+
+void Worker::State::lookup(uint32_t table, std::span<const Lookup> slots, int64_t padding,
+                           bool test) {
+  const TableSpec& found = spec(table);
+  const auto width = static_cast<size_t>(found.width);
+  std::vector<std::span<const int64_t>> ids;
+  for (const Lookup& slot : slots) ids.push_back(slot.ids);
+  asked_[table].in_step = false;
+  Asked& asked = ask_for(table, std::move(ids), padding);
+  asked.in_step = !test;
+  std::vector<Outgoing> requests;
+  for (int server = 0; server < client_.servers(); ++server) {
+    const std::span<const int64_t> keys = asked.plan.keys_of(server);
+    if (keys.empty()) continue;
+    const ScatteredStep step = {.pulls = {{.table = table, .create = !test, .keys = keys}}};
+    requests.push_back(
+        client_.prepare(server, step, (keys.size() * width + 1) / 2 * 2 * sizeof(float)));
+  }
+  const std::vector<Bytes> answers = client_.send(requests);
+  // Row p of the plan lies at rows[p's server] + p * width.
+  std::vector<const float*> row_of(asked.plan.keys().size());
+  for (size_t r = 0; r < requests.size(); ++r) {
+    const size_t begin = asked.plan.begin_of(requests[r].server);
+    const size_t count = asked.plan.keys_of(requests[r].server).size();
+    require(answers[r].data.size() >= count * width * sizeof(float),
+            "server {} answered with {} bytes instead of {}", requests[r].server,
+            answers[r].data.size(), count * width * sizeof(float));
+    const auto* row = reinterpret_cast<const float*>(answers[r].data.data());
+    for (size_t i = 0; i < count; ++i) row_of[begin + i] = row + i * width;
+  }
+  const uint32_t* place = asked.plan.places().data();
+  for (const Lookup& slot : slots) {
+    float* to = slot.rows;
+    for (size_t i = 0; i < slot.ids.size(); ++i, ++place, to += width) {
+      if (*place == KeyPlan::kPadding) {
+        std::fill_n(to, width, 0.0f);
+      } else {
+        std::memcpy(to, row_of[*place], width * sizeof(float));
+      }
+    }
+  }
+}
+
+void Worker::State::add_up(NotedRows& noted, const KeyPlan& plan,
+                           const std::vector<RowGradients>& slots, size_t width) const {
+  noted.sums.assign(plan.keys().size() * width, 0);
+  const uint32_t* place = plan.places().data();
+  for (const RowGradients& slot : slots) {
+    const float* row = slot.rows;
+    for (size_t i = 0; i < slot.ids.size(); ++i, ++place, row += width) {
+      if (*place == KeyPlan::kPadding) continue;
+      float* sum = noted.sums.data() + *place * width;
+      for (size_t j = 0; j < width; ++j) sum[j] += row[j];
+    }
+  }
+}
+
+void Worker::State::push_rows(uint32_t table, std::vector<RowGradients> slots, int64_t padding,
+                              float lr) {
+  const TableSpec& found = spec(table);
+  std::vector<std::span<const int64_t>> ids;
+  for (const RowGradients& slot : slots) ids.push_back(slot.ids);
+  const Asked& asked = ask_for(table, std::move(ids), padding);
+  NotedRows& noted = rows_.emplace_back();
+  noted.table = table;
+  noted.lr = lr;
+  add_up(noted, asked.plan, slots, static_cast<size_t>(found.width));
+}
+
+void Worker::State::push_dense(uint32_t table, std::vector<std::span<const float>> parts,
+                               float lr) {
+  int64_t floats = 0;
+  for (const std::span<const float> part : parts) floats += static_cast<int64_t>(part.size());
+  dense_.check(table, floats);
+  gradients_.push_back({table, lr, std::move(parts)});
+}
+
+Outgoing Worker::State::request_of(int server, bool values) {
+  ScatteredStep step = {.in_round = options_.mode == Mode::kSync};
+  size_t room = 0;
+  if (values) {
+    step.pulls = dense_.pulls();
+    room = dense_.room(server);
+  }
+  for (const NotedRows& noted : rows_) {
+    const KeyPlan& plan = asked_.at(noted.table).plan;
+    const auto width = static_cast<size_t>(spec(noted.table).width);
+    const std::span<const int64_t> keys = plan.keys_of(server);
+    step.changes.push_back({{.table = noted.table, .lr = noted.lr, .keys = keys},
+                            {std::span<const float>(noted.sums)
+                                 .subspan(plan.begin_of(server) * width, keys.size() * width)}});
+  }
+  for (const NotedDense& noted : gradients_) {
+    const std::span<const std::span<const float>> parts(noted.parts);
+    step.changes.push_back({{.table = noted.table, .lr = noted.lr},
+                            pieces_of(parts, dense_.slice(noted.table, server))});
+  }
+  return client_.prepare(server, step, room);
+}
+
+void Worker::State::end_step() {
+  if (rows_.empty() && gradients_.empty()) return;
+  const bool values = !dense_.empty() && (options_.mode != Mode::kAsync ||
+                                          ++pushes_ % options_.pushes_per_refresh == 0);
+  std::vector<Outgoing> requests;
+  for (int server = 0; server < client_.servers(); ++server) {
+    requests.push_back(request_of(server, values));
+  }
+  rows_.clear();
+  gradients_.clear();
+  for (auto& [table, asked] : asked_) asked.in_step = false;
+  if (queue_) {
+    queue_->put({std::move(requests), values});
+    values_ = queue_->take_values();
+  } else {
+    values_ = client_.send(requests);
+    if (!values) values_.clear();
+  }
+}
+
+void Worker::State::refresh(uint32_t table, std::span<const std::span<float>> parts) {
+  if (!values_.empty()) dense_.read(table, values_, parts);
+}
+
+void Worker::State::geo_dense(uint32_t table, std::span<const std::span<float>> parts, int64_t k) {
+  const auto found = geo_dense_.find(table);
+  require(found != geo_dense_.end(), "table {} has no first values", spec(table).name);
+  found->second.step(client_, parts, k);
+}
+
+void Worker::State::geo_rows(uint32_t table, std::span<const std::span<const int64_t>> ids,
+                             std::span<float> rows, int64_t k) {
+  const auto found = geo_rows_.find(table);
+  require(found != geo_rows_.end(), "table {} has no first values", spec(table).name);
+  found->second.step(client_, ids, rows, k);
+}
+
+// ---- What kernels call --------------------------------------------------------------------------
+
+Worker::Worker(WorkerOptions options) : options_(options) {}
+
+Worker::~Worker() = default;
+
+void Worker::drew(const std::string& table, const RandomStream& stream) { drawn_[table] = stream; }
+
+const RandomStream* Worker::drawn(const std::string& table) const {
+  const auto found = drawn_.find(table);
+  return found == drawn_.end() ? nullptr : &found->second;
+}
+
+void Worker::connect(std::shared_ptr<Client> client, const std::vector<TableSpec>& tables) {
+  state_.reset();
+  client_ = std::move(client);
+  state_ = std::make_unique<State>(*client_, options_, tables);
+}
+
+Worker::State& Worker::state() {
+  if (state_ == nullptr && connect_by_) std::exchange(connect_by_, {})();
+  require(state_ != nullptr,
+          "a program of a worker with parameter servers ran before the worker was connected to "
+          "them: call fleet.init_worker() first");
+  return *state_;
+}
+
+Client& Worker::client() {
+  state();
+  return *client_;
+}
+
+void Worker::give(uint32_t table, std::span<const std::span<const float>> parts) {
+  state().give(table, parts);
+}
+
+void Worker::take(uint32_t table, std::span<const std::span<float>> parts) {
+  state().take(table, parts);
+}
+
+void Worker::lookup(uint32_t table, std::span<const Lookup> slots, int64_t padding, bool test) {
+  State& state = this->state();
+  const Progress::Span span(options_.progress, Progress::Kind::kCommunication,
+                            "pulls rows from the servers");
+  state.lookup(table, slots, padding, test);
+}
+
+void Worker::push_rows(uint32_t table, std::vector<RowGradients> slots, int64_t padding, float lr) {
+  state().push_rows(table, std::move(slots), padding, lr);
+}
+
+void Worker::push_dense(uint32_t table, std::vector<std::span<const float>> parts, float lr) {
+  state().push_dense(table, std::move(parts), lr);
+}
+
+void Worker::end_step() {
+  State& state = this->state();
+  const Progress::Span span(options_.progress, Progress::Kind::kCommunication,
+                            options_.mode == Mode::kSync ? "waits for the round of all workers"
+                                                         : "pushes gradients to the servers");
+  state.end_step();
+}
+
+void Worker::refresh(uint32_t table, std::span<const std::span<float>> parts) {
+  state().refresh(table, parts);
+}
+
+void Worker::geo_dense(uint32_t table, std::span<const std::span<float>> parts, int64_t k) {
+  State& state = this->state();
+  const Progress::Span span(options_.progress, Progress::Kind::kCommunication,
+                            "exchanges what has changed with the servers");
+  state.geo_dense(table, parts, k);
+}
+
+void Worker::geo_rows(uint32_t table, std::span<const std::span<const int64_t>> ids,
+                      std::span<float> rows, int64_t k) {
+  State& state = this->state();
+  const Progress::Span span(options_.progress, Progress::Kind::kCommunication,
+                            "exchanges what has changed with the servers");
+  state.geo_rows(table, ids, rows, k);
+}
+
+void Worker::flush() {
+  if (state_) state_->flush();
+}
+
+void Worker::abort(const std::string& reason) {
+  if (client_) client_->abort(reason);
+}
+
+}  // namespace flotilla::ps

@@ -1,0 +1,129 @@
+#include "flotilla/testing/local_servers.h"
+
+#include <string>
+#include <utility>
+
+#include "flotilla/base/error.h"
+
+namespace flotilla::testing {
+namespace {
+
+ps::Bytes memory(size_t bytes) {
+  auto owner = std::make_shared<std::vector<uint64_t>>((bytes + 7) / 8);
+  return {std::as_writable_bytes(std::span(*owner)).first(bytes), owner};
+}
+
+class LocalCall final : public ps::Call {
+ public:
+  LocalCall(ps::Bytes request, ps::Channel::Done done)
+      : request_(std::move(request)), done_(std::move(done)) {}
+  std::span<const std::byte> request() const override { return request_.data; }
+  std::span<std::byte> room(size_t bytes) override {
+    answer_ = memory(bytes);
+    return answer_.data;
+  }
+  void answer() override { done_(answer_, nullptr); }
+  void refuse(const Error& error) override { done_({}, std::make_exception_ptr(error)); }
+
+ private:
+  const ps::Bytes request_;
+  const ps::Channel::Done done_;
+  ps::Bytes answer_;
+};
+
+}  // namespace
+
+struct LocalServers::Server {
+  Server(ps::StoreOptions options, int workers)
+      : store(std::move(options)), service(store, {.workers = workers, .threads = 1}) {}
+  ps::Store store;
+  ps::Service service;
+};
+
+// Each request looks for the server anew: one that was started again is found.
+class LocalServers::LocalChannel final : public ps::Channel {
+ public:
+  LocalChannel(const LocalServers& servers, int server) : servers_(servers), server_(server) {}
+  ps::Bytes allocate(size_t bytes) override { return memory(bytes); }
+  void call(const ps::Bytes& request, size_t /*room*/, Done done) override {
+    auto call = std::make_shared<LocalCall>(request, std::move(done));
+    std::string reason;
+    {
+      const MutexLock lock(mutex_);
+      reason = cancelled_;
+    }
+    const std::shared_ptr<Server> server = servers_.running(server_);
+    if (!server && reason.empty()) reason = "the server is not there";
+    if (!reason.empty()) {
+      call->refuse(Error(ErrorKind::kUnavailable, reason));
+    } else {
+      server->service.handle(std::move(call));
+    }
+  }
+  void cancel(const std::string& reason) override {
+    const MutexLock lock(mutex_);
+    cancelled_ = reason;
+  }
+
+ private:
+  const LocalServers& servers_;
+  const int server_;
+  Mutex mutex_;
+  std::string cancelled_ FLT_GUARDED_BY(mutex_);
+};
+
+LocalServers::LocalServers(int servers, int workers, std::filesystem::path directory)
+    : workers_(workers), directory_(std::move(directory)), servers_(static_cast<size_t>(servers)) {
+  for (int server = 0; server < servers; ++server) start(server);
+}
+
+LocalServers::~LocalServers() = default;
+
+std::shared_ptr<LocalServers::Server> LocalServers::running(int server) const {
+  const MutexLock lock(mutex_);
+  return servers_.at(static_cast<size_t>(server));
+}
+
+void LocalServers::start(int server) {
+  int servers = 0;
+  {
+    const MutexLock lock(mutex_);
+    servers = static_cast<int>(servers_.size());
+  }
+  ps::StoreOptions options = {.share = {server, servers}};
+  if (!directory_.empty()) options.directory = directory_ / std::to_string(server);
+  auto made = std::make_shared<Server>(std::move(options), workers_);
+  const MutexLock lock(mutex_);
+  servers_[static_cast<size_t>(server)] = std::move(made);
+}
+
+void LocalServers::kill(int server) {
+  std::shared_ptr<Server> killed;
+  {
+    const MutexLock lock(mutex_);
+    killed.swap(servers_.at(static_cast<size_t>(server)));
+  }
+  killed->service.stop("the server was killed");
+  // Requests that are under way hold it; the next one may open its directory once they are done.
+  const std::weak_ptr<Server> left = killed;
+  killed.reset();
+  while (!left.expired()) std::this_thread::yield();
+}
+
+ps::Service& LocalServers::service(int server) { return running(server)->service; }
+ps::Store& LocalServers::store(int server) { return running(server)->store; }
+
+std::shared_ptr<ps::Client> LocalServers::client(int rank) {
+  int servers = 0;
+  {
+    const MutexLock lock(mutex_);
+    servers = static_cast<int>(servers_.size());
+  }
+  return std::make_shared<ps::Client>(ps::Client::Options{
+      .self = {rank, workers_},
+      .servers = servers,
+      .incarnation = ps::new_incarnation(),
+      .connect = [this](int server) { return std::make_shared<LocalChannel>(*this, server); }});
+}
+
+}  // namespace flotilla::testing
