@@ -29,12 +29,20 @@ inline void silence_grpc() {
   if (!env::text("GRPC_VERBOSITY")) gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
+// What the caller shows; empty where it shows nothing.
+inline std::string_view shown_token(const grpc::CallbackServerContext& context) {
+  const auto shown = context.client_metadata().find(kTokenKey);
+  if (shown == context.client_metadata().end()) return {};
+  return {shown->second.data(), shown->second.size()};
+}
+
 inline bool within_host(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("localhost:") ||
          address.starts_with("[::1]:");
 }
 
-inline void apply_settings(grpc::ServerBuilder& builder, const std::string& address) {
+inline void apply_settings(grpc::ServerBuilder& builder, const std::string& address,
+                           int max_message_bytes = kMaxMessageBytes) {
   // Two servers on one port would each get a part of the connections.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   if (!within_host(address)) {
@@ -44,10 +52,11 @@ inline void apply_settings(grpc::ServerBuilder& builder, const std::string& addr
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kKeepaliveMs / 2);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.SetMaxReceiveMessageSize(max_message_bytes);
 }
 
-inline grpc::ChannelArguments client_settings(const std::string& address) {
+inline grpc::ChannelArguments client_settings(const std::string& address,
+                                              int max_message_bytes = kMaxMessageBytes) {
   grpc::ChannelArguments args;
   if (!within_host(address)) {
     args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
@@ -57,7 +66,7 @@ inline grpc::ChannelArguments client_settings(const std::string& address) {
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  args.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  args.SetMaxReceiveMessageSize(max_message_bytes);
   // Addresses of a job are never behind a proxy.
   args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // Each client has a connection of its own, also within one process.

@@ -1,12 +1,8 @@
 #include "flotilla/rpc/store_server.h"
 
 #include <grpcpp/grpcpp.h>
-#include <netdb.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 
-#include <algorithm>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <optional>
@@ -17,53 +13,13 @@
 #include "flotilla/base/mutex.h"
 #include "flotilla/rpc/connection_settings.h"
 #include "flotilla/rpc/control.grpc.pb.h"
+#include "flotilla/rpc/strangers.h"
 
 namespace flotilla::rpc {
 namespace {
 
 // A reader that never reads must not fill our memory.
 constexpr size_t kMaxQueuedBytes = size_t{256} << 20;
-
-// Takes as long whatever the difference is.
-bool same_secret(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return false;
-  unsigned char different = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    different |= static_cast<unsigned char>(a[i] ^ b[i]);
-  }
-  return different == 0;
-}
-
-// The numeric addresses of hosts; a name that cannot be resolved has none.
-std::vector<std::string> resolved(const std::vector<std::string>& hosts) {
-  std::vector<std::string> addresses;
-  for (const std::string& host : hosts) {
-    addrinfo hints = {};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) continue;
-    for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
-      char text[NI_MAXHOST] = {};
-      getnameinfo(entry->ai_addr, entry->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-      addresses.emplace_back(text);
-    }
-    freeaddrinfo(found);
-  }
-  return addresses;
-}
-
-// `peer` as gRPC writes it: "ipv4:10.0.0.2:4711" or "ipv6:[fe80::1]:4711".
-bool comes_from(const std::string& peer, const std::vector<std::string>& addresses) {
-  const size_t begin = peer.find(':') + 1;
-  std::string address = peer.substr(begin, peer.rfind(':') - begin);
-  for (const char* bracket : {"%5B", "[", "%5D", "]"}) {
-    if (const size_t at = address.find(bracket); at != std::string::npos) {
-      address.erase(at, std::strlen(bracket));
-    }
-  }
-  return addresses.empty() ||
-         std::find(addresses.begin(), addresses.end(), address) != addresses.end();
-}
 
 }  // namespace
 
@@ -82,7 +38,7 @@ std::string new_token() {
 class StoreServer::Service final : public Control::CallbackService {
  public:
   explicit Service(Options options)
-      : options_(std::move(options)), addresses_(resolved(options_.only_from)) {
+      : options_(std::move(options)), strangers_(options_.token, options_.only_from) {
     require(!options_.token.empty(), "the store needs a token that connections must show");
     const size_t colon = options_.address.rfind(':');
     require(colon != std::string::npos, "the store's address must be host:port, but it is \"{}\"",
@@ -194,7 +150,7 @@ class StoreServer::Service final : public Control::CallbackService {
   void send(std::vector<Outgoing>& replies) FLT_REQUIRES(mutex_);
 
   const Options options_;
-  const std::vector<std::string> addresses_;  // only_from, resolved
+  const Strangers strangers_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
 
@@ -209,19 +165,14 @@ class StoreServer::Service final : public Control::CallbackService {
 
 grpc::ServerBidiReactor<Request, Reply>* StoreServer::Service::Connect(
     grpc::CallbackServerContext* context) {
-  const auto shown = context->client_metadata().find(kTokenKey);
-  const bool known =
-      shown != context->client_metadata().end() &&
-      same_secret(std::string(shown->second.data(), shown->second.size()), options_.token);
-  const bool welcome = known && comes_from(context->peer(), addresses_);
+  const Strangers::Verdict verdict = strangers_.judge(shown_token(*context), context->peer());
   const MutexLock lock(mutex_);
   const ClientId id = ++last_id_;
   auto& stream = streams_[id] = std::make_unique<Stream>(*this, id);
-  if (welcome) {
+  if (verdict == Strangers::Verdict::kWelcome) {
     stream->begin();
   } else {
-    log::warning("the store refused a connection from {}: it {}", context->peer(),
-                 known ? "is not a host of the job" : "did not show the job's token");
+    log::warning("the store refused a connection from {}: {}", context->peer(), reason(verdict));
     stream->refuse({grpc::StatusCode::UNAUTHENTICATED, "not of this job"});
   }
   return stream.get();

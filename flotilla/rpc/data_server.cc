@@ -1,0 +1,279 @@
+#include "flotilla/rpc/data_server.h"
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <climits>
+#include <utility>
+
+#include "flotilla/base/log.h"
+#include "flotilla/base/mutex.h"
+#include "flotilla/rpc/acceptor.h"
+#include "flotilla/rpc/connection_settings.h"
+#include "flotilla/rpc/frames.h"
+#include "flotilla/rpc/messages.h"
+#include "flotilla/rpc/statuses.h"
+#include "flotilla/rpc/strangers.h"
+
+namespace flotilla::rpc {
+namespace {
+
+// Up to here a request that is too large gets a sentence of ours; beyond it gRPC cuts it off.
+constexpr size_t kSlack = size_t{1} << 20;
+
+// What reactors need of the server. Outlives it, because callers may hold calls for longer.
+class State {
+ public:
+  State(std::function<void(std::shared_ptr<DataCall>)> on_call, size_t max_message)
+      : on_call(std::move(on_call)), max_message(max_message) {}
+
+  struct Counters {
+    std::atomic<uint64_t> calls = 0, without_token = 0, wrong_host = 0, oversized = 0,
+                          malformed = 0, cut_off = 0, abandoned = 0, waiting = 0;
+  };
+
+  void began() {
+    const MutexLock lock(mutex_);
+    ++open_;
+  }
+  void ended() {
+    const MutexLock lock(mutex_);
+    --open_;
+    changed_.notify_all();
+  }
+  void wait_until_quiet() {
+    MutexLock lock(mutex_);
+    while (open_ > 0) changed_.wait(lock);
+  }
+
+  const std::function<void(std::shared_ptr<DataCall>)> on_call;
+  const size_t max_message;
+  Counters counters;
+
+ private:
+  Mutex mutex_;
+  Condition changed_;
+  int64_t open_ FLT_GUARDED_BY(mutex_) = 0;  // reactors that gRPC is not done with
+};
+
+// Ends at once.
+class Refusal final : public grpc::ServerGenericBidiReactor {
+ public:
+  Refusal(std::shared_ptr<State> state, const grpc::Status& status) : state_(std::move(state)) {
+    state_->began();
+    Finish(status);
+  }
+
+ private:
+  void OnDone() override {
+    state_->ended();
+    delete this;
+  }
+
+  const std::shared_ptr<State> state_;
+};
+
+// One request. gRPC's On* functions and the calls of the handler may meet at any time: whoever
+// sets answered_ first ends it.
+class Call final : public DataCall,
+                   public grpc::ServerGenericBidiReactor,
+                   public std::enable_shared_from_this<Call> {
+ public:
+  explicit Call(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  void begin() {
+    self_ = shared_from_this();
+    state_->began();
+    ++state_->counters.waiting;
+    StartRead(&message_);
+  }
+
+  std::span<const std::byte> request() const override { return std::as_const(request_).bytes(); }
+
+  Payload allocate(size_t bytes) override { return Payload(bytes); }
+
+  void answer(Payload reply) override {
+    if (answered_.exchange(true)) return;
+    --state_->counters.waiting;
+    message_ = to_message(ReplyHeader{.bytes = reply.size()}, reply);
+    StartWriteAndFinish(&message_, grpc::WriteOptions(), grpc::Status::OK);
+  }
+
+  void refuse(const Error& error) override { end(to_status(error)); }
+
+  bool abandoned() const override { return abandoned_; }
+
+ private:
+  // False: it had an answer.
+  bool end(const grpc::Status& status) {
+    if (answered_.exchange(true)) return false;
+    --state_->counters.waiting;
+    Finish(status);
+    return true;
+  }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return give_up();
+    received_ = true;
+    // The handler's hold on the call: when it is gone, so is the chance of an answer.
+    const std::shared_ptr<DataCall> held(
+        static_cast<DataCall*>(this), [self = shared_from_this()](DataCall*) {
+          self->end(to_status(
+              Error(ErrorKind::kInternal, "the server dropped a request without an answer")));
+        });
+    try {
+      take_request();
+      ++state_->counters.calls;
+      state_->on_call(held);
+    } catch (const Error& error) {
+      refuse(error);
+    } catch (const std::exception& error) {
+      refuse(Error(ErrorKind::kInternal, error.what()));
+    }
+  }
+
+  void take_request() {
+    const size_t bytes = message_.Length() - std::min(message_.Length(), sizeof(RequestHeader));
+    if (bytes > state_->max_message) {
+      ++state_->counters.oversized;
+      flotilla::refuse("a request has at most {} bytes, but this has {}", state_->max_message,
+                       bytes);
+    }
+    try {
+      request_ = from_message(message_);
+      read_request(request_.bytes());
+    } catch (const Error&) {
+      ++state_->counters.malformed;
+      throw;
+    }
+    message_.Clear();
+    request_ = behind(std::move(request_), sizeof(RequestHeader));
+  }
+
+  void OnCancel() override { give_up(); }
+
+  void give_up() {
+    State::Counters& c = state_->counters;
+    if (end({grpc::StatusCode::CANCELLED, ""})) ++(received_ ? c.abandoned : c.cut_off);
+    abandoned_ = true;
+  }
+
+  void OnDone() override {
+    const std::shared_ptr<Call> last = std::move(self_);
+    state_->ended();
+  }
+
+  const std::shared_ptr<State> state_;
+  std::shared_ptr<Call> self_;  // until gRPC is done
+  grpc::ByteBuffer message_;    // that is read, then the one that is written
+  Payload request_;
+  std::atomic<bool> received_ = false;
+  std::atomic<bool> answered_ = false;
+  std::atomic<bool> abandoned_ = false;
+};
+
+}  // namespace
+
+class DataServer::Service final : public grpc::CallbackGenericService {
+ public:
+  explicit Service(Options options)
+      : state_(std::make_shared<State>(std::move(options.on_call), options.max_message)),
+        strangers_(options.token, options.only_from) {
+    require(!options.token.empty(), "a data server needs a token that calls must show");
+    require(state_->on_call != nullptr, "a data server needs a function that takes its calls");
+    const size_t colon = options.address.rfind(':');
+    require(colon != std::string::npos, "a server's address must be host:port, but it is \"{}\"",
+            options.address);
+    silence_grpc();
+    grpc::ServerBuilder builder;
+    int port = 0;
+    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections;
+    if (options.listener) {
+      port = listening_port(options.listener);
+      connections = builder.experimental().AddExternalConnectionAcceptor(
+          grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+          server_credentials(options.tls));
+    } else {
+      builder.AddListeningPort(options.address, server_credentials(options.tls), &port);
+    }
+    apply_settings(builder, options.address,
+                   static_cast<int>(std::min<size_t>(options.max_message + kSlack, INT_MAX)));
+    builder.RegisterCallbackGenericService(this);
+    server_ = builder.BuildAndStart();
+    require(server_ != nullptr && port != 0,
+            "cannot listen on {}: the port is in use or the address is not this host's",
+            options.address);
+    address_ = fmt::format("{}:{}", options.address.substr(0, colon), port);
+    if (connections == nullptr) return;
+    acceptor_ = std::make_unique<Acceptor>(
+        std::move(options.listener),
+        [taker = std::shared_ptr(std::move(connections))](int listener, Fd connection) {
+          grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+          parameters.listener_fd = listener;
+          parameters.fd = connection.release();
+          taker->HandleNewConnection(&parameters);
+        });
+  }
+
+  ~Service() override {
+    acceptor_.reset();
+    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Wait();
+    state_->wait_until_quiet();
+  }
+
+  const std::string& address() const { return address_; }
+
+  Stats stats() const {
+    const State::Counters& c = state_->counters;
+    return {.calls = c.calls,
+            .without_token = c.without_token,
+            .wrong_host = c.wrong_host,
+            .oversized = c.oversized,
+            .malformed = c.malformed,
+            .cut_off = c.cut_off,
+            .abandoned = c.abandoned,
+            .waiting = c.waiting};
+  }
+
+ private:
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    const Strangers::Verdict verdict = strangers_.judge(shown_token(*context), context->peer());
+    if (verdict != Strangers::Verdict::kWelcome) return turn_away(*context, verdict);
+    if (context->method() == kCallMethod) {
+      const auto call = std::make_shared<Call>(state_);
+      call->begin();
+      return call.get();
+    }
+    ++state_->counters.malformed;
+    return new Refusal(state_, {grpc::StatusCode::UNIMPLEMENTED, "no such method"});
+  }
+
+  grpc::ServerGenericBidiReactor* turn_away(const grpc::GenericCallbackServerContext& context,
+                                            Strangers::Verdict verdict) {
+    State::Counters& c = state_->counters;
+    // One line for each thousand: a stranger must not fill the log.
+    const uint64_t so_far =
+        verdict == Strangers::Verdict::kNoToken ? c.without_token++ : c.wrong_host++;
+    if (so_far % 1000 == 0) {
+      log::warning("{} refused a call from {}: {}", address_, context.peer(), reason(verdict));
+    }
+    return new Refusal(state_, {grpc::StatusCode::UNAUTHENTICATED, reason(verdict)});
+  }
+
+  const std::shared_ptr<State> state_;
+  const Strangers strangers_;
+  std::string address_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+DataServer::DataServer(Options options) : service_(std::make_unique<Service>(std::move(options))) {}
+DataServer::~DataServer() = default;
+const std::string& DataServer::address() const { return service_->address(); }
+DataServer::Stats DataServer::stats() const { return service_->stats(); }
+
+}  // namespace flotilla::rpc

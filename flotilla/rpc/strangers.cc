@@ -1,0 +1,75 @@
+#include "flotilla/rpc/strangers.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace flotilla::rpc {
+namespace {
+
+// Takes as long whatever the difference is.
+bool same_secret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned char different = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    different |= static_cast<unsigned char>(a[i] ^ b[i]);
+  }
+  return different == 0;
+}
+
+// The numeric addresses of hosts; a name that cannot be resolved has none.
+std::vector<std::string> resolved(const std::vector<std::string>& hosts) {
+  std::vector<std::string> addresses;
+  for (const std::string& host : hosts) {
+    addrinfo hints = {};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) continue;
+    for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+      char text[NI_MAXHOST] = {};
+      getnameinfo(entry->ai_addr, entry->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+      addresses.emplace_back(text);
+    }
+    freeaddrinfo(found);
+  }
+  return addresses;
+}
+
+std::string address_of(const std::string& peer) {
+  const size_t begin = peer.find(':') + 1;
+  std::string address = peer.substr(begin, peer.rfind(':') - begin);
+  for (const char* bracket : {"%5B", "[", "%5D", "]"}) {
+    if (const size_t at = address.find(bracket); at != std::string::npos) {
+      address.erase(at, std::strlen(bracket));
+    }
+  }
+  return address;
+}
+
+}  // namespace
+
+Strangers::Strangers(std::string token, const std::vector<std::string>& only_from)
+    : token_(std::move(token)), anybody_(only_from.empty()), addresses_(resolved(only_from)) {}
+
+Strangers::Verdict Strangers::judge(std::string_view token, const std::string& peer) const {
+  if (!same_secret(token, token_)) return Verdict::kNoToken;
+  const bool allowed = anybody_ || std::find(addresses_.begin(), addresses_.end(),
+                                             address_of(peer)) != addresses_.end();
+  return allowed ? Verdict::kWelcome : Verdict::kWrongHost;
+}
+
+const char* reason(Strangers::Verdict verdict) {
+  switch (verdict) {
+    case Strangers::Verdict::kWelcome:
+      return "it is welcome";
+    case Strangers::Verdict::kNoToken:
+      return "it did not show the job's token";
+    case Strangers::Verdict::kWrongHost:
+      return "it is not a host of the job";
+  }
+  return "";
+}
+
+}  // namespace flotilla::rpc
