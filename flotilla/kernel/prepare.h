@@ -31,6 +31,9 @@ class Progress;  // base/progress.h
 namespace comm {
 class World;  // comm/world.h
 }
+namespace ps {
+class Worker;  // ps/worker.h
+}
 
 // Where a value lies while a plan runs. The plan owns cells; their addresses never change.
 struct Cell {
@@ -170,6 +173,7 @@ class PrepareHost {
   virtual void* resize(int32_t value, const Shape& shape) = 0;
   virtual Stream stream() const { return {}; }
   virtual comm::World* world() const { return nullptr; }
+  virtual ps::Worker* servers() const { return nullptr; }
   virtual Progress* progress() const { return nullptr; }
   // What a host without other processes need not offer.
   virtual void resize_rows(int32_t value, int64_t count);
@@ -268,6 +272,8 @@ class PrepareContext {
 
   // The processes that run this program together; null: this one is alone.
   comm::World* world() const { return host_.world(); }
+  // The parameter servers that this process works with; null: there are none.
+  ps::Worker* servers() const { return host_.servers(); }
   // Where a Step that waits says so; may be null.
   Progress* progress() const { return host_.progress(); }
   // The variables of list slot `in`, to be exchanged with other processes and left in `out`, in a

@@ -52,6 +52,8 @@ struct PlanRequest {
   Device device = kCpu;
   // The processes that run the program together; null: this one is alone.
   comm::World* world = nullptr;
+  // Where parameters live that the program pulls and pushes; null: nowhere.
+  ps::Worker* servers = nullptr;
   // Given as far as the processes have agreed; a variable that is not here keeps what it has.
   ExchangeLayouts exchange_layouts = {};
   Progress* progress = nullptr;

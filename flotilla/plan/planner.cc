@@ -46,6 +46,7 @@ Planner::Planner(const Program& program, const PlanRequest& request)
       request_(request),
       generator_(request.generator),
       world_(request.world),
+      servers_(request.servers),
       progress_(request.progress),
       exchange_layouts_(request.exchange_layouts) {}
 

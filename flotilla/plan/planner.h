@@ -93,6 +93,7 @@ class Planner final : public PrepareHost {
   RandomSource random(int64_t op_seed) override;
   void* resize(int32_t value, const Shape& shape) override;
   comm::World* world() const override { return world_; }
+  ps::Worker* servers() const override { return servers_; }
   Progress* progress() const override { return progress_; }
   void resize_rows(int32_t value, int64_t count) override;
   std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
@@ -147,6 +148,7 @@ class Planner final : public PrepareHost {
   const PlanRequest& request_;  // gone after run()
   Generator& generator_;
   comm::World* const world_;
+  ps::Worker* const servers_;
   Progress* const progress_;
   ExchangeLayouts exchange_layouts_;
   Pool pool_;  // before the draft, whose values hold blocks of it

@@ -170,6 +170,7 @@ std::unique_ptr<Plan> Executor::make_plan(const Program& program, const Entry& e
                        .generator = *options_.generator,
                        .device = options_.device,
                        .world = world,
+                       .servers = options_.servers,
                        .exchange_layouts = std::move(layouts),
                        .progress = options_.progress});
   };

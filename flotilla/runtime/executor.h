@@ -44,6 +44,9 @@ class Executor {
     // The processes that run programs together with this one; null: it is alone. It outlives the
     // executor.
     comm::World* world = nullptr;
+    // The parameter servers that programs pull from and push to; null: there are none. It outlives
+    // the executor.
+    ps::Worker* servers = nullptr;
   };
 
   Executor();
