@@ -1,5 +1,6 @@
 #include "flotilla/testing/local_servers.h"
 
+#include <atomic>
 #include <string>
 #include <utility>
 
@@ -38,6 +39,7 @@ struct LocalServers::Server {
       : store(std::move(options)), service(store, {.workers = workers, .threads = 1}) {}
   ps::Store store;
   ps::Service service;
+  std::shared_ptr<std::atomic<bool>> ended = {};  // set once all of it is gone
 };
 
 // Each request looks for the server anew: one that was started again is found.
@@ -92,7 +94,13 @@ void LocalServers::start(int server) {
   }
   ps::StoreOptions options = {.share = {server, servers}};
   if (!directory_.empty()) options.directory = directory_ / std::to_string(server);
-  auto made = std::make_shared<Server>(std::move(options), workers_);
+  auto ended = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<Server> made(new Server(std::move(options), workers_), [ended](Server* ending) {
+    delete ending;
+    *ended = true;
+    ended->notify_all();
+  });
+  made->ended = ended;
   const MutexLock lock(mutex_);
   servers_[static_cast<size_t>(server)] = std::move(made);
 }
@@ -105,9 +113,9 @@ void LocalServers::kill(int server) {
   }
   killed->service.stop("the server was killed");
   // Requests that are under way hold it; the next one may open its directory once they are done.
-  const std::weak_ptr<Server> left = killed;
+  const std::shared_ptr<std::atomic<bool>> ended = killed->ended;
   killed.reset();
-  while (!left.expired()) std::this_thread::yield();
+  ended->wait(false);
 }
 
 ps::Service& LocalServers::service(int server) { return running(server)->service; }
@@ -119,11 +127,15 @@ std::shared_ptr<ps::Client> LocalServers::client(int rank) {
     const MutexLock lock(mutex_);
     servers = static_cast<int>(servers_.size());
   }
-  return std::make_shared<ps::Client>(ps::Client::Options{
-      .self = {rank, workers_},
-      .servers = servers,
-      .incarnation = ps::new_incarnation(),
-      .connect = [this](int server) { return std::make_shared<LocalChannel>(*this, server); }});
+  return std::make_shared<ps::Client>(
+      ps::Client::Options{.self = {rank, workers_},
+                          .servers = servers,
+                          .incarnation = ps::new_incarnation(),
+                          .connect = [this](int server) { return channel(server); }});
+}
+
+std::shared_ptr<ps::Channel> LocalServers::channel(int server) {
+  return std::make_shared<LocalChannel>(*this, server);
 }
 
 }  // namespace flotilla::testing

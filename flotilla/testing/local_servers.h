@@ -23,6 +23,7 @@ class LocalServers {
   ~LocalServers();
 
   std::shared_ptr<ps::Client> client(int rank);
+  std::shared_ptr<ps::Channel> channel(int server);
   ps::Service& service(int server);
   ps::Store& store(int server);
 
