@@ -4,7 +4,9 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -14,6 +16,8 @@
 #include "flotilla/rpc/frames.h"
 #include "flotilla/rpc/messages.h"
 #include "flotilla/rpc/statuses.h"
+#include "flotilla/rpc/window_pool.h"
+#include "flotilla/rpc/window_stream.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -28,8 +32,11 @@ std::shared_ptr<grpc::Channel> open_channel(const DataClient::Options& options) 
 
 struct Call {
   grpc::ClientContext context;
-  grpc::ByteBuffer request;
+  grpc::ByteBuffer message;
   grpc::ByteBuffer reply;
+  Payload request;
+  std::optional<Payload> room;  // where the server may write the answer
+  bool shared = false;          // the message refers to windows
   DataClient::Done done;
 };
 
@@ -38,40 +45,39 @@ struct Call {
 class DataClient::Connection {
  public:
   explicit Connection(Options options)
-      : options_(std::move(options)), channel_(open_channel(options_)), stub_(channel_) {
+      : options_(std::move(options)),
+        channel_(open_channel(options_)),
+        stub_(channel_),
+        pool_(options_.shared_bytes) {
     const auto deadline = std::chrono::system_clock::now() + options_.patience;
     if (!channel_->WaitForConnected(deadline)) {
       throw Error(ErrorKind::kUnavailable,
                   fmt::format("no server of the job answers at {} after {:.1f} s", options_.address,
                               std::chrono::duration<double>(options_.patience).count()));
     }
+    const MutexLock lock(mutex_);
+    show_windows();
   }
 
   ~Connection() {
     cancel("the client was closed");
     MutexLock lock(mutex_);
-    while (!calls_.empty()) changed_.wait(lock);
+    if (stream_) stream_->close();
+    while (!calls_.empty() || stream_) changed_.wait(lock);
   }
 
-  Payload allocate(size_t bytes) { return Payload(bytes); }
+  Payload allocate(size_t bytes) { return pool_.allocate(bytes); }
 
-  void call(Payload request, size_t /*room*/, Done done) {
+  void call(Payload request, size_t room, Done done) {
     require(request.size() <= options_.max_message,
             "a request has at most {} bytes, but this has {}", options_.max_message,
             request.size());
-    auto made = std::make_unique<Call>();
-    Call* call = made.release();  // finished() takes it back
-    call->context.AddMetadata(kTokenKey, options_.token);
-    call->request = to_message(RequestHeader{.request = {.bytes = request.size()}}, request);
+    auto call = std::make_unique<Call>();
+    call->request = std::move(request);
+    call->room = pool_.allocate_opened(room);
     call->done = std::move(done);
-    {
-      const MutexLock lock(mutex_);
-      calls_.insert(call);
-      ++stats_.calls;
-      if (!cancelled_.empty()) call->context.TryCancel();
-    }
-    stub_.UnaryCall(&call->context, kCallMethod, grpc::StubOptions(), &call->request, &call->reply,
-                    [this, call](const grpc::Status& status) { finished(call, status); });
+    ++calls_made_;
+    send(std::move(call), true);
   }
 
   void cancel(const std::string& reason) {
@@ -81,28 +87,121 @@ class DataClient::Connection {
   }
 
   Stats stats() const {
-    const MutexLock lock(mutex_);
-    return stats_;
+    return {.calls = calls_made_,
+            .shared_requests = shared_requests_,
+            .shared_replies = shared_replies_};
   }
 
  private:
+  void send(std::unique_ptr<Call> made, bool may_share) {
+    Call* call = made.release();  // finished() takes it back
+    call->context.AddMetadata(kTokenKey, options_.token);
+    call->message = message_of(*call, may_share);
+    {
+      const MutexLock lock(mutex_);
+      calls_.insert(call);
+      if (!cancelled_.empty()) call->context.TryCancel();
+    }
+    stub_.UnaryCall(&call->context, kCallMethod, grpc::StubOptions(), &call->message, &call->reply,
+                    [this, call](const grpc::Status& status) { finished(call, status); });
+  }
+
+  grpc::ByteBuffer message_of(Call& call, bool may_share) {
+    RequestHeader header = {.request = {.bytes = call.request.size()}};
+    const auto request = may_share ? pool_.find(call.request) : std::nullopt;
+    const auto room = may_share && call.room ? pool_.find(*call.room) : std::nullopt;
+    // The server may have gone between the two, and windows are known to one server under one key.
+    const bool one_key = !request || !room || request->client == room->client;
+    if (room && one_key) {
+      header.client = room->client;
+      header.room_window = room->window;
+      header.room = room->place;
+      call.shared = true;
+    }
+    if (!request || !one_key) return to_message(header, call.request);
+    header.client = request->client;
+    header.request_window = request->window;
+    header.request = request->place;
+    call.shared = true;
+    ++shared_requests_;
+    return to_message(header);
+  }
+
   void finished(Call* finished, const grpc::Status& status) {
-    const std::unique_ptr<Call> call(finished);
+    std::unique_ptr<Call> call(finished);
+    const bool unknown_window = status.error_code() == grpc::StatusCode::FAILED_PRECONDITION;
+    if (call->shared && unknown_window) {
+      // Another server than the one that opened them. It has not looked at the request.
+      auto again = std::make_unique<Call>();
+      again->request = std::move(call->request);
+      again->done = std::move(call->done);
+      send(std::move(again), false);
+    } else {
+      tell(*call, status);
+    }
+    const MutexLock lock(mutex_);
+    calls_.erase(finished);
+    if (status.ok() && !stream_) show_windows();
+    changed_.notify_all();
+  }
+
+  void tell(Call& call, const grpc::Status& status) {
     Payload reply;
     std::exception_ptr error;
     try {
       if (!status.ok()) throw error_of(status);
-      reply = from_message(call->reply);
-      read_reply(reply.bytes());
-      reply = behind(std::move(reply), sizeof(ReplyHeader));
+      reply = answer_of(call);
     } catch (...) {
-      reply = {};
       error = std::current_exception();
     }
-    call->done(std::move(reply), error);
-    call->done = nullptr;  // what it holds goes before the client does
+    const bool answered = status.ok() || to_error(status);
+    if (call.shared && !answered) {
+      pool_.retire(call.request);
+      if (call.room) pool_.retire(*call.room);
+    }
+    // What the call holds is free for the next one, which may be made by done().
+    call.request = {};
+    call.room.reset();
+    call.done(std::move(reply), error);
+    call.done = nullptr;  // what it holds goes before the client does
+  }
+
+  Payload answer_of(Call& call) {
+    Payload message = from_message(call.reply);
+    const ReplyHeader header = read_reply(message.bytes());
+    if (header.in_room == 0) return behind(std::move(message), sizeof header);
+    require(call.shared && call.room && header.bytes <= call.room->size(),
+            "a reply of {} bytes was put where there is no room for it", header.bytes);
+    Payload reply = std::move(*call.room);
+    reply.shrink(header.bytes);
+    ++shared_replies_;
+    return reply;
+  }
+
+  // Opens the stream on which a server on this host hears of windows.
+  void show_windows() FLT_REQUIRES(mutex_) {
+    if (options_.shared_bytes == 0 || elsewhere_ || !cancelled_.empty()) return;
+    stream_ = std::make_unique<WindowStream>(
+        stub_, options_.token,
+        WindowStream::Events{.on_verdict = [this](const WindowVerdict& verdict) { heard(verdict); },
+                             .on_end = [this](bool for_good) { stream_ended(for_good); }});
+  }
+
+  void heard(const WindowVerdict& verdict) {
+    if (verdict.number != kNoWindow) return pool_.verdict(verdict.number, verdict.opened == 1);
+    WindowStream* stream = nullptr;
+    {
+      const MutexLock lock(mutex_);
+      stream = stream_.get();
+    }
+    pool_.begin([stream](const WindowCard& card) { stream->show(card); });
+  }
+
+  void stream_ended(bool for_good) {
+    pool_.end();
     const MutexLock lock(mutex_);
-    calls_.erase(finished);
+    elsewhere_ = elsewhere_ || for_good;
+    stream_.reset();
     changed_.notify_all();
   }
 
@@ -134,12 +233,16 @@ class DataClient::Connection {
   const Options options_;
   const std::shared_ptr<grpc::Channel> channel_;
   grpc::GenericStub stub_;
+  WindowPool pool_;
 
   mutable Mutex mutex_;
   Condition changed_;
   std::set<Call*> calls_ FLT_GUARDED_BY(mutex_);  // gRPC has them; finished() frees them
   std::string cancelled_ FLT_GUARDED_BY(mutex_);  // why; empty: it is not
-  Stats stats_ FLT_GUARDED_BY(mutex_);
+  std::unique_ptr<WindowStream> stream_ FLT_GUARDED_BY(mutex_);
+  bool elsewhere_ FLT_GUARDED_BY(mutex_) = false;  // the server cannot open windows
+
+  std::atomic<uint64_t> calls_made_ = 0, shared_requests_ = 0, shared_replies_ = 0;
 };
 
 DataClient::DataClient(Options options)

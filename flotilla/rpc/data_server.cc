@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <climits>
+#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "flotilla/base/log.h"
@@ -16,6 +18,7 @@
 #include "flotilla/rpc/messages.h"
 #include "flotilla/rpc/statuses.h"
 #include "flotilla/rpc/strangers.h"
+#include "flotilla/rpc/window.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -31,7 +34,8 @@ class State {
 
   struct Counters {
     std::atomic<uint64_t> calls = 0, without_token = 0, wrong_host = 0, oversized = 0,
-                          malformed = 0, cut_off = 0, abandoned = 0, waiting = 0;
+                          malformed = 0, cut_off = 0, abandoned = 0, waiting = 0,
+                          windows_refused = 0;
   };
 
   void began() {
@@ -51,6 +55,7 @@ class State {
   const std::function<void(std::shared_ptr<DataCall>)> on_call;
   const size_t max_message;
   Counters counters;
+  OpenedWindows windows;
 
  private:
   Mutex mutex_;
@@ -92,12 +97,22 @@ class Call final : public DataCall,
 
   std::span<const std::byte> request() const override { return std::as_const(request_).bytes(); }
 
-  Payload allocate(size_t bytes) override { return Payload(bytes); }
+  Payload allocate(size_t bytes) override {
+    if (bytes > room_.size() || room_taken_.exchange(true)) return Payload(bytes);
+    Payload room = room_.share();
+    room.shrink(bytes);
+    return room;
+  }
 
   void answer(Payload reply) override {
     if (answered_.exchange(true)) return;
     --state_->counters.waiting;
-    message_ = to_message(ReplyHeader{.bytes = reply.size()}, reply);
+    const bool fits = reply.size() > 0 && reply.size() <= room_.size();
+    if (fits && reply.bytes().data() != room_.bytes().data()) {
+      std::memcpy(room_.bytes().data(), reply.bytes().data(), reply.size());
+    }
+    const ReplyHeader header = {.in_room = fits, .bytes = reply.size()};
+    message_ = fits ? to_message(header) : to_message(header, reply);
     StartWriteAndFinish(&message_, grpc::WriteOptions(), grpc::Status::OK);
   }
 
@@ -124,7 +139,10 @@ class Call final : public DataCall,
               Error(ErrorKind::kInternal, "the server dropped a request without an answer")));
         });
     try {
-      take_request();
+      if (!take_request()) {
+        end({grpc::StatusCode::FAILED_PRECONDITION, "the window is not open here"});
+        return;
+      }
       ++state_->counters.calls;
       state_->on_call(held);
     } catch (const Error& error) {
@@ -134,22 +152,40 @@ class Call final : public DataCall,
     }
   }
 
-  void take_request() {
-    const size_t bytes = message_.Length() - std::min(message_.Length(), sizeof(RequestHeader));
-    if (bytes > state_->max_message) {
-      ++state_->counters.oversized;
-      flotilla::refuse("a request has at most {} bytes, but this has {}", state_->max_message,
-                       bytes);
-    }
+  template <typename Function>
+  auto unless_malformed(Function read) {
     try {
-      request_ = from_message(message_);
-      read_request(request_.bytes());
+      return read();
     } catch (const Error&) {
       ++state_->counters.malformed;
       throw;
     }
+  }
+
+  // False: it refers to windows that are not open here.
+  bool take_request() {
+    Payload message = from_message(message_);
     message_.Clear();
-    request_ = behind(std::move(request_), sizeof(RequestHeader));
+    const RequestHeader header = unless_malformed([&] { return read_request(message.bytes()); });
+    if (header.request.bytes > state_->max_message) {
+      ++state_->counters.oversized;
+      flotilla::refuse("a request has at most {} bytes, but this has {}", state_->max_message,
+                       header.request.bytes);
+    }
+    if (header.request_window == kNoWindow) request_ = behind(std::move(message), sizeof header);
+    return unless_malformed([&] { return find_windows(header); });
+  }
+
+  // False: they are not open here.
+  bool find_windows(const RequestHeader& header) {
+    const auto find = [&](uint32_t number, const Place& place, Payload& payload) {
+      if (number == kNoWindow) return true;
+      const auto window = state_->windows.find(header.client, number);
+      if (window) payload = window->at(place);
+      return window != nullptr;
+    };
+    return find(header.request_window, header.request, request_) &&
+           find(header.room_window, header.room, room_);
   }
 
   void OnCancel() override { give_up(); }
@@ -169,9 +205,61 @@ class Call final : public DataCall,
   std::shared_ptr<Call> self_;  // until gRPC is done
   grpc::ByteBuffer message_;    // that is read, then the one that is written
   Payload request_;
+  Payload room_;  // for the answer, in a window of the client
+  std::atomic<bool> room_taken_ = false;
   std::atomic<bool> received_ = false;
   std::atomic<bool> answered_ = false;
   std::atomic<bool> abandoned_ = false;
+};
+
+// A client of this host that shows its windows, one after the other, for as long as it lives.
+class Viewer final : public grpc::ServerGenericBidiReactor {
+ public:
+  explicit Viewer(std::shared_ptr<State> state) : state_(std::move(state)) {
+    state_->began();
+    say({.number = kNoWindow, .opened = 1});
+  }
+
+ private:
+  void say(const WindowVerdict& verdict) {
+    message_ = to_message(verdict);
+    StartWrite(&message_);
+  }
+
+  void OnWriteDone(bool /*ok*/) override { StartRead(&message_); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    try {
+      const WindowCard card = read_card(from_message(message_).bytes());
+      require(!client_ || *client_ == card.client, "a stream shows the windows of one client");
+      client_ = card.client;
+      say({.number = card.number, .opened = open(card)});
+    } catch (const Error& error) {
+      ++state_->counters.malformed;
+      Finish(to_status(error));
+    }
+  }
+
+  bool open(const WindowCard& card) {
+    try {
+      state_->windows.open(card);
+      return true;
+    } catch (const Error&) {
+      ++state_->counters.windows_refused;
+      return false;
+    }
+  }
+
+  void OnDone() override {
+    if (client_) state_->windows.close(*client_);
+    state_->ended();
+    delete this;
+  }
+
+  const std::shared_ptr<State> state_;
+  grpc::ByteBuffer message_;  // that is read, then the one that is written
+  std::optional<ClientKey> client_;
 };
 
 }  // namespace
@@ -228,6 +316,7 @@ class DataServer::Service final : public grpc::CallbackGenericService {
 
   Stats stats() const {
     const State::Counters& c = state_->counters;
+    const auto [windows, window_bytes] = state_->windows.count();
     return {.calls = c.calls,
             .without_token = c.without_token,
             .wrong_host = c.wrong_host,
@@ -235,7 +324,10 @@ class DataServer::Service final : public grpc::CallbackGenericService {
             .malformed = c.malformed,
             .cut_off = c.cut_off,
             .abandoned = c.abandoned,
-            .waiting = c.waiting};
+            .waiting = c.waiting,
+            .windows_refused = c.windows_refused,
+            .windows = windows,
+            .window_bytes = window_bytes};
   }
 
  private:
@@ -248,8 +340,17 @@ class DataServer::Service final : public grpc::CallbackGenericService {
       call->begin();
       return call.get();
     }
+    if (context->method() == kWindowsMethod) return view(*context);
     ++state_->counters.malformed;
     return new Refusal(state_, {grpc::StatusCode::UNIMPLEMENTED, "no such method"});
+  }
+
+  grpc::ServerGenericBidiReactor* view(const grpc::GenericCallbackServerContext& context) {
+    const auto shown = context.client_metadata().find(kBootIdKey);
+    const bool here = !boot_id_.empty() && shown != context.client_metadata().end() &&
+                      boot_id_ == std::string_view(shown->second.data(), shown->second.size());
+    if (here) return new Viewer(state_);
+    return new Refusal(state_, {grpc::StatusCode::FAILED_PRECONDITION, "on another host"});
   }
 
   grpc::ServerGenericBidiReactor* turn_away(const grpc::GenericCallbackServerContext& context,
@@ -266,6 +367,7 @@ class DataServer::Service final : public grpc::CallbackGenericService {
 
   const std::shared_ptr<State> state_;
   const Strangers strangers_;
+  const std::string boot_id_ = boot_id();
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<Acceptor> acceptor_;

@@ -78,16 +78,17 @@ class DataServer {
 
   // Since the beginning.
   struct Stats {
-    uint64_t calls = 0;          // given to on_call
-    uint64_t without_token = 0;  // refused
-    uint64_t wrong_host = 0;     // refused
-    uint64_t oversized = 0;      // larger than max_message
-    uint64_t malformed = 0;      // no message of ours, or one that refers to what is not there
-    uint64_t cut_off = 0;        // ended before the request was there: much larger than
-                                 // max_message, or the client went
-    uint64_t abandoned = 0;      // the client went before the answer
-    uint64_t waiting = 0;        // now
-    uint64_t windows = 0;        // now: memory shared with clients of this host
+    uint64_t calls = 0;            // given to on_call
+    uint64_t without_token = 0;    // refused
+    uint64_t wrong_host = 0;       // refused
+    uint64_t oversized = 0;        // larger than max_message
+    uint64_t malformed = 0;        // no message of ours, or one that refers to what is not there
+    uint64_t cut_off = 0;          // ended before the request was there: much larger than
+                                   // max_message, or the client went
+    uint64_t abandoned = 0;        // the client went before the answer
+    uint64_t waiting = 0;          // now
+    uint64_t windows_refused = 0;  // could not be opened: not on this host, or not in order
+    uint64_t windows = 0;          // now: memory shared with clients of this host
     uint64_t window_bytes = 0;
   };
 

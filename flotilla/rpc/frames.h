@@ -8,6 +8,9 @@
 //   card    := WindowCard                  shows the server a window, see window.h
 //   verdict := WindowVerdict               what the server says to it
 //
+// A client opens one stream on which it sends cards and gets verdicts. Its windows are known for
+// as long as the stream lasts.
+//
 // Headers are as long as a payload's alignment, so a message that is received into aligned memory
 // holds an aligned payload.
 
@@ -73,14 +76,14 @@ struct WindowCard {
   uint32_t magic = kMagic;
   uint32_t number = 0;  // of the window among those of the client, from 0
   ClientKey client = {};
-  std::array<char, 40> boot_id = {};  // of the client's kernel
   int64_t pid = 0;
   int64_t fd = 0;
   uint64_t bytes = 0;
   uint64_t inode = 0;
 };
-static_assert(sizeof(WindowCard) == 96);
+static_assert(sizeof(WindowCard) == 56);
 
+// The first of a stream, about kNoWindow, says that windows may be shown at all.
 struct WindowVerdict {
   static constexpr uint32_t kMagic = 0x31564c46;  // "FLV1"
 
@@ -96,6 +99,9 @@ RequestHeader read_request(std::span<const std::byte> message);
 ReplyHeader read_reply(std::span<const std::byte> message);
 WindowCard read_card(std::span<const std::byte> message);
 WindowVerdict read_verdict(std::span<const std::byte> message);
+
+// Where a client says on which host it is when it opens its stream: the boot id of its kernel.
+inline constexpr char kBootIdKey[] = "flotilla-boot-id";
 
 // Whether `place` lies behind the mark and inside a window of `window_bytes`, aligned.
 bool fits(const Place& place, uint64_t window_bytes);
