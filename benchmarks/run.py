@@ -12,6 +12,7 @@ $FLT_ORACLE_DIR (tools/oracle/setup.sh); one that is absent is reported and left
     ./bench comm            all-reduces between processes of this host, beside PyTorch's Gloo
     ./bench dp              training on two ranks of this host, beside PyTorch's DDP
     ./bench data            how fast data is fed; --only loader, text, images or dataset
+    ./bench rpc             requests to a server of this host, with and without shared memory
     ./bench ps              rows that a parameter server's tables serve per second
 """
 
@@ -29,6 +30,7 @@ import feeding
 import launching
 import replicas
 import tables
+import transport
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -223,7 +225,7 @@ def main():
     )
     names = [case.name for case in CASES] + ["import", "memory"]
     parser.add_argument("suite", nargs="?", default="steps",
-                        choices=["steps", "data", "launch", "comm", "dp", "ps"])  # fmt: skip
+                        choices=["steps", "data", "launch", "comm", "dp", "rpc", "ps"])  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", choices=[*names, *feeding.TOPICS], action="append",
                         help="run this case (repeatable)")  # fmt: skip
@@ -252,6 +254,9 @@ def main():
         return
     if options.suite == "launch":
         launching.run(options.quick, TORCH.python, PADDLE.python, show, emit)
+        return
+    if options.suite == "rpc":
+        transport.run(options.quick, show, emit)
         return
     if options.suite == "ps":
         tables.run(options.quick, show, emit)
