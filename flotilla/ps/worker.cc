@@ -28,6 +28,7 @@ class Worker::State {
   void give(uint32_t table, std::span<const std::span<const float>> parts);
   void take(uint32_t table, std::span<const std::span<float>> parts);
   void lookup(uint32_t table, std::span<const Lookup> slots, int64_t padding, bool test);
+  void prefetch(std::span<const TableIds> tables, bool test);
   void push_rows(uint32_t table, std::vector<RowGradients> slots, int64_t padding, float lr);
   void push_dense(uint32_t table, std::vector<std::span<const float>> parts, float lr);
   void end_step();
@@ -51,16 +52,29 @@ class Worker::State {
     float lr = 0;
     std::vector<std::span<const float>> parts = {};
   };
-  // The ids that a table was last asked for, and where they went.
+  // The ids that a table was last asked for in this step, and where they went.
   struct Asked {
     std::vector<std::span<const int64_t>> ids = {};
     int64_t padding = kNoPadding;
     bool in_step = false;
     KeyPlan plan = {};
+    // The answers that are not read yet: a row for each key of the plan, and what holds them.
+    std::vector<const float*> row_of = {};
+    std::vector<Bytes> held = {};
+
+    bool is_for(std::span<const std::span<const int64_t>> others, int64_t other_padding) const;
   };
 
   const TableSpec& spec(uint32_t table) const;
-  Asked& ask_for(uint32_t table, std::vector<std::span<const int64_t>> ids, int64_t padding);
+  // What an answer holds for so many rows.
+  size_t even_floats(size_t rows, uint32_t table) const {
+    return (rows * static_cast<size_t>(spec(table).width) + 1) / 2 * 2;
+  }
+  // Cuts the ids by server, unless the step has done so before: the gradients of a lookup come with
+  // the same ids.
+  Asked& ask_for(const TableIds& ids);
+  // Asks the servers for the rows of these tables, which are all different.
+  void pull(std::span<const uint32_t> tables, bool test);
   void add_up(NotedRows& noted, const KeyPlan& plan, const std::vector<RowGradients>& slots,
               size_t width) const;
   // A request of the step that is under way.
@@ -197,53 +211,80 @@ void Worker::State::take(uint32_t table, std::span<const std::span<float>> parts
 
 // ---- A step -------------------------------------------------------------------------------------
 
-// The gradients of a lookup come with the same ids: they are cut once.
-Worker::State::Asked& Worker::State::ask_for(uint32_t table,
-                                             std::vector<std::span<const int64_t>> ids,
-                                             int64_t padding) {
-  Asked& asked = asked_[table];
+bool Worker::State::Asked::is_for(std::span<const std::span<const int64_t>> others,
+                                  int64_t other_padding) const {
   const auto same = [](std::span<const int64_t> a, std::span<const int64_t> b) {
     return a.data() == b.data() && a.size() == b.size();
   };
-  if (asked.in_step && asked.padding == padding &&
-      std::equal(ids.begin(), ids.end(), asked.ids.begin(), asked.ids.end(), same)) {
-    return asked;
-  }
-  asked.ids = std::move(ids);
-  asked.padding = padding;
-  asked.plan.make(asked.ids, client_.servers(), padding != kNoPadding, padding);
+  return in_step && padding == other_padding &&
+         std::equal(ids.begin(), ids.end(), others.begin(), others.end(), same);
+}
+
+Worker::State::Asked& Worker::State::ask_for(const TableIds& ids) {
+  Asked& asked = asked_[ids.table];
+  if (asked.is_for(ids.slots, ids.padding)) return asked;
+  asked.ids = ids.slots;
+  asked.padding = ids.padding;
+  asked.in_step = true;
+  asked.held.clear();
+  asked.plan.make(asked.ids, client_.servers(), ids.padding != kNoPadding, ids.padding);
   return asked;
+}
+
+void Worker::State::pull(std::span<const uint32_t> tables, bool test) {
+  std::vector<Outgoing> requests;
+  for (int server = 0; server < client_.servers(); ++server) {
+    ScatteredStep step;
+    size_t room = 0;
+    for (const uint32_t table : tables) {
+      const std::span<const int64_t> keys = asked_.at(table).plan.keys_of(server);
+      step.pulls.push_back({.table = table, .create = !test, .keys = keys});
+      room += even_floats(keys.size(), table) * sizeof(float);
+    }
+    if (room > 0) requests.push_back(client_.prepare(server, step, room));
+  }
+  const std::vector<Bytes> answers = client_.send(requests);
+  for (const uint32_t table : tables) {
+    Asked& asked = asked_.at(table);
+    asked.held = answers;
+    asked.row_of.resize(asked.plan.keys().size());
+  }
+  for (size_t r = 0; r < requests.size(); ++r) {
+    const int server = requests[r].server;
+    require(answers[r].data.size() == requests[r].room,
+            "server {} answered with {} bytes instead of {}", server, answers[r].data.size(),
+            requests[r].room);
+    const auto* row = reinterpret_cast<const float*>(answers[r].data.data());
+    for (const uint32_t table : tables) {
+      Asked& asked = asked_.at(table);
+      const auto width = static_cast<size_t>(spec(table).width);
+      const size_t begin = asked.plan.begin_of(server), count = asked.plan.keys_of(server).size();
+      for (size_t i = 0; i < count; ++i) asked.row_of[begin + i] = row + i * width;
+      row += even_floats(count, table);
+    }
+  }
+}
+
+void Worker::State::prefetch(std::span<const TableIds> tables, bool test) {
+  std::vector<uint32_t> ids;
+  for (const TableIds& one : tables) {
+    require(std::find(ids.begin(), ids.end(), one.table) == ids.end(),
+            "table {} is asked for twice at once", spec(one.table).name);
+    asked_[one.table].in_step = false;
+    ask_for(one);
+    ids.push_back(one.table);
+  }
+  pull(ids, test);
 }
 
 void Worker::State::lookup(uint32_t table, std::span<const Lookup> slots, int64_t padding,
                            bool test) {
-  const TableSpec& found = spec(table);
-  const auto width = static_cast<size_t>(found.width);
-  std::vector<std::span<const int64_t>> ids;
-  for (const Lookup& slot : slots) ids.push_back(slot.ids);
-  asked_[table].in_step = false;
-  Asked& asked = ask_for(table, std::move(ids), padding);
-  asked.in_step = !test;
-  std::vector<Outgoing> requests;
-  for (int server = 0; server < client_.servers(); ++server) {
-    const std::span<const int64_t> keys = asked.plan.keys_of(server);
-    if (keys.empty()) continue;
-    const ScatteredStep step = {.pulls = {{.table = table, .create = !test, .keys = keys}}};
-    requests.push_back(
-        client_.prepare(server, step, (keys.size() * width + 1) / 2 * 2 * sizeof(float)));
-  }
-  const std::vector<Bytes> answers = client_.send(requests);
-  // Row p of the plan lies at rows[p's server] + p * width.
-  std::vector<const float*> row_of(asked.plan.keys().size());
-  for (size_t r = 0; r < requests.size(); ++r) {
-    const size_t begin = asked.plan.begin_of(requests[r].server);
-    const size_t count = asked.plan.keys_of(requests[r].server).size();
-    require(answers[r].data.size() >= count * width * sizeof(float),
-            "server {} answered with {} bytes instead of {}", requests[r].server,
-            answers[r].data.size(), count * width * sizeof(float));
-    const auto* row = reinterpret_cast<const float*>(answers[r].data.data());
-    for (size_t i = 0; i < count; ++i) row_of[begin + i] = row + i * width;
-  }
+  const auto width = static_cast<size_t>(spec(table).width);
+  TableIds ids = {.table = table, .padding = padding};
+  for (const Lookup& slot : slots) ids.slots.push_back(slot.ids);
+  if (asked_[table].held.empty()) asked_[table].in_step = false;
+  Asked& asked = ask_for(ids);
+  if (asked.held.empty()) pull({&table, 1}, test);
   const uint32_t* place = asked.plan.places().data();
   for (const Lookup& slot : slots) {
     float* to = slot.rows;
@@ -251,10 +292,12 @@ void Worker::State::lookup(uint32_t table, std::span<const Lookup> slots, int64_
       if (*place == KeyPlan::kPadding) {
         std::fill_n(to, width, 0.0f);
       } else {
-        std::memcpy(to, row_of[*place], width * sizeof(float));
+        std::memcpy(to, asked.row_of[*place], width * sizeof(float));
       }
     }
   }
+  asked.held.clear();
+  if (test) asked.in_step = false;
 }
 
 void Worker::State::add_up(NotedRows& noted, const KeyPlan& plan,
@@ -274,9 +317,9 @@ void Worker::State::add_up(NotedRows& noted, const KeyPlan& plan,
 void Worker::State::push_rows(uint32_t table, std::vector<RowGradients> slots, int64_t padding,
                               float lr) {
   const TableSpec& found = spec(table);
-  std::vector<std::span<const int64_t>> ids;
-  for (const RowGradients& slot : slots) ids.push_back(slot.ids);
-  const Asked& asked = ask_for(table, std::move(ids), padding);
+  TableIds ids = {.table = table, .padding = padding};
+  for (const RowGradients& slot : slots) ids.slots.push_back(slot.ids);
+  const Asked& asked = ask_for(ids);
   NotedRows& noted = rows_.emplace_back();
   noted.table = table;
   noted.lr = lr;
@@ -324,7 +367,10 @@ void Worker::State::end_step() {
   }
   rows_.clear();
   gradients_.clear();
-  for (auto& [table, asked] : asked_) asked.in_step = false;
+  for (auto& [table, asked] : asked_) {
+    asked.in_step = false;
+    asked.held.clear();
+  }
   if (queue_) {
     queue_->put({std::move(requests), values});
     values_ = queue_->take_values();
@@ -396,6 +442,13 @@ void Worker::lookup(uint32_t table, std::span<const Lookup> slots, int64_t paddi
   const Progress::Span span(options_.progress, Progress::Kind::kCommunication,
                             "pulls rows from the servers");
   state.lookup(table, slots, padding, test);
+}
+
+void Worker::prefetch(std::span<const TableIds> tables, bool test) {
+  State& state = this->state();
+  const Progress::Span span(options_.progress, Progress::Kind::kCommunication,
+                            "pulls rows from the servers");
+  state.prefetch(tables, test);
 }
 
 void Worker::push_rows(uint32_t table, std::vector<RowGradients> slots, int64_t padding, float lr) {

@@ -54,6 +54,13 @@ struct Lookup {
   float* rows = nullptr;
 };
 
+// The ids of a table's lookup, slot by slot.
+struct TableIds {
+  uint32_t table = 0;
+  std::vector<std::span<const int64_t>> slots = {};
+  int64_t padding = -1;
+};
+
 // One slot's gradients: n ids, and a row for each.
 struct RowGradients {
   std::span<const int64_t> ids = {};
@@ -95,6 +102,9 @@ class Worker {
   // unless the program only looks (`test`).
   static constexpr int64_t kNoPadding = -1;
   void lookup(uint32_t table, std::span<const Lookup> slots, int64_t padding, bool test);
+  // Asks for the rows of several tables with one request to each server; the lookups of the same
+  // ids that follow in this step find them.
+  void prefetch(std::span<const TableIds> tables, bool test);
 
   // What they are given is used in end_step(), and must be there until then.
   void push_rows(uint32_t table, std::vector<RowGradients> slots, int64_t padding, float lr);

@@ -207,6 +207,38 @@ TEST(Worker, PaddingReadsAsZerosAndIsNotPushed) {
   EXPECT_EQ(rows_made, 2) << "the padding has no row, and looking makes none";
 }
 
+TEST(Worker, OneRequestFetchesTheRowsOfAllTables) {
+  for (const int count : {1, 2}) {
+    LocalServers servers(count, 1);
+    const std::vector<TableSpec> tables = {
+        parse_table("table 1 emb sparse width=3 rule=sgd init=constant(5)"),
+        parse_table("table 3 wide sparse width=1 rule=sgd init=uniform(-1, 1) seed=9")};
+    Worker worker({.mode = Mode::kHalfAsync});
+    const std::shared_ptr<Client> client = servers.client(0);
+    client->create(tables);
+    worker.connect(client, tables);
+    const auto requests = [&] {
+      int64_t all = 0;
+      for (int i = 0; i < count; ++i) all += servers.service(i).stats().requests;
+      return all;
+    };
+    const Ids ids = {1, 2, 3, 4, 5, 2, 6}, others = {70, 80, 90, 0};
+    Floats rows(21), wide(4), alone(4);
+    const Lookup emb_lookup = {ids, rows.data()}, wide_lookup = {others, wide.data()};
+    const int64_t before = requests();
+    worker.prefetch(std::vector<TableIds>{{1, {ids}}, {3, {others}, 0}}, false);
+    worker.lookup(1, {&emb_lookup, 1}, Worker::kNoPadding, false);
+    worker.lookup(3, {&wide_lookup, 1}, 0, false);
+    EXPECT_EQ(requests() - before, count);
+    EXPECT_THAT(rows, Each(5));
+    EXPECT_EQ(wide[3], 0);
+    const Lookup again = {others, alone.data()};
+    worker.lookup(3, {&again, 1}, 0, false);  // what was fetched counts once
+    EXPECT_GT(requests() - before, count);
+    EXPECT_EQ(alone, wide);
+  }
+}
+
 TEST(Worker, AStepBeforeTheConnectionSaysWhatToDo) {
   Worker worker({});
   EXPECT_THAT(refusal_of([&] { worker.end_step(); }), HasSubstr("call fleet.init_worker() first"));
