@@ -1,0 +1,115 @@
+#include "flotilla/job/status_port.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <string_view>
+
+#include "flotilla/base/error.h"
+
+namespace flotilla::job {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kPatience{2};
+constexpr size_t kMostRequest = 8192;
+
+// Whether something can be read or written before the time is over.
+bool ready(int fd, int16_t events, Clock::time_point deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  if (left <= 0) return false;
+  pollfd one = {fd, events, 0};
+  return ::poll(&one, 1, static_cast<int>(left)) > 0;
+}
+
+}  // namespace
+
+std::string http_answer(const std::string& request, const std::function<std::string()>& text) {
+  const std::string_view line = std::string_view(request).substr(0, request.find("\r\n"));
+  const bool get = line.starts_with("GET ");
+  const std::string_view rest = get ? line.substr(4) : std::string_view();
+  const std::string_view path = rest.substr(0, rest.find_first_of(" ?"));
+  std::string status = "200 OK", body;
+  if (!get) {
+    status = "405 Method Not Allowed";
+  } else if (path != "/metrics") {
+    status = "404 Not Found";
+    body = "ask for /metrics\n";
+  } else {
+    try {
+      body = text();
+    } catch (const std::exception& error) {
+      status = "503 Service Unavailable";
+      body = fmt::format("{}\n", error.what());
+    }
+  }
+  return fmt::format(
+      "HTTP/1.0 {}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: "
+      "close\r\n\r\n{}",
+      status, body.size(), body);
+}
+
+StatusPort::StatusPort(int64_t port, std::function<std::string()> text)
+    : text_(std::move(text)),
+      listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  const int yes = 1;
+  setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  socklen_t length = sizeof address;
+  auto* plain = reinterpret_cast<sockaddr*>(&address);
+  const bool listens = ::bind(listener_.get(), plain, length) == 0 &&
+                       ::listen(listener_.get(), 16) == 0 &&
+                       ::getsockname(listener_.get(), plain, &length) == 0;
+  require(listens, "the status port {} cannot be listened on: {}", port, std::strerror(errno));
+  port_ = ntohs(address.sin_port);
+  thread_ = std::jthread([this] { serve(); });
+}
+
+StatusPort::~StatusPort() { eventfd_write(stop_.get(), 1); }
+
+std::string StatusPort::address() const { return fmt::format("127.0.0.1:{}", port_); }
+
+void StatusPort::serve() {
+  while (true) {
+    pollfd fds[] = {{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
+    if (::poll(fds, 2, -1) < 0 && errno != EINTR) return;
+    if (fds[1].revents != 0) return;
+    const Fd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (connection) answer(connection);
+  }
+}
+
+void StatusPort::answer(const Fd& connection) const {
+  const Clock::time_point deadline = Clock::now() + kPatience;
+  std::string request;
+  char some[1024];
+  while (request.find("\r\n\r\n") == std::string::npos) {
+    if (request.size() > kMostRequest || !ready(connection.get(), POLLIN, deadline)) return;
+    const ssize_t got = ::recv(connection.get(), some, sizeof some, 0);
+    if (got <= 0) return;
+    request.append(some, static_cast<size_t>(got));
+  }
+  const std::string answer = http_answer(request, text_);
+  for (size_t sent = 0; sent < answer.size();) {
+    if (!ready(connection.get(), POLLOUT, deadline)) return;
+    const ssize_t put =
+        ::send(connection.get(), answer.data() + sent, answer.size() - sent, MSG_NOSIGNAL);
+    if (put <= 0) return;
+    sent += static_cast<size_t>(put);
+  }
+}
+
+}  // namespace flotilla::job

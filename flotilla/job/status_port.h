@@ -1,0 +1,45 @@
+// flotilla/job/status_port.h
+//
+// A port of the loopback interface that answers `GET /metrics`, for Prometheus and for people:
+//
+//   curl http://127.0.0.1:6081/metrics
+//
+// One connection at a time, each for at most two seconds: whoever asks for numbers can wait.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "flotilla/base/fd.h"
+
+namespace flotilla::job {
+
+class StatusPort {
+ public:
+  // Port 0 takes one that is free. Refuses one that is taken. `text` is called from another thread.
+  StatusPort(int64_t port, std::function<std::string()> text);
+  ~StatusPort();
+  StatusPort(const StatusPort&) = delete;
+  StatusPort& operator=(const StatusPort&) = delete;
+
+  std::string address() const;  // "127.0.0.1:6081"
+
+ private:
+  void serve();
+  void answer(const Fd& connection) const;
+
+  const std::function<std::string()> text_;
+  Fd listener_;
+  Fd stop_;  // readable: the end
+  int64_t port_ = 0;
+  std::jthread thread_;  // the last: it uses all of the above
+};
+
+// What a request is answered with: status line, headers and body. `text` is called where it is
+// asked for.
+std::string http_answer(const std::string& request, const std::function<std::string()>& text);
+
+}  // namespace flotilla::job

@@ -1,0 +1,75 @@
+#include "flotilla/job/status_port.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <stdexcept>
+
+#include "flotilla/base/endpoint.h"
+#include "flotilla/base/error.h"
+
+namespace flotilla::job {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Fd connect_to(const StatusPort& port) {
+  Fd fd(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(find_endpoint(port.address())->port));
+  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
+std::string ask(const StatusPort& port, const std::string& request) {
+  const Fd fd = connect_to(port);
+  // In two parts, as it may come.
+  const size_t half = request.size() / 2;
+  ::send(fd.get(), request.data(), half, 0);
+  ::send(fd.get(), request.data() + half, request.size() - half, 0);
+  std::string answer;
+  char some[512];
+  for (ssize_t got = 0; (got = ::recv(fd.get(), some, sizeof some, 0)) > 0;) {
+    answer.append(some, static_cast<size_t>(got));
+  }
+  return answer;
+}
+
+TEST(StatusPort, AnswersWithTheNumbersOfTheMoment) {
+  int asked = 0;
+  const StatusPort port(0, [&] { return "rows " + std::to_string(++asked) + "\n"; });
+  const std::string request = "GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n";
+  EXPECT_THAT(ask(port, request), StartsWith("HTTP/1.0 200 OK\r\n"));
+  EXPECT_THAT(ask(port, request), EndsWith("\r\n\r\nrows 2\n"));
+}
+
+TEST(StatusPort, OthersThanMetricsAreNotThere) {
+  const auto text = [] { return std::string("rows 1\n"); };
+  EXPECT_THAT(http_answer("GET / HTTP/1.0\r\n\r\n", text), HasSubstr("404"));
+  EXPECT_THAT(http_answer("POST /metrics HTTP/1.0\r\n\r\n", text), HasSubstr("405"));
+  EXPECT_THAT(http_answer("GET /metrics?x=1 HTTP/1.0\r\n\r\n", text), EndsWith("rows 1\n"));
+  EXPECT_THAT(http_answer("\r\n\r\n", text), HasSubstr("405"));
+  const auto broken = []() -> std::string { throw std::runtime_error("the store ends"); };
+  EXPECT_THAT(http_answer("GET /metrics HTTP/1.0\r\n\r\n", broken),
+              AllOf(HasSubstr("503"), EndsWith("the store ends\n")));
+}
+
+TEST(StatusPort, OneThatSaysNothingHoldsNobodyUpForLong) {
+  const StatusPort port(0, [] { return std::string("rows 1\n"); });
+  const Fd silent = connect_to(port);
+  EXPECT_THAT(ask(port, "GET /metrics HTTP/1.0\r\n\r\n"), EndsWith("rows 1\n"));
+}
+
+TEST(StatusPort, RefusesAPortThatIsTaken) {
+  const StatusPort port(0, [] { return std::string(); });
+  EXPECT_THROW(StatusPort(find_endpoint(port.address())->port, {}), Error);
+}
+
+}  // namespace
+}  // namespace flotilla::job
