@@ -16,5 +16,6 @@ int launch(const std::string& program, const std::vector<std::string>& arguments
 void add_inspect(CLI::App& app);
 void add_env(CLI::App& app);
 void add_check(CLI::App& app);
+void add_serve(CLI::App& app);
 
 }  // namespace flotilla::cli

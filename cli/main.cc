@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   flotilla::cli::add_inspect(app);
   flotilla::cli::add_env(app);
   flotilla::cli::add_check(app);
+  flotilla::cli::add_serve(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

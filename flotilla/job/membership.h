@@ -50,6 +50,8 @@ class Membership {
 
   const rpc::Member& self() const { return options_.self; }
   rpc::StoreClient& store() { return *store_; }
+  // What processes of the job show each other.
+  const std::string& token() const { return options_.token; }
 
   // Keeps a listener; it is gone once this is destroyed. Must not outlive the membership.
   class Listening {

@@ -62,7 +62,7 @@ class Service {
   void gone(int rank, uint64_t attempt);
 
   // Tables were filled from a checkpoint: the workers' first values do not count.
-  void set_filled() { filled_ = true; }
+  void set_filled(bool filled = true) { filled_ = filled; }
 
   // Refuses what waits, and all that comes, with this reason.
   void stop(const std::string& reason);

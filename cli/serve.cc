@@ -1,0 +1,90 @@
+// flotilla serve: a parameter server, without Python. Who it is say Paddle's variables, as for a
+// script that calls fleet.run_server(), or the options.
+//
+//   flotilla serve --servers 10.0.0.1:6000,10.0.0.2:6000 --index 0 --workers 4 --dir tables
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "flotilla/base/env.h"
+#include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
+#include "flotilla/fleet/role.h"
+#include "flotilla/job/membership.h"
+#include "flotilla/job/stop_signals.h"
+#include "flotilla/job/table_server.h"
+
+namespace flotilla::cli {
+namespace {
+
+struct ServeOptions {
+  std::vector<std::string> servers = {};
+  int64_t index = 0;
+  int64_t workers = 1;
+  std::string directory = {};
+  std::string load = {};
+  int64_t status_port = -1;
+  double snapshot_seconds = -1;
+};
+
+fleet::Role role_of(const ServeOptions& options) {
+  if (options.servers.empty()) {
+    require(env::text("PADDLE_PSERVERS_IP_PORT_LIST") || env::text("PADDLE_PSERVER_IPS"),
+            "flotilla serve must know the servers of its job: say --servers host:port,..., or set "
+            "PADDLE_PSERVERS_IP_PORT_LIST, TRAINING_ROLE=PSERVER, POD_IP and PADDLE_PORT");
+    return fleet::role_from_environment(/*collective=*/false);
+  }
+  fleet::Role role{.kind = fleet::RoleKind::kServer,
+                   .index = options.index,
+                   .workers = options.workers,
+                   .server_endpoints = options.servers};
+  fleet::check(role, "flotilla serve");
+  role.endpoint = role.server_endpoints[static_cast<size_t>(options.index)];
+  return role;
+}
+
+void serve(const ServeOptions& options) {
+  const fleet::Role role = role_of(options);
+  job::TableServerOptions settings = job::table_server_options(role);
+  if (!options.directory.empty()) settings.directory = options.directory;
+  if (options.status_port >= 0) settings.status_port = options.status_port;
+  if (options.snapshot_seconds >= 0) settings.snapshot_seconds = options.snapshot_seconds;
+  const job::StopSignals signals({SIGTERM, SIGINT});
+  const std::unique_ptr<job::Membership> membership = job::Membership::join(role, nullptr);
+  invariant(membership != nullptr, "a job with servers has a store");
+  job::TableServer server(*membership, std::move(settings));
+  if (!options.load.empty()) server.load(options.load);
+  log::info("server {} of {} serves at {}", role.index, role.servers(), server.address());
+  const std::string why = server.run([&] {
+    if (signals.seen() != 0) server.stop();
+  });
+  require(why.empty(), "the job stopped: {}", why);
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app) {
+  auto options = std::make_shared<ServeOptions>();
+  CLI::App* cmd = app.add_subcommand(
+      "serve", "Keep parameters for the workers of a job, until all of them have left");
+  cmd->add_option("--servers", options->servers,
+                  "All servers of the job, host:port; by default "
+                  "what PADDLE_PSERVERS_IP_PORT_LIST says")
+      ->delimiter(',');
+  cmd->add_option("--index", options->index, "Which of them this one is")->capture_default_str();
+  cmd->add_option("--workers", options->workers, "How many workers the job has")
+      ->capture_default_str();
+  cmd->add_option("--dir", options->directory,
+                  "Where all servers keep logs and snapshots; by default FLT_PS_DIR");
+  cmd->add_option("--load", options->load, "A checkpoint to begin with");
+  cmd->add_option("--status_port", options->status_port, "Port of GET /metrics on 127.0.0.1");
+  cmd->add_option("--snapshot_seconds", options->snapshot_seconds, "How often; 300");
+  cmd->callback([options] { serve(*options); });
+}
+
+}  // namespace flotilla::cli

@@ -1,0 +1,297 @@
+#include "flotilla/job/table_server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "flotilla/base/endpoint.h"
+#include "flotilla/base/env.h"
+#include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
+#include "flotilla/job/rpc_channel.h"
+#include "flotilla/job/table_files.h"
+#include "flotilla/ps/metrics.h"
+#include "flotilla/rpc/tls.h"
+
+namespace flotilla::job {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLook{100};
+constexpr std::chrono::seconds kLookForSnapshot{1};
+constexpr char kReady[] =
+    "ready";  // the file that says that the tables have had their first values
+
+// The rank behind a prefix, "alive/3".
+std::optional<int64_t> rank_in(std::string_view key, std::string_view prefix) {
+  if (!key.starts_with(prefix)) return std::nullopt;
+  key.remove_prefix(prefix.size());
+  int64_t rank = 0;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), rank);
+  if (error != std::errc() || end != key.data() + key.size()) return std::nullopt;
+  return rank;
+}
+
+std::unique_ptr<rpc::DataServer> listen(TableServerOptions& options, const std::string& token,
+                                        ps::Service& service) {
+  const auto make = [&](const Endpoint& at) {
+    rpc::DataServer::Options settings{.address = at.text(),
+                                      .token = token,
+                                      .only_from = options.only_from,
+                                      .tls = rpc::Tls::from_environment()};
+    settings.listener = std::move(options.listener);
+    settings.on_call = serve_calls(service);
+    return std::make_unique<rpc::DataServer>(std::move(settings));
+  };
+  if (options.listener) return make({options.host, options.port});
+  // A host may be known by an address that is not its own, as behind a service of Kubernetes.
+  const Endpoint places[] = {{options.host, options.port}, {options.host, 0}, {"0.0.0.0", 0}};
+  for (const Endpoint& place : places) {
+    try {
+      return make(place);
+    } catch (const Error&) {
+      if (&place == std::end(places) - 1) throw;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TableServerOptions table_server_options(const fleet::Role& role) {
+  require(role.is_server(), "only servers keep tables, and this process is {}", role.text());
+  constexpr int64_t kMost = int64_t{1} << 40;
+  const int64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  TableServerOptions options{
+      .server = role.index,
+      .servers = role.servers(),
+      .workers = role.workers,
+      .launched = env::text("FLT_STORE").has_value(),
+      .directory = env::text_or("FLT_PS_DIR", ""),
+      .host = host_of(role.endpoint),
+      .status_port = env::number_or("FLT_STATUS_PORT", 0, 0, 65535),
+      .snapshot_seconds =
+          static_cast<double>(env::number_or("FLT_PS_SNAPSHOT_SECONDS", 300, 0, kMost)),
+      .threads = static_cast<int>(env::number_or(
+          "FLT_THREADS", env::number_or("OMP_NUM_THREADS", cores, 1, 1024), 1, 1024))};
+  const std::string sync = env::text_or("FLT_PS_SYNC", "interval");
+  require(sync == "each" || sync == "interval" || sync == "off",
+          "FLT_PS_SYNC is each, interval or off, but \"{}\" was given", sync);
+  options.sync = sync == "each"  ? ps::Sync::kEach
+                 : sync == "off" ? ps::Sync::kOff
+                                 : ps::Sync::kInterval;
+  if (const int64_t fd = env::number_or("FLT_LISTEN_FD", -1, -1, 1 << 20); fd >= 0) {
+    // The number stays good, should there be another server in this process later.
+    options.listener = Fd(fcntl(static_cast<int>(fd), F_DUPFD_CLOEXEC, 0));
+  } else if (role.index > 0) {
+    // The endpoint of the first server is that of the store.
+    options.port = find_endpoint(role.endpoint).value_or(Endpoint()).port;
+  }
+  if (!env::text("FLT_JOB_TOKEN")) {
+    std::set<std::string> hosts(role.hosts.begin(), role.hosts.end());
+    for (const auto* list : {&role.worker_endpoints, &role.server_endpoints}) {
+      for (const std::string& endpoint : *list) hosts.insert(host_of(endpoint));
+    }
+    hosts.insert("127.0.0.1");
+    options.only_from.assign(hosts.begin(), hosts.end());
+  }
+  return options;
+}
+
+TableServer::TableServer(Membership& membership, TableServerOptions options)
+    : options_(std::move(options)), membership_(membership), board_(membership) {
+  const fs::path folder = folder_of_server(options_.directory, options_.server, options_.servers);
+  store_ = std::make_unique<ps::Store>(ps::StoreOptions{
+      .directory = folder,
+      .log = !folder.empty(),
+      .log_options = {.sync = options_.sync},
+      .share = {static_cast<int>(options_.server), static_cast<int>(options_.servers)},
+      .owners = options_.threads});
+  service_ = std::make_unique<ps::Service>(
+      *store_, ps::Service::Options{.workers = static_cast<int>(options_.workers),
+                                    .threads = std::max(2, options_.threads)});
+  // A job that was ended before the tables had their first values left tables that are worth
+  // nothing.
+  service_->set_filled(store_->recovered() && fs::exists(folder / kReady));
+  data_ = listen(options_, membership_.token(), *service_);
+  status_ = std::make_unique<StatusPort>(options_.status_port, [this] { return metrics(); });
+  if (store_->recovered()) {
+    log::info("server {} continues with the {} tables in {}", options_.server,
+              store_->tables().size(), folder.string());
+  }
+}
+
+TableServer::~TableServer() {
+  board_.on_change({});
+  {
+    const MutexLock lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+  }
+  follower_ = {};
+  keeper_ = {};
+  status_.reset();
+  service_->stop("the server ends");
+  data_.reset();
+}
+
+void TableServer::load(const fs::path& checkpoint) {
+  if (store_->recovered()) {
+    log::info("server {} has tables already: {} is not loaded", options_.server,
+              checkpoint.string());
+    return;
+  }
+  store_->load(tables_in(checkpoint));
+  service_->set_filled(true);
+}
+
+std::string TableServer::metrics() { return ps::metrics_text(service_->stats(), store_->stats()); }
+
+void TableServer::stop() {
+  const MutexLock lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
+}
+
+void TableServer::publish() {
+  const Endpoint place{options_.host, find_endpoint(data_->address()).value().port};
+  board_.set(fmt::format("status/{}", options_.server), status_->address());
+  board_.set(fmt::format("server/{}", options_.server),
+             fmt::format("{} {}", place.text(), membership_.self().attempt));
+}
+
+std::string TableServer::run(const std::function<void()>& while_waiting) {
+  board_.on_change([this](const std::string& key, const std::optional<std::string>& value) {
+    const MutexLock lock(mutex_);
+    notes_.emplace_back(key, value);
+    changed_.notify_all();
+  });
+  follower_ = std::jthread([this] { follow_workers(); });
+  keeper_ = std::jthread([this] { keep_snapshots(); });
+  try {
+    publish();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUnavailable) throw;
+    return error.what();  // the job stopped before it began
+  }
+  const Membership::Listening heard = membership_.on_stop([this](const std::string&) { stop(); });
+  while (true) {
+    {
+      MutexLock lock(mutex_);
+      changed_.wait_until(lock, Clock::now() + kLook);
+      if (stopped_ || all_done()) break;
+    }
+    if (while_waiting) while_waiting();
+  }
+  return membership_.stopped();
+}
+
+// Where a launcher runs, workers that are gone may come again.
+bool TableServer::all_done() const {
+  for (int64_t rank = 0; rank < options_.workers; ++rank) {
+    const auto found = seen_.find(rank);
+    if (found == seen_.end()) return false;
+    const Seen& seen = found->second;
+    if (!seen.left && (options_.launched || !seen.came || seen.alive)) return false;
+  }
+  return true;
+}
+
+void TableServer::follow_workers() {
+  while (true) {
+    Note one;
+    {
+      MutexLock lock(mutex_);
+      while (notes_.empty() && !ending_) changed_.wait(lock);
+      if (ending_) return;
+      one = std::move(notes_.front());
+      notes_.pop_front();
+    }
+    try {
+      note(one.first, one.second);
+    } catch (const Error& error) {
+      log::warning("server {} does not understand ps/{}: {}", options_.server, one.first,
+                   error.what());
+    }
+  }
+}
+
+// A worker's lease is there before its presence, and goes when it does.
+void TableServer::note(const std::string& key, const std::optional<std::string>& value) {
+  std::optional<uint64_t> gone;
+  std::optional<ps::Presence> presence;
+  const std::optional<int64_t> living = rank_in(key, "alive/");
+  const std::optional<int64_t> placed = rank_in(key, "presence/");
+  if (key == kReady && !options_.directory.empty()) {
+    std::ofstream(folder_of_server(options_.directory, options_.server, options_.servers) / kReady);
+  } else if (living) {
+    const MutexLock lock(mutex_);
+    Seen& seen = seen_[*living];
+    if (value) {
+      seen = {.attempt = std::stoull(*value), .came = true, .alive = true};
+    } else {
+      seen.alive = false;
+      gone = seen.attempt;
+    }
+  } else if (placed && value) {
+    presence = ps::parse_presence(static_cast<int>(*placed), *value);
+    const MutexLock lock(mutex_);
+    Seen& seen = seen_[*placed];
+    seen.left = presence->state == ps::Presence::kLeft;
+    if (!seen.alive) gone = presence->attempt;  // it ended while this server was away
+  }
+  if (presence) service_->announce(*presence);
+  if (gone) service_->gone(static_cast<int>(living ? *living : *placed), *gone);
+  const MutexLock lock(mutex_);
+  changed_.notify_all();
+}
+
+void TableServer::keep_snapshots() {
+  Clock::time_point last = Clock::now();
+  int64_t bytes = store_->stats().log_bytes;
+  bool told = false;
+  while (true) {
+    {
+      MutexLock lock(mutex_);
+      const auto until = Clock::now() + kLookForSnapshot;
+      while (!ending_ && changed_.wait_until(lock, until)) {
+      }
+      if (ending_) return;
+    }
+    const ps::StoreStats stats = store_->stats();
+    const double seconds = std::chrono::duration<double>(Clock::now() - last).count();
+    const bool due = options_.snapshot_seconds > 0 && seconds >= options_.snapshot_seconds;
+    if (options_.directory.empty()) {
+      if (!told && stats.records > 0) {
+        log::warning(
+            "server {} keeps its tables in memory alone: a crash costs all that was learned since "
+            "the last save, {} updates in the last {:.0f} s. With FLT_PS_DIR it costs nothing",
+            options_.server, stats.records, seconds);
+        told = true;
+      }
+      continue;
+    }
+    if (!due && stats.log_bytes - bytes < options_.snapshot_bytes) continue;
+    last = Clock::now();
+    bytes = stats.log_bytes;
+    if (stats.records == stats.snapshot_record) continue;
+    try {
+      store_->snapshot();
+    } catch (const Error& error) {
+      log::warning("server {} made no snapshot, the log goes on: {}", options_.server,
+                   error.what());
+    }
+  }
+}
+
+}  // namespace flotilla::job

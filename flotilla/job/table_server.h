@@ -1,0 +1,126 @@
+// flotilla/job/table_server.h
+//
+// A server of a job: tables on a port, which workers pull from and push to until all have left.
+//
+//   rpc::DataServer ─► ps::Service ─► ps::Store: log and snapshots in a folder of its own
+//        ▲                  ▲
+//   workers' calls      Board: which workers are there, and which of them rounds wait for
+//
+// Thread safety: one thread, but for stop() and metrics().
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "flotilla/base/fd.h"
+#include "flotilla/base/mutex.h"
+#include "flotilla/fleet/role.h"
+#include "flotilla/job/board.h"
+#include "flotilla/job/membership.h"
+#include "flotilla/job/status_port.h"
+#include "flotilla/ps/service.h"
+#include "flotilla/ps/store.h"
+#include "flotilla/rpc/data_server.h"
+
+namespace flotilla::job {
+
+struct TableServerOptions {
+  int64_t server = 0;
+  int64_t servers = 1;
+  int64_t workers = 1;
+
+  // A launcher starts workers that ended again, and ends the servers when all are done.
+  bool launched = false;
+
+  // Where all servers of the job keep their tables, each in a folder of its own, and find them
+  // again. Empty: in memory alone.
+  std::filesystem::path directory = {};
+  ps::Sync sync = ps::Sync::kInterval;  // what a power cut may cost
+
+  // Where workers reach it: a socket that listens already, or any port of `host`.
+  std::string host = "127.0.0.1";
+  int64_t port = 0;
+  Fd listener = {};
+  std::vector<std::string> only_from = {};  // hosts; empty: any
+
+  // Of the loopback interface, for Prometheus; 0: any that is free.
+  int64_t status_port = 0;
+
+  // A snapshot is made after so much time or log; then a restart has less to do again.
+  double snapshot_seconds = 300;
+  int64_t snapshot_bytes = int64_t{1} << 30;
+
+  int threads = 1;  // that own tables
+};
+
+// What the environment says of a server with this role.
+TableServerOptions table_server_options(const fleet::Role& role);
+
+class TableServer {
+ public:
+  // Continues with the tables of its folder. Refuses a folder that another number of servers wrote,
+  // or that another server uses. `membership` outlives it.
+  TableServer(Membership& membership, TableServerOptions options);
+  ~TableServer();
+  TableServer(const TableServer&) = delete;
+  TableServer& operator=(const TableServer&) = delete;
+
+  // Fills the tables from a checkpoint, unless the folder had them. Before run().
+  void load(const std::filesystem::path& checkpoint);
+
+  // Serves until all workers have left, stop() is called, or the job stops: then returns why, ""
+  // where all is well. `while_waiting` is called about ten times a second and may throw.
+  std::string run(const std::function<void()>& while_waiting = {});
+  // From any thread, also before run().
+  void stop();
+
+  const std::string& address() const { return data_->address(); }
+  std::string metrics();
+
+ private:
+  // What the board says of a worker.
+  struct Seen {
+    uint64_t attempt = 0;
+    bool came = false;
+    bool alive = false;
+    bool left = false;
+    bool ended = false;  // told to the service
+  };
+  using Note = std::pair<std::string, std::optional<std::string>>;
+
+  void publish();
+  void follow_workers();
+  void note(const std::string& key, const std::optional<std::string>& value);
+  void keep_snapshots();
+  bool all_done() const FLT_REQUIRES(mutex_);
+
+  TableServerOptions options_;  // constant after construction
+  Membership& membership_;
+  std::unique_ptr<ps::Store> store_;
+  std::unique_ptr<ps::Service> service_;
+  std::unique_ptr<rpc::DataServer> data_;
+  std::unique_ptr<StatusPort> status_;
+  Board board_;
+
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::deque<Note> notes_ FLT_GUARDED_BY(mutex_);
+  std::map<int64_t, Seen> seen_ FLT_GUARDED_BY(mutex_);
+  bool stopped_ FLT_GUARDED_BY(mutex_) = false;
+  bool ending_ FLT_GUARDED_BY(mutex_) = false;
+
+  // The last: they use all of the above.
+  std::jthread follower_;
+  std::jthread keeper_;
+};
+
+}  // namespace flotilla::job

@@ -1,0 +1,223 @@
+// A server and its workers as threads, over real connections.
+
+#include "flotilla/job/table_server.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include "flotilla/base/error.h"
+#include "flotilla/job/rpc_channel.h"
+#include "flotilla/job/table_files.h"
+#include "flotilla/ps/client.h"
+#include "flotilla/rpc/store_server.h"
+
+namespace flotilla::job {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const ps::TableSpec kTable = {
+    .id = 0, .name = "w", .kind = ps::TableSpec::kDense, .width = 4, .rule = {.name = "sgd"}};
+
+// A worker of the job with a client of its own.
+struct Worker {
+  Worker(const std::string& store, int rank, int workers)
+      : membership({.address = store,
+                    .token = "secret",
+                    .self = {.role = "worker", .rank = rank, .host = "here", .pid = rank}}),
+        board(membership),
+        rank(rank) {
+    board.set_leased("alive/" + std::to_string(rank), "0");
+    const std::string place = board.wait_for("server/0", "waits");
+    client = std::make_shared<ps::Client>(ps::Client::Options{
+        .self = {.rank = rank, .workers = workers},
+        .incarnation = ps::new_incarnation(),
+        .connect =
+            [this](int) {
+              const std::string now = *board.find("server/0");
+              return connect_channel(
+                  {.address = now.substr(0, now.find(' ')), .token = "secret", .patience = 1s});
+            },
+        .patience = 20s});
+  }
+
+  void push(float gradient) {
+    const std::vector<float> values(4, gradient);
+    ps::ScatteredStep step;
+    step.changes.push_back({{.table = 0, .lr = 1}, {values}});
+    std::vector<ps::Outgoing> requests = {client->prepare(0, step, 0)};
+    client->send(requests);
+  }
+
+  std::vector<float> pull() {
+    std::vector<ps::Outgoing> requests = {
+        client->prepare(0, {.pulls = {{.table = 0, .dense = true}}}, 4 * sizeof(float))};
+    const ps::Bytes answer = client->send(requests)[0];
+    const auto* values = reinterpret_cast<const float*>(answer.data.data());
+    return {values, values + 4};
+  }
+
+  void leave() {
+    const ps::Presence left{.rank = rank, .version = 1, .state = ps::Presence::kLeft};
+    board.set("presence/" + std::to_string(rank), ps::print(left));
+    client->announce(left);
+  }
+
+  Membership membership;
+  Board board;
+  const int rank;
+  std::shared_ptr<ps::Client> client;
+};
+
+class TableServerTest : public testing::Test {
+ protected:
+  ~TableServerTest() override { fs::remove_all(directory); }
+
+  Membership::Options self(int64_t attempt) {
+    return {.address = store.address(),
+            .token = "secret",
+            .self = {.role = "server", .rank = 0, .host = "here", .pid = 1, .attempt = attempt}};
+  }
+
+  rpc::StoreServer store{{.token = "secret"}};
+  const fs::path directory =
+      fs::temp_directory_path() / ("table_server_test." + std::to_string(getpid()));
+};
+
+TEST_F(TableServerTest, ServesUntilAllWorkersHaveLeft) {
+  Membership membership(self(0));
+  TableServer server(membership, {.workers = 2, .launched = true});
+  auto ran = std::async(std::launch::async, [&] { return server.run(); });
+  Worker first(store.address(), 0, 2), second(store.address(), 1, 2);
+  first.client->create({kTable});
+  first.push(1);
+  second.push(2);
+  EXPECT_THAT(second.pull(), ElementsAre(-3, -3, -3, -3));
+  EXPECT_THAT(server.metrics(), HasSubstr("flotilla_ps_pushed_rows_total{table=\"w\"} 2"));
+  first.leave();
+  EXPECT_EQ(ran.wait_for(300ms), std::future_status::timeout) << "worker 1 is still there";
+  second.leave();
+  EXPECT_EQ(ran.get(), "");
+}
+
+TEST_F(TableServerTest, OneThatIsStartedAgainContinues) {
+  Membership first_life(self(0));
+  std::optional<TableServer> server;
+  server.emplace(first_life, TableServerOptions{.launched = true, .directory = directory});
+  auto ran = std::async(std::launch::async, [&] { return server->run(); });
+  Worker worker(store.address(), 0, 1);
+  worker.client->create({kTable});
+  worker.push(1);
+  EXPECT_FALSE(worker.client->tables().filled) << "nobody has said that the values are there";
+  worker.board.set("ready", "1");
+  while (!fs::exists(directory / "server-0-of-1" / "ready")) std::this_thread::sleep_for(5ms);
+  server->stop();
+  EXPECT_EQ(ran.get(), "");
+  server.reset();
+  server.emplace(first_life, TableServerOptions{.launched = true, .directory = directory});
+  ran = std::async(std::launch::async, [&] { return server->run(); });
+  worker.push(2);
+  EXPECT_THAT(worker.pull(), ElementsAre(-3, -3, -3, -3));
+  EXPECT_TRUE(worker.client->tables().filled);
+  worker.leave();
+  EXPECT_EQ(ran.get(), "");
+}
+
+TEST_F(TableServerTest, ARoundGoesOnWithoutAWorkerThatIsGone) {
+  Membership membership(self(0));
+  TableServer server(membership, {.workers = 2, .launched = true});
+  auto ran = std::async(std::launch::async, [&] { return server.run(); });
+  Worker first(store.address(), 0, 2);
+  first.client->create({kTable});
+  {
+    Worker second(store.address(), 1, 2);
+    second.membership.abandon("it was killed");
+  }
+  const std::vector<float> ones(4, 1.0F);
+  ps::ScatteredStep step;
+  step.in_round = true;
+  step.changes.push_back({{.table = 0, .lr = 1}, {ones}});
+  std::vector<ps::Outgoing> requests = {first.client->prepare(0, step, 0)};
+  first.client->send(requests);
+  EXPECT_THAT(first.pull(), ElementsAre(-1, -1, -1, -1));
+  first.leave();
+  EXPECT_EQ(ran.wait_for(300ms), std::future_status::timeout) << "a launcher may start it again";
+  server.stop();
+  EXPECT_EQ(ran.get(), "");
+}
+
+TEST_F(TableServerTest, WithoutALauncherThoseWhoEndedAreDone) {
+  Membership membership(self(0));
+  TableServer server(membership, {.workers = 2});
+  auto ran = std::async(std::launch::async, [&] { return server.run(); });
+  { Worker first(store.address(), 0, 2); }
+  EXPECT_EQ(ran.wait_for(300ms), std::future_status::timeout) << "worker 1 has not come";
+  { Worker second(store.address(), 1, 2); }
+  EXPECT_EQ(ran.get(), "");
+}
+
+TEST_F(TableServerTest, EndsWithTheJobAndSaysWhy) {
+  Membership membership(self(0));
+  TableServer server(membership, {});
+  auto ran = std::async(std::launch::async, [&] { return server.run(); });
+  store.stop("worker 0 failed");
+  EXPECT_EQ(ran.get(), "worker 0 failed");
+}
+
+TEST_F(TableServerTest, WhoeverWaitsCanBeInterrupted) {
+  Membership membership(self(0));
+  TableServer server(membership, {});
+  EXPECT_THROW(server.run([] { throw std::runtime_error("Ctrl-C"); }), std::runtime_error);
+}
+
+TEST_F(TableServerTest, LoadsACheckpoint) {
+  Membership membership(self(0));
+  {
+    TableServer server(membership, {.directory = directory / "first"});
+    auto ran = std::async(std::launch::async, [&] { return server.run(); });
+    Worker worker(store.address(), 0, 1);
+    worker.client->create({kTable});
+    worker.push(5);
+    fs::create_directories(directory / "saved");
+    worker.client->save(directory / "saved" / kTablesFolder);
+    worker.leave();
+    EXPECT_EQ(ran.get(), "");
+  }
+  store.stop("");  // a job of its own for the second
+  rpc::StoreServer other{{.token = "secret"}};
+  Membership::Options again = self(0);
+  again.address = other.address();
+  Membership second(std::move(again));
+  TableServer server(second, {});
+  server.load(directory / "saved");
+  auto ran = std::async(std::launch::async, [&] { return server.run(); });
+  Worker worker(other.address(), 0, 1);
+  EXPECT_TRUE(worker.client->tables().filled);
+  EXPECT_THAT(worker.pull(), ElementsAre(-5, -5, -5, -5));
+  worker.leave();
+  EXPECT_EQ(ran.get(), "");
+}
+
+TEST(TableFiles, RefusesTheFolderOfAnotherNumberOfServers) {
+  const fs::path root =
+      fs::temp_directory_path() / ("table_files_test." + std::to_string(getpid()));
+  fs::create_directories(root / "server-0-of-2");
+  EXPECT_EQ(folder_of_server(root, 1, 2), root / "server-1-of-2");
+  try {
+    folder_of_server(root, 0, 3);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("are those of 2 servers, but this job has 3"));
+  }
+  EXPECT_EQ(folder_of_server({}, 0, 3), fs::path());
+  fs::remove_all(root);
+}
+
+}  // namespace
+}  // namespace flotilla::job
