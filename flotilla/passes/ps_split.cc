@@ -8,13 +8,14 @@
 //     sum -> emb@GRAD
 //     mul_grad(...) -> w@GRAD              mul_grad(...) -> w@GRAD
 //     sgd(emb), sgd(w), sgd(b)             send([w@GRAD, b@GRAD], lr)
-//                                          send_barrier()
-//                                          recv() -> [w, b]
+//                                          send_barrier([ids0, ids1, e0@GRAD, e1@GRAD, w@GRAD,
+//                                          ...]) recv([w, b]) -> [w, b]
 
 #include "flotilla/passes/ps_split.h"
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "flotilla/passes/gradients.h"
@@ -29,6 +30,7 @@ class Rewrite {
 
   const Block& block() const { return block_; }
   void remove(size_t position) { removed_.insert(position); }
+  void keep(size_t position) { removed_.erase(position); }
   void insert_before(size_t position, Op op) { inserted_[position].push_back(std::move(op)); }
 
   // Back to front, so that the positions of the earlier ones stay valid.
@@ -78,7 +80,13 @@ bool may_join(const Block& block, size_t first, size_t other) {
   return true;
 }
 
-void join_lookups(Rewrite& rewrite, const ServerTable& table) {
+// A padding that is counted from the end is counted from the front here.
+int64_t padding_of(const Op& lookup, const ServerTable& table) {
+  const int64_t padding = lookup.attr_or<int64_t>("padding_idx", -1);
+  return padding < -1 ? padding + table.rows : padding;
+}
+
+void join_lookups(Rewrite& rewrite, const ServerTable& table, bool test) {
   const Block& block = rewrite.block();
   std::vector<std::vector<size_t>> groups;
   for (size_t i = 0; i < block.size(); ++i) {
@@ -98,44 +106,72 @@ void join_lookups(Rewrite& rewrite, const ServerTable& table) {
     Attrs attrs = marks_of(first);
     attrs["table_id"] = static_cast<int32_t>(table.id);
     attrs["is_distributed"] = true;
-    attrs["is_test"] = first.attr_or<bool>("is_test", false);
-    attrs["padding_idx"] = first.attr_or<int64_t>("padding_idx", -1);
+    attrs["is_test"] = test || first.attr_or<bool>("is_test", false);
+    attrs["padding_idx"] = padding_of(first, table);
     attrs["lookup_table_version"] = first.type();
     rewrite.insert_before(group.front(),
                           Op("distributed_lookup_table", inputs, outputs, std::move(attrs)));
   }
 }
 
-void push_rows(Rewrite& rewrite, const ServerTable& table) {
-  const Block& block = rewrite.block();
-  Slots inputs = {{"LearningRate", {table.learning_rate}}};
-  int64_t padding = -1;
-  for (const size_t i : ops_behind(block, table)) {
-    rewrite.remove(i);
-    const Op& op = block.op(i);
-    if (!is_lookup_grad(op)) continue;
-    inputs["Ids"].push_back(op.input("Ids"));
-    inputs["Grads"].push_back(op.input("Out@GRAD"));
-    padding = op.attr_or<int64_t>("padding_idx", -1);
-  }
-  Attrs attrs = rpc(table, kBackwardRole);
-  attrs["padding_idx"] = padding;
-  attrs["size"] = static_cast<int32_t>(table.width);
-  std::vector<std::string> needed = inputs.at("Grads");
-  needed.push_back(table.learning_rate);
-  rewrite.insert_before(behind_writers(block, needed),
-                        Op("distributed_push_sparse", inputs, {}, std::move(attrs)));
-}
+// Gradients are noted here and used in send_barrier, which must name them.
+class Pushes {
+ public:
+  explicit Pushes(Rewrite& rewrite) : rewrite_(rewrite) {}
 
-void push_gradients(Rewrite& rewrite, const ServerTable& table) {
-  const Block& block = rewrite.block();
-  std::vector<std::string> needed = table.gradients;
-  needed.push_back(table.learning_rate);
-  rewrite.insert_before(
-      behind_writers(block, needed),
-      Op("send", {{"X", table.gradients}, {"LearningRate", {table.learning_rate}}}, {},
-         rpc(table, kBackwardRole)));
-}
+  void add_rows(const ServerTable& table) {
+    const Block& block = rewrite_.block();
+    const RowGradient gradient = find_row_gradient(block, table);
+    for (const size_t i : gradient.ops) rewrite_.remove(i);
+    std::set<int64_t> paddings;
+    for (const size_t i : gradient.lookups) paddings.insert(padding_of(block.op(i), table));
+    // A push knows one padding. Where there are more, the gradients of lookups stay where they are,
+    // and leave rows with zeros for it.
+    const bool alike = paddings.size() == 1 && gradient.rows.empty();
+    Slots inputs = {{"Rows", gradient.rows}};
+    // From the last lookup to the first, so that the ids come as they were looked up.
+    for (const size_t i : gradient.lookups | std::views::reverse) {
+      const Op& op = block.op(i);
+      if (alike || padding_of(op, table) == -1) {
+        inputs["Ids"].push_back(op.input("Ids"));
+        inputs["Grads"].push_back(op.input("Out@GRAD"));
+      } else {
+        rewrite_.keep(i);
+        inputs["Rows"].push_back(op.output("W@GRAD"));
+      }
+    }
+    if (inputs["Rows"].empty()) inputs.erase("Rows");
+    Attrs attrs = rpc(table, kBackwardRole);
+    attrs["padding_idx"] = alike ? *paddings.begin() : int64_t{-1};
+    attrs["size"] = static_cast<int32_t>(table.width);
+    add("distributed_push_sparse", std::move(inputs), table, std::move(attrs));
+  }
+
+  void add_dense(const ServerTable& table) {
+    add("send", {{"X", table.gradients}}, table, rpc(table, kBackwardRole));
+  }
+
+  // Every variable once.
+  std::vector<std::string> noted() const { return noted_; }
+
+ private:
+  void add(std::string type, Slots inputs, const ServerTable& table, Attrs attrs) {
+    std::vector<std::string> needed = {table.learning_rate};
+    for (const auto& [slot, vars] : inputs) {
+      needed.insert(needed.end(), vars.begin(), vars.end());
+      for (const std::string& var : vars) {
+        if (seen_.insert(var).second) noted_.push_back(var);
+      }
+    }
+    inputs["LearningRate"] = {table.learning_rate};
+    rewrite_.insert_before(behind_writers(rewrite_.block(), needed),
+                           Op(std::move(type), std::move(inputs), {}, std::move(attrs)));
+  }
+
+  Rewrite& rewrite_;
+  std::vector<std::string> noted_;
+  Names seen_;
+};
 
 // The updates, and what only they use: accumulators, which the startup program need not fill.
 Names remove_updates(Rewrite& rewrite) {
@@ -153,6 +189,15 @@ Names remove_updates(Rewrite& rewrite) {
   return accumulators;
 }
 
+// Draws what `initializer` draws, so that what comes after it gets the same numbers.
+Op fake_init(const Op& initializer, const Var& table) {
+  return Op("fake_init", {}, {{"Out", {table.name}}},
+            {{"shape", table.shape.dims()},
+             {"dtype", to_paddle(table.dtype)},
+             {"draws", initializer.type() != "fill_constant"},
+             {"seed", initializer.attr_or<int32_t>("seed", 0)}});
+}
+
 void change_startup(Program& startup, const std::vector<ServerTable>& tables,
                     const Names& accumulators) {
   Block& block = startup.global_block();
@@ -163,8 +208,7 @@ void change_startup(Program& startup, const std::vector<ServerTable>& tables,
       for (const ServerTable& table : tables) {
         if (!table.sparse || table.name != name) continue;
         rewrite.remove(i);
-        rewrite.insert_before(
-            i, Op("fake_init", {}, {{"Out", {name}}}, {{"shape", block.var(name).shape.dims()}}));
+        rewrite.insert_before(i, fake_init(block.op(i), block.var(name)));
       }
     }
   }
@@ -174,25 +218,25 @@ void change_startup(Program& startup, const std::vector<ServerTable>& tables,
   }
 }
 
-void split_for_servers(Program& main, Program& startup, const std::vector<ServerTable>& tables,
-                       bool sync) {
+void split_for_servers(Program& main, Program& startup, const std::vector<ServerTable>& tables) {
   Block& block = main.global_block();
   Rewrite rewrite(block);
+  Pushes pushes(rewrite);
   const size_t end = block.size();
   for (const ServerTable& table : tables) {
     if (table.sparse) {
-      join_lookups(rewrite, table);
-      push_rows(rewrite, table);
+      join_lookups(rewrite, table, false);
+      pushes.add_rows(table);
     } else {
-      push_gradients(rewrite, table);
+      pushes.add_dense(table);
     }
   }
-  if (sync) {
-    rewrite.insert_before(end, Op("send_barrier", {}, {}, {{"op_role", kOptimizeRole | kRpcRole}}));
-  }
+  rewrite.insert_before(end, Op("send_barrier", {{"X", pushes.noted()}}, {},
+                                {{"op_role", kOptimizeRole | kRpcRole}}));
   for (const ServerTable& table : tables) {
     if (table.sparse) continue;
-    rewrite.insert_before(end, Op("recv", {}, {{"Out", table.params}}, rpc(table, kOptimizeRole)));
+    rewrite.insert_before(
+        end, Op("recv", {{"X", table.params}}, {{"Out", table.params}}, rpc(table, kOptimizeRole)));
   }
   const Names accumulators = remove_updates(rewrite);
   rewrite.apply();
@@ -226,9 +270,36 @@ std::vector<ServerTable> ps_split(Program& main, Program& startup, const PsOptio
   if (options.mode == PsMode::kGeo) {
     add_geo(main, tables, options.geo_steps);
   } else {
-    split_for_servers(main, startup, tables, options.mode == PsMode::kSync);
+    split_for_servers(main, startup, tables);
   }
   return tables;
+}
+
+void look_up_on_servers(Program& program, const std::vector<ServerTable>& tables) {
+  Rewrite rewrite(program.global_block());
+  for (const ServerTable& table : tables) {
+    if (table.sparse) join_lookups(rewrite, table, true);
+  }
+  rewrite.apply();
+}
+
+void look_up_here(Program& program) {
+  Block& block = program.global_block();
+  Rewrite rewrite(block);
+  for (size_t i = 0; i < block.size(); ++i) {
+    const Op& op = block.op(i);
+    if (op.type() != "distributed_lookup_table") continue;
+    rewrite.remove(i);
+    for (size_t slot = 0; slot < op.input_list("Ids").size(); ++slot) {
+      Attrs attrs = marks_of(op);
+      attrs["padding_idx"] = op.attr_or<int64_t>("padding_idx", -1);
+      attrs["is_sparse"] = true;
+      rewrite.insert_before(i, Op(op.attr_or<std::string>("lookup_table_version", "lookup_table"),
+                                  {{"Ids", {op.input_list("Ids")[slot]}}, {"W", {op.input("W")}}},
+                                  {{"Out", {op.output_list("Outputs")[slot]}}}, std::move(attrs)));
+    }
+  }
+  rewrite.apply();
 }
 
 }  // namespace flotilla::passes

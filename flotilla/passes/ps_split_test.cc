@@ -53,9 +53,9 @@ TEST_F(PsSplit, PullsRowsAndPushesGradients) {
   EXPECT_EQ(rpc_ops(), text(R"(
     distributed_lookup_table(Ids=[c0, c1], W=emb) -> Outputs=[embedding_0.tmp_0, embedding_1.tmp_0] {is_distributed=true, is_test=false, lookup_table_version="lookup_table_v2", padding_idx=-1L, table_id=1}
     send(LearningRate=learning_rate_0, X=[b@GRAD, w@GRAD]) {table_id=0}
-    distributed_push_sparse(Grads=[embedding_1.tmp_0@GRAD, embedding_0.tmp_0@GRAD], Ids=[c1, c0], LearningRate=learning_rate_0) {padding_idx=-1L, size=8, table_id=1}
-    send_barrier()
-    recv() -> [b, w] {table_id=0}
+    distributed_push_sparse(Grads=[embedding_0.tmp_0@GRAD, embedding_1.tmp_0@GRAD], Ids=[c0, c1], LearningRate=learning_rate_0) {padding_idx=-1L, size=8, table_id=1}
+    send_barrier(X=[b@GRAD, w@GRAD, embedding_0.tmp_0@GRAD, embedding_1.tmp_0@GRAD, c0, c1])
+    recv(X=[b, w]) -> [b, w] {table_id=0}
   )"));
   const std::vector<std::string> types = types_of(main_->global_block());
   EXPECT_THAT(types, Not(Contains("sgd")));
@@ -72,11 +72,17 @@ TEST_F(PsSplit, PullsRowsAndPushesGradients) {
   EXPECT_FLOAT_EQ(tables[1].first.b, std::sqrt(6.0f / 1008));
 }
 
-TEST_F(PsSplit, WaitsForNobodyWhereItIsAsynchronous) {
-  layers::sgd(0.5).minimize(linear());
-  split(PsMode::kAsync);
-  EXPECT_EQ(main_->global_block().count("send_barrier"), 0);
-  EXPECT_EQ(main_->global_block().count("recv"), 1);
+// How long a step waits is the worker's affair: the program is one.
+TEST_F(PsSplit, MakesTheSameProgramWhetherOrNotWorkersWait) {
+  layers::sgd(0.5).minimize(click_model());
+  std::vector<std::string> programs;
+  for (const PsMode mode : {PsMode::kSync, PsMode::kAsync, PsMode::kHalfAsync}) {
+    const auto main = main_->clone(), startup = startup_->clone();
+    ps_split(*main, *startup, {.mode = mode});
+    programs.push_back(print(*main) + print(*startup));
+  }
+  EXPECT_EQ(programs[0], programs[1]);
+  EXPECT_EQ(programs[0], programs[2]);
 }
 
 TEST_F(PsSplit, LeavesAccumulatorsToServers) {
@@ -157,13 +163,75 @@ TEST_F(PsSplit, RefusesWhatServersCannotDo) {
                  "are: adagrad, adam, adamw, ftrl, momentum, sgd");
 }
 
-TEST_F(PsSplit, RefusesToClipRowsThatGoToServers) {
-  layers::Optimizer("sgd", {.clip = layers::clip_by_global_norm(1)}).minimize(click_model());
+// Clipping needs the rows that the worker has, and leaves rows; decay is the servers' all the same.
+TEST_F(PsSplit, PushesClippedRows) {
+  layers::Optimizer(
+      "sgd", {.regularization = layers::l2_decay(0.25f), .clip = layers::clip_by_global_norm(1)})
+      .minimize(click_model());
+  const std::vector<ServerTable> tables = split(PsMode::kSync);
+  EXPECT_FLOAT_EQ(tables.back().l2, 0.25f);
+  EXPECT_THAT(rpc_ops(), HasSubstr("distributed_push_sparse(LearningRate=learning_rate_0, "
+                                   "Rows=emb@GRAD) {padding_idx=-1L, size=8, table_id=1}"));
+  EXPECT_EQ(main_->global_block().count("lookup_table_v2_grad"), 2);
+  EXPECT_THAT(ops(), Not(HasSubstr("scale(X=emb)")));
+}
+
+TEST_F(PsSplit, RefusesToMakeRowsDense) {
+  layers::Optimizer("sgd", {.clip = layers::clip_by_value(-1, 1)}).minimize(click_model());
   const std::string before = ops();
   EXPECT_REFUSED(split(PsMode::kSync),
-                 "the gradient of the sparse table \"emb\" goes to servers as lookups leave it, "
-                 "but elementwise_mul changes it first");
+                 "the gradient of the sparse table \"emb\" goes to servers as rows, but clip makes "
+                 "it dense");
   EXPECT_EQ(ops(), before);
+}
+
+// A push knows one padding: what has others is made zero before.
+TEST_F(PsSplit, KeepsPaddingsApart) {
+  layers::Variables rows;
+  for (const int64_t padding : {-1, 7}) {
+    layers::EmbeddingOptions options = {.is_sparse = true, .weight = {.name = "emb"}};
+    if (padding >= 0) options.padding_idx = padding;
+    rows.push_back(
+        layers::embedding(layers::data(padding < 0 ? "c0" : "c1", {-1}, i64), 1000, 8, options));
+  }
+  layers::sgd(0.5).minimize(layers::mean(layers::elementwise("elementwise_add", rows[0], rows[1])));
+  split(PsMode::kAsync);
+  EXPECT_EQ(main_->global_block().count("distributed_lookup_table"), 2);
+  EXPECT_EQ(main_->global_block().count("lookup_table_v2_grad"), 1);
+  EXPECT_THAT(rpc_ops(), HasSubstr("Ids=c0, LearningRate=learning_rate_0, Rows=emb@GRAD@RENAME"));
+}
+
+// One stream for one initializer, so that what is drawn after it is as in one process.
+TEST_F(PsSplit, DrawsWhatTheInitializersOfTablesDraw) {
+  const auto table = [](const char* name, const layers::Initializer& initializer) {
+    return layers::embedding(
+        layers::data(std::string(name) + "_ids", {-1}, i64), 1000, 8,
+        {.is_sparse = true, .weight = {.name = name, .initializer = initializer}});
+  };
+  const layers::Variable sum =
+      layers::elementwise("elementwise_add", table("drawn", layers::uniform(-0.5f, 0.5f, 7)),
+                          table("filled", layers::constant(0.25f)));
+  layers::sgd(0.5).minimize(layers::mean(sum));
+  const std::vector<ServerTable> tables = split(PsMode::kAsync);
+  EXPECT_THAT(startup_ops(),
+              HasSubstr("fake_init() -> drawn {draws=true, dtype=5, seed=7, shape=[1000L, 8L]}"));
+  EXPECT_THAT(startup_ops(),
+              HasSubstr("fake_init() -> filled {draws=false, dtype=5, seed=0, shape=[1000L, 8L]}"));
+}
+
+// A clone for tests is often made before minimize().
+TEST_F(PsSplit, LooksUpOnServersInAProgramThatOnlyLooks) {
+  const layers::Variable loss = click_model();
+  const auto test = main_->clone(true);
+  layers::sgd(0.5).minimize(loss);
+  look_up_on_servers(*test, split(PsMode::kSync));
+  EXPECT_EQ(test->global_block().count("lookup_table_v2"), 0);
+  const Op& lookup = test->global_block().op(0);
+  EXPECT_EQ(lookup.type(), "distributed_lookup_table");
+  EXPECT_TRUE(lookup.attr<bool>("is_test"));
+  look_up_here(*test);
+  EXPECT_EQ(test->global_block().count("lookup_table_v2"), 2);
+  EXPECT_EQ(test->global_block().op(1).input("Ids"), "c1");
 }
 
 }  // namespace

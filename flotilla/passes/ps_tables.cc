@@ -67,7 +67,7 @@ FirstValue first_value(const Program& startup, const std::string& param) {
   require(op != nullptr, "the startup program does not initialise \"{}\"", param);
   if (op->type() == "fill_constant") return {.a = op->attr_or<float>("value", 0)};
   FirstValue first = {.seed = op->attr_or<int64_t>("seed", 0)};
-  if (op->type() == "uniform_random") {
+  if (op->type() == "uniform_random" && op->attr_or<int32_t>("diag_num", 0) == 0) {
     first.kind = "uniform";
     first.a = number_of(*op, "min");
     first.b = number_of(*op, "max");
@@ -98,13 +98,17 @@ class Chain {
       const Op& op = block.op(i);
       if (has_role(op, kOptimizeRole) && op.has_input("Param") && op.input("Param") == param) {
         add(i);
-        follow(op.input("Grad"));
+        follow(op.input("Grad"), i);
       }
     }
     check_readers();
   }
 
-  const std::set<size_t>& positions() const { return positions_; }
+  RowGradient gradient() const {
+    return {.ops = {positions_.begin(), positions_.end()},
+            .lookups = {lookups_.begin(), lookups_.end()},
+            .rows = rows_};
+  }
   float l1() const { return l1_; }
   float l2() const { return l2_; }
 
@@ -117,41 +121,48 @@ class Chain {
     }
   }
 
-  // From a gradient back to the lookups.
-  void follow(const std::string& gradient) {
-    for (size_t i = block_.size(); i-- > 0;) {
-      const Op& op = block_.op(i);
-      if (!op.writes(gradient) || positions_.contains(i)) continue;
-      add(i);
-      if (is_lookup_grad(op)) return;
-      require(op.type() == "sum",
-              "the gradient of the sparse table \"{}\" goes to servers as lookups leave it, but {} "
-              "changes it first",
-              param_, op.type());
-      for (const std::string& part : op.input_list("X")) {
-        if (!take_decay(part)) follow(part);
-      }
-      return;
+  // The op before `end` whose result is there then; the block's size where there is none.
+  size_t writer(const std::string& var, size_t end) const {
+    for (size_t i = end; i-- > 0;) {
+      if (block_.op(i).writes(var)) return i;
     }
-    refuse("the gradient \"{}\" of the sparse table \"{}\" is made by no lookup", gradient, param_);
+    return block_.size();
+  }
+
+  // From a gradient, as it is before `end`, back to the lookups, or to sparse rows that something
+  // else makes of them.
+  void follow(const std::string& gradient, size_t end) {
+    const size_t i = writer(gradient, end);
+    require(i != block_.size(), "the gradient \"{}\" of the sparse table \"{}\" is made by no op",
+            gradient, param_);
+    const Op& op = block_.op(i);
+    if (is_lookup_grad(op)) {
+      add(i);
+      lookups_.insert(i);
+    } else if (op.type() == "sum") {
+      add(i);
+      for (const std::string& part : op.input_list("X")) {
+        if (!take_decay(part, i)) follow(part, i);
+      }
+    } else {
+      require(block_.var(gradient).kind == VarKind::kSelectedRows,
+              "the gradient of the sparse table \"{}\" goes to servers as rows, but {} makes it "
+              "dense",
+              param_, op.type());
+      rows_.push_back(gradient);
+    }
   }
 
   // scale(param) is L2 decay, scale(sign(param)) L1 decay.
-  bool take_decay(const std::string& var) {
-    const auto writer = [&](const std::string& name) {
-      for (size_t i = block_.size(); i-- > 0;) {
-        if (block_.op(i).writes(name)) return i;
-      }
-      return block_.size();
-    };
-    const size_t scale = writer(var);
+  bool take_decay(const std::string& var, size_t end) {
+    const size_t scale = writer(var, end);
     if (scale == block_.size() || block_.op(scale).type() != "scale") return false;
     const std::string& from = block_.op(scale).input("X");
     const float factor = block_.op(scale).attr_or<float>("scale", 1);
     if (from == param_) {
       l2_ += factor;
     } else {
-      const size_t sign = writer(from);
+      const size_t sign = writer(from, scale);
       if (sign == block_.size() || block_.op(sign).type() != "sign") return false;
       l1_ += factor;
       add(sign);
@@ -163,11 +174,13 @@ class Chain {
   void check_readers() const {
     for (size_t i = 0; i < block_.size(); ++i) {
       const Op& op = block_.op(i);
-      if (positions_.contains(i) || is_lookup(op)) continue;
+      // The gradient of a lookup reads the table's width only.
+      if (positions_.contains(i) || is_lookup(op) || is_lookup_grad(op)) continue;
       require(!op.reads(param_), "\"{}\" is a sparse table on servers, but {} reads all of it",
               param_, op.type());
       for (const std::string& name : made_) {
-        require(!op.reads(name),
+        const bool stays = std::find(rows_.begin(), rows_.end(), name) != rows_.end();
+        require(stays || !op.reads(name),
                 "the gradient of the sparse table \"{}\" goes to servers, but {} reads \"{}\"",
                 param_, op.type(), name);
       }
@@ -177,6 +190,8 @@ class Chain {
   const Block& block_;
   const std::string param_;
   std::set<size_t> positions_;
+  std::set<size_t> lookups_;
+  std::vector<std::string> rows_;
   Names made_;  // by these ops
   float l1_ = 0, l2_ = 0;
 };
@@ -244,9 +259,8 @@ std::vector<ServerTable> find_tables(const Program& main, const Program& startup
   return dense;
 }
 
-std::vector<size_t> ops_behind(const Block& block, const ServerTable& table) {
-  const Chain chain(block, table.name);
-  return {chain.positions().begin(), chain.positions().end()};
+RowGradient find_row_gradient(const Block& block, const ServerTable& table) {
+  return Chain(block, table.name).gradient();
 }
 
 }  // namespace flotilla::passes

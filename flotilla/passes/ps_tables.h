@@ -56,9 +56,17 @@ struct ServerTable {
 // anything but lookups uses. A table that is looked up but never updated stays with the worker.
 std::vector<ServerTable> find_tables(const Program& main, const Program& startup);
 
-// The positions of the ops that only serve a sparse table's update: gradients of lookups, their
-// sum, decay, the update itself.
-std::vector<size_t> ops_behind(const Block& block, const ServerTable& table);
+// How a sparse table's gradient comes to its update.
+struct RowGradient {
+  // The positions of the ops that only serve the update: gradients of lookups, their sum, decay,
+  // the update itself. Ascending.
+  std::vector<size_t> ops = {};
+  // Those of them that are gradients of lookups.
+  std::vector<size_t> lookups = {};
+  // Sparse rows that other ops make (clipped ones), and leave to the update.
+  std::vector<std::string> rows = {};
+};
+RowGradient find_row_gradient(const Block& block, const ServerTable& table);
 
 // lookup_table and lookup_table_v2.
 bool is_lookup(const Op& op);

@@ -26,33 +26,33 @@ std::array<float, 4> four_of(const Initial& initial, const std::array<uint32_t, 
   return four;
 }
 
-// Elements [first, first + values.size()) of a stream; `first` need not be a multiple of four.
-void fill(const Initial& initial, const RandomStream& stream, int64_t first,
-          std::span<float> values) {
+// Elements [first, first + values.size()) of the stream, modulo 2^64; `first` need not be a
+// multiple of four.
+void fill(const TableSpec& table, uint64_t first, std::span<float> values) {
+  const Initial& initial = table.initial;
   if (initial.kind == Initial::kConstant) {
     std::fill(values.begin(), values.end(), initial.a);
     return;
   }
-  const int64_t end = first + static_cast<int64_t>(values.size());
-  for (int64_t block = first / 4; block * 4 < end; ++block) {
-    const std::array<float, 4> four = four_of(initial, stream.at(static_cast<uint64_t>(block)));
-    for (int64_t i = std::max(first, block * 4); i < std::min(end, block * 4 + 4); ++i) {
-      values[static_cast<size_t>(i - first)] = four[static_cast<size_t>(i % 4)];
-    }
+  const RandomStream stream = {table.seed, table.stream};
+  for (size_t done = 0; done < values.size();) {
+    const uint64_t element = first + done;
+    const std::array<float, 4> four = four_of(initial, stream.at(element / 4));
+    for (size_t i = element % 4; i < 4 && done < values.size(); ++i) values[done++] = four[i];
   }
 }
 
-// Apart from what rows draw, whatever their width.
+// Blocks of four elements end at 2^62: this is apart from what rows draw.
 constexpr uint64_t kAdmissionIndex = uint64_t{1} << 63;
 
 }  // namespace
 
 void fill_initial(const TableSpec& table, int64_t key, std::span<float> row) {
-  fill(table.initial, {table.seed, static_cast<uint64_t>(key)}, 0, row);
+  fill(table, static_cast<uint64_t>(key) * static_cast<uint64_t>(table.width), row);
 }
 
 void fill_initial_dense(const TableSpec& table, const Slice& slice, std::span<float> values) {
-  fill(table.initial, {table.seed, 0}, slice.begin, values);
+  fill(table, static_cast<uint64_t>(slice.begin), values);
 }
 
 bool admits(const TableSpec& table, int64_t key, uint32_t appearance) {

@@ -1,7 +1,11 @@
 // flotilla/ps/initial.h
 //
-// The first value of a row: a function of (seed, key) alone, so that every server, thread and
-// restart makes the same row.
+// The first value of a row: a function of (seed, stream, key) alone, so that every server, thread
+// and restart makes the same row.
+//
+// Element j of row `key` is element key * width + j of the stream, modulo 2^64, by the arithmetic
+// of the ops uniform_random, gaussian_random and truncated_gaussian_random: where a startup program
+// drew the stream, the rows are those of the parameter that it would have made.
 
 #pragma once
 

@@ -122,6 +122,8 @@ void read_field(Reader& reader, TableSpec& table) {
     table.initial = read_initial(reader);
   } else if (field == "seed") {
     table.seed = reader.number<uint64_t>();
+  } else if (field == "stream") {
+    table.stream = reader.number<uint64_t>();
   } else if (field == "admit") {
     table.admission = read_admission(reader);
   } else if (field == "scores") {
@@ -131,7 +133,8 @@ void read_field(Reader& reader, TableSpec& table) {
     table.memory = reader.number<int64_t>();
   } else {
     refuse("a table has no field \"{}\"{}", field,
-           did_you_mean(field, {"rule", "l1", "l2", "init", "seed", "admit", "scores", "memory"}));
+           did_you_mean(
+               field, {"rule", "l1", "l2", "init", "seed", "stream", "admit", "scores", "memory"}));
   }
 }
 
@@ -159,6 +162,7 @@ std::string print(const TableSpec& table) {
     add(" init=constant({})", initial.a);
   }
   if (table.seed != 0) add(" seed={}", table.seed);
+  if (table.stream != 0) add(" stream={}", table.stream);
   if (table.admission.kind != Admission::kAll) {
     add(" admit={}({})", kAdmissions[table.admission.kind], table.admission.value);
   }

@@ -9,7 +9,7 @@
 //   field    := " rule=" name ["(" parameter "=" number {"," parameter "=" number} ")"]
 //             | " l1=" number | " l2=" number
 //             | " init=" name "(" number ["," number] ")"
-//             | " seed=" n
+//             | " seed=" n | " stream=" n
 //             | " admit=" ("count" | "probability") "(" number ")"
 //             | " scores=" ("true" | "false")
 //             | " memory=" n
@@ -67,7 +67,9 @@ struct TableSpec {
   float l1 = 0;  // decay, added to the gradients of the rows that have one
   float l2 = 0;
   Initial initial = {};
+  // The random stream that first values are drawn from: a RandomStream's seed and offset.
   uint64_t seed = 0;
+  uint64_t stream = 0;
   Admission admission = {};
   // Whether rows count how often they are pushed to, for a shrink by score. Costs 4 bytes a row.
   bool scores = false;

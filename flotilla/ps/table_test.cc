@@ -23,7 +23,8 @@ TEST(Table, TextGoesThereAndBack) {
   for (const std::string text : {
            "table 0 w dense width=430001 rule=sgd",
            "table 3 emb/0.w_0 sparse width=10 rule=adam(beta1=0.9, epsilon=1e-08, row_powers=1) "
-           "l1=0.25 l2=0.0001 init=uniform(-0.01, 0.01) seed=18446744073709551615 admit=count(5)",
+           "l1=0.25 l2=0.0001 init=uniform(-0.01, 0.01) seed=18446744073709551615 stream=3 "
+           "admit=count(5)",
            "table 4294967295 a@b sparse width=1 rule=ftrl(l1=1, lr_power=-0.5) "
            "init=truncated_normal(0, 1e-05) admit=probability(0.1) scores=true memory=1000000",
            "table 1 c sparse width=2 rule=momentum(mu=0.5, use_nesterov=1) init=constant(-1.5)",
@@ -108,6 +109,25 @@ TEST(Initial, Distributions) {
   std::tie(mean, deviation) = moments(table);
   EXPECT_EQ(mean, 0.25);
   EXPECT_NEAR(deviation, 0, 1e-6);
+}
+
+// Row after row, the elements of one stream: what an op draws that fills the whole table.
+TEST(Initial, RowsFollowEachOtherInTheStream) {
+  TableSpec table = {
+      .name = "w", .width = 7, .initial = {Initial::kNormal, 1, 0.5f}, .seed = 5, .stream = 9};
+  std::vector<float> all(7 * 50);
+  fill_initial_dense(table, {0, 7 * 50}, all);
+  for (int64_t key = 0; key < 50; ++key) {
+    std::vector<float> row(7);
+    fill_initial(table, key, row);
+    EXPECT_TRUE(std::equal(row.begin(), row.end(), all.begin() + key * 7)) << key;
+  }
+  // The same elements of another stream are others; keys below zero count from the end.
+  std::vector<float> row(7), other(7);
+  fill_initial(table, -1, row);
+  table.stream = 10;
+  fill_initial(table, -1, other);
+  EXPECT_NE(row, other);
 }
 
 TEST(Initial, DependsOnSeedAndKeyAlone) {

@@ -1,0 +1,136 @@
+// flotilla/ops/ps/lookup.cc
+//
+// distributed_lookup_table: Outputs[i] = rows of a table of the servers, one for each of Ids[i]; an
+// id equal to padding_idx gives zeros. All slots of a table are one request.
+// distributed_push_sparse:  the gradients of such rows, to be sent when the step ends.
+
+#include "flotilla/ops/ps/servers.h"
+
+namespace flotilla::ops {
+namespace {
+
+// lookup_table drops the last extent of its ids, which is 1.
+Shape rows_of(const InferContext& c, const Shape& ids) {
+  if (c.attr<std::string>("lookup_table_version") != "lookup_table") return ids;
+  require(ids.rank() >= 1 && (ids[ids.rank() - 1] == 1 || ids[ids.rank() - 1] == -1),
+          "the last extent of Ids must be 1, but Ids has shape {}", ids);
+  return Shape(std::vector<int64_t>(ids.begin(), ids.end() - 1));
+}
+
+void check_ids(const InferContext& c, size_t i) {
+  const DType dtype = c.in("Ids", i).dtype;
+  require(dtype == i64 || dtype == i32, "Ids must hold i64 or i32, but \"{}\" holds {}",
+          c.op().input_list("Ids")[i], dtype);
+}
+
+void infer_lookup(InferContext& c) {
+  const VarMeta& table = c.in("W");
+  require(table.shape.rank() == 2, "W must have rank 2, but has shape {}", table.shape);
+  require(c.in_count("Ids") == c.out_count("Outputs"),
+          "distributed_lookup_table has {} variables with ids, but {} outputs", c.in_count("Ids"),
+          c.out_count("Outputs"));
+  for (size_t i = 0; i < c.in_count("Ids"); ++i) {
+    check_ids(c, i);
+    VarMeta out = c.in("Ids", i);
+    out.dtype = table.dtype;
+    out.shape = rows_of(c, out.shape);
+    out.shape.push_back(table.shape[1]);
+    out.value = {};
+    c.out("Outputs", i) = std::move(out);
+  }
+}
+
+Step lookup(PrepareContext& c) {
+  struct Rows {
+    IdsIn ids;
+    Out<float> to = {};
+  };
+  std::vector<Rows> slots;
+  for (size_t i = 0; i < c.count("Ids"); ++i) {
+    slots.push_back({IdsIn(c, i), c.out<float>("Outputs", i)});
+  }
+  return [&worker = servers_of(c), table = table_of(c), padding = padding_of(c),
+          test = c.attr<bool>("is_test"), slots = std::move(slots)] {
+    std::vector<ps::Lookup> lookups;
+    lookups.reserve(slots.size());
+    for (const Rows& slot : slots) lookups.push_back({slot.ids.get(), slot.to.data()});
+    worker.lookup(table, lookups, padding, test);
+  };
+}
+
+void infer_push(InferContext& c) {
+  require(c.in_count("Ids") == c.in_count("Grads"),
+          "distributed_push_sparse has {} variables with ids, but {} gradients", c.in_count("Ids"),
+          c.in_count("Grads"));
+  const int64_t width = c.attr<int64_t>("size");
+  for (size_t i = 0; i < c.in_count("Ids"); ++i) {
+    check_ids(c, i);
+    const Shape& ids = c.in("Ids", i).shape;
+    const Shape& rows = c.in("Grads", i).shape;
+    require(!ids.known() || !rows.known() || ids.numel() * width == rows.numel(),
+            "ids of shape {} have rows of {} elements, but their gradient has shape {}", ids, width,
+            rows);
+  }
+}
+
+// What a step notes lasts until send_barrier, which reads all of it.
+Step push(PrepareContext& c) {
+  struct Dense {
+    IdsIn ids;
+    In<float> rows = {};
+  };
+  std::vector<Dense> dense;
+  for (size_t i = 0; i < c.count("Ids"); ++i) {
+    dense.push_back({IdsIn(c, i), c.in<float>("Grads", i)});
+  }
+  std::vector<SparseIn<float>> sparse;
+  for (size_t i = 0; i < c.count("Rows"); ++i) sparse.push_back(c.sparse_in<float>("Rows", i));
+  return [&worker = servers_of(c), table = table_of(c), padding = padding_of(c),
+          dense = std::move(dense), sparse = std::move(sparse), lr = c.in<float>("LearningRate")] {
+    std::vector<ps::RowGradients> slots;
+    slots.reserve(dense.size() + sparse.size());
+    for (const Dense& slot : dense) slots.push_back({slot.ids.get(), slot.rows.data()});
+    for (const SparseIn<float>& rows : sparse) {
+      slots.push_back({{rows.rows.data(), static_cast<size_t>(rows.count)}, rows.value.data()});
+    }
+    worker.push_rows(table, std::move(slots), padding, *lr.data());
+  };
+}
+
+const AttrSpec kPadding = {"padding_idx", int64_t{-1}, "the id that stands for nothing; -1: none"};
+const Slot kIds = {.name = "Ids", .doc = "keys of rows", .list = true, .no_grad = true};
+
+const OpDef& distributed_lookup_table = define_op({
+    .type = "distributed_lookup_table",
+    .doc = "Looks up rows of a table that parameter servers hold.",
+    .inputs = {kIds, {.name = "W", .doc = "gives the width of a row", .shape_only = true}},
+    .outputs = {{.name = "Outputs", .doc = "a row for each id", .list = true}},
+    .attrs = {kTableId,
+              kPadding,
+              {"is_test", false, "whether ids that are new are left without a row"},
+              {"is_distributed", true, "of no effect"},
+              {"lookup_table_version", "lookup_table",
+               "lookup_table: the last extent of Ids is 1 and is dropped; lookup_table_v2: not"}},
+    .infer = infer_lookup,
+    .kernels = {{kCpu, f32, lookup}},
+    .dtype_slot = "W",
+    .side_effect = true,
+});
+
+const OpDef& distributed_push_sparse = define_op({
+    .type = "distributed_push_sparse",
+    .doc = "Notes gradients of rows, to be sent to their parameter servers when the step ends.",
+    .inputs =
+        {{.name = "Ids", .doc = "keys of rows", .optional = true, .list = true},
+         {.name = "Grads", .doc = "a row for each id", .optional = true, .list = true},
+         {.name = "Rows", .doc = "sparse rows, with their ids", .optional = true, .list = true},
+         {.name = "LearningRate", .doc = "one number"}},
+    .attrs = {kTableId, kPadding, {"size", 0, "elements of a row"}},
+    .infer = infer_push,
+    .kernels = {{kCpu, f32, push}},
+    .dtype_slot = "LearningRate",
+    .side_effect = true,
+});
+
+}  // namespace
+}  // namespace flotilla::ops
