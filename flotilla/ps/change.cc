@@ -91,7 +91,7 @@ Push decode_push(std::span<const std::byte> bytes) {
   const auto ids = from.get<uint32_t>(), changes = from.get<uint32_t>();
   require(ids <= from.left() / kIdBytes, "a push has {} ids where {} bytes are left", ids,
           from.left());
-  Push push;
+  Push push = {.bytes = bytes};
   push.ids.resize(ids);
   for (PushId& id : push.ids) {
     id.worker = from.get<uint64_t>();

@@ -43,6 +43,8 @@ struct Change {
 struct Push {
   std::vector<PushId> ids = {};
   std::vector<Change> changes = {};
+  // What it was decoded from, where it was: what encode() gives. REQUIRES: the rest is unchanged
+  std::span<const std::byte> bytes = {};
 };
 
 // A change whose values lie one behind the other only once they are encoded: `change.values` is

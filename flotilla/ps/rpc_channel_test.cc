@@ -94,7 +94,7 @@ TEST(RpcChannel, WhoDoesNotKnowTheTokenIsRefused) {
   }});
   EXPECT_NE(refusal_of([&] { stranger.snapshot(); }), "(not refused)");
   EXPECT_EQ(server->service.stats().requests, 0);
-  EXPECT_EQ(server->server.stats().without_token, 1u);
+  EXPECT_GE(server->server.stats().without_token, 1u);
 }
 
 }  // namespace

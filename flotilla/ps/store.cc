@@ -4,6 +4,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -58,8 +59,7 @@ void Store::create(const TableSpec& spec) {
   check_table(spec);
   const std::string text = print(spec);
   Pending pending = {.kind = RecordKind::kTable};
-  const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-  pending.body.assign(bytes.begin(), bytes.end());
+  pending.body = std::as_bytes(std::span(text));
   const MutexLock lock(create_mutex_);
   for (const TableSpec& there : tables()) {
     if (there == spec) return;
@@ -101,7 +101,9 @@ Store::Outcome Store::push(const Push& push) {
     tables[i] = &table_of(push.changes[i].table);
     if (tables[i]->sparse) splits[i] = tables[i]->sparse->split(push.changes[i].keys);
   }
-  if (options_.log && !options_.directory.empty()) pending.body = encode(push);
+  std::vector<std::byte> encoded;
+  if (log_ != nullptr && push.bytes.empty()) encoded = encode(push);
+  if (log_ != nullptr) pending.body = push.bytes.empty() ? encoded : push.bytes;
   std::vector<Effect> effects(push.changes.size());
   pending.job = std::make_unique<ShardPool::Job>([&](int owner) {
     for (size_t i = 0; i < push.changes.size(); ++i) {
@@ -151,8 +153,9 @@ int64_t Store::shrink(uint32_t id, const Shrink& rule) {
   Table& table = table_of(id);
   require(table.sparse != nullptr, "the dense table {} has no rows to shrink", table.spec.name);
   Pending pending = {.kind = RecordKind::kShrink};
-  pending.body.resize(16);
-  ByteWriter to(pending.body);
+  std::array<std::byte, 16> body = {};
+  pending.body = body;
+  ByteWriter to(body);
   to.put(id);
   to.put(rule.max_unseen);
   to.put(rule.min_score);

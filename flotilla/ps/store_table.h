@@ -32,7 +32,7 @@ struct Store::Table {
 
 struct Store::Pending {
   RecordKind kind = RecordKind::kPush;
-  std::vector<std::byte> body = {};
+  std::span<const std::byte> body = {};
   uint32_t crc = 0;
   std::span<const PushId> ids = {};
   // Called by the leader, in the log's order, with the number of the record.
