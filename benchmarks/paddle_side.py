@@ -79,6 +79,4 @@ def wide_deep():
 def feed_of(case, batch):
     if case != "wide_deep":
         return {"x": batch[0], "y": batch[1]}
-    ids, dense, label = batch
-    columns = {f"C{i}": ids[:, i : i + 1].copy() for i in range(data.SLOTS)}
-    return {**columns, "dense_input": dense, "label": label}
+    return data.clicks_feed(*batch)

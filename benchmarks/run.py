@@ -13,7 +13,8 @@ $FLT_ORACLE_DIR (tools/oracle/setup.sh); one that is absent is reported and left
     ./bench dp              training on two ranks of this host, beside PyTorch's DDP
     ./bench data            how fast data is fed; --only loader, text, images or dataset
     ./bench rpc             requests to a server of this host, with and without shared memory
-    ./bench ps              rows that a parameter server's tables serve per second
+    ./bench ps              parameter servers: tables, and Wide&Deep beside two releases of Paddle;
+                            --only tables, async, geo or sync
 """
 
 import argparse
@@ -29,6 +30,7 @@ import collectives
 import feeding
 import launching
 import replicas
+import servers
 import tables
 import transport
 
@@ -56,6 +58,11 @@ class Side:
 FLOTILLA = Side("Flotilla", Path(sys.executable), "paddle_side", "paddle")
 TORCH = Side("PyTorch", ORACLE / "torch" / "bin" / "python", "torch_side", "torch")
 PADDLE = Side("Paddle", ORACLE / "paddle26" / "bin" / "python", "paddle_side", "paddle")
+SERVER_SIDES = [
+    Side("Flotilla", FLOTILLA.python, "ctr_paddle", "paddle"),
+    Side("Paddle 2.6.2", PADDLE.python, "ctr_paddle", "paddle"),
+    Side("Paddle 1.8.5", ORACLE / "paddle18" / "bin" / "python", "ctr_fluid", "paddle"),
+]
 
 
 @dataclass
@@ -219,6 +226,24 @@ def show(title, rows, columns):
         print("  " + "  ".join([name.ljust(first), *numbers]), flush=True)
 
 
+def present(sides, without):
+    """Those of `sides` that can run; says which cannot."""
+    wanted = [side for side in sides if side.name not in without]
+    for side in wanted:
+        if side.absent():
+            print(side.absent())
+    return [side for side in wanted if not side.absent()]
+
+
+def run_servers(options, emit):
+    topics = options.only or ["tables", *servers.TITLES]
+    if "tables" in topics:
+        tables.run(options.quick, show, emit)
+    modes = [mode for mode in servers.TITLES if mode in topics]
+    if modes:
+        servers.run(options.quick, present(SERVER_SIDES, options.without), modes, show, emit)
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -227,11 +252,13 @@ def main():
     parser.add_argument("suite", nargs="?", default="steps",
                         choices=["steps", "data", "launch", "comm", "dp", "rpc", "ps"])  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
-    parser.add_argument("--only", choices=[*names, *feeding.TOPICS], action="append",
+    parser.add_argument("--only", choices=[*names, *feeding.TOPICS, "tables", *servers.TITLES],
+                        action="append",
                         help="run this case (repeatable)")  # fmt: skip
     parser.add_argument("--json", type=Path, help="write JSON lines to this file")
-    parser.add_argument("--without", choices=["Flotilla", "PyTorch", "Paddle"], action="append",
-                        default=[], help="leave a side out (repeatable)")  # fmt: skip
+    parser.add_argument("--without", action="append", default=[],
+                        choices=["PyTorch", "Paddle", *(side.name for side in SERVER_SIDES)],
+                        help="leave a side out (repeatable)")  # fmt: skip
     options = parser.parse_args()
     lines = options.json.open("w") if options.json else None
 
@@ -259,16 +286,9 @@ def main():
         transport.run(options.quick, show, emit)
         return
     if options.suite == "ps":
-        tables.run(options.quick, show, emit)
+        run_servers(options, emit)
         return
-    sides = []
-    for side in (FLOTILLA, TORCH, PADDLE):
-        if side.name in options.without:
-            continue
-        if side.absent():
-            print(side.absent())
-        else:
-            sides.append(side)
+    sides = present((FLOTILLA, TORCH, PADDLE), options.without)
     for case in CASES:
         if not options.only or case.name in options.only:
             run_case(case, sides, options.quick, emit)
