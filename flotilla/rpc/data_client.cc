@@ -12,6 +12,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/rpc/connecting.h"
 #include "flotilla/rpc/connection_settings.h"
 #include "flotilla/rpc/frames.h"
 #include "flotilla/rpc/messages.h"
@@ -49,8 +50,7 @@ class DataClient::Connection {
         channel_(open_channel(options_)),
         stub_(channel_),
         pool_(options_.shared_bytes) {
-    const auto deadline = std::chrono::system_clock::now() + options_.patience;
-    if (!channel_->WaitForConnected(deadline)) {
+    if (!wait_for_connection(*channel_, options_.address, options_.tls, options_.patience)) {
       throw Error(ErrorKind::kUnavailable,
                   fmt::format("no server of the job answers at {} after {:.1f} s", options_.address,
                               std::chrono::duration<double>(options_.patience).count()));

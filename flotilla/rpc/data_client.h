@@ -33,7 +33,7 @@ class DataClient {
   struct Options {
     std::string address = {};
     std::string token = {};
-    Tls tls = {};
+    Tls tls = Tls::from_environment();
 
     // How long the server may take to appear.
     std::chrono::milliseconds patience = std::chrono::seconds(60);

@@ -66,7 +66,7 @@ class DataServer {
     // Hosts and addresses from which calls are taken; empty: any.
     std::vector<std::string> only_from = {};
 
-    Tls tls = {};
+    Tls tls = Tls::from_environment();
 
     // The largest request, in bytes.
     size_t max_message = size_t{1} << 30;

@@ -8,6 +8,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/rpc/connecting.h"
 #include "flotilla/rpc/connection_settings.h"
 #include "flotilla/rpc/control.grpc.pb.h"
 
@@ -20,18 +21,21 @@ namespace {
 
 constexpr std::chrono::seconds kGoodbye{1};
 
+std::shared_ptr<grpc::Channel> open_channel(const StoreClient::Options& options) {
+  silence_grpc();
+  grpc::ChannelArguments settings = client_settings(options.address);
+  const auto credentials = client_credentials(options.tls, settings);
+  return grpc::CreateCustomChannel(options.address, credentials, settings);
+}
+
 }  // namespace
 
 // gRPC calls the On* functions; replies are handed to whoever waits for their number.
 class StoreClient::Stream final : public grpc::ClientBidiReactor<Request, Reply> {
  public:
   explicit Stream(Options options)
-      : options_(std::move(options)),
-        channel_(grpc::CreateCustomChannel(options_.address, grpc::InsecureChannelCredentials(),
-                                           client_settings(options_.address))) {
-    silence_grpc();
-    const auto deadline = std::chrono::system_clock::now() + options_.patience;
-    if (!channel_->WaitForConnected(deadline)) {
+      : options_(std::move(options)), channel_(open_channel(options_)) {
+    if (!wait_for_connection(*channel_, options_.address, options_.tls, options_.patience)) {
       unavailable(fmt::format(
           "no store answers at {} after {:.1f} s; is the launcher or the first host of the job "
           "running, and does a firewall let this port through?",

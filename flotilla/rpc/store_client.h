@@ -19,6 +19,7 @@
 #include <string>
 
 #include "flotilla/rpc/store_table.h"
+#include "flotilla/rpc/tls.h"
 
 namespace flotilla::rpc {
 
@@ -28,6 +29,7 @@ class StoreClient {
     std::string address = {};
     std::string token = {};
     Member self = {};  // role, rank, host, pid and attempt
+    Tls tls = Tls::from_environment();
 
     // How long the store may take to appear: hosts start in any order.
     std::chrono::milliseconds patience = std::chrono::seconds(60);

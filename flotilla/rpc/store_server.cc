@@ -46,7 +46,7 @@ class StoreServer::Service final : public Control::CallbackService {
     silence_grpc();
     grpc::ServerBuilder builder;
     int port = 0;
-    builder.AddListeningPort(options_.address, grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort(options_.address, server_credentials(options_.tls), &port);
     apply_settings(builder, options_.address);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();

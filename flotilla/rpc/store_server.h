@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "flotilla/rpc/store_table.h"
+#include "flotilla/rpc/tls.h"
 
 namespace flotilla::rpc {
 
@@ -40,6 +41,8 @@ class StoreServer {
 
     // Hosts and addresses from which connections are taken; empty: any.
     std::vector<std::string> only_from = {};
+
+    Tls tls = Tls::from_environment();
 
     // There is no launcher that sees processes die: the first connection that is lost stops the
     // job.
