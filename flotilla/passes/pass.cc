@@ -38,6 +38,7 @@ std::vector<std::string> names_in(const char* variable, const std::vector<std::s
 std::vector<std::string> dumped_passes() {
   std::vector<std::string> known = names_of_plan_passes();
   known.insert(known.end(), kFleetPasses.begin(), kFleetPasses.end());
+  known.emplace_back(kServerPass);
   return names_in("FLT_DUMP", known);
 }
 

@@ -62,6 +62,9 @@ inline constexpr std::array<std::string_view, 8> kFleetPasses = {"lars",
                                                                  "local_sgd",
                                                                  "broadcast_parameters"};
 
+// The same with parameter servers (fleet/servers.cc).
+inline constexpr std::string_view kServerPass = "ps_split";
+
 // Prints the program where FLT_DUMP names the pass that just ran, or `all`.
 void dump_after(std::string_view pass, const Program& program);
 

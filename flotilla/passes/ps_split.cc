@@ -266,6 +266,10 @@ void add_geo(Program& main, const std::vector<ServerTable>& tables, int64_t step
 }  // namespace
 
 std::vector<ServerTable> ps_split(Program& main, Program& startup, const PsOptions& options) {
+  for (const auto& op : main.global_block().ops()) {
+    require(!op->has_attr("table_id"),
+            "the program is that of a worker of parameter servers already");
+  }
   std::vector<ServerTable> tables = find_tables(main, startup);
   if (options.mode == PsMode::kGeo) {
     add_geo(main, tables, options.geo_steps);

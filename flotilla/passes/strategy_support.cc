@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "flotilla/base/error.h"
@@ -51,6 +52,23 @@ constexpr std::array kUnused = {
     Missing{"conv_workspace_size_limit", "the library knows what it needs"},
 };
 
+// Options that are for workers without servers.
+constexpr std::array kCollectiveOnly = {
+    Missing{"lars", "servers update by the optimizer's rule"},
+    Missing{"lamb", "servers update by the optimizer's rule"},
+    Missing{"localsgd", "a_sync_configs[\"k_steps\"] is what lets workers train alone"},
+    Missing{"gradient_merge", "every step is pushed"},
+    Missing{"sync_batch_norm", "every worker has statistics of its own"},
+};
+
+// Of a_sync_configs.
+constexpr std::array kCommunicatorUnused = {
+    Missing{"independent_recv_thread", "values come with the answers to pushes"},
+    Missing{"thread_pool_size", "one thread sends a step's gradients, of all variables together"},
+    Missing{"send_wait_times", "what is ready is sent at once"},
+    Missing{"use_ps_gpu", "tables live in the memory of servers"},
+};
+
 constexpr std::array kFluidMissing = {
     Missing{"use_dist_fc", "every rank computes whole layers"},
     Missing{"forward_recompute",
@@ -97,6 +115,25 @@ std::vector<std::string> unsupported(const FluidStrategy& strategy) {
   add_switched_on(strategy, kFluidMissing, said);
   add_changed(strategy, FluidStrategy(), std::array{Missing{"nccl_comm_num", "one ring is enough"}},
               said);
+  return said;
+}
+
+std::vector<std::string> unsupported_by_servers(const DistributedStrategy& strategy) {
+  std::vector<std::string> said;
+  add_switched_on(strategy, kMissing, said);
+  add_switched_on(strategy, kCollectiveOnly, said);
+  const auto config = [](const Strategy& s) {
+    return std::get<std::vector<NamedSetting>>(s.get("a_sync_configs").value);
+  };
+  const std::vector<NamedSetting> initial = config(DistributedStrategy());
+  for (const NamedSetting& setting : config(strategy)) {
+    const auto row = std::find_if(kCommunicatorUnused.begin(), kCommunicatorUnused.end(),
+                                  [&](const Missing& m) { return m.field == setting.name; });
+    if (row == kCommunicatorUnused.end()) continue;
+    if (std::find(initial.begin(), initial.end(), setting) != initial.end()) continue;
+    const std::string field = fmt::format("a_sync_configs[\"{}\"]", setting.name);
+    said.push_back(sentence({field, row->instead}, setting.value));
+  }
   return said;
 }
 

@@ -14,6 +14,8 @@ namespace flotilla::passes {
 // One sentence for each option of collective training that is on and does nothing.
 std::vector<std::string> unsupported(const DistributedStrategy& strategy);
 std::vector<std::string> unsupported(const FluidStrategy& strategy);
+// The same for a job with parameter servers.
+std::vector<std::string> unsupported_by_servers(const DistributedStrategy& strategy);
 
 // Refuses options that contradict each other or cannot be meant.
 void check(const DistributedStrategy& strategy);
