@@ -8,6 +8,7 @@
 #include <climits>
 #include <optional>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "flotilla/base/error.h"
@@ -86,6 +87,9 @@ class DataClient::Connection {
     for (Call* call : calls_) call->context.TryCancel();
   }
 
+  // Whether this thread is inside of a Done of this client's.
+  bool telling() const { return telling_ == this; }
+
   Stats stats() const {
     return {.calls = calls_made_,
             .shared_requests = shared_requests_,
@@ -162,8 +166,10 @@ class DataClient::Connection {
     // What the call holds is free for the next one, which may be made by done().
     call.request = {};
     call.room.reset();
+    telling_ = this;
     call.done(std::move(reply), error);
     call.done = nullptr;  // what it holds goes before the client does
+    telling_ = nullptr;
   }
 
   Payload answer_of(Call& call) {
@@ -230,6 +236,8 @@ class DataClient::Connection {
     }
   }
 
+  static thread_local const Connection* telling_;
+
   const Options options_;
   const std::shared_ptr<grpc::Channel> channel_;
   grpc::GenericStub stub_;
@@ -245,9 +253,14 @@ class DataClient::Connection {
   std::atomic<uint64_t> calls_made_ = 0, shared_requests_ = 0, shared_replies_ = 0;
 };
 
+thread_local const DataClient::Connection* DataClient::Connection::telling_ = nullptr;
+
 DataClient::DataClient(Options options)
     : connection_(std::make_unique<Connection>(std::move(options))) {}
-DataClient::~DataClient() = default;
+DataClient::~DataClient() {
+  // It would wait for the Done that it is in.
+  if (connection_->telling()) std::thread([last = std::move(connection_)] {}).detach();
+}
 Payload DataClient::allocate(size_t bytes) { return connection_->allocate(bytes); }
 void DataClient::call(Payload request, size_t room, Done done) {
   connection_->call(std::move(request), room, std::move(done));

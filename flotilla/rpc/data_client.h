@@ -54,7 +54,7 @@ class DataClient {
 
   // Refuses a server that does not answer in time.
   explicit DataClient(Options options);
-  // Cancels what is under way and waits until all of it is done. REQUIRES: not called by a Done
+  // Cancels what is under way and waits until all of it is done; inside of a Done, without waiting.
   ~DataClient();
   DataClient(const DataClient&) = delete;
   DataClient& operator=(const DataClient&) = delete;

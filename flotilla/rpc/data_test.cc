@@ -159,6 +159,19 @@ TEST(Data, CancelEndsCallsNowAndLater) {
   EXPECT_TRUE(soon([&] { return parked->abandoned() && server.stats().abandoned == 1; }));
 }
 
+TEST(Data, AClientMayGoInsideOfItsOwnDone) {
+  DataServer server(serve(echo));
+  auto client = std::make_shared<DataClient>(to(server.address()));
+  std::promise<void> gone;
+  DataClient& caller = *client;
+  caller.call(Payload(1), 0, [&gone, client = std::move(client)](Payload, auto) mutable {
+    client.reset();
+    gone.set_value();
+  });
+  gone.get_future().get();
+  EXPECT_TRUE(soon([&] { return server.stats().waiting == 0; }));
+}
+
 TEST(Data, SaysThatNobodyAnswers) {
   DataClient::Options options = to("127.0.0.1:9");
   options.patience = 50ms;
