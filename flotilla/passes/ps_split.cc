@@ -49,8 +49,11 @@ class Rewrite {
   std::map<size_t, std::vector<Op>> inserted_;
 };
 
-Attrs rpc(const ServerTable& table, int32_t role) {
-  return {{"op_role", role | kRpcRole}, {"table_id", static_cast<int32_t>(table.id)}};
+// All that updates parameters, wherever they are: a program for tests has none of it.
+constexpr int32_t kRole = kOptimizeRole | kRpcRole;
+
+Attrs rpc(const ServerTable& table) {
+  return {{"op_role", kRole}, {"table_id", static_cast<int32_t>(table.id)}};
 }
 
 // Behind the last op that writes one of the variables.
@@ -141,14 +144,14 @@ class Pushes {
       }
     }
     if (inputs["Rows"].empty()) inputs.erase("Rows");
-    Attrs attrs = rpc(table, kBackwardRole);
+    Attrs attrs = rpc(table);
     attrs["padding_idx"] = alike ? *paddings.begin() : int64_t{-1};
     attrs["size"] = static_cast<int32_t>(table.width);
     add("distributed_push_sparse", std::move(inputs), table, std::move(attrs));
   }
 
   void add_dense(const ServerTable& table) {
-    add("send", {{"X", table.gradients}}, table, rpc(table, kBackwardRole));
+    add("send", {{"X", table.gradients}}, table, rpc(table));
   }
 
   // Every variable once.
@@ -231,12 +234,11 @@ void split_for_servers(Program& main, Program& startup, const std::vector<Server
       pushes.add_dense(table);
     }
   }
-  rewrite.insert_before(end, Op("send_barrier", {{"X", pushes.noted()}}, {},
-                                {{"op_role", kOptimizeRole | kRpcRole}}));
+  rewrite.insert_before(end, Op("send_barrier", {{"X", pushes.noted()}}, {}, {{"op_role", kRole}}));
   for (const ServerTable& table : tables) {
     if (table.sparse) continue;
-    rewrite.insert_before(
-        end, Op("recv", {{"X", table.params}}, {{"Out", table.params}}, rpc(table, kOptimizeRole)));
+    rewrite.insert_before(end,
+                          Op("recv", {{"X", table.params}}, {{"Out", table.params}}, rpc(table)));
   }
   const Names accumulators = remove_updates(rewrite);
   rewrite.apply();
@@ -257,7 +259,7 @@ void add_geo(Program& main, const std::vector<ServerTable>& tables, int64_t step
         inputs["Ids"].push_back(op->input("Ids"));
       }
     }
-    Attrs attrs = rpc(table, kOptimizeRole);
+    Attrs attrs = rpc(table);
     attrs["k_steps"] = static_cast<int32_t>(steps);
     block.push_back(Op("geo_sgd", std::move(inputs), {{"Out", table.params}}, std::move(attrs)));
   }

@@ -413,7 +413,17 @@ const RandomStream* Worker::drawn(const std::string& table) const {
 void Worker::connect(std::shared_ptr<Client> client, const std::vector<TableSpec>& tables) {
   state_.reset();
   client_ = std::move(client);
+  tables_ = tables;
   state_ = std::make_unique<State>(*client_, options_, tables);
+}
+
+std::unique_ptr<Worker> Worker::twin() {
+  state();
+  WorkerOptions options = options_;
+  options.progress = nullptr;  // this one stands for all
+  auto made = std::make_unique<Worker>(options);
+  made->connect(client_, tables_);
+  return made;
 }
 
 Worker::State& Worker::state() {

@@ -90,6 +90,9 @@ class Worker {
   void connect_by(std::function<void()> connect) { connect_by_ = std::move(connect); }
   // For what is not a step: saving, statistics.
   Client& client();
+  // For another thread of this process: the same servers and tables, steps of its own. Not for
+  // steps that workers take together.
+  std::unique_ptr<Worker> twin();
 
   // The first values of a table: worker 0 gives them, the others take them. Dense: its parameters.
   // Sparse (Geo, where workers hold it): all its rows, from row 0 on.
@@ -135,6 +138,7 @@ class Worker {
   const WorkerOptions options_;
   std::map<std::string, RandomStream> drawn_;
   std::shared_ptr<Client> client_;
+  std::vector<TableSpec> tables_;
   std::function<void()> connect_by_;
   std::unique_ptr<State> state_;
 };

@@ -12,6 +12,7 @@
 #include "flotilla/base/log.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ps/worker.h"
 #include "flotilla/runtime/schedule.h"
 
 namespace flotilla {
@@ -129,6 +130,7 @@ DatasetRunReport Session::go(Executor& executor, Scope& scope) {
   }
   std::vector<std::string> fetches = run_.fetches;
   fetches.insert(fetches.end(), run_.watched.begin(), run_.watched.end());
+  std::vector<std::unique_ptr<ps::Worker>> twins;
   std::deque<Executor> executors;
   std::deque<Scope> scopes;
   {
@@ -141,6 +143,9 @@ DatasetRunReport Session::go(Executor& executor, Scope& scope) {
     Executor::Options others = executor.options();
     others.progress = nullptr;  // the calling thread stands for all
     for (int64_t t = 1; t < run_.threads; ++t) {
+      if (ps::Worker* servers = executor.options().servers) {
+        others.servers = twins.emplace_back(servers->twin()).get();
+      }
       Worker worker{.index = t,
                     .executor = executors.emplace_back(others),
                     .scope = scopes.emplace_back(&scope)};
@@ -257,6 +262,19 @@ void Session::wait_for_the_others() {
   }
 }
 
+// Whether steps are taken together with other processes: threads that overtake each other would mix
+// them up.
+bool keeps_step(const Program& program, const Executor::Options& options) {
+  if (options.world != nullptr && options.world->size() > 1 &&
+      !collective_schedule(program).empty()) {
+    return true;
+  }
+  if (options.servers == nullptr) return false;
+  const Block& block = program.global_block();
+  return block.count("geo_sgd") > 0 ||
+         (block.count("send_barrier") > 0 && options.servers->options().mode == ps::Mode::kSync);
+}
+
 template <typename T>
 void append_values(std::string& text, const Tensor& tensor) {
   const std::span<T> values = tensor.span<T>();
@@ -320,11 +338,8 @@ std::string fetch_line(int64_t batch, const std::vector<std::string>& labels,
 
 DatasetRunReport run_from_dataset(const DatasetRun& run, data::BatchPass& batches,
                                   Executor& executor, Scope& scope) {
-  const comm::World* world = executor.options().world;
-  if (run.threads > 1 && world != nullptr && world->size() > 1 &&
-      !collective_schedule(run.program).empty()) {
-    log::info("a program that exchanges gradients between {} ranks runs in one thread of each",
-              world->size());
+  if (run.threads > 1 && keeps_step(run.program, executor.options())) {
+    log::info("a program that keeps step with other processes runs in one thread of each");
     DatasetRun in_order = run;
     in_order.threads = 1;
     return run_from_dataset(in_order, batches, executor, scope);
@@ -345,7 +360,10 @@ std::shared_ptr<Program> without_updates(const Program& program) {
   Block& block = copy->global_block();
   std::vector<size_t> updates;
   for (size_t i = 0; i < block.size(); ++i) {
-    if ((block.op(i).role() & (kOptimizeRole | kLrSchedRole)) != 0) updates.push_back(i);
+    Op& op = block.op(i);
+    if ((op.role() & (kOptimizeRole | kLrSchedRole)) != 0) updates.push_back(i);
+    // Looking leaves no rows on servers.
+    if (op.type() == "distributed_lookup_table") op.set_attr("is_test", true);
   }
   block.erase(updates);
   return copy;

@@ -60,6 +60,11 @@ void prefetch_row(const T* table, int64_t row, int64_t height, int64_t width) {
 template <typename T>
 Step forward(PrepareContext& c) {
   const int64_t n = c.shape("Ids").numel(), height = c.shape("W")[0], width = c.shape("W")[1];
+  require(
+      height > 0 || c.servers() == nullptr,
+      "the rows of \"{}\" are on parameter servers, but this program looks for them here: clone "
+      "it after minimize(), or use fleet.utils.ps_util.DistributedInfer",
+      c.op().input("W"));
   return [=, ids = LabelsIn(c, "Ids"), table = c.in<T>("W"), out = c.out<T>("Out"),
           padding = padding_of(c), name = c.op().input("W")] {
     const T* w = table.data();
