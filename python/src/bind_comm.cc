@@ -63,6 +63,9 @@ void bind_groups(nb::module_& m) {
         workers() = std::make_unique<job::Workers>(role, membership);
       },
       nb::arg("role"), "Waits until all workers of the job are here.");
+  m.def(
+      "workers_exchange", []() -> Exchange& { return met().exchange(); },
+      nb::rv_policy::reference, "Agreement of all workers, for data sets.");
   m.def("workers_met", [] { return workers() != nullptr; });
   m.def(
       "leave_workers", [] { workers().reset(); }, nb::call_guard<nb::gil_scoped_release>());

@@ -376,15 +376,11 @@ class InMemoryDataset(DatasetBase):
         return count if fleet is None else self._exchange_of(fleet).sum_of(count)
 
     def _exchange_of(self, fleet):
-        exchange = getattr(fleet, "_exchange", None)
-        if isinstance(exchange, core.Exchange):
-            return exchange
-        workers = 1 if fleet is None else fleet.worker_num()
-        if workers > 1:
-            raise NotImplementedError(
-                f"records cannot travel between the {workers} processes of this fleet yet"
-            )
-        return self._exchange
+        if fleet is None or fleet.worker_num() == 1:
+            return self._exchange
+        if not core.workers_met():  # with parameter servers they have nothing to do with each other
+            core.meet_workers(core.role_from_environment(False))
+        return core.workers_exchange()
 
     _set_feed_type = set_feed_type
     _set_queue_num = set_queue_num
