@@ -56,10 +56,20 @@ Attrs rpc(const ServerTable& table) {
   return {{"op_role", kRole}, {"table_id", static_cast<int32_t>(table.id)}};
 }
 
-// Behind the last op that writes one of the variables.
-size_t behind_writers(const Block& block, const std::vector<std::string>& vars) {
+// Behind the last update: what comes later (moving averages) sees the parameters after it.
+size_t behind_updates(const Block& block) {
   size_t position = 0;
   for (size_t i = 0; i < block.size(); ++i) {
+    if (is_update(block.op(i))) position = i + 1;
+  }
+  return position;
+}
+
+// Behind the last op that writes one of the variables for an update.
+size_t behind_writers(const Block& block, const std::vector<std::string>& vars) {
+  size_t position = 0;
+  const size_t end = behind_updates(block);
+  for (size_t i = 0; i < end; ++i) {
     const Op& op = block.op(i);
     if (std::any_of(vars.begin(), vars.end(), [&](const auto& var) { return op.writes(var); })) {
       position = i + 1;
@@ -182,7 +192,7 @@ Names remove_updates(Rewrite& rewrite) {
   Names accumulators;
   for (size_t i = 0; i < block.size(); ++i) {
     const Op& op = block.op(i);
-    if (!has_role(op, kOptimizeRole) || !op.has_input("Param")) continue;
+    if (!is_update(op)) continue;
     rewrite.remove(i);
     for (const auto& [slot, vars] : op.inputs()) {
       if (slot == "Param" || slot == "Grad" || slot == "LearningRate") continue;
@@ -225,7 +235,7 @@ void split_for_servers(Program& main, Program& startup, const std::vector<Server
   Block& block = main.global_block();
   Rewrite rewrite(block);
   Pushes pushes(rewrite);
-  const size_t end = block.size();
+  const size_t end = behind_updates(block);
   for (const ServerTable& table : tables) {
     if (table.sparse) {
       join_lookups(rewrite, table, false);
@@ -252,6 +262,7 @@ void add_geo(Program& main, const std::vector<ServerTable>& tables, int64_t step
   require(steps >= 1,
           "workers exchange what has changed every step or less often, but k_steps is {}", steps);
   Block& block = main.global_block();
+  std::vector<Op> exchanges;
   for (const ServerTable& table : tables) {
     Slots inputs = {{"X", table.params}};
     for (const auto& op : block.ops()) {
@@ -261,8 +272,10 @@ void add_geo(Program& main, const std::vector<ServerTable>& tables, int64_t step
     }
     Attrs attrs = rpc(table);
     attrs["k_steps"] = static_cast<int32_t>(steps);
-    block.push_back(Op("geo_sgd", std::move(inputs), {{"Out", table.params}}, std::move(attrs)));
+    exchanges.emplace_back("geo_sgd", std::move(inputs), Slots{{"Out", table.params}},
+                           std::move(attrs));
   }
+  block.insert_before(behind_updates(block), std::move(exchanges));
 }
 
 }  // namespace
@@ -272,8 +285,10 @@ std::vector<ServerTable> ps_split(Program& main, Program& startup, const PsOptio
     require(!op->has_attr("table_id"),
             "the program is that of a worker of parameter servers already");
   }
-  std::vector<ServerTable> tables = find_tables(main, startup);
-  if (options.mode == PsMode::kGeo) {
+  const bool geo = options.mode == PsMode::kGeo;
+  std::vector<ServerTable> tables =
+      find_tables(main, startup, geo ? Updater::kWorkers : Updater::kServers);
+  if (geo) {
     add_geo(main, tables, options.geo_steps);
   } else {
     split_for_servers(main, startup, tables);

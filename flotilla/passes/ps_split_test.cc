@@ -128,6 +128,27 @@ TEST_F(PsSplit, LeavesTheProgramOfGeoAsItIs) {
   EXPECT_THAT(rpc_ops(), HasSubstr("geo_sgd(Ids=[c0, c1], X=emb) -> emb {k_steps=10, table_id="));
 }
 
+// Where workers update, servers need no rule.
+TEST_F(PsSplit, TakesEveryOptimizerToGeo) {
+  layers::Optimizer("rmsprop", {.clip = layers::clip_by_value(-1, 1)}).minimize(click_model());
+  const std::vector<ServerTable> tables = split(PsMode::kGeo);
+  ASSERT_EQ(tables.size(), 2);
+  EXPECT_EQ(tables[1].width, 8);
+  EXPECT_EQ(tables[1].rows, 1000);
+}
+
+// What follows the updates sees the parameters after them.
+TEST_F(PsSplit, ReceivesWhereTheUpdatesStood) {
+  layers::sgd(0.5).minimize(linear());
+  main_->global_block().push_back(
+      Op("scale", {{"X", {"fc_0.w_0"}}}, {{"Out", {"fc_0.w_0@GRAD"}}}, {{"scale", 2.0f}}));
+  split(PsMode::kSync);
+  const std::vector<std::string> types = types_of(main_->global_block());
+  ASSERT_GE(types.size(), 2);
+  EXPECT_EQ(types[types.size() - 2], "recv");
+  EXPECT_EQ(types.back(), "scale");
+}
+
 TEST_F(PsSplit, LeavesNothingButLookupsInAProgramForTests) {
   layers::sgd(0.5).minimize(click_model());
   split(PsMode::kSync);

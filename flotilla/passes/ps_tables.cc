@@ -96,7 +96,7 @@ class Chain {
   Chain(const Block& block, const std::string& param) : block_(block), param_(param) {
     for (size_t i = 0; i < block.size(); ++i) {
       const Op& op = block.op(i);
-      if (has_role(op, kOptimizeRole) && op.has_input("Param") && op.input("Param") == param) {
+      if (is_update(op) && op.input("Param") == param) {
         add(i);
         follow(op.input("Grad"), i);
       }
@@ -196,23 +196,17 @@ class Chain {
   float l1_ = 0, l2_ = 0;
 };
 
-ServerTable sparse_table(const Program& main, const Program& startup, const Op& update) {
-  const Block& block = main.global_block();
-  const Var& param = block.var(update.input("Param"));
-  ServerTable table = {.name = param.name, .sparse = true, .params = {param.name}};
-  read_rule(update, startup, table);
-  const Chain chain(block, param.name);
+// What servers need to update a sparse table's rows.
+void read_rows(const Program& main, const Program& startup, ServerTable& table) {
+  const Chain chain(main.global_block(), table.name);
   table.l1 += chain.l1();
   table.l2 += chain.l2();
-  table.rows = param.shape[0];
-  table.width = param.shape.numel() / std::max<int64_t>(param.shape[0], 1);
-  table.first = first_value(startup, param.name);
-  for (const auto& op : block.ops()) {
-    if (is_lookup(*op) && op->input("W") == param.name) {
+  table.first = first_value(startup, table.name);
+  for (const auto& op : main.global_block().ops()) {
+    if (is_lookup(*op) && op->input("W") == table.name) {
       table.entry = op->attr_or<std::string>("entry", "");
     }
   }
-  return table;
 }
 
 // A table like this one, but for what it holds.
@@ -231,20 +225,27 @@ bool is_lookup_grad(const Op& op) {
   return op.type() == "lookup_table_grad" || op.type() == "lookup_table_v2_grad";
 }
 
-std::vector<ServerTable> find_tables(const Program& main, const Program& startup) {
+bool is_update(const Op& op) { return has_role(op, kOptimizeRole) && op.has_input("Param"); }
+
+std::vector<ServerTable> find_tables(const Program& main, const Program& startup, Updater updater) {
   const Block& block = main.global_block();
   std::vector<ServerTable> dense, sparse;
   for (const auto& op : block.ops()) {
-    if (!has_role(*op, kOptimizeRole) || !op->has_input("Param")) continue;
+    if (!is_update(*op)) continue;
     const Var& param = block.var(op->input("Param"));
     require(param.dtype == f32, "tables of parameter servers hold f32, but \"{}\" is {}",
             param.name, param.dtype);
+    ServerTable table = {.name = param.name};
+    if (updater == Updater::kServers) read_rule(*op, startup, table);
     if (is_sparse(block, param.name)) {
-      sparse.push_back(sparse_table(main, startup, *op));
+      table.sparse = true;
+      table.params = {param.name};
+      table.rows = param.shape[0];
+      table.width = param.shape.numel() / std::max<int64_t>(param.shape[0], 1);
+      if (updater == Updater::kServers) read_rows(main, startup, table);
+      sparse.push_back(std::move(table));
       continue;
     }
-    ServerTable table = {.name = param.name};
-    read_rule(*op, startup, table);
     const auto same = std::find_if(dense.begin(), dense.end(), [&](const ServerTable& other) {
       return updates_alike(table, other);
     });

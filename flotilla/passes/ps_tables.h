@@ -52,9 +52,18 @@ struct ServerTable {
   bool operator==(const ServerTable&) const = default;
 };
 
-// Dense tables first. Refuses an update that servers have no rule for, and a sparse table that
-// anything but lookups uses. A table that is looked up but never updated stays with the worker.
-std::vector<ServerTable> find_tables(const Program& main, const Program& startup);
+enum class Updater {
+  kServers,
+  kWorkers,  // servers only add up: rules, decay and first values say nothing
+};
+
+// Dense tables first. Where servers update, refuses an update that they have no rule for, and a
+// sparse table that anything but lookups uses. A table that is looked up but never updated stays
+// with the worker.
+std::vector<ServerTable> find_tables(const Program& main, const Program& startup, Updater updater);
+
+// The updates of parameters.
+bool is_update(const Op& op);
 
 // How a sparse table's gradient comes to its update.
 struct RowGradient {
