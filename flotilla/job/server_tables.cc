@@ -61,7 +61,8 @@ std::vector<ps::TableSpec> table_specs(const std::vector<passes::ServerTable>& t
 }
 
 ps::Admission parse_entry(std::string_view entry) {
-  if (entry.empty() || entry == "none") return {};
+  // Counts of shows and clicks are for other kinds of rows; they keep no key out.
+  if (entry.empty() || entry == "none" || entry.starts_with("show_click_entry:")) return {};
   const size_t colon = entry.find(':');
   const std::string_view name = entry.substr(0, colon);
   const std::string_view number = colon == entry.npos ? "" : entry.substr(colon + 1);
@@ -70,6 +71,7 @@ ps::Admission parse_entry(std::string_view entry) {
       std::from_chars(number.data(), number.data() + number.size(), admission.value);
   const bool is_number = error == std::errc() && end == number.data() + number.size();
   if (name == "count_filter_entry" && is_number) {
+    if (admission.value == 0) return {};
     admission.kind = ps::Admission::kCount;
   } else if (name == "probability_entry" && is_number) {
     admission.kind = ps::Admission::kProbability;

@@ -23,7 +23,8 @@ namespace flotilla::job {
 std::vector<ps::TableSpec> table_specs(const std::vector<passes::ServerTable>& tables,
                                        passes::PsMode mode, const ps::Worker& worker);
 
-// "count_filter_entry:5", "probability_entry:0.1"; "" and "none": every key gets a row.
+// "count_filter_entry:5", "probability_entry:0.1"; "", "none", "show_click_entry:...": every key
+// gets a row.
 ps::Admission parse_entry(std::string_view entry);
 
 ps::WorkerOptions worker_options(const passes::PsOptions& options, const fleet::Role& role,

@@ -13,6 +13,8 @@ using ::testing::ElementsAre;
 TEST(ServerTables, EntriesSayWhichKeysGetARow) {
   EXPECT_EQ(parse_entry(""), ps::Admission());
   EXPECT_EQ(parse_entry("none"), ps::Admission());
+  EXPECT_EQ(parse_entry("count_filter_entry:0"), ps::Admission());
+  EXPECT_EQ(parse_entry("show_click_entry:show:click"), ps::Admission());
   EXPECT_EQ(parse_entry("count_filter_entry:5"), (ps::Admission{ps::Admission::kCount, 5}));
   EXPECT_EQ(parse_entry("probability_entry:0.1"),
             (ps::Admission{ps::Admission::kProbability, 0.1}));

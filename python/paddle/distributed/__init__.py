@@ -24,6 +24,7 @@ from .communication import (  # noqa: F401
     send,
     wait,
 )
+from .entry_attr import CountFilterEntry, ProbabilityEntry, ShowClickEntry  # noqa: F401
 from .parallel import (  # noqa: F401
     ParallelEnv,
     destroy_process_group,
@@ -36,4 +37,6 @@ from .parallel import (  # noqa: F401
 )
 from .spawn import spawn  # noqa: F401
 
-__getattr__, __dir__ = names_of(__name__, ["communication", "fleet", "launch", "parallel"])
+__getattr__, __dir__ = names_of(
+    __name__, ["communication", "entry_attr", "fleet", "launch", "parallel"]
+)
