@@ -52,10 +52,19 @@ class ServerTraining : public passes::TrainingTest {
     if (main_->global_block().find_var("image") != nullptr) {
       return {{"image", rows(uniform({8, 8, 6, 6}, -1, 1, seed), {n, 8, 6, 6})}};
     }
+    if (main_->global_block().find_var("words") != nullptr) return {words(step)};
     return {{"x", rows(uniform({8, 3}, -1, 1, seed), {n, 3})},
             {"c0", rows(uniform_ints({8}, 0, 50, seed), {n})},
             {"c1", rows(uniform_ints({8}, 0, 50, seed + 100), {n})},
             {"c2", rows(uniform_ints({8, 1}, 0, 70, seed + 200), {n, 1})}};
+  }
+
+  // Sequences of other lengths in every step.
+  static Feed words(int step) {
+    std::vector<int64_t> offsets = {0};
+    for (int i = 0; i < 4; ++i) offsets.push_back(offsets.back() + 1 + (step * 3 + i * 5) % 7);
+    const Tensor ids = uniform_ints({offsets.back(), 1}, 0, 50, static_cast<uint64_t>(step + 1));
+    return {"words", with_lod(ids, {offsets})};
   }
 
   // All but the sparse tables, of which a worker has no rows.
@@ -301,6 +310,22 @@ TEST_F(ServerTraining, ParametersComeAndGoInAnyLayout) {
     EXPECT_LT(farthest(one.losses, alone.losses), 1e-5);
   }
   EXPECT_LT(farthest(train(2, 6, PsMode::kSync)[0].dense, alone.dense), 1e-4);
+}
+
+TEST_F(ServerTraining, SequencesOfAnyLengthAreLookedUp) {
+  build(
+      [] {
+        const layers::Variable rows = layers::sparse_embedding(
+            layers::data("words", {-1, 1}, i64, {.lod_level = 1}), 50, 6,
+            {.weight = {.name = "emb", .initializer = layers::uniform(-0.5, 0.5)}});
+        return layers::mean(layers::square(
+            layers::fc(layers::op("sequence_pool", {{"X", rows}}, {{"pooltype", "SUM"}}), 4)));
+      },
+      {.learning_rate = 0.1});
+  const Trained alone = train_alone(12), one = train(1, 12, PsMode::kSync)[0];
+  EXPECT_LT(farthest(one.losses, alone.losses), 1e-5);
+  EXPECT_LT(farthest(one.dense, alone.dense), 1e-5);
+  EXPECT_LT(farthest(one.emb, alone.emb), 1e-5);
 }
 
 double mean_of(std::span<const double> losses) {
