@@ -29,6 +29,7 @@ from pathlib import Path
 import collectives
 import feeding
 import launching
+import machine
 import replicas
 import servers
 import tables
@@ -95,15 +96,13 @@ class Worker:
     def __init__(self, side, case, variant):
         self.side, self.variant, self.seconds = side, variant, []
         threads = str(case.threads)
-        environment = {**os.environ, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads,
-                       "GLOG_minloglevel": "3", "PYTHONWARNINGS": "ignore"}  # fmt: skip
         self.process = subprocess.Popen(
             [side.python, HERE / "worker.py", side.module, case.name, variant, threads],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=environment,
+            env={**os.environ, **machine.variables(case.threads)},
         )
         first = self.read()
         self.failed, self.version = first.get("failed"), first.get("ready")

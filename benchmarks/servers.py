@@ -16,6 +16,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import machine
+
 HERE = Path(__file__).resolve().parent
 WORKERS = 2
 TITLE = f"Wide&Deep, 26 slots, batch 512, {WORKERS} workers and a server on this host"
@@ -24,7 +26,6 @@ GOALS = {"async": 2.5, "geo": 1.8}  # mode -> times the better Paddle
 SYNC_GOAL = 0.7  # of async
 SHOWN = 5  # lines of each log of a job that failed
 LIMIT = 180  # seconds that a job may take beyond those it measures
-ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "CPU_NUM", "FLT_THREADS")
 
 
 class Failed(Exception):
@@ -56,12 +57,11 @@ def is_ours(side):
 
 def start(words, folder, log, **variables):
     """A process in a group of its own, whose output goes to a file."""
-    quiet = {"GLOG_minloglevel": "3", "PYTHONWARNINGS": "ignore"}
-    threads = dict.fromkeys(ONE_THREAD, "1")
+    variables = {**machine.variables(1), "CPU_NUM": "1", "FLT_THREADS": "1", **variables}
     with (folder / log).open("w") as output:
         return subprocess.Popen([str(word) for word in words], cwd=folder, start_new_session=True,
                                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                                env={**os.environ, **quiet, **threads, **variables})  # fmt: skip
+                                env={**os.environ, **variables})  # fmt: skip
 
 
 def start_flotilla(script, folder):
