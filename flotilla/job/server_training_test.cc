@@ -30,7 +30,7 @@ class ServerTraining : public passes::TrainingTest {
     for (const char* slot : {"c0", "c1"}) {
       parts.push_back(layers::embedding(layers::data(slot, {-1}, i64), 50, 6,
                                         {.is_sparse = true,
-                                         .padding_idx = 3,
+                                         .padding_idx = paddings_.at(slot),
                                          .weight = {.name = "emb", .initializer = initializer}}));
     }
     parts.push_back(layers::sparse_embedding(layers::data("c2", {-1, 1}, i64), 70, 5,
@@ -226,6 +226,7 @@ class ServerTraining : public passes::TrainingTest {
   }
 
   std::string loss_;
+  std::map<std::string, std::optional<int64_t>> paddings_ = {{"c0", 3}, {"c1", 3}};
   bool decays_ = false;            // the learning rate, by ops of the program
   std::shared_ptr<Program> test_;  // as it is before minimize()
 };
@@ -285,6 +286,16 @@ TEST_F(ServerTraining, AWorkerClipsItsGradients) {
   EXPECT_LT(farthest(one.emb, alone.emb), 1e-5);
 }
 
+TEST_F(ServerTraining, LookupsOfATableMayHavePaddingsOfTheirOwn) {
+  for (const std::optional<int64_t> other : {std::optional<int64_t>(), std::optional<int64_t>(5)}) {
+    paddings_["c1"] = other;
+    build_clicks(layers::uniform(-0.5, 0.5), {.learning_rate = 0.1});
+    const Trained alone = train_alone(10), one = train(2, 10, PsMode::kSync)[0];
+    EXPECT_LT(farthest(one.dense, alone.dense), 1e-5);
+    EXPECT_LT(farthest(one.emb, alone.emb), 1e-5);
+  }
+}
+
 TEST_F(ServerTraining, RatesThatTheProgramComputesTravelWithGradients) {
   decays_ = true;
   build_clicks(layers::uniform(-0.5, 0.5), {});
@@ -336,7 +347,7 @@ TEST_F(ServerTraining, OtherModesLearnTheSame) {
   build_clicks(layers::uniform(-0.5, 0.5), {.learning_rate = 0.05});
   const double start = mean_of(train_alone(20).losses);
   for (const PsMode mode : {PsMode::kAsync, PsMode::kHalfAsync, PsMode::kGeo}) {
-    const std::vector<Trained> trained = train(2, 100, mode);
+    const std::vector<Trained> trained = train(2, 400, mode);
     EXPECT_LT(mean_of(std::span(trained[0].losses).last(20)), start / 2) << static_cast<int>(mode);
     EXPECT_EQ(trained[0].dense, trained[1].dense) << static_cast<int>(mode);
   }

@@ -8,8 +8,8 @@
 //     sum -> emb@GRAD
 //     mul_grad(...) -> w@GRAD              mul_grad(...) -> w@GRAD
 //     sgd(emb), sgd(w), sgd(b)             send([w@GRAD, b@GRAD], lr)
-//                                          send_barrier([ids0, ids1, e0@GRAD, e1@GRAD, w@GRAD,
-//                                          ...]) recv([w, b]) -> [w, b]
+//                                          send_barrier([ids0, e0@GRAD, w@GRAD, ...])
+//                                          recv([w, b]) -> [w, b]
 
 #include "flotilla/passes/ps_split.h"
 
@@ -141,7 +141,8 @@ class Pushes {
     // A push knows one padding. Where there are more, the gradients of lookups stay where they are,
     // and leave rows with zeros for it.
     const bool alike = paddings.size() == 1 && gradient.rows.empty();
-    Slots inputs = {{"Rows", gradient.rows}};
+    Slots inputs;
+    std::vector<std::string> rows = gradient.rows;
     // From the last lookup to the first, so that the ids come as they were looked up.
     for (const size_t i : gradient.lookups | std::views::reverse) {
       const Op& op = block.op(i);
@@ -150,10 +151,10 @@ class Pushes {
         inputs["Grads"].push_back(op.input("Out@GRAD"));
       } else {
         rewrite_.keep(i);
-        inputs["Rows"].push_back(op.output("W@GRAD"));
+        rows.push_back(op.output("W@GRAD"));
       }
     }
-    if (inputs["Rows"].empty()) inputs.erase("Rows");
+    if (!rows.empty()) inputs["Rows"] = std::move(rows);
     Attrs attrs = rpc(table);
     attrs["padding_idx"] = alike ? *paddings.begin() : int64_t{-1};
     attrs["size"] = static_cast<int32_t>(table.width);
