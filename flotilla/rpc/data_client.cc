@@ -133,6 +133,10 @@ class DataClient::Connection {
 
   void finished(Call* finished, const grpc::Status& status) {
     std::unique_ptr<Call> call(finished);
+    {
+      // After all that the caller has done. gRPC sees to that as well, but tsan cannot see it.
+      const MutexLock lock(mutex_);
+    }
     const bool unknown_window = status.error_code() == grpc::StatusCode::FAILED_PRECONDITION;
     if (call->shared && unknown_window) {
       // Another server than the one that opened them. It has not looked at the request.
@@ -175,7 +179,10 @@ class DataClient::Connection {
   Payload answer_of(Call& call) {
     Payload message = from_message(call.reply);
     const ReplyHeader header = read_reply(message.bytes());
-    if (header.in_room == 0) return behind(std::move(message), sizeof header);
+    if (header.in_room == 0) {
+      message.drop_front(sizeof header);
+      return message;
+    }
     require(call.shared && call.room && header.bytes <= call.room->size(),
             "a reply of {} bytes was put where there is no room for it", header.bytes);
     Payload reply = std::move(*call.room);

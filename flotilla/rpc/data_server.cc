@@ -89,6 +89,7 @@ class Call final : public DataCall,
   explicit Call(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   void begin() {
+    const MutexLock lock(mutex_);  // for the same reason as in OnDone
     self_ = shared_from_this();
     state_->began();
     ++state_->counters.waiting;
@@ -105,7 +106,7 @@ class Call final : public DataCall,
   }
 
   void answer(Payload reply) override {
-    if (answered_.exchange(true)) return;
+    if (!first_answer()) return;
     --state_->counters.waiting;
     const bool fits = reply.size() > 0 && reply.size() <= room_.size();
     if (fits && reply.bytes().data() != room_.bytes().data()) {
@@ -121,9 +122,14 @@ class Call final : public DataCall,
   bool abandoned() const override { return abandoned_; }
 
  private:
+  bool first_answer() {
+    const MutexLock lock(mutex_);
+    return !std::exchange(answered_, true);
+  }
+
   // False: it had an answer.
   bool end(const grpc::Status& status) {
-    if (answered_.exchange(true)) return false;
+    if (!first_answer()) return false;
     --state_->counters.waiting;
     Finish(status);
     return true;
@@ -164,6 +170,7 @@ class Call final : public DataCall,
 
   // False: it refers to windows that are not open here.
   bool take_request() {
+    const MutexLock lock(mutex_);
     Payload message = from_message(message_);
     message_.Clear();
     const RequestHeader header = unless_malformed([&] { return read_request(message.bytes()); });
@@ -172,7 +179,10 @@ class Call final : public DataCall,
       flotilla::refuse("a request has at most {} bytes, but this has {}", state_->max_message,
                        header.request.bytes);
     }
-    if (header.request_window == kNoWindow) request_ = behind(std::move(message), sizeof header);
+    if (header.request_window == kNoWindow) {
+      message.drop_front(sizeof header);
+      request_ = std::move(message);
+    }
     return unless_malformed([&] { return find_windows(header); });
   }
 
@@ -197,6 +207,10 @@ class Call final : public DataCall,
   }
 
   void OnDone() override {
+    {
+      // After all that other threads have done. gRPC sees to that as well, but tsan cannot see it.
+      const MutexLock lock(mutex_);
+    }
     const std::shared_ptr<Call> last = std::move(self_);
     state_->ended();
   }
@@ -208,8 +222,10 @@ class Call final : public DataCall,
   Payload room_;  // for the answer, in a window of the client
   std::atomic<bool> room_taken_ = false;
   std::atomic<bool> received_ = false;
-  std::atomic<bool> answered_ = false;
   std::atomic<bool> abandoned_ = false;
+
+  Mutex mutex_;
+  bool answered_ FLT_GUARDED_BY(mutex_) = false;
 };
 
 // A client of this host that shows its windows, one after the other, for as long as it lives.

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "flotilla/base/mutex.h"
 #include "flotilla/rpc/payload.h"
 
 namespace flotilla::rpc {
@@ -20,14 +21,34 @@ grpc::ByteBuffer to_message(const Header& header) {
   return {&slice, 1};
 }
 
+// A payload that gRPC is sending.
+class Sent {
+ public:
+  explicit Sent(const Payload& payload) {
+    const MutexLock lock(mutex_);
+    payload_ = payload.share();
+  }
+  ~Sent() {
+    // After all that the sender has done. gRPC sees to that as well, but tsan cannot see it.
+    const MutexLock lock(mutex_);
+    payload_ = {};
+  }
+  Sent(const Sent&) = delete;
+  Sent& operator=(const Sent&) = delete;
+
+ private:
+  Mutex mutex_;
+  Payload payload_ FLT_GUARDED_BY(mutex_);
+};
+
 template <typename Header>
-grpc::ByteBuffer to_message(const Header& header, const Payload& payload) {
+grpc::ByteBuffer to_message(const Header& header, Payload& payload) {
   if (payload.size() == 0) return to_message(header);
-  auto* shared = new Payload(payload.share());  // gRPC gives it back when it has sent it
-  const grpc::Slice slices[] = {grpc::Slice(&header, sizeof header),
-                                grpc::Slice(
-                                    shared->bytes().data(), shared->size(),
-                                    [](void* p) { delete static_cast<Payload*>(p); }, shared)};
+  const grpc::Slice slices[] = {
+      grpc::Slice(&header, sizeof header),
+      grpc::Slice(
+          payload.bytes().data(), payload.size(), [](void* p) { delete static_cast<Sent*>(p); },
+          new Sent(payload))};
   return {slices, 2};
 }
 
@@ -50,12 +71,6 @@ inline Payload from_message(const grpc::ByteBuffer& message) {
     to += slice.size();
   }
   return joined;
-}
-
-// What stands behind the header. REQUIRES: the message is at least that long
-inline Payload behind(Payload message, size_t header_bytes) {
-  std::span<std::byte> rest = message.bytes().subspan(header_bytes);
-  return {rest, std::make_shared<Payload>(std::move(message))};
 }
 
 }  // namespace flotilla::rpc

@@ -19,19 +19,17 @@ inline constexpr size_t kPayloadAlignment = 64;
 // Thread safety: as a std::shared_ptr; the bytes themselves are not guarded.
 class Payload {
  public:
-  Payload() = default;
+  Payload();
   // On the heap, of any value.
   explicit Payload(size_t bytes);
   // `memory` lives as long as `owner`.
-  Payload(std::span<std::byte> memory, std::shared_ptr<const void> owner)
-      : memory_(memory), owner_(std::move(owner)) {}
+  Payload(std::span<std::byte> memory, std::shared_ptr<const void> owner);
 
-  Payload(Payload&& other) noexcept { swap(other); }
-  Payload& operator=(Payload&& other) noexcept {
-    Payload taken(std::move(other));
-    swap(taken);
-    return *this;
-  }
+  // None of these is inline: who counts owners is compiled once, so that tsan sees all of it, also
+  // where it does not see into the caller (gRPC's headers).
+  ~Payload();
+  Payload(Payload&& other) noexcept;
+  Payload& operator=(Payload&& other) noexcept;
   Payload(const Payload&) = delete;
   Payload& operator=(const Payload&) = delete;
 
@@ -42,16 +40,14 @@ class Payload {
   // Keeps the first bytes only. REQUIRES: bytes <= size()
   void shrink(size_t bytes) { memory_ = memory_.first(bytes); }
 
+  // Without its first bytes. REQUIRES: bytes <= size()
+  void drop_front(size_t bytes) { memory_ = memory_.subspan(bytes); }
+
   // The same bytes once more, without a copy: to send them again where a call fails, or to many.
   // REQUIRES: nobody writes to them from here on
-  Payload share() const { return {memory_, owner_}; }
+  Payload share() const;
 
  private:
-  void swap(Payload& other) {
-    std::swap(memory_, other.memory_);
-    owner_.swap(other.owner_);
-  }
-
   std::span<std::byte> memory_;
   std::shared_ptr<const void> owner_;
 };
