@@ -15,9 +15,9 @@
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
-#include "flotilla/job/rpc_channel.h"
 #include "flotilla/job/table_files.h"
 #include "flotilla/ps/metrics.h"
+#include "flotilla/ps/rpc_channel.h"
 #include "flotilla/rpc/tls.h"
 
 namespace flotilla::job {
@@ -50,7 +50,7 @@ std::unique_ptr<rpc::DataServer> listen(TableServerOptions& options, const std::
                                       .only_from = options.only_from,
                                       .tls = rpc::Tls::from_environment()};
     settings.listener = std::move(options.listener);
-    settings.on_call = serve_calls(service);
+    settings.on_call = ps::answer_with(service);
     return std::make_unique<rpc::DataServer>(std::move(settings));
   };
   if (options.listener) return make({options.host, options.port});

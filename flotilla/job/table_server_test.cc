@@ -9,9 +9,9 @@
 #include <future>
 
 #include "flotilla/base/error.h"
-#include "flotilla/job/rpc_channel.h"
 #include "flotilla/job/table_files.h"
 #include "flotilla/ps/client.h"
+#include "flotilla/ps/rpc_channel.h"
 #include "flotilla/rpc/store_server.h"
 
 namespace flotilla::job {
@@ -41,7 +41,7 @@ struct Worker {
         .connect =
             [this](int) {
               const std::string now = *board.find("server/0");
-              return connect_channel(
+              return ps::make_rpc_channel(
                   {.address = now.substr(0, now.find(' ')), .token = "secret", .patience = 1s});
             },
         .patience = 20s});

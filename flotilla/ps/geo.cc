@@ -41,8 +41,9 @@ void GeoDense::exchange(Client& client, std::span<const std::span<float>> parts)
   delta.reserve(last_.size());
   for (const std::span<float> part : parts) {
     for (const float value : part) {
-      const float change = value - last_[delta.size()];
-      delta.push_back(change * share);
+      float& last = last_[delta.size()];
+      delta.push_back((value - last) * share);
+      last += delta.back();
     }
   }
   const std::span<const float> whole[] = {delta};
@@ -94,7 +95,9 @@ void GeoRows::exchange(Client& client, std::span<float> rows) {
   for (size_t i = 0; i < keys.size(); ++i) {
     const size_t from = static_cast<size_t>(keys[i]) * width;
     for (size_t j = 0; j < width; ++j) {
-      delta[i * width + j] = (rows[from + j] - last_[from + j]) * share;
+      float& last = last_[from + j];
+      delta[i * width + j] = (rows[from + j] - last) * share;
+      last += delta[i * width + j];
     }
   }
   std::vector<Outgoing> requests;

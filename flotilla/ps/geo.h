@@ -4,8 +4,8 @@
 // the last time goes to the servers, divided by the number of workers, and what the others have
 // sent comes back.
 //
-//   delta = (mine - last) / workers     the servers add it up
-//   mine += theirs - last,  last = theirs
+//   delta = (mine - last) / workers,  last += delta     the servers add it up
+//   mine += theirs - last,            last = theirs     so mine gets what the others have added
 //
 // Rows of a sparse table are exchanged where the worker has used them since the last time.
 

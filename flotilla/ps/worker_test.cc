@@ -178,14 +178,14 @@ TEST(Worker, GeoSendsDifferencesEveryKSteps) {
     step(0, 2, {0, 2});
     EXPECT_THAT(dense[0], ElementsAre(12, 22)) << "nothing is exchanged before the second step";
     step(0, 2, {0});
-    // The servers have 10 + 4 / 2; the worker's own 4 and that difference: 14 + 2.
-    EXPECT_THAT(dense[0], ElementsAre(16, 26));
-    EXPECT_THAT(rows[0], ElementsAre(1 + 4 + 2, 2, 3 + 2 + 1, 4));
+    // The servers have 10 + 4 / 2; nobody else has added anything.
+    EXPECT_THAT(dense[0], ElementsAre(14, 24));
+    EXPECT_THAT(rows[0], ElementsAre(1 + 4, 2, 3 + 2, 4));
     step(1, -1, {3});
     step(1, -1, {3, 3});
-    // The servers: 12 - 1; the worker: 8 + (11 - 10).
-    EXPECT_THAT(dense[1], ElementsAre(9, 19));
-    EXPECT_THAT(rows[1], ElementsAre(1, 2, 3, 4 - 3 - 1.5f));
+    // The servers: 12 - 1; the worker: 8, and the 2 that the other has added.
+    EXPECT_THAT(dense[1], ElementsAre(10, 20));
+    EXPECT_THAT(rows[1], ElementsAre(1, 2, 3, 4 - 3));
   }
 }
 

@@ -40,7 +40,8 @@ void refuse_in_worker();             // what a worker process of a loader must n
 void bind_shard(nb::module_& m);
 void bind_fleet(nb::module_& m);  // with the strategy of passes
 void bind_job(nb::module_& m);
-void bind_comm(nb::module_& m);  // after bind_job
+void bind_comm(nb::module_& m);     // after bind_job
+void bind_servers(nb::module_& m);  // of parameters; after bind_job
 
 // Attributes. Whole numbers become int32 where they fit, floats single precision; the operator's
 // definition says the rest.

@@ -5,6 +5,7 @@
 
 #include "bind.h"
 #include "bind_job.h"
+#include "bind_servers.h"
 #include "flotilla/base/error.h"
 #include "flotilla/job/workers.h"
 
@@ -182,10 +183,11 @@ void bind_calls(nb::module_& m) {
 comm::World* world() { return workers() == nullptr ? nullptr : &workers()->world(); }
 
 Executor& WorkersExecutor::get() {
-  if (!made_ || world_ != world()) {
+  if (!made_ || world_ != world() || servers_ != servers()) {
     world_ = world();
-    made_.emplace(
-        Executor::Options{.generator = &generator_, .progress = progress(), .world = world_});
+    servers_ = servers();
+    made_.emplace(Executor::Options{
+        .generator = &generator_, .progress = progress(), .world = world_, .servers = servers_});
   }
   return *made_;
 }

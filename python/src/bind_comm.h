@@ -14,8 +14,8 @@ namespace flotilla::python {
 // Null before the process has met them.
 comm::World* world();
 
-// An executor that runs programs with the other workers, also where it was made before the process
-// had met them.
+// An executor that runs programs with the other workers and with servers, also where it was made
+// before the process had met them.
 class WorkersExecutor {
  public:
   explicit WorkersExecutor(Generator& generator) : generator_(generator) {}
@@ -24,6 +24,7 @@ class WorkersExecutor {
  private:
   Generator& generator_;
   comm::World* world_ = nullptr;
+  ps::Worker* servers_ = nullptr;
   std::optional<Executor> made_;
 };
 

@@ -14,6 +14,7 @@
 #include "flotilla/data/ins_id.h"
 #include "flotilla/kernel/random.h"
 #include "flotilla/runtime/dataset_run.h"
+#include "interruptibly.h"
 
 namespace flotilla::python {
 namespace {
@@ -23,44 +24,6 @@ using data::InMemoryDataset;
 using data::QueueDataset;
 using data::RecordParser;
 using data::SlotSpec;
-
-constexpr std::chrono::microseconds kLongestWait(50000);
-
-// Throws KeyboardInterrupt where Ctrl-C was pressed.
-void listen() {
-  const nb::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
-// Runs f in a thread of its own while this one listens; `stop` ends it.
-// REQUIRES: the GIL is held; f does not need it.
-template <typename Stop, typename F>
-void interruptibly(Stop stop, F f) {
-  const nb::gil_scoped_release released;
-  std::exception_ptr error;
-  std::atomic<bool> done = false;
-  std::thread thread([&] {
-    try {
-      f();
-    } catch (...) {
-      error = std::current_exception();
-    }
-    done = true;
-  });
-  try {
-    // Most calls are short: the first looks come soon.
-    for (std::chrono::microseconds wait(50); !done; wait = std::min(wait * 2, kLongestWait)) {
-      std::this_thread::sleep_for(wait);
-      listen();
-    }
-  } catch (...) {
-    stop();
-    thread.join();
-    throw;
-  }
-  thread.join();
-  if (error != nullptr) std::rethrow_exception(error);
-}
 
 SlotSpec spec_of(nb::handle var) {
   SlotSpec spec{.name = nb::cast<std::string>(var.attr("name")),

@@ -19,4 +19,5 @@ NB_MODULE(_flotilla, m) {
   flotilla::python::bind_fleet(m);
   flotilla::python::bind_job(m);
   flotilla::python::bind_comm(m);
+  flotilla::python::bind_servers(m);
 }

@@ -95,15 +95,6 @@ def test_contradictory_environments_are_refused(monkeypatch):
         fleet.init(is_collective=True)
 
 
-def test_servers_are_refused(monkeypatch):
-    monkeypatch.setenv("PADDLE_PSERVERS_IP_PORT_LIST", "127.0.0.1:6170")
-    monkeypatch.setenv("PADDLE_TRAINERS_NUM", "1")
-    monkeypatch.setenv("PADDLE_TRAINER_ID", "0")
-    monkeypatch.setenv("TRAINING_ROLE", "TRAINER")
-    with pytest.raises(RuntimeError, match="this job has 1 parameter servers"):
-        fleet.init()
-
-
 def test_role_makers():
     alone = fleet.UserDefinedRoleMaker(
         is_collective=True, current_id=0, worker_endpoints=["127.0.0.1:6170"]

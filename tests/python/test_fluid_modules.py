@@ -60,17 +60,6 @@ def test_a_general_role_maker_reads_the_environment():
     assert fleet_base.Mode.COLLECTIVE == 3
 
 
-def test_a_role_with_servers_is_refused():
-    role = role_maker.UserDefinedRoleMaker(
-        current_id=0,
-        role=role_maker.Role.WORKER,
-        worker_num=2,
-        server_endpoints=["127.0.0.1:6174"],
-    )
-    with pytest.raises(RuntimeError, match="this job has .*1 .*server"):
-        servers.fleet.init(role)
-
-
 def test_strategies_hold_what_1_8_5_put_there():
     """Read from 1.8.5."""
     factory = servers.StrategyFactory
@@ -98,16 +87,19 @@ def test_strategies_hold_what_1_8_5_put_there():
     assert geo.get_execute_strategy().num_threads == 1 and geo.get_build_strategy().async_mode
 
 
-def test_strategies_in_the_words_of_2x():
+def test_what_strategies_ask_of_programs():
     factory = servers.StrategyFactory
     modes = [
-        (factory.create_sync_strategy(), False, 0),
-        (factory.create_async_strategy(), True, 0),
-        (factory.create_geo_strategy(50), True, 50),
+        (factory.create_sync_strategy(), (True, True, False, 100)),
+        (factory.create_async_strategy(), (False, False, False, 100)),
+        (factory.create_half_async_strategy(), (False, True, False, 100)),
+        (factory.create_geo_strategy(50), (False, False, True, 50)),
     ]
-    for strategy, a_sync, k_steps in modes:
-        made = strategy._as_strategy_of_2x()
-        assert (made.a_sync, made.a_sync_configs["k_steps"]) == (a_sync, k_steps)
+    for strategy, expected in modes:
+        made = strategy._transpiler_settings()
+        in_step, half, geo = made.completely_not_async, made.half_async, made.geo_sgd_mode
+        assert (in_step, half, geo, made.geo_sgd_need_push_nums) == expected
+        assert made.communicator == strategy.get_trainer_runtime_config().get_communicator_flags()
 
 
 def test_settings_of_a_strategy_are_checked():
@@ -155,8 +147,10 @@ def test_a_transpiler_leaves_the_program_of_a_lone_trainer(executor):
     assert losses[-1] < 0.2 * losses[0]
     with pytest.raises(RuntimeError, match="does not divide a program for 2 trainers"):
         transpiler.transpile(0, trainers="127.0.0.1:6170,127.0.0.1:6171")
-    with pytest.raises(RuntimeError, match="this job has .*2 .*servers"):
-        fluid.DistributeTranspiler().transpile(0, pservers="a:6174,b:6174", trainers=2)
+    divided = fluid.DistributeTranspiler()
+    divided.transpile(0, pservers="a:6174,b:6174", trainers=2)
+    with pytest.raises(ValueError, match="'c:6174' is none of the servers"):
+        divided.get_pserver_program("c:6174")
 
 
 # ---- small things

@@ -19,9 +19,10 @@ from paddle.base.framework import Program, Variable, program_guard
 from paddle.base.place import CPUPlace
 from paddle.base.scope import Scope, scope_guard
 from paddle.base.unique_name import guard as names_guard
-from paddle.distributed.fleet.base import fleet_base as _fleet
+from paddle.distributed.fleet.base import servers as _servers
 
 from . import _checkpoints, io
+from .transpiler import DistributeTranspiler
 
 __all__ = [
     *("BeginEpochEvent", "BeginStepEvent", "CheckpointConfig", "EndEpochEvent", "EndStepEvent"),
@@ -100,7 +101,7 @@ class Trainer:
         if not isinstance(checkpoint_config, (CheckpointConfig, type(None))):
             kind = type(checkpoint_config).__name__
             raise TypeError(f"checkpoint_config must be a CheckpointConfig, but is a {kind}")
-        _fleet.refuse_servers(core.role_from_environment(False))
+        self._role = core.role_from_environment(False)
         self.parallel = parallel
         self.place = check_and_get_place(place)
         self.checkpoint_cfg = checkpoint_config
@@ -115,11 +116,17 @@ class Trainer:
                 kind = type(optimizer).__name__
                 raise TypeError(f"optimizer_func must return an optimizer, but returned a {kind}")
             optimizer.minimize(self.train_func_outputs[0])
+        if self._role.servers:
+            _servers.distribute(
+                self._role, self.train_program, self.startup_program, DistributeTranspiler()
+            )
         self._runnable = self.train_program
         if parallel:
             loss = self.train_func_outputs[0].name
             self._runnable = CompiledProgram(self.train_program).with_data_parallel(loss)
         self._executor = Executor(self.place)
+        if self._role.is_server():
+            return
         with self._inside():
             self._executor.run(self.startup_program)
             self._load(param_path)
@@ -155,8 +162,13 @@ class Trainer:
     def train(self, num_epochs, event_handler, reader=None, feed_order=None):
         """Train with the batches of ``reader``; ``event_handler`` is called with events.
 
-        ``feed_order`` names the variables that the fields of a sample go to.
+        ``feed_order`` names the variables that the fields of a sample go to. In a job with servers
+        they update the parameters, in step; a server serves until all workers are done.
         """
+        if self._role.is_server():
+            core.init_server(self._role, "")
+            core.run_server()
+            return
         self._stopped = False
         first_epoch, last_done = self._resumed or (0, -1)
         self._resumed = None

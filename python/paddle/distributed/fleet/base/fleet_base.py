@@ -11,7 +11,7 @@ from paddle.base.framework import default_main_program, default_startup_program
 from paddle.distributed import communication
 from paddle.io._together import feeds_exchange
 
-from . import checkpoint
+from . import checkpoint, servers
 from .distributed_strategy import DistributedStrategy
 from .role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .util_factory import UtilBase
@@ -34,11 +34,13 @@ class DistributedOptimizer:
         self.user_defined_optimizer = optimizer
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
-        """Add the backward pass, the exchange of gradients between workers and the update; returns
-        (ops, [(parameter, gradient)])."""
+        """Add the backward pass, the exchange with other workers or with servers and the update;
+        returns (ops, [(parameter, gradient)])."""
         made = self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
-        if self._role.collective:
-            main, startup = loss.block.program, startup_program or default_startup_program()
+        main, startup = loss.block.program, startup_program or default_startup_program()
+        if self._role.servers:
+            servers.distribute(self._role, main, startup, self._strategy)
+        elif self._role.collective:
             notices, fusion = core.apply_collective(main, startup, self._role, self._strategy._core)
             for notice in notices:
                 warnings.warn(notice, stacklevel=2)
@@ -85,9 +87,11 @@ class Fleet:
                 f"strategy must be a DistributedStrategy, but is a {type(strategy).__name__}"
             )
         role = role_maker._role()
-        refuse_servers(role)
         core.join_job(role)
-        communication.meet(role)
+        if role.servers:
+            servers.begin(role)
+        else:
+            communication.meet(role)
         self._role_maker = role_maker
         self._is_collective = role_maker._role().collective
         self._user_defined_strategy = strategy or DistributedStrategy()
@@ -171,44 +175,68 @@ class Fleet:
         return self._util.all_reduce(input, mode)
 
     def init_worker(self, scopes=None):
-        """Connect to the servers. A job without servers has nothing to connect to."""
-        self._role()
+        """Connect to the servers: worker 0 gives them the parameters that the startup program has
+        made, the others get theirs from there. Before the startup program it says only that; the
+        first run connects. A job without servers has nothing to connect to."""
+        if self._role().servers:
+            servers.connect(scopes)
 
     def stop_worker(self):
-        """Leave the servers. A job without servers has nothing to leave."""
-        self._role()
+        """Leave the servers, once they have all that this worker has sent. A job without servers
+        has nothing to leave."""
+        if self._role().servers:
+            core.leave_servers()
 
     def init_coordinator(self, scopes=None):
         """Refused: there is no coordinator."""
         raise self._no_servers("init_coordinator")
 
     def init_server(self, *args, **kwargs):
-        """Refused in a job without servers."""
-        raise self._no_servers("init_server")
+        """Make the tables that this server keeps, with the values of the folder that is named, if
+        one is: one that :meth:`save_persistables` wrote, on any number of servers."""
+        folder = kwargs.get("dirname", kwargs.get("model_dir", args[0] if args else None))
+        core.init_server(self._with_servers("init_server"), os.fspath(folder or ""))
 
     def run_server(self):
-        """Refused in a job without servers."""
-        raise self._no_servers("run_server")
+        """Serve until all workers have left."""
+        self._with_servers("run_server")
+        core.run_server()
 
-    def load_model(self, path, mode):
-        """Refused in a job without servers."""
-        raise self._no_servers("load_model")
+    def load_model(self, path, mode=0):
+        """Fill the servers' tables with what :meth:`save_persistables` wrote, before training."""
+        self._with_servers("load_model")
+        servers.load(os.fspath(path))
 
     def load_inference_model(self, path, mode):
         """Refused in a job without servers."""
         raise self._no_servers("load_inference_model")
 
     def load_one_table(self, table_id, path, mode):
-        """Refused in a job without servers."""
-        raise self._no_servers("load_one_table")
+        """Refused: a checkpoint is loaded as a whole."""
+        raise self._whole("load_one_table", "load_model")
 
     def save_one_table(self, table_id, path, mode):
-        """Refused in a job without servers."""
-        raise self._no_servers("save_one_table")
+        """Refused: a checkpoint is saved as a whole."""
+        raise self._whole("save_one_table", "save_persistables")
+
+    def _whole(self, word, instead):
+        self._with_servers(word)
+        return RuntimeError(
+            f"fleet.{word}() is not there, since tables are saved and loaded together: use "
+            f"fleet.{instead}()"
+        )
 
     def shrink(self, threshold=None):
-        """Refused in a job without servers."""
-        raise self._no_servers("shrink")
+        """On the first worker, count every row of the sparse tables as unseen once more, and drop
+        those unseen more than ``threshold`` times; returns how many went."""
+        self._with_servers("shrink")
+        return core.shrink_tables(int(threshold or 0)) if self.is_first_worker() else 0
+
+    def _with_servers(self, word):
+        role = self._role()
+        if not role.servers:
+            raise self._no_servers(word)
+        return role
 
     def _no_servers(self, word):
         self._role()
@@ -266,13 +294,25 @@ class Fleet:
         export_for_deployment=True,
         mode=0,
     ):
-        """On the first worker, write what ``target_vars`` need of the program."""
-        if self.is_first_worker():
+        """On the first worker, write what ``target_vars`` need of the program; tables of servers
+        become parameters of it."""
+        if not self.is_first_worker():
+            return
+        if self._role().servers:
+            servers.save_inference_model(
+                dirname, feeded_var_names, target_vars, executor, main_program
+            )
+        else:
             _io.save_inference_model(dirname, feeded_var_names, target_vars, executor, main_program)
 
     def save_persistables(self, executor, dirname, main_program=None, mode=0):
-        """On the first worker, write all that the program keeps from run to run."""
-        if self.is_first_worker():
+        """On the first worker, write all that the program keeps from run to run; servers write
+        their tables, whatever the ``mode``."""
+        if not self.is_first_worker():
+            return
+        if self._role().servers:
+            servers.save_persistables(executor, dirname, main_program)
+        else:
             _io.save_persistables(executor, dirname, main_program)
 
     def save_check_point(
@@ -315,15 +355,6 @@ class Fleet:
         targets = [block.var(one) if isinstance(one, str) else one for one in fetch]
         names = [one if isinstance(one, str) else one.name for one in feed]
         return self.save_inference_model(None, dirname, names, targets)
-
-
-def refuse_servers(role):
-    """Parameter servers are to come."""
-    if role.servers:
-        raise RuntimeError(
-            f"this job has {role.servers} parameter servers, which fleet does not have yet: start "
-            "the program with fleetrun --nproc_per_node and fleet.init(is_collective=True)"
-        )
 
 
 def _say_at_first_run(program, line):

@@ -3,7 +3,10 @@
 import numpy as np
 
 import _flotilla as core
+from paddle.base import state
 from paddle.distributed import communication
+
+_REDUCTIONS = {"sum": np.sum, "min": np.min, "max": np.max}
 
 
 class Role:
@@ -92,15 +95,25 @@ class RoleMakerBase:
         return self._role().server_endpoints
 
     def _all_gather(self, input, comm_world="worker"):
-        return communication.gather_values(input)
+        if not self._role().servers:
+            return communication.gather_values(input)
+        everybody = core.gather_of_servers(state.to_bytes(input))
+        return [state.from_bytes(one, "a worker") for one in everybody]
 
     def _all_reduce(self, input, mode="sum", comm_world="worker"):
         result = np.array(input, order="C")
+        if self._role().servers:
+            return _REDUCTIONS[mode](np.stack(self._all_gather(result)), axis=0).astype(
+                result.dtype
+            )
         core.all_reduce(result, result.dtype.name, mode, 0)
         return result
 
     def _barrier(self, comm_world):
-        core.barrier(0)
+        if self._role().servers:
+            core.barrier_of_servers()
+        else:
+            core.barrier(0)
 
     def to_string(self):
         """One line on the role."""

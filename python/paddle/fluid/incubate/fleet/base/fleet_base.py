@@ -89,10 +89,18 @@ class Fleet:
     ):
         """Write what ``target_vars`` need of the program."""
         program = main_program or self._program()
+        if self._inside._role().servers:
+            self._inside.save_inference_model(
+                executor, dirname, feeded_var_names, target_vars, program
+            )
+            return
         _io.save_inference_model(dirname, feeded_var_names, target_vars, executor, program)
 
     def save_persistables(self, executor, dirname, main_program=None, filename=None):
         """Write all that the program keeps from run to run."""
+        if self._inside._role().servers:
+            self._inside.save_persistables(executor, dirname, main_program or self._program())
+            return
         _io.save_persistables(executor, dirname, main_program or self._program(), filename)
 
     def _keep(self, program, startup_program):

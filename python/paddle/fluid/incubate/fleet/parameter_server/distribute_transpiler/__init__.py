@@ -20,9 +20,7 @@ class TranspilerOptimizer(DistributedOptimizer):
     """An optimizer whose ``minimize`` makes the programs of the fleet."""
 
     def __init__(self, optimizer, strategy=None):
-        self._strategy_of_1_8 = strategy_of(strategy)
-        role = fleet._inside._role()
-        super().__init__(optimizer, self._strategy_of_1_8._as_strategy_of_2x(), role)
+        super().__init__(optimizer, strategy_of(strategy), fleet._inside._role())
 
     def minimize(
         self, loss, scopes=None, startup_program=None, parameter_list=None, no_grad_set=None

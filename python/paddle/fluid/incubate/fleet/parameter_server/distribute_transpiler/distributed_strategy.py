@@ -3,8 +3,7 @@
 import _flotilla as core
 from paddle._names import names_of
 from paddle.base.compiler import BuildStrategy, ExecutionStrategy
-from paddle.distributed.fleet import DistributedStrategy as _StrategyOf2x
-from paddle.fluid.transpiler import DistributeTranspilerConfig
+from paddle.fluid.transpiler import DistributeTranspilerConfig, settings_of
 
 __all__ = [
     *("AsyncStrategy", "DistributedMode", "DistributedStrategy", "GeoStrategy"),
@@ -73,13 +72,14 @@ class DistributedStrategy:
     """Settings of programs, workers, servers and runs. A setter takes a config or a dict."""
 
     _mode = None
-    _half_async = _geo = False
+    _half_async = _in_step = _geo = False
 
     def __init__(self):
         self._program_config = DistributeTranspilerConfig()
         self._program_config.sync_mode = False
         self._program_config.runtime_split_send_recv = True
         self._program_config.half_async = self._half_async
+        self._program_config.completely_not_async = self._in_step
         self._program_config.geo_sgd_mode = self._geo
         self._trainer_runtime_config = TrainerRuntimeConfig()
         self._trainer_runtime_config.mode = self._mode
@@ -96,13 +96,11 @@ class DistributedStrategy:
     def get_debug_opt(self):
         return self.debug_opt
 
-    def _as_strategy_of_2x(self):
-        """The same in the words of 2.x."""
-        made = _StrategyOf2x()
-        made.a_sync = self._mode != DistributedMode.SYNC
-        if self._geo:
-            made.a_sync_configs = {"k_steps": self._program_config.geo_sgd_need_push_nums}
-        return made
+    def _transpiler_settings(self):
+        """What the core makes programs by."""
+        return settings_of(
+            self._program_config, self._trainer_runtime_config.get_communicator_flags()
+        )
 
 
 def _accessors(word, kind):
@@ -151,7 +149,7 @@ class SyncStrategy(DistributedStrategy):
     """A step of training waits for all workers."""
 
     _mode = DistributedMode.SYNC
-    _half_async = True
+    _half_async = _in_step = True
 
 
 class AsyncStrategy(DistributedStrategy):

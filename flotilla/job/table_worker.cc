@@ -1,0 +1,263 @@
+#include "flotilla/job/table_worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
+#include "flotilla/job/server_tables.h"
+#include "flotilla/ps/rpc_channel.h"
+
+namespace flotilla::job {
+namespace {
+
+// Of a connection; the client tries again, where the server is by then.
+constexpr std::chrono::seconds kOneTry{5};
+
+// Of a table that becomes a tensor: floats in all, and rows of one request.
+constexpr int64_t kMostFloats = int64_t{1} << 33;
+constexpr int64_t kRowsAtOnce = 1 << 16;
+
+constexpr char kWaitsForServers[] = "waits for the parameter servers";
+constexpr char kWaitsForValues[] = "waits until worker 0 has given the servers their first values";
+constexpr char kWaitsForWorkers[] = "waits for the other workers";
+
+std::shared_ptr<ps::Client> make_client(const TableWorker::Options& options, Board& board,
+                                        const std::string& token) {
+  const auto connect = [&board, token](int server) {
+    const std::optional<std::string> place = board.find(fmt::format("server/{}", server));
+    if (!place) {
+      throw Error(ErrorKind::kUnavailable,
+                  fmt::format("server {} has not said where it is", server));
+    }
+    return ps::make_rpc_channel({.address = place->substr(0, place->find(' ')),
+                                 .token = token,
+                                 .tls = rpc::Tls::from_environment(),
+                                 .patience = kOneTry});
+  };
+  return std::make_shared<ps::Client>(
+      ps::Client::Options{.self = {.rank = static_cast<int>(options.role.index),
+                                   .workers = static_cast<int>(options.role.workers)},
+                          .servers = static_cast<int>(options.role.servers()),
+                          .incarnation = ps::new_incarnation(),
+                          .connect = connect,
+                          .on_notice = [](const std::string& text) { log::warning("{}", text); }});
+}
+
+Tensor& parameter(Scope& scope, const std::string& name) {
+  Tensor* found = scope.find(name);
+  require(found != nullptr && found->defined(),
+          "the parameter {} has no value: run the startup program before fleet.init_worker()",
+          name);
+  return *found;
+}
+
+}  // namespace
+
+TableWorker::TableWorker(Membership& membership, Options options)
+    : options_(std::move(options)),
+      membership_(membership),
+      board_(membership, options_.while_waiting),
+      client_(make_client(options_, board_, membership.token())),
+      rank_(static_cast<int>(options_.role.index)),
+      workers_(static_cast<int>(options_.role.workers)) {
+  board_.set_leased(key("alive"), fmt::to_string(membership_.self().attempt));
+  board_.set(key("barrier"), "0");
+  board_.set(key("gather"), "0");
+  listening_ = membership_.on_stop([client = client_](const std::string& why) {  //
+    client->abort(why);
+  });
+}
+
+TableWorker::~TableWorker() = default;
+
+std::string TableWorker::key(const char* name) const { return fmt::format("{}/{}", name, rank_); }
+
+ps::Worker& TableWorker::prepare(const passes::PsOptions& how,
+                                 std::vector<passes::ServerTable> tables) {
+  require(!connected(),
+          "this worker trains a program on the servers already; a job has one program");
+  mode_ = how.mode;
+  tables_ = std::move(tables);
+  worker_ = std::make_unique<ps::Worker>(worker_options(how, options_.role, options_.progress));
+  return *worker_;
+}
+
+// ---- First values -------------------------------------------------------------------------------
+
+// Those that workers hold: all dense ones, and sparse ones where workers update their own.
+bool TableWorker::has_values(const passes::ServerTable& table) const {
+  return !table.sparse || mode_ == passes::PsMode::kGeo;
+}
+
+bool TableWorker::can_connect(Scope& scope) const {
+  return std::all_of(tables_.begin(), tables_.end(), [&](const passes::ServerTable& table) {
+    return !has_values(table) ||
+           std::all_of(table.params.begin(), table.params.end(), [&](const std::string& name) {
+             const Tensor* found = scope.find(name);
+             return found != nullptr && found->defined();
+           });
+  });
+}
+
+void TableWorker::connect(Scope& scope) {
+  require(worker_ != nullptr,
+          "there is nothing to train on the servers: call minimize() of a "
+          "fleet.distributed_optimizer() before fleet.init_worker()");
+  require(!stopped_, "this worker has left its servers");
+  if (connected()) return;
+  const Progress::Span span(options_.progress, Progress::Kind::kBarrier, kWaitsForServers);
+  for (int i = 0; i < client_->servers(); ++i) {
+    board_.wait_for(fmt::format("server/{}", i), kWaitsForServers);
+  }
+  announce(ps::Presence::kPresent);
+  // The store itself knows: what the board says may be a moment old.
+  const bool first = rank_ == 0 && !membership_.store().find("ps/ready");
+  const std::vector<ps::TableSpec> specs = table_specs(tables_, mode_, *worker_);
+  if (first) client_->create(specs);
+  if (!first) board_.wait_for("ready", kWaitsForValues);
+  worker_->connect(client_, specs);
+  if (first && !client_->tables().filled) {
+    give(scope);
+  } else {
+    take(scope, /*dense_only=*/false);
+  }
+  if (first) board_.set("ready", "1");
+}
+
+void TableWorker::give(Scope& scope) {
+  for (const passes::ServerTable& table : tables_) {
+    if (!has_values(table)) continue;
+    std::vector<Tensor> plain;
+    std::vector<std::span<const float>> parts;
+    for (const std::string& name : table.params) {
+      parts.emplace_back(plain.emplace_back(parameter(scope, name).plain()).span<float>());
+    }
+    worker_->give(static_cast<uint32_t>(table.id), parts);
+  }
+}
+
+void TableWorker::take(Scope& scope, bool dense_only) {
+  for (const passes::ServerTable& table : tables_) {
+    if (!has_values(table) || (dense_only && table.sparse)) continue;
+    std::vector<Tensor> plain;
+    std::vector<std::span<float>> parts;
+    for (const std::string& name : table.params) {
+      parts.emplace_back(plain.emplace_back(parameter(scope, name).plain()).span<float>());
+    }
+    worker_->take(static_cast<uint32_t>(table.id), parts);
+    for (size_t i = 0; i < plain.size(); ++i) {
+      Tensor& kept = parameter(scope, table.params[i]);
+      if (!kept.layout().plain()) kept.copy_from(plain[i]);
+    }
+  }
+}
+
+void TableWorker::take_dense(Scope& scope) {
+  worker_->flush();
+  take(scope, /*dense_only=*/true);
+}
+
+Tensor TableWorker::read_rows(const passes::ServerTable& table) {
+  require(connected(), "the tables are read from the servers: call fleet.init_worker() first");
+  worker_->flush();
+  int64_t least = 0, most = table.rows - 1;
+  const std::vector<ps::TableSpec> specs = table_specs({table}, mode_, *worker_);
+  client_->for_each_row(specs[0], [&](std::span<const int64_t> keys, std::span<const float>) {
+    for (const int64_t key : keys) {
+      least = std::min(least, key);
+      most = std::max(most, key);
+    }
+  });
+  require(
+      least >= 0 && most < kMostFloats / table.width,
+      "the table {} has keys from {} to {}, which are no rows of a tensor: such a table stays on "
+      "servers",
+      table.name, least, most);
+  Tensor all(f32, Shape{most + 1, table.width});
+  float* rows = all.data<float>();
+  std::vector<int64_t> ids;
+  for (int64_t begin = 0; begin <= most; begin += kRowsAtOnce) {
+    ids.resize(static_cast<size_t>(std::min(kRowsAtOnce, most + 1 - begin)));
+    std::iota(ids.begin(), ids.end(), begin);
+    const ps::Lookup slot{.ids = ids, .rows = rows + begin * table.width};
+    worker_->lookup(static_cast<uint32_t>(table.id), {&slot, 1}, ps::Worker::kNoPadding,
+                    /*test=*/true);
+  }
+  return all;
+}
+
+// ---- Other workers ------------------------------------------------------------------------------
+
+void TableWorker::announce(ps::Presence::State state) {
+  const ps::Presence presence{.rank = rank_,
+                              .attempt = static_cast<uint64_t>(membership_.self().attempt),
+                              .version = ++version_,
+                              .state = state};
+  // Servers end when they read in the store that all have left: they must have answered by then.
+  client_->announce(presence);
+  board_.set(key("presence"), ps::print(presence));
+}
+
+// A worker that was started again comes to what the others have passed: it need not wait.
+void TableWorker::wait_for_all(const char* name, int64_t count) {
+  const auto here = [&](const BoardEntries& entries) {
+    for (int rank = 0; rank < workers_; ++rank) {
+      const auto counted = entries.find(fmt::format("{}/{}", name, rank));
+      if (counted == entries.end()) return false;
+      const bool gone = !entries.contains(fmt::format("alive/{}", rank));
+      if (!gone && std::stoll(counted->second) < count) return false;
+    }
+    return true;
+  };
+  board_.wait(here, kWaitsForWorkers);
+}
+
+void TableWorker::meet() {
+  board_.set(key("barrier"), fmt::to_string(++barriers_));
+  wait_for_all("barrier", barriers_);
+}
+
+std::vector<std::optional<std::string>> TableWorker::gather(const std::string& mine) {
+  const Progress::Span span(options_.progress, Progress::Kind::kBarrier, kWaitsForWorkers);
+  const auto place = [](int64_t count, int rank) {
+    return fmt::format("gather/{}/{}.", count, rank);
+  };
+  rpc::StoreClient& store = membership_.store();
+  store.set(place(++gathers_, rank_), mine);
+  board_.set(key("gather"), fmt::to_string(gathers_));
+  wait_for_all("gather", gathers_);
+  std::vector<std::optional<std::string>> all;
+  for (int rank = 0; rank < workers_; ++rank) all.push_back(store.find(place(gathers_, rank)));
+  // Who has come to this one has read the last one.
+  if (gathers_ > 1) store.erase(place(gathers_ - 1, rank_));
+  return all;
+}
+
+void TableWorker::barrier() {
+  const Progress::Span span(options_.progress, Progress::Kind::kBarrier, kWaitsForWorkers);
+  if (!connected() || stopped_) return meet();
+  worker_->flush();
+  announce(ps::Presence::kAway);
+  meet();
+  announce(ps::Presence::kPresent);
+  meet();  // nobody begins a round that others do not know to be part of
+}
+
+void TableWorker::stop() {
+  if (stopped_) return;
+  if (connected()) {
+    worker_->flush();
+    announce(ps::Presence::kLeft);
+  }
+  const std::string all = fmt::to_string(std::numeric_limits<int64_t>::max());
+  for (const char* counter : {"barrier", "gather"}) board_.set(key(counter), all);
+  stopped_ = true;
+}
+
+}  // namespace flotilla::job

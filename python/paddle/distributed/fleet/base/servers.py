@@ -1,0 +1,85 @@
+"""Jobs whose parameters live on servers: what this process does there, as worker or server."""
+
+import os
+import warnings
+
+import _flotilla as core
+import paddle.fluid.io as _io
+from paddle.base.framework import default_main_program, is_persistable
+from paddle.base.scope import Scope, global_scope, scope_guard
+from paddle.static import io as _static_io
+
+
+def begin(role):
+    """Tell the others that this process is there."""
+    if role.is_worker():
+        core.begin_worker(role)
+
+
+def distribute(role, main, startup, strategy):
+    """Make the programs of ``minimize`` those of a worker; a server needs no program."""
+    if not role.is_worker():
+        return
+    begin(role)
+    settings = getattr(strategy, "_transpiler_settings", None)  # in the words of 1.8
+    how = settings() if settings else strategy._core
+    for notice in core.apply_servers(main, startup, role, how):
+        warnings.warn(notice, stacklevel=4)
+    main._before_run = (*main._before_run, _connect_first)
+
+
+def _connect_first(scope):
+    if not core.servers_connected():
+        core.connect_servers(scope)
+
+
+def connect(scope=None):
+    """Connect with the parameters of ``scope``; where it has none yet, the first run connects."""
+    scope = scope or global_scope()
+    if core.can_connect_servers(scope):
+        core.connect_servers(scope)
+
+
+def load(folder):
+    """Fill the tables, from a worker or from the server itself."""
+    if not core.is_worker_of_servers():
+        core.load_server(folder)
+        return
+    core.load_tables(folder)
+    core.take_dense(global_scope())
+
+
+def _sparse_tables():
+    return [table for table in core.server_tables() if table["sparse"]]
+
+
+def save_persistables(executor, folder, program=None):
+    """Write what the worker keeps, with the parameters of the servers, and their tables beside."""
+    program = _static_io._to_program(program) if program else default_main_program()
+    core.take_dense(global_scope())
+    elsewhere = {table["name"] for table in _sparse_tables()}
+    kept = [var for var in program.list_vars() if is_persistable(var) and var.name not in elsewhere]
+    _io.save_vars(executor, folder, program, kept)
+    core.save_tables(os.fspath(folder))
+
+
+def save_inference_model(folder, feeded_var_names, target_vars, executor, program=None):
+    """Write a model that brings its tables along."""
+    program = _static_io._to_program(program) if program else default_main_program()
+    scope = global_scope()
+    core.take_dense(scope)
+    program = _static_io.normalize_program(program, feeded_var_names, target_vars)
+    core.look_up_here(program)
+    needed = set(core.persistable_names(program))
+    full = Scope()
+    for table in _sparse_tables():
+        if table["name"] in needed:
+            needed.remove(table["name"])
+            rows = core.read_table(table["name"])
+            full.var(table["name"]).set_tensor(rows)
+            program.global_block().var(table["name"]).shape = rows.shape()
+    for name in needed:
+        full.var(name).set_tensor(scope.find_var(name).get_tensor())
+    with scope_guard(full):
+        core.save_vars(os.fspath(folder), core.persistable_names(program), full)
+    core.write_file(os.path.join(os.fspath(folder), "__model__"), program._serialize())

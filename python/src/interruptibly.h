@@ -1,0 +1,55 @@
+// python/src/interruptibly.h
+//
+// Waits of the core that end with Ctrl-C.
+
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "bind.h"
+
+namespace flotilla::python {
+
+inline constexpr std::chrono::microseconds kLongestWait(50000);
+
+// Throws KeyboardInterrupt where Ctrl-C was pressed.
+inline void listen() {
+  const nb::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+// Runs f in a thread of its own while this one listens; `stop` ends it.
+// REQUIRES: the GIL is held; f does not need it.
+template <typename Stop, typename F>
+void interruptibly(Stop stop, F f) {
+  const nb::gil_scoped_release released;
+  std::exception_ptr error;
+  std::atomic<bool> done = false;
+  std::thread thread([&] {
+    try {
+      f();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    done = true;
+  });
+  try {
+    // Most calls are short: the first looks come soon.
+    for (std::chrono::microseconds wait(50); !done; wait = std::min(wait * 2, kLongestWait)) {
+      std::this_thread::sleep_for(wait);
+      listen();
+    }
+  } catch (...) {
+    stop();
+    thread.join();
+    throw;
+  }
+  thread.join();
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+}  // namespace flotilla::python
