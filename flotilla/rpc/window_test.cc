@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cstring>
 #include <random>
@@ -146,6 +147,21 @@ TEST(Window, ThePoolGrowsToItsLimitAndThenUsesTheHeap) {
   held.clear();
   EXPECT_TRUE(pool.allocate_opened(1 << 20));
   EXPECT_FALSE(pool.allocate_opened(100));  // not worth it
+}
+
+TEST(Window, WithoutMemoryToShareThePoolUsesTheHeap) {
+  WindowPool pool(size_t{64} << 20);
+  int shown = 0;
+  pool.begin([&](const WindowCard&) { ++shown; });
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  Payload payload = pool.allocate(100'000);
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(payload.size(), 100'000);
+  EXPECT_EQ(shown, 0);
+  EXPECT_FALSE(pool.find(payload));
 }
 
 TEST(Window, WhatHasNoAnswerIsNotUsedAgain) {
