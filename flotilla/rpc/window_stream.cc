@@ -29,16 +29,19 @@ void WindowStream::show(const WindowCard& card) {
 }
 
 void WindowStream::OnReadDone(bool ok) {
+  if (ok && hear()) return StartRead(&verdict_);
+  context_.TryCancel();
+  const MutexLock lock(mutex_);
+  broken_ = true;
+  RemoveHold();
+}
+
+bool WindowStream::hear() {
   try {
-    require(ok, "the stream has ended");
-    const WindowVerdict verdict = read_verdict(from_message(verdict_).bytes());
-    events_.on_verdict(verdict);
-    StartRead(&verdict_);
+    events_.on_verdict(read_verdict(from_message(verdict_).bytes()));
+    return true;
   } catch (const Error&) {
-    context_.TryCancel();
-    const MutexLock lock(mutex_);
-    broken_ = true;
-    RemoveHold();
+    return false;
   }
 }
 
@@ -52,9 +55,15 @@ void WindowStream::OnWriteDone(bool ok) {
 void WindowStream::OnDone(const grpc::Status& status) {
   // This object may be gone when it returns.
   const auto on_end = std::move(events_.on_end);
-  on_end(status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
-         status.error_code() == grpc::StatusCode::UNIMPLEMENTED ||
-         status.error_code() == grpc::StatusCode::UNAUTHENTICATED);
+  switch (status.error_code()) {
+    case grpc::StatusCode::FAILED_PRECONDITION:
+    case grpc::StatusCode::INVALID_ARGUMENT:
+    case grpc::StatusCode::UNAUTHENTICATED:
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return on_end(true);
+    default:
+      return on_end(false);
+  }
 }
 
 }  // namespace flotilla::rpc

@@ -32,6 +32,7 @@ class WindowStream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc
   void close() { context_.TryCancel(); }
 
  private:
+  bool hear();  // false: it is no verdict
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone(const grpc::Status& status) override;
