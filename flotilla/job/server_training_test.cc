@@ -33,8 +33,8 @@ class ServerTraining : public passes::TrainingTest {
                                          .padding_idx = paddings_.at(slot),
                                          .weight = {.name = "emb", .initializer = initializer}}));
     }
-    parts.push_back(layers::sparse_embedding(layers::data("c2", {-1, 1}, i64), 70, 5,
-                                             {.weight = {.name = "wide"}}));
+    parts.push_back(layers::embedding(layers::data("c2", {-1}, i64), 70, 5,
+                                      {.is_sparse = true, .weight = {.name = "wide"}}));
     const layers::Variable hidden = layers::fc(layers::concat(parts, 1), 8, {.act = "relu"});
     return layers::mean(layers::square(layers::fc(hidden, 1)));
   }
@@ -56,7 +56,7 @@ class ServerTraining : public passes::TrainingTest {
     return {{"x", rows(uniform({8, 3}, -1, 1, seed), {n, 3})},
             {"c0", rows(uniform_ints({8}, 0, 50, seed), {n})},
             {"c1", rows(uniform_ints({8}, 0, 50, seed + 100), {n})},
-            {"c2", rows(uniform_ints({8, 1}, 0, 70, seed + 200), {n, 1})}};
+            {"c2", rows(uniform_ints({8}, 0, 70, seed + 200), {n})}};
   }
 
   // Sequences of other lengths in every step.

@@ -78,51 +78,104 @@ size_t behind_writers(const Block& block, const std::vector<std::string>& vars) 
   return position;
 }
 
-// Lookups that may run where the first of them stands: alike, and the ids are there by then.
-bool may_join(const Block& block, size_t first, size_t other) {
-  const Op& a = block.op(first);
-  const Op& b = block.op(other);
-  for (const std::string_view attr : {"padding_idx", "is_test"}) {
-    const Attr *x = a.find_attr(attr), *y = b.find_attr(attr);
-    if ((x == nullptr) != (y == nullptr) || (x != nullptr && *x != *y)) return false;
-  }
-  if (a.type() != b.type()) return false;
-  for (size_t i = first; i < other; ++i) {
-    if (block.op(i).writes(b.input("Ids"))) return false;
-  }
-  return true;
-}
-
 // A padding that is counted from the end is counted from the front here.
 int64_t padding_of(const Op& lookup, const ServerTable& table) {
   const int64_t padding = lookup.attr_or<int64_t>("padding_idx", -1);
   return padding < -1 ? padding + table.rows : padding;
 }
 
-void join_lookups(Rewrite& rewrite, const ServerTable& table, bool test) {
-  const Block& block = rewrite.block();
-  std::vector<std::vector<size_t>> groups;
-  for (size_t i = 0; i < block.size(); ++i) {
-    if (!is_lookup(block.op(i)) || block.op(i).input("W") != table.name) continue;
-    const auto group = std::find_if(groups.begin(), groups.end(),
-                                    [&](const auto& g) { return may_join(block, g.front(), i); });
-    (group == groups.end() ? groups.emplace_back() : *group).push_back(i);
+// Lookups of one table that differ in their ids only.
+struct Lookups {
+  const ServerTable* table = nullptr;
+  std::vector<size_t> ops = {};  // positions, ascending
+};
+
+bool same_attr(const Op& a, const Op& b, std::string_view name) {
+  const Attr *x = a.find_attr(name), *y = b.find_attr(name);
+  return (x == nullptr) == (y == nullptr) && (x == nullptr || *x == *y);
+}
+
+// Whether the lookup may run where the other stands: its ids are there by then.
+bool may_run_at(const Block& block, size_t position, size_t lookup) {
+  const std::string& ids = block.op(lookup).input("Ids");
+  for (size_t i = position; i < lookup; ++i) {
+    if (block.op(i).writes(ids)) return false;
   }
-  for (const std::vector<size_t>& group : groups) {
-    const Op& first = block.op(group.front());
-    Slots inputs = {{"W", {table.name}}}, outputs;
-    for (const size_t i : group) {
-      inputs["Ids"].push_back(block.op(i).input("Ids"));
-      outputs["Outputs"].push_back(block.op(i).output("Out"));
-      rewrite.remove(i);
+  return block.op(position).type() == block.op(lookup).type() &&
+         same_attr(block.op(position), block.op(lookup), "is_test");
+}
+
+std::vector<Lookups> find_lookups(const Block& block, const std::vector<ServerTable>& tables) {
+  std::vector<Lookups> groups;
+  for (size_t i = 0; i < block.size(); ++i) {
+    if (!is_lookup(block.op(i))) continue;
+    const auto table = std::find_if(tables.begin(), tables.end(), [&](const ServerTable& t) {
+      return t.sparse && t.name == block.op(i).input("W");
+    });
+    if (table == tables.end()) continue;
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Lookups& g) {
+      return g.table == &*table && may_run_at(block, g.ops.front(), i) &&
+             same_attr(block.op(g.ops.front()), block.op(i), "padding_idx");
+    });
+    if (group != groups.end()) {
+      group->ops.push_back(i);
+    } else {
+      groups.push_back({&*table, {i}});
+    }
+  }
+  return groups;
+}
+
+// Those of several tables that may be one request: a table once in each.
+std::vector<std::vector<Lookups>> find_requests(const Block& block,
+                                                const std::vector<ServerTable>& tables) {
+  std::vector<std::vector<Lookups>> requests;
+  for (Lookups& group : find_lookups(block, tables)) {
+    const auto takes = [&](const std::vector<Lookups>& request) {
+      const size_t position = request.front().ops.front();
+      return std::none_of(request.begin(), request.end(),
+                          [&](const Lookups& other) { return other.table == group.table; }) &&
+             std::all_of(group.ops.begin(), group.ops.end(),
+                         [&](size_t i) { return may_run_at(block, position, i); });
+    };
+    const auto request = std::find_if(requests.begin(), requests.end(), takes);
+    (request == requests.end() ? requests.emplace_back() : *request).push_back(std::move(group));
+  }
+  return requests;
+}
+
+void join_lookups(Rewrite& rewrite, const std::vector<ServerTable>& tables, bool test) {
+  const Block& block = rewrite.block();
+  for (const std::vector<Lookups>& request : find_requests(block, tables)) {
+    const size_t position = request.front().ops.front();
+    const Op& first = block.op(position);
+    Slots inputs, outputs;
+    std::vector<int32_t> ids, slots;
+    std::vector<int64_t> paddings;
+    for (const Lookups& group : request) {
+      inputs["W"].push_back(group.table->name);
+      for (const size_t i : group.ops) {
+        inputs["Ids"].push_back(block.op(i).input("Ids"));
+        outputs["Outputs"].push_back(block.op(i).output("Out"));
+        rewrite.remove(i);
+      }
+      ids.push_back(static_cast<int32_t>(group.table->id));
+      paddings.push_back(padding_of(block.op(group.ops.front()), *group.table));
+      slots.push_back(static_cast<int32_t>(group.ops.size()));
     }
     Attrs attrs = marks_of(first);
-    attrs["table_id"] = static_cast<int32_t>(table.id);
+    if (request.size() == 1) {
+      attrs["table_id"] = ids.front();
+      attrs["padding_idx"] = paddings.front();
+    } else {
+      attrs["table_ids"] = std::move(ids);
+      attrs["padding_idxs"] = std::move(paddings);
+      attrs["slots"] = std::move(slots);
+    }
     attrs["is_distributed"] = true;
     attrs["is_test"] = test || first.attr_or<bool>("is_test", false);
-    attrs["padding_idx"] = padding_of(first, table);
     attrs["lookup_table_version"] = first.type();
-    rewrite.insert_before(group.front(),
+    rewrite.insert_before(position,
                           Op("distributed_lookup_table", inputs, outputs, std::move(attrs)));
   }
 }
@@ -237,9 +290,9 @@ void split_for_servers(Program& main, Program& startup, const std::vector<Server
   Rewrite rewrite(block);
   Pushes pushes(rewrite);
   const size_t end = behind_updates(block);
+  join_lookups(rewrite, tables, false);
   for (const ServerTable& table : tables) {
     if (table.sparse) {
-      join_lookups(rewrite, table, false);
       pushes.add_rows(table);
     } else {
       pushes.add_dense(table);
@@ -299,9 +352,7 @@ std::vector<ServerTable> ps_split(Program& main, Program& startup, const PsOptio
 
 void look_up_on_servers(Program& program, const std::vector<ServerTable>& tables) {
   Rewrite rewrite(program.global_block());
-  for (const ServerTable& table : tables) {
-    if (table.sparse) join_lookups(rewrite, table, true);
-  }
+  join_lookups(rewrite, tables, true);
   rewrite.apply();
 }
 
@@ -312,13 +363,21 @@ void look_up_here(Program& program) {
     const Op& op = block.op(i);
     if (op.type() != "distributed_lookup_table") continue;
     rewrite.remove(i);
-    for (size_t slot = 0; slot < op.input_list("Ids").size(); ++slot) {
-      Attrs attrs = marks_of(op);
-      attrs["padding_idx"] = op.attr_or<int64_t>("padding_idx", -1);
-      attrs["is_sparse"] = true;
-      rewrite.insert_before(i, Op(op.attr_or<std::string>("lookup_table_version", "lookup_table"),
-                                  {{"Ids", {op.input_list("Ids")[slot]}}, {"W", {op.input("W")}}},
-                                  {{"Out", {op.output_list("Outputs")[slot]}}}, std::move(attrs)));
+    const auto slots = op.attr_or<std::vector<int32_t>>(
+        "slots", {static_cast<int32_t>(op.input_list("Ids").size())});
+    const auto paddings =
+        op.attr_or<std::vector<int64_t>>("padding_idxs", {op.attr_or<int64_t>("padding_idx", -1)});
+    size_t slot = 0;
+    for (size_t table = 0; table < slots.size(); ++table) {
+      for (const size_t end = slot + static_cast<size_t>(slots[table]); slot < end; ++slot) {
+        Attrs attrs = marks_of(op);
+        attrs["padding_idx"] = paddings[table];
+        attrs["is_sparse"] = true;
+        rewrite.insert_before(
+            i, Op(op.attr_or<std::string>("lookup_table_version", "lookup_table"),
+                  {{"Ids", {op.input_list("Ids")[slot]}}, {"W", {op.input_list("W")[table]}}},
+                  {{"Out", {op.output_list("Outputs")[slot]}}}, std::move(attrs)));
+      }
     }
   }
   rewrite.apply();

@@ -34,7 +34,10 @@ struct PsOptions {
 
 // Rewrites both programs and returns the tables that servers must have. The ops of a worker:
 //
-//   distributed_lookup_table  Ids list, W -> Outputs list       table_id, padding_idx, is_test,
+//   distributed_lookup_table  Ids list, W list -> Outputs list  table_id, padding_idx, or for
+//   several
+//                                                               tables table_ids, padding_idxs,
+//                                                               slots; is_test,
 //                                                               lookup_table_version
 //   distributed_push_sparse   Ids list, Grads list, Rows list, LearningRate
 //                                                               table_id, padding_idx, size

@@ -206,6 +206,30 @@ TEST_F(PsSplit, RefusesToMakeRowsDense) {
   EXPECT_EQ(ops(), before);
 }
 
+// One request brings the rows of all tables.
+TEST_F(PsSplit, LooksUpSeveralTablesAtOnce) {
+  const auto rows = [](const char* table, const char* ids, int64_t width) {
+    return layers::embedding(layers::data(ids, {-1}, i64), 100, width,
+                             {.is_sparse = true, .weight = {.name = table}});
+  };
+  const layers::Variables parts = {rows("deep", "c0", 4), rows("wide", "c0", 1),
+                                   rows("deep", "c1", 4), rows("wide", "c1", 1)};
+  layers::sgd(0.5).minimize(layers::mean(layers::concat(parts, 1)));
+  const auto before = main_->clone();
+  split(PsMode::kSync);
+  const Op& lookup = main_->global_block().op(0);
+  ASSERT_EQ(lookup.type(), "distributed_lookup_table");
+  EXPECT_THAT(lookup.input_list("W"), ElementsAre("deep", "wide"));
+  EXPECT_THAT(lookup.input_list("Ids"), ElementsAre("c0", "c1", "c0", "c1"));
+  EXPECT_THAT(lookup.attr<std::vector<int32_t>>("slots"), ElementsAre(2, 2));
+  EXPECT_EQ(main_->global_block().count("distributed_lookup_table"), 1);
+  const auto test = main_->clone(true);
+  look_up_here(*test);
+  EXPECT_EQ(test->global_block().count("lookup_table_v2"), 4);
+  EXPECT_EQ(test->global_block().op(2).input("W"), "wide");
+  EXPECT_EQ(test->global_block().op(2).output("Out"), parts[1].name());
+}
+
 // A push knows one padding: what has others is made zero before.
 TEST_F(PsSplit, KeepsPaddingsApart) {
   layers::Variables rows;

@@ -17,11 +17,6 @@ uint32_t table_of(const PrepareContext& c) {
   return static_cast<uint32_t>(c.attr<int64_t>("table_id"));
 }
 
-int64_t padding_of(const PrepareContext& c) {
-  const int64_t padding = c.attr<int64_t>("padding_idx");
-  return padding == -1 ? ps::Worker::kNoPadding : padding;
-}
-
 IdsIn::IdsIn(PrepareContext& c, size_t i) : count_(static_cast<size_t>(c.shape("Ids", i).numel())) {
   if (c.dtype("Ids", i) == i64) {
     wide_ = c.in<int64_t>("Ids", i);

@@ -20,9 +20,6 @@ inline const AttrSpec kTableId = {"table_id", 0, "which table of the servers"};
 ps::Worker& servers_of(const PrepareContext& c);
 uint32_t table_of(const PrepareContext& c);
 
-// The id that stands for nothing, or ps::Worker::kNoPadding.
-int64_t padding_of(const PrepareContext& c);
-
 // Ids of variable i of slot Ids, which may be i32.
 class IdsIn {
  public:
