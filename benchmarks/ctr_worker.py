@@ -9,6 +9,7 @@ it shares with the others: a second after the last of them was warm it opens, fo
 import importlib
 import itertools
 import json
+import math
 import os
 import sys
 import time
@@ -35,7 +36,7 @@ def tell(path, value):
 
 
 def measure(step, rank, workers, seconds, folder):
-    """Samples per second in the window, and the last loss."""
+    """Samples per second in the window."""
     ring = feeds(rank)
     for _ in range(WARM_UP):
         step(next(ring))
@@ -50,7 +51,9 @@ def measure(step, rank, workers, seconds, folder):
     while now < opens + seconds:
         loss = step(next(ring))
         steps, now = steps + 1, time.monotonic()
-    return {"samples": steps * data.CLICKS / (now - begin), "loss": float(loss[0])}
+    if not math.isfinite(loss[0]):
+        sys.exit(f"the loss after {steps} steps is {loss[0]}")
+    return steps * data.CLICKS / (now - begin)
 
 
 def main():

@@ -124,7 +124,7 @@ def wait_until(done, processes, folder, deadline):
 
 
 def results(processes, folder, deadline):
-    """What the workers told, as soon as all of them have."""
+    """What each worker told, as soon as all of them have."""
     files = [folder / f"result.{rank}" for rank in range(WORKERS)]
     wait_until(lambda: all(file.exists() for file in files), processes, folder, deadline)
     return [json.loads(file.read_text()) for file in files]
@@ -150,7 +150,7 @@ def run_job(side, mode, seconds):
         else:
             processes = start_paddle(side.python, script, folder)
         try:
-            samples = sum(result["samples"] for result in results(processes, folder, deadline))
+            samples = sum(results(processes, folder, deadline))
             if ours:
                 return samples, communication(processes[0], folder, deadline)
             return samples, None
