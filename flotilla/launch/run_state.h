@@ -126,6 +126,7 @@ class Run {
 
   void fail(Running& running);
   void finish_servers();
+  void say_workers_exit();
   bool may_restart(const Outcome& failed);
   void restart_alone(Running& running);
   void restart_group();
@@ -175,6 +176,7 @@ class Run {
 
   Meeting meeting_ = Meeting::kTogether;
   Clock::time_point reminded_ = {};
+  bool said_workers_exit_ = false;
   bool said_workers_done_ = false;
   bool said_done_ = false;
   std::string lost_;  // why the hosts came apart; empty: they did not

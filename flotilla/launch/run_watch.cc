@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "flotilla/launch/print.h"
 #include "flotilla/launch/run_report.h"
@@ -124,8 +125,14 @@ void Run::restart_group() {
   restart_at_ = Clock::now() + pause_before(restarts_);
 }
 
-void Run::finish_servers() {
+// Servers may be done before they are told.
+void Run::say_workers_exit() {
+  if (std::exchange(said_workers_exit_, true)) return;
   say(log_line("INFO", "all workers exit, going to finish parameter server and heter_worker."));
+}
+
+void Run::finish_servers() {
+  say_workers_exit();
   const std::vector<Members::Seen> seen = members_.all();
   const bool tables = std::any_of(seen.begin(), seen.end(),
                                   [](const Members::Seen& s) { return s.here && !s.worker(); });
@@ -213,6 +220,7 @@ int Run::close() {
     write_out(STDERR_FILENO, fmt::format("fleetrun: {}\n", lost_));
     code = 1;
   } else if (job_.mode == Mode::kServers) {
+    say_workers_exit();
     say(log_line("INFO", "all parameter server are killed"));
   } else {
     say(log_line("INFO", "Local processes completed."));
