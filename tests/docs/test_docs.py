@@ -4,7 +4,7 @@ Python blocks of a document run one after the other in one process, in an empty 
 are compiled as far as to their types, unless they are quoted from a source; one without #include is the
 inside of a function. `text program`
 blocks are parsed. CMake blocks build a program with the installed package. Blocks of the shell are checked command by command (commands.py). A block behind
-<!-- no-run: reason --> is only listed.
+<!-- no-run: reason --> is only listed. The guides are followed by test_guides.py.
 """
 
 import functools
@@ -38,7 +38,8 @@ for document, line, text in json.load(sys.stdin):
 
 
 def runnable(*languages):
-    return [block for block in blocks(*languages) if not block.reason]
+    here = [block for block in blocks(*languages) if not block.document.startswith("docs/guide/")]
+    return [block for block in here if not block.reason]
 
 
 def test_blocks_name_a_language_that_is_checked():
