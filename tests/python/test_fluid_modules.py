@@ -87,6 +87,13 @@ def test_strategies_hold_what_1_8_5_put_there():
     assert geo.get_execute_strategy().num_threads == 1 and geo.get_build_strategy().async_mode
 
 
+def test_the_environment_has_defaults_of_a_strategy(monkeypatch):
+    monkeypatch.setenv("FLAGS_communicator_send_queue_size", "7")
+    flags = servers.StrategyFactory.create_async_strategy()._transpiler_settings().communicator
+    assert flags["communicator_send_queue_size"] == "7"
+    assert flags["communicator_max_merge_var_num"] == "1"
+
+
 def test_what_strategies_ask_of_programs():
     factory = servers.StrategyFactory
     modes = [

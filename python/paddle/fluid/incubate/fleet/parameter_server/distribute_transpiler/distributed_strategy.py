@@ -1,5 +1,7 @@
 """How workers and servers exchange parameters: four strategies, each with its settings."""
 
+import os
+
 import _flotilla as core
 from paddle._names import names_of
 from paddle.base.compiler import BuildStrategy, ExecutionStrategy
@@ -45,7 +47,9 @@ class TrainerRuntimeConfig:
 
     def __init__(self):
         self.mode = None
-        self.runtime_configs = dict(self._defaults)
+        self.runtime_configs = {
+            name: os.environ.get(f"FLAGS_{name}", value) for name, value in self._defaults.items()
+        }
 
     def get_communicator_flags(self):
         """The settings that the mode has."""
