@@ -222,14 +222,16 @@ void bind_tables(nb::module_& m) {
       },
       nb::arg("max_unseen"), "How many rows went.");
   m.def(
-      "read_table",
-      [](const std::string& name) {
+      "bring_table",
+      [](const std::string& name, Program& program, Scope& scope) {
         const passes::ServerTable& table = table_named(name);
-        Tensor rows;
+        Tensor& rows = scope.var(name);
         wait_for_others([&] { rows = worker().read_rows(table); });
-        return rows;
+        program.global_block().var(name).shape = rows.shape();
       },
-      nb::arg("name"), "All rows of a sparse table, as one tensor.");
+      nb::arg("name"), nb::arg("program"), nb::arg("scope"),
+      "Writes all rows of a sparse table to a variable of the scope, and the program says how "
+      "many.");
   m.def(
       "look_up_on_servers",
       [](Program& program) { passes::look_up_on_servers(program, worker().tables()); },

@@ -77,4 +77,4 @@ def get_log_level_name():
     return _logging.getLevelName(_logger.getEffectiveLevel())
 
 
-__getattr__, __dir__ = names_of(__name__, ["base", "data_generator", "dataset", "metrics"])
+__getattr__, __dir__ = names_of(__name__, ["base", "data_generator", "dataset", "metrics", "utils"])

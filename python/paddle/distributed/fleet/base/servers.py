@@ -75,9 +75,7 @@ def save_inference_model(folder, feeded_var_names, target_vars, executor, progra
     for table in _sparse_tables():
         if table["name"] in needed:
             needed.remove(table["name"])
-            rows = core.read_table(table["name"])
-            full.var(table["name"]).set_tensor(rows)
-            program.global_block().var(table["name"]).shape = rows.shape()
+            core.bring_table(table["name"], program, full)
     for name in needed:
         full.var(name).set_tensor(scope.find_var(name).get_tensor())
     with scope_guard(full):
