@@ -231,6 +231,34 @@ TEST(DataProcesses, AKilledServerIsNoticedAtOnce) {
   EXPECT_TRUE(soon([&] { return answers(client); }));
 }
 
+TEST(DataProcesses, AnswersAreWholeWhileServersAreKilled) {
+  const Fd listener = listening();
+  std::unique_ptr<DataClient> client;
+  int whole = 0, lost = 0;
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    Child child("DataProcesses.DISABLED_Server", listener);
+    if (!client) client = std::make_unique<DataClient>(to(address_of(listener)));
+    ASSERT_TRUE(soon([&] { return answers(*client); }) && shares(*client));
+    std::vector<std::pair<std::string, std::future<std::string>>> asked;
+    for (int i = 0; i < 60; ++i) {
+      const std::string sent = std::to_string(attempt * 1000 + i) + long_text(i * 3000);
+      asked.emplace_back(sent, ask(*client, sent, sent.size()));
+      if (i == 15 + attempt * 8) child.kill();
+    }
+    for (auto& [sent, answer] : asked) {
+      try {
+        EXPECT_TRUE(answer.get() == sent);
+        ++whole;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::kUnavailable) << error.what();
+        ++lost;
+      }
+    }
+  }
+  EXPECT_GT(whole, 0);
+  EXPECT_GT(lost, 0);
+}
+
 TEST(DataProcesses, AKilledClientIsNoticedAtOnce) {
   const Fd listener = listening();
   Child child("DataProcesses.DISABLED_Client", listener);

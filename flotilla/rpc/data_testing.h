@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -134,6 +135,18 @@ inline bool answers(DataClient& client) {
   }
 }
 
+// Asks until an answer went through shared memory both ways.
+inline bool shares(DataClient& client) {
+  const std::string sent = long_text(50'000);
+  return soon([&] {
+    const DataClient::Stats before = client.stats();
+    EXPECT_TRUE(ask(client, sent, sent.size()).get() == sent);
+    const DataClient::Stats after = client.stats();
+    return after.shared_requests > before.shared_requests &&
+           after.shared_replies > before.shared_replies;
+  });
+}
+
 // Another process of this binary, which runs one of the tests that are off by default, with
 // `listener` as its descriptor 3. A fork alone would leave it without gRPC's threads.
 class Child {
@@ -142,6 +155,7 @@ class Child {
     if (pid_ != 0) return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::dup2(listener.get(), kInherited);
+    ::fcntl(kInherited, F_SETFD, 0);  // also where it had that number before
     const std::string filter = "--gtest_filter=" + test;
     ::execl("/proc/self/exe", "rpc_test", filter.c_str(), "--gtest_also_run_disabled_tests",
             nullptr);

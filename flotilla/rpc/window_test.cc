@@ -183,18 +183,6 @@ TEST(Window, WhatHasNoAnswerIsNotUsedAgain) {
   EXPECT_FALSE(pool.find(pool.allocate(10'000)));
 }
 
-// Asks until an answer went through shared memory both ways.
-bool shares(DataClient& client) {
-  const std::string sent = long_text(50'000);
-  return soon([&] {
-    const DataClient::Stats before = client.stats();
-    EXPECT_TRUE(ask(client, sent, sent.size()).get() == sent);
-    const DataClient::Stats after = client.stats();
-    return after.shared_requests > before.shared_requests &&
-           after.shared_replies > before.shared_replies;
-  });
-}
-
 TEST(SharedPayloads, AreUsedOnOneHost) {
   DataServer server(serve(echo));
   DataClient client(to(server.address()));
