@@ -29,6 +29,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLook{100};
 constexpr std::chrono::seconds kLookForSnapshot{1};
+constexpr std::chrono::seconds kWordOfALoss{1};
 constexpr char kReady[] =
     "ready";  // the file that says that the tables have had their first values
 
@@ -185,15 +186,22 @@ std::string TableServer::run(const std::function<void()>& while_waiting) {
     return error.what();  // the job stopped before it began
   }
   const Membership::Listening heard = membership_.on_stop([this](const std::string&) { stop(); });
+  std::optional<Clock::time_point> done;
   while (true) {
     {
       MutexLock lock(mutex_);
       changed_.wait_until(lock, Clock::now() + kLook);
-      if (stopped_ || all_done()) break;
+      if (all_done() && !done) done = Clock::now();
+      // Of a worker that is gone the word may be under way that it was lost.
+      if (stopped_ || (done && (all_left() || Clock::now() - *done >= kWordOfALoss))) break;
     }
     if (while_waiting) while_waiting();
   }
   return membership_.stopped();
+}
+
+bool TableServer::all_left() const {
+  return std::all_of(seen_.begin(), seen_.end(), [](const auto& one) { return one.second.left; });
 }
 
 // Where a launcher runs, workers that are gone may come again.

@@ -102,6 +102,7 @@ class TableServer {
   void note(const std::string& key, const std::optional<std::string>& value);
   void keep_snapshots();
   bool all_done() const FLT_REQUIRES(mutex_);
+  bool all_left() const FLT_REQUIRES(mutex_);
 
   TableServerOptions options_;  // constant after construction
   Membership& membership_;
