@@ -8,6 +8,7 @@ commands behind "$ " and what they print; "..." stands for lines that are left o
 import dataclasses
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -135,10 +136,18 @@ class Session:
             start_new_session=True,
         )
 
+    def close(self):
+        """Ends what a failed test leaves behind."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
     def problems(self):
         """Waits for the end; one text for each command that does not do what is shown."""
         output, _ = self.process.communicate(timeout=LIMIT)
-        *outputs, _ = re.split(rf"{MARK} (\d+)\n", output)
+        *outputs, rest = re.split(rf"{MARK} (\d+)\n", output)
+        if len(outputs) != 2 * len(self.commands) or rest:
+            yield f"{self.block}: the shell does not get to the end:\n{output}"
         for command, printed, status in zip(self.commands, outputs[::2], outputs[1::2]):
             problem = f"it exits with {status}" if status != "0" else None
             problem = problem or difference(command.shown, printed.splitlines())
