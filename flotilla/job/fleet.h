@@ -7,11 +7,21 @@
 //   fleet.distribute(nn::default_main_program(), nn::default_startup_program());
 //   Session session(1, fleet);
 //
+// With parameter servers:
+//
+//   job::Fleet fleet(fleet::role_from_environment(/*collective=*/false));
+//   if (fleet.role().is_server()) return fleet.run_server();
+//   ... minimize, distribute, a session that runs the startup program ...
+//   fleet.init_worker(session.scope());
+//   ... training ...
+//   fleet.stop_worker();
+//
 // Thread safety: as comm::World.
 
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "flotilla/comm/world.h"
 #include "flotilla/fleet/pipeline.h"
@@ -20,22 +30,38 @@
 
 namespace flotilla::job {
 
+class TableWorker;
+
 class Fleet {
  public:
-  // Waits until all workers are here.
+  // Waits until all workers are here; with servers it says only that this process is.
   explicit Fleet(fleet::Role role);
+  // Leaves as stop_worker() does.
   ~Fleet();
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
   const fleet::Role& role() const;
+  // Waits until all workers are here.
   comm::World& world();
 
-  // Makes the programs of minimize() those of a worker among many.
+  // Makes the programs of minimize() those of a worker among many, or of a worker of servers.
   fleet::Applied distribute(Program& main, Program& startup,
                             const passes::DistributedStrategy& strategy = {});
-  // For an executor that runs such programs with the other workers.
+  // For an executor that runs such programs with the other workers and servers.
   Executor::Options executor_options(Generator* generator = nullptr);
+
+  // ---- With servers
+
+  // Serves until all workers have left; `checkpoint` is what the tables begin with. The exit code
+  // of the process.
+  int run_server(const std::string& checkpoint = {});
+  // Worker 0 gives the servers the parameters of `scope`, the others get theirs from there.
+  void init_worker(Scope& scope);
+  void stop_worker();
+  void barrier_worker();
+  // Everything else. Refused where this process is no worker of servers.
+  TableWorker& tables();
 
  private:
   struct Parts;  // the connections to the job, whose headers need gRPC

@@ -13,6 +13,7 @@ CASES = {
     "linear_regression": [],
     "mlp": [],
     "collective_mlp": [],
+    "served_mlp": [],
     "lenet": [],
     "wide_deep": ["--rows", "10001"],
     "sharded_digits": ["--rank", "1", "--ranks", "3", "--batch", "32"],

@@ -1,12 +1,15 @@
-"""Servers without Python: flotilla serve."""
+"""Servers without Python: flotilla serve, and programs in C++."""
 
 import os
 import pathlib
 import subprocess
+import sys
 
+import pytest
 from job import FLEETRUN, Job
 
 FLOTILLA = str(pathlib.Path(FLEETRUN).with_name("flotilla"))
+BINARIES = pathlib.Path(__file__).parents[2] / "build" / "dev" / "bin"
 
 # Servers become `flotilla serve`; the worker looks at their numbers and goes.
 SCRIPT = """
@@ -48,3 +51,23 @@ def test_must_know_the_servers_of_its_job():
     )
     assert done.returncode == 1
     assert "must know the servers of its job: say --servers" in done.stderr
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_workers_and_servers_in_cpp_and_python_compute_the_same(tmp_path, servers):
+    """The servers and workers of the one have no Python in them."""
+    losses = []
+    examples = pathlib.Path(__file__).parents[2] / "examples"
+    for program in (BINARIES / "example_served_mlp", examples / "python" / "served_mlp.py"):
+        counts = [f"--server_num={servers}", "--worker_num=2"]
+        done = subprocess.run(
+            [FLEETRUN, *counts, "--quiet", program, "--steps=5", "--init=1"],
+            cwd=tmp_path,
+            env={**os.environ, "FLT_PYTHON": sys.executable, "FLT_DOWNLOAD": "0"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        losses.append(done.stdout.split())
+    assert len(losses[0]) == 5 and losses[0] == losses[1]
