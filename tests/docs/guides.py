@@ -16,7 +16,7 @@ from commands import BIN
 from documents import ROOT, split
 
 GUIDES = ROOT / "docs/guide"
-LIMIT = 60  # seconds; a block that takes longer hangs
+LIMIT = 120  # seconds; a block that takes longer hangs
 FREE = re.compile(
     r"\d+(?:\.\d+)?(?= (?:s|ms|us|%)\b|%| %)|(?<![.\d])\d{4,}(?![.\d])"
 )  # times, ports, processes
