@@ -156,7 +156,21 @@ void TableServer::load(const fs::path& checkpoint) {
   service_->set_filled(true);
 }
 
-std::string TableServer::metrics() { return ps::metrics_text(service_->stats(), store_->stats()); }
+std::string TableServer::metrics() {
+  const rpc::DataServer::Stats calls = data_->stats();
+  const std::pair<const char*, uint64_t> refused[] = {{"token", calls.without_token},
+                                                      {"host", calls.wrong_host},
+                                                      {"size", calls.oversized},
+                                                      {"form", calls.malformed}};
+  std::string text = ps::metrics_text(service_->stats(), store_->stats());
+  text +=
+      "# HELP flotilla_ps_turned_away_total Calls that were refused unread, by what was wrong.\n"
+      "# TYPE flotilla_ps_turned_away_total counter\n";
+  for (const auto& [reason, count] : refused) {
+    text += fmt::format("flotilla_ps_turned_away_total{{wrong=\"{}\"}} {}\n", reason, count);
+  }
+  return text;
+}
 
 void TableServer::stop() {
   const MutexLock lock(mutex_);
