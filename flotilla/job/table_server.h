@@ -93,7 +93,6 @@ class TableServer {
     bool came = false;
     bool alive = false;
     bool left = false;
-    bool ended = false;  // told to the service
   };
   using Note = std::pair<std::string, std::optional<std::string>>;
 

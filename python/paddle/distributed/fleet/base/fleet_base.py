@@ -299,9 +299,7 @@ class Fleet:
         if not self.is_first_worker():
             return
         if self._role().servers:
-            servers.save_inference_model(
-                dirname, feeded_var_names, target_vars, executor, main_program
-            )
+            servers.save_inference_model(dirname, feeded_var_names, target_vars, main_program)
         else:
             _io.save_inference_model(dirname, feeded_var_names, target_vars, executor, main_program)
 

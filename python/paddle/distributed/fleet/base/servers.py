@@ -6,7 +6,7 @@ import warnings
 import _flotilla as core
 import paddle.fluid.io as _io
 from paddle.base.framework import default_main_program, is_persistable
-from paddle.base.scope import Scope, global_scope, scope_guard
+from paddle.base.scope import Scope, global_scope
 from paddle.static import io as _static_io
 
 
@@ -63,7 +63,7 @@ def save_persistables(executor, folder, program=None):
     core.save_tables(os.fspath(folder))
 
 
-def save_inference_model(folder, feeded_var_names, target_vars, executor, program=None):
+def save_inference_model(folder, feeded_var_names, target_vars, program=None):
     """Write a model that brings its tables along."""
     program = _static_io._to_program(program) if program else default_main_program()
     scope = global_scope()
@@ -78,6 +78,5 @@ def save_inference_model(folder, feeded_var_names, target_vars, executor, progra
             core.bring_table(table["name"], program, full)
     for name in needed:
         full.var(name).set_tensor(scope.find_var(name).get_tensor())
-    with scope_guard(full):
-        core.save_vars(os.fspath(folder), core.persistable_names(program), full)
+    core.save_vars(os.fspath(folder), core.persistable_names(program), full)
     core.write_file(os.path.join(os.fspath(folder), "__model__"), program._serialize())
