@@ -64,7 +64,7 @@ class DataClient::Connection {
     cancel("the client was closed");
     MutexLock lock(mutex_);
     if (stream_) stream_->close();
-    while (!calls_.empty() || stream_) changed_.wait(lock);
+    while (!calls_.empty() || ending_ > 0 || stream_) changed_.wait(lock);
   }
 
   Payload allocate(size_t bytes) { return pool_.allocate(bytes); }
@@ -134,8 +134,9 @@ class DataClient::Connection {
   void finished(Call* finished, const grpc::Status& status) {
     std::unique_ptr<Call> call(finished);
     {
-      // After all that the caller has done. gRPC sees to that as well, but tsan cannot see it.
       const MutexLock lock(mutex_);
+      calls_.erase(finished);
+      ++ending_;
     }
     const bool unknown_window = status.error_code() == grpc::StatusCode::FAILED_PRECONDITION;
     if (call->shared && unknown_window) {
@@ -147,8 +148,11 @@ class DataClient::Connection {
     } else {
       tell(*call, status);
     }
+    // Its context holds the channel, which must not go last in a thread of gRPC's: that would wait
+    // for itself.
+    call.reset();
     const MutexLock lock(mutex_);
-    calls_.erase(finished);
+    --ending_;
     if (status.ok() && !stream_) show_windows();
     changed_.notify_all();
   }
@@ -253,6 +257,7 @@ class DataClient::Connection {
   mutable Mutex mutex_;
   Condition changed_;
   std::set<Call*> calls_ FLT_GUARDED_BY(mutex_);  // gRPC has them; finished() frees them
+  int64_t ending_ FLT_GUARDED_BY(mutex_) = 0;     // calls inside of finished()
   std::string cancelled_ FLT_GUARDED_BY(mutex_);  // why; empty: it is not
   std::unique_ptr<WindowStream> stream_ FLT_GUARDED_BY(mutex_);
   bool elsewhere_ FLT_GUARDED_BY(mutex_) = false;  // the server cannot open windows
