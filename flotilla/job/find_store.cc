@@ -54,16 +54,6 @@ Endpoint place_of(const fleet::Role& role) {
   return {role.hosts[0], env::number_or("FLT_STORE_PORT", kStorePort, 1, 65535)};
 }
 
-// The hosts that the job's own lists name, and this one.
-std::vector<std::string> listed_hosts(const fleet::Role& role, const Endpoint& place) {
-  std::set<std::string> hosts(role.hosts.begin(), role.hosts.end());
-  for (const auto* list : {&role.worker_endpoints, &role.server_endpoints}) {
-    for (const std::string& endpoint : *list) hosts.insert(host_of(endpoint));
-  }
-  hosts.insert({place.host, "127.0.0.1"});
-  return {hosts.begin(), hosts.end()};
-}
-
 // A host may be known by an address that is not its own, as behind a service of Kubernetes: then
 // the store listens on all addresses.
 std::unique_ptr<HostedStore> host_store(rpc::StoreServer::Options options, const Endpoint& place,
@@ -154,6 +144,16 @@ HostedStore::~HostedStore() {
   }
 }
 
+std::vector<std::string> hosts_of_job(const fleet::Role& role, const std::string& here) {
+  if (role.hosts.empty() && role.worker_endpoints.empty()) return {};
+  std::set<std::string> hosts(role.hosts.begin(), role.hosts.end());
+  for (const auto* list : {&role.worker_endpoints, &role.server_endpoints}) {
+    for (const std::string& endpoint : *list) hosts.insert(host_of(endpoint));
+  }
+  hosts.insert({here, "127.0.0.1"});
+  return {hosts.begin(), hosts.end()};
+}
+
 std::optional<FoundStore> find_store(const fleet::Role& role, const FindStoreOptions& options) {
   if (!role.distributed()) return std::nullopt;
   const Endpoint place = place_of(role);
@@ -166,12 +166,16 @@ std::optional<FoundStore> find_store(const fleet::Role& role, const FindStoreOpt
   }
   rpc::StoreServer::Options settings{.token = found.token};
   if (!secret) {
-    settings.only_from = listed_hosts(role, place);
+    settings.only_from = hosts_of_job(role, place.host);
+    const std::string who =
+        settings.only_from.empty()
+            ? "processes of any host, since its variables name no workers' hosts,"
+            : fmt::format("only processes on the hosts of this job ({})",
+                          fmt::join(settings.only_from, ", "));
     log::warning(
-        "FLT_JOB_TOKEN is not set: only processes on the hosts of this job ({}) can join it, and "
-        "all "
-        "of those. Set it to the same secret for every process",
-        fmt::join(settings.only_from, ", "));
+        "FLT_JOB_TOKEN is not set: {} can join it, and all of those. Set it to the same secret for "
+        "every process",
+        who);
   }
   found.host = host_store(settings, place, role.workers + role.servers(), options.patience);
   // Where it listens on all addresses it is here, too.

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "flotilla/fleet/role.h"
 #include "flotilla/rpc/store_server.h"
@@ -57,6 +58,11 @@ struct FindStoreOptions {
   // How long the first process may take to appear: pods and tasks start in any order.
   std::chrono::milliseconds patience = std::chrono::minutes(10);
 };
+
+// From where processes of a job without FLT_JOB_TOKEN may come: the hosts that its own lists name,
+// and this one. Empty, which means any: where the lists do not name the workers' hosts, as those of
+// 0.14 do not.
+std::vector<std::string> hosts_of_job(const fleet::Role& role, const std::string& here);
 
 // Hosts the store or waits until it answers. Nothing where the process is alone. Refuses a job of
 // which nobody says where its first process runs.

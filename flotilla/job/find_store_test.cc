@@ -27,7 +27,9 @@ namespace {
 using namespace std::chrono_literals;
 using fleet::Role;
 using fleet::RoleKind;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 int64_t free_port() {
   const Fd socket(::socket(AF_INET, SOCK_STREAM, 0));
@@ -201,6 +203,15 @@ pid_t start_rank(int64_t rank, const std::string& endpoints) {
   pid_t pid = -1;
   posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, argv.data(), env.data());
   return pid;
+}
+
+TEST(FindStoreTest, WithoutASecretTheHostsThatAreNamedMayJoinOrAnyWhereWorkersAreNot) {
+  Role role;
+  role.server_endpoints = {"10.0.0.1:6174", "10.0.0.2:6174"};
+  EXPECT_THAT(hosts_of_job(role, "10.0.0.1"), IsEmpty()) << "0.14 names servers only";
+  role.worker_endpoints = {"10.0.0.3:6170"};
+  EXPECT_THAT(hosts_of_job(role, "10.0.0.1"),
+              ElementsAre("10.0.0.1", "10.0.0.2", "10.0.0.3", "127.0.0.1"));
 }
 
 TEST(FindStoreTest, FourProcessesStartedByHandMeetInAnyOrder) {

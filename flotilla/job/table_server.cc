@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -98,14 +97,7 @@ TableServerOptions table_server_options(const fleet::Role& role) {
     // The endpoint of the first server is that of the store.
     options.port = find_endpoint(role.endpoint).value_or(Endpoint()).port;
   }
-  if (!env::text("FLT_JOB_TOKEN")) {
-    std::set<std::string> hosts(role.hosts.begin(), role.hosts.end());
-    for (const auto* list : {&role.worker_endpoints, &role.server_endpoints}) {
-      for (const std::string& endpoint : *list) hosts.insert(host_of(endpoint));
-    }
-    hosts.insert("127.0.0.1");
-    options.only_from.assign(hosts.begin(), hosts.end());
-  }
+  if (!env::text("FLT_JOB_TOKEN")) options.only_from = hosts_of_job(role, options.host);
   return options;
 }
 

@@ -384,13 +384,6 @@ def test_a_fleet_counts_the_records_of_all_its_processes(clicks):
     dataset.global_shuffle(fleet, thread_num=2)
     assert dataset.get_memory_data_size(fleet) == dataset.get_shuffle_data_size(fleet) == RECORDS
 
-    class Two:
-        def worker_num(self):
-            return 2
-
-    with pytest.raises(NotImplementedError, match="between the 2 processes"):
-        dataset.global_shuffle(Two())
-
 
 def test_shuffles_repeat(clicks):
     def order(seed=None, numpy_seed=None, shuffle="local_shuffle"):
