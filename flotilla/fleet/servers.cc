@@ -55,7 +55,8 @@ AppliedServers apply_servers(Program& main, Program& startup, const Role& role,
 
 PsOptions ps_options(const passes::DistributedStrategy& strategy) {
   const strategy::AsyncConfig& config = strategy.message().a_sync_configs();
-  PsOptions options = {.send_queue = config.send_queue_size(),
+  // Without a word of the user's nothing is under way when a step begins (ps/worker.h).
+  PsOptions options = {.send_queue = config.has_send_queue_size() ? config.send_queue_size() : 0,
                        .max_merge = config.max_merge_var_num(),
                        .pushes_per_refresh = config.min_send_grad_num_before_recv()};
   if (!strategy.message().a_sync()) {

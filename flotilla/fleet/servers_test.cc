@@ -56,6 +56,8 @@ TEST(PsOptions, FollowTheStrategy) {
   EXPECT_EQ(ps_options(strategy).mode, PsMode::kGeo);
   EXPECT_EQ(ps_options(strategy).geo_steps, 10);
   EXPECT_EQ(ps_options(strategy).max_merge, 3);
+  EXPECT_EQ(ps_options(strategy).send_queue, 0);
+  strategy.set("a_sync_configs", {{"send_queue_size", 16}});
   EXPECT_EQ(ps_options(strategy).send_queue, 16);
   strategy.set("a_sync", false);
   EXPECT_EQ(ps_options(strategy).mode, PsMode::kSync);

@@ -44,10 +44,10 @@ ps::TableSpec spec_of(const passes::ServerTable& table, passes::PsMode mode,
   return spec;
 }
 
-int positive(std::string_view name, int64_t value) {
-  require(1 <= value && value <= std::numeric_limits<int>::max(),
-          "{} must be a number from 1 to {}, but is {}", name, std::numeric_limits<int>::max(),
-          value);
+int number_from(int64_t least, std::string_view name, int64_t value) {
+  require(least <= value && value <= std::numeric_limits<int>::max(),
+          "{} must be a number from {} to {}, but is {}", name, least,
+          std::numeric_limits<int>::max(), value);
   return static_cast<int>(value);
 }
 
@@ -92,14 +92,14 @@ ps::WorkerOptions worker_options(const passes::PsOptions& options, const fleet::
       {passes::PsMode::kHalfAsync, ps::Mode::kHalfAsync},
       {passes::PsMode::kGeo, ps::Mode::kGeo},
   };
-  return {
-      .mode = kModes.at(options.mode),
-      .rank = static_cast<int>(role.index),
-      .workers = static_cast<int>(role.workers),
-      .send_queue = positive("send_queue_size", options.send_queue),
-      .max_merge = positive("max_merge_var_num", options.max_merge),
-      .pushes_per_refresh = positive("min_send_grad_num_before_recv", options.pushes_per_refresh),
-      .progress = progress};
+  return {.mode = kModes.at(options.mode),
+          .rank = static_cast<int>(role.index),
+          .workers = static_cast<int>(role.workers),
+          .send_queue = number_from(0, "send_queue_size", options.send_queue),
+          .max_merge = number_from(1, "max_merge_var_num", options.max_merge),
+          .pushes_per_refresh =
+              number_from(1, "min_send_grad_num_before_recv", options.pushes_per_refresh),
+          .progress = progress};
 }
 
 }  // namespace flotilla::job

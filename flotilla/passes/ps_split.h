@@ -25,7 +25,7 @@ struct PsOptions {
 
   // How a worker sends. Asynchronous: steps that may wait to be sent, how many of them may become
   // one push, and with every how many pushes the dense values are asked for.
-  int64_t send_queue = 16;
+  int64_t send_queue = 0;
   int64_t max_merge = 1;
   int64_t pushes_per_refresh = 1;
 

@@ -21,7 +21,8 @@ void PushQueue::rethrow_failure() const {
 
 void PushQueue::put(QueuedStep step) {
   MutexLock lock(mutex_);
-  while (queue_.size() >= static_cast<size_t>(options_.length) && !failure_) changed_.wait(lock);
+  const auto under_way = [&]() FLT_REQUIRES(mutex_) { return queue_.size() + (sending_ ? 1 : 0); };
+  while (under_way() >= static_cast<size_t>(options_.length) && !failure_) changed_.wait(lock);
   rethrow_failure();
   queue_.push_back(std::move(step));
   changed_.notify_all();

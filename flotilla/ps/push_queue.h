@@ -26,7 +26,7 @@ struct QueuedStep {
 class PushQueue {
  public:
   struct Options {
-    int length = 16;    // steps that may wait; the next one waits for room
+    int length = 1;     // steps that may be under way; the next one waits for room
     int max_merge = 1;  // steps that may become one push
     bool sum = true;    // of merged gradients; else their mean
   };

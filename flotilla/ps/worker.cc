@@ -111,11 +111,13 @@ Worker::State::State(Client& client, const WorkerOptions& options,
                      const std::vector<TableSpec>& tables)
     : client_(client), options_(options), dense_(tables, client.servers()) {
   for (const TableSpec& table : tables) tables_[table.id] = table;
-  if (options_.mode == Mode::kAsync) {
-    queue_ =
-        std::make_unique<PushQueue>(client_, PushQueue::Options{.length = options_.send_queue,
-                                                                .max_merge = options_.max_merge,
-                                                                .sum = all_sgd(tables)});
+  // Steps can only be merged while they wait.
+  const int length = options_.max_merge > 1 ? std::max(options_.send_queue, options_.max_merge)
+                                            : options_.send_queue;
+  if (options_.mode == Mode::kAsync && length > 0) {
+    queue_ = std::make_unique<PushQueue>(
+        client_, PushQueue::Options{
+                     .length = length, .max_merge = options_.max_merge, .sum = all_sgd(tables)});
   }
 }
 

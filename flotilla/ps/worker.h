@@ -30,7 +30,7 @@ class Client;
 
 enum class Mode {
   kSync,       // all workers' gradients of a step make one update
-  kAsync,      // each push is an update; a thread sends, values come in now and then
+  kAsync,      // each push is an update; a thread may send them while the next steps run
   kHalfAsync,  // each push is an update; the step waits for it and takes the values after it
   kGeo,        // workers update their own copies and exchange what has changed
 };
@@ -39,8 +39,10 @@ struct WorkerOptions {
   Mode mode = Mode::kAsync;
   int rank = 0;
   int workers = 1;
-  // Steps that may wait to be sent (async); the next one waits for room.
-  int send_queue = 16;
+  // Steps that may be under way to the servers when the next one begins (async). So many updates,
+  // of each worker, are missing in the parameters that a step sees: Adam learns slower with one
+  // already, and diverges with many.
+  int send_queue = 0;
   // So many steps that wait may become one push (async): their sum under SGD, else their mean.
   int max_merge = 1;
   // Dense values are asked for with every n-th push (async).

@@ -104,7 +104,7 @@ TEST(Worker, AnAsynchronousPushIsAnUpdateOfItsOwn) {
   for (const Mode mode : {Mode::kAsync, Mode::kHalfAsync}) {
     LocalServers servers(2, 2);
     const std::vector<TableSpec> tables = tables_of("sgd");
-    TestWorker first(servers, {.mode = mode, .rank = 0, .workers = 2}, tables);
+    TestWorker first(servers, {.mode = mode, .rank = 0, .workers = 2, .send_queue = 3}, tables);
     TestWorker second(servers, {.mode = mode, .rank = 1, .workers = 2}, tables);
     first.give();
     run_workers(2, [&](int rank) {
@@ -364,7 +364,8 @@ TEST(Worker, EveryPushIsAppliedOnceHoweverOftenServersDie) {
   std::vector<std::unique_ptr<TestWorker>> workers;
   for (int rank = 0; rank < 2; ++rank) {
     workers.push_back(std::make_unique<TestWorker>(
-        servers, WorkerOptions{.mode = Mode::kAsync, .rank = rank, .workers = 2}, tables));
+        servers, WorkerOptions{.mode = Mode::kAsync, .rank = rank, .workers = 2, .send_queue = 4},
+        tables));
   }
   workers[0]->give();
   std::jthread killer([&](const std::stop_token& stop) {

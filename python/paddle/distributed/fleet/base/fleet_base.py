@@ -202,7 +202,7 @@ class Fleet:
         self._with_servers("run_server")
         core.run_server()
 
-    def load_model(self, path, mode=0):
+    def load_model(self, path, mode):
         """Fill the servers' tables with what :meth:`save_persistables` wrote, before training."""
         self._with_servers("load_model")
         servers.load(os.fspath(path))
