@@ -33,8 +33,10 @@ TEST(ServerTables, OptionsOfAWorker) {
   EXPECT_EQ(options.send_queue, 3);
   EXPECT_EQ(options.max_merge, 4);
   EXPECT_EQ(options.pushes_per_refresh, 5);
-  EXPECT_REFUSED(worker_options({.send_queue = 0}, {}, nullptr),
-                 "send_queue_size must be a number from 1 to 2147483647, but is 0");
+  EXPECT_REFUSED(worker_options({.send_queue = -1}, {}, nullptr),
+                 "send_queue_size must be a number from 0 to 2147483647, but is -1");
+  EXPECT_REFUSED(worker_options({.max_merge = 0}, {}, nullptr),
+                 "max_merge_var_num must be a number from 1 to 2147483647, but is 0");
 }
 
 TEST(ServerTables, DescribeWhatAProgramNeeds) {
