@@ -7,9 +7,11 @@
 
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <deque>
 #include <optional>
@@ -43,18 +45,30 @@ inline double seconds_since(Clock::time_point when) {
   return std::chrono::duration<double>(Clock::now() - when).count();
 }
 
-// Blocks the signals that end a job and hands them out as reads.
+// Blocks the signals that end a job and hands them out as reads. Threads that were there before,
+// those of gRPC for one, do not block them: they hand what they get to this one.
+// REQUIRES: made in the main thread
 class Signals {
  public:
   Signals() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, s);
+    for (const int s : kSignals) sigaddset(&set, s);
     sigprocmask(SIG_BLOCK, &set, &before_);
+    struct sigaction hand_over = {};
+    hand_over.sa_handler = [](int signal) { syscall(SYS_tgkill, getpid(), getpid(), signal); };
+    hand_over.sa_flags = SA_RESTART;
+    for (size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals[i], nullptr, &actions_[i]);
+      if (actions_[i].sa_handler == SIG_DFL) sigaction(kSignals[i], &hand_over, nullptr);
+    }
     fd_ = Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     signal(SIGPIPE, SIG_IGN);  // a closed terminal must not end the launcher before its children
   }
-  ~Signals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  ~Signals() {
+    for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &actions_[i], nullptr);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
@@ -66,7 +80,10 @@ class Signals {
   }
 
  private:
+  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+
   sigset_t before_ = {};
+  std::array<struct sigaction, kSignals.size()> actions_ = {};
   Fd fd_;
 };
 
