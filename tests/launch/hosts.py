@@ -16,7 +16,7 @@ FLOTILLA = str(pathlib.Path(FLEETRUN).with_name("flotilla"))
 
 SHOW = """
 import json, os
-print(json.dumps(dict(os.environ)))
+print(json.dumps(dict(os.environ)), flush=True)
 """
 
 # Says that it is there, and stays.

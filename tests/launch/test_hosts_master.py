@@ -131,8 +131,16 @@ def test_two_hosts_of_one_machine_have_ports_of_their_own(tmp_path, master):
 
 
 def test_a_job_with_servers_meets_at_the_master_too(tmp_path, master):
+    # Workers end when the server of every host has shown itself: its end comes soon after theirs.
+    wait = """
+import pathlib, time
+if os.environ["TRAINING_ROLE"] == "PSERVER":
+    pathlib.Path("../shown." + os.environ["POD_IP"]).touch()
+while len(list(pathlib.Path("..").glob("shown.*"))) < 2:
+    time.sleep(0.01)
+"""
     options = ["--nnodes=2", "--server_num=1", "--worker_num=2"]
-    hosts = [start(tmp_path, i, master, SHOW, *options) for i in range(2)]
+    hosts = [start(tmp_path, i, master, SHOW + wait, *options) for i in range(2)]
     assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
     workers = [e for host in hosts for e in host.environments()]
     servers = [e for host in hosts for e in host.environments("server")]

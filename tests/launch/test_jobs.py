@@ -43,14 +43,20 @@ def test_collective_job_of_the_first_document(tmp_path):
     job.assert_nothing_left()
 
 
+# Workers end when the server has said who it is: its end comes soon after theirs.
+WITH_A_SERVER = """
+    import json, os, time
+    print(json.dumps({"env": dict(os.environ)}), flush=True)
+    if os.environ["TRAINING_ROLE"] == "PSERVER":
+        open("served", "w").close()
+        time.sleep(1000)
+    while not os.path.exists("served"):
+        time.sleep(0.01)
+"""
+
+
 def test_parameter_server_job_of_the_third_document(tmp_path):
-    script = """
-        import json, os, time
-        print(json.dumps({"env": dict(os.environ)}), flush=True)
-        if os.environ["TRAINING_ROLE"] == "PSERVER":
-            time.sleep(1000)
-    """
-    job = Job(tmp_path, ["--server_num=1", "--worker_num=2", "--gpus=0,1"], script)
+    job = Job(tmp_path, ["--server_num=1", "--worker_num=2", "--gpus=0,1"], WITH_A_SERVER)
     assert job.wait() == 0
     server = environments(job, "server", 1)[0]
     workers = environments(job, "worker", 2)
@@ -79,14 +85,8 @@ def test_parameter_server_job_of_the_third_document(tmp_path):
 
 
 def test_heter_workers_have_their_own_role_and_logs(tmp_path):
-    script = """
-        import json, os, time
-        print(json.dumps({"env": dict(os.environ)}), flush=True)
-        if os.environ["TRAINING_ROLE"] == "PSERVER":
-            time.sleep(1000)
-    """
     options = ["--server_num=1", "--worker_num=1", "--heter_worker_num=2", "--gpus=0,1"]
-    job = Job(tmp_path, options, script)
+    job = Job(tmp_path, options, WITH_A_SERVER)
     assert job.wait() == 0
     heters = environments(job, "heter", 2)
     endpoints = heters[0]["PADDLE_HETER_TRAINER_IP_PORT_LIST"].split(",")
