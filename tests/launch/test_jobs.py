@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
+import textwrap
 
 import pytest
 from job import FLEETRUN, Job
 
 SHOW = """
     import json, os, sys
-    print(json.dumps({"env": dict(os.environ), "args": sys.argv[1:]}))
+    print(json.dumps({"env": dict(os.environ), "args": sys.argv[1:]}), flush=True)
 """
 
 
@@ -43,20 +44,21 @@ def test_collective_job_of_the_first_document(tmp_path):
     job.assert_nothing_left()
 
 
-# Workers end when the server has said who it is: its end comes soon after theirs.
-WITH_A_SERVER = """
-    import json, os, time
-    print(json.dumps({"env": dict(os.environ)}), flush=True)
-    if os.environ["TRAINING_ROLE"] == "PSERVER":
-        open("served", "w").close()
-        time.sleep(1000)
-    while not os.path.exists("served"):
+# For jobs with servers, whose end comes soon after the workers': nobody ends before all have printed.
+# %d stands for the number of processes.
+TOGETHER = """
+    import os, pathlib, time
+    pathlib.Path(f"here.{os.getpid()}").touch()
+    while len(list(pathlib.Path().glob("here.*"))) < %d:
         time.sleep(0.01)
+    if os.environ.get("TRAINING_ROLE") == "PSERVER":
+        time.sleep(1000)
 """
 
 
 def test_parameter_server_job_of_the_third_document(tmp_path):
-    job = Job(tmp_path, ["--server_num=1", "--worker_num=2", "--gpus=0,1"], WITH_A_SERVER)
+    options = ["--server_num=1", "--worker_num=2", "--gpus=0,1"]
+    job = Job(tmp_path, options, SHOW + TOGETHER % 3)
     assert job.wait() == 0
     server = environments(job, "server", 1)[0]
     workers = environments(job, "worker", 2)
@@ -86,7 +88,7 @@ def test_parameter_server_job_of_the_third_document(tmp_path):
 
 def test_heter_workers_have_their_own_role_and_logs(tmp_path):
     options = ["--server_num=1", "--worker_num=1", "--heter_worker_num=2", "--gpus=0,1"]
-    job = Job(tmp_path, options, WITH_A_SERVER)
+    job = Job(tmp_path, options, SHOW + TOGETHER % 4)
     assert job.wait() == 0
     heters = environments(job, "heter", 2)
     endpoints = heters[0]["PADDLE_HETER_TRAINER_IP_PORT_LIST"].split(",")
@@ -205,7 +207,8 @@ def test_bad_command_lines_start_nothing_and_give_2(tmp_path, words, sentence):
     ],
 )
 def test_the_modules_of_the_older_eras_are_other_names(tmp_path, module, options, logs):
-    (tmp_path / "train.py").write_text("import sys; print(sys.executable, sys.argv[1:])")
+    script = "import sys; print(sys.executable, sys.argv[1:], flush=True)\n"
+    (tmp_path / "train.py").write_text(script + textwrap.dedent(TOGETHER % len(logs)))
     command = [sys.executable, "-m", f"paddle.distributed.{module}", *options]
     done = subprocess.run(
         [*command, "train.py", "--distributed"],
