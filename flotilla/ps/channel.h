@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "flotilla/base/error.h"
 
@@ -21,6 +23,11 @@ struct Bytes {
   std::span<std::byte> data = {};
   std::shared_ptr<void> owner = {};
 };
+
+inline Bytes heap_bytes(size_t bytes) {
+  const auto memory = std::make_shared<std::vector<uint64_t>>((bytes + 7) / 8);
+  return {std::as_writable_bytes(std::span(*memory)).first(bytes), memory};
+}
 
 // One server, as a worker reaches it. Thread safety: all calls, from any thread.
 class Channel {

@@ -217,27 +217,26 @@ Outgoing Client::prepare(int server, const ScatteredStep& step, size_t room) {
     outgoing.request = channel(server)->allocate(size);
   } catch (const Error&) {
     // The server is away just now; send() waits for it.
-    auto memory = std::make_shared<std::vector<uint64_t>>((size + 7) / 8);
-    outgoing.request = {std::as_writable_bytes(std::span(*memory)).first(size), memory};
+    outgoing.request = heap_bytes(size);
   }
   encode(options_.self, step, outgoing.request.data);
   return outgoing;
 }
 
 Bytes Client::ask(int server, const Request& request) {
-  Request mine = request;
-  mine.sender = options_.self;
-  const auto bytes = std::make_shared<std::vector<std::byte>>(encode(mine));
-  Outgoing outgoing = {.server = server, .request = {*bytes, bytes}};
-  return send({&outgoing, 1})[0];
+  return ask_servers(server, server + 1, request)[0];
 }
 
 std::vector<Bytes> Client::ask_all(const Request& request) {
+  return ask_servers(0, servers(), request);
+}
+
+std::vector<Bytes> Client::ask_servers(int begin, int end, const Request& request) {
   Request mine = request;
   mine.sender = options_.self;
   const auto bytes = std::make_shared<std::vector<std::byte>>(encode(mine));
   std::vector<Outgoing> requests;
-  for (int server = 0; server < servers(); ++server) {
+  for (int server = begin; server < end; ++server) {
     requests.push_back({.server = server, .request = {*bytes, bytes}});
   }
   return send(requests);

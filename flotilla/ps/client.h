@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -96,6 +95,8 @@ class Client {
  private:
   struct Pending;
   class Waiting;
+
+  std::vector<Bytes> ask_servers(int begin, int end, const Request& request);
 
   // Throws where the server cannot be reached.
   std::shared_ptr<Channel> channel(int server);

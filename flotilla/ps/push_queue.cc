@@ -39,11 +39,6 @@ std::vector<Bytes> PushQueue::take_values() {
   return std::exchange(values_, {});
 }
 
-size_t PushQueue::waiting() const {
-  const MutexLock lock(mutex_);
-  return queue_.size();
-}
-
 void PushQueue::run() {
   while (true) {
     std::vector<QueuedStep> steps;

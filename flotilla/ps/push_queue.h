@@ -44,7 +44,6 @@ class PushQueue {
 
   // The newest answers with dense values, once; empty: none since the last call.
   std::vector<Bytes> take_values();
-  size_t waiting() const;
 
  private:
   void run();

@@ -9,18 +9,13 @@
 namespace flotilla::testing {
 namespace {
 
-ps::Bytes memory(size_t bytes) {
-  auto owner = std::make_shared<std::vector<uint64_t>>((bytes + 7) / 8);
-  return {std::as_writable_bytes(std::span(*owner)).first(bytes), owner};
-}
-
 class LocalCall final : public ps::Call {
  public:
   LocalCall(ps::Bytes request, ps::Channel::Done done)
       : request_(std::move(request)), done_(std::move(done)) {}
   std::span<const std::byte> request() const override { return request_.data; }
   std::span<std::byte> room(size_t bytes) override {
-    answer_ = memory(bytes);
+    answer_ = ps::heap_bytes(bytes);
     return answer_.data;
   }
   void answer() override { done_(answer_, nullptr); }
@@ -46,7 +41,7 @@ struct LocalServers::Server {
 class LocalServers::LocalChannel final : public ps::Channel {
  public:
   LocalChannel(const LocalServers& servers, int server) : servers_(servers), server_(server) {}
-  ps::Bytes allocate(size_t bytes) override { return memory(bytes); }
+  ps::Bytes allocate(size_t bytes) override { return ps::heap_bytes(bytes); }
   void call(const ps::Bytes& request, size_t /*room*/, Done done) override {
     auto call = std::make_shared<LocalCall>(request, std::move(done));
     std::string reason;
