@@ -1,5 +1,6 @@
 """Runs real jobs for the tests of the launcher, and looks at what they leave behind."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -20,7 +21,7 @@ class Job:
 
     count = 0
 
-    def __init__(self, folder, options, script, arguments=(), **environment):
+    def __init__(self, folder, options, script, arguments=(), inside=(), **environment):
         Job.count += 1
         self.mark = f"flt-test-{os.getpid()}-{Job.count}-{time.monotonic_ns()}"
         self.folder = folder
@@ -29,7 +30,7 @@ class Job:
         self.started = time.monotonic()
         variables = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_"))}
         self.process = subprocess.Popen(
-            [FLEETRUN, *options, str(path), *arguments],
+            [*inside, FLEETRUN, *options, str(path), *arguments],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -43,9 +44,9 @@ class Job:
             },
         )
 
-    def wait(self):
+    def wait(self, limit=LIMIT):
         """Waits for the end of the launcher; the value is its exit code."""
-        self.out, self.err = self.process.communicate(timeout=LIMIT)
+        self.out, self.err = self.process.communicate(timeout=limit)
         self.seconds = time.monotonic() - self.started
         return self.process.returncode
 
@@ -79,6 +80,20 @@ class Job:
             except (OSError, AttributeError):
                 continue  # it has ended meanwhile
         return found
+
+    def pid_of(self, role, rank):
+        """The process with this role and rank, as soon as there is one."""
+        wanted = {f"FLT_ROLE={role}".encode(), f"FLT_RANK={rank}".encode()}
+        deadline = time.monotonic() + LIMIT
+        while True:
+            for pid in self.pids():
+                with contextlib.suppress(OSError):  # it has ended meanwhile
+                    if wanted <= set(
+                        pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+                    ):
+                        return pid
+            assert time.monotonic() < deadline, f"there is no {role} {rank}"
+            time.sleep(0.01)
 
     def assert_nothing_left(self, seconds=2.0):
         deadline = time.monotonic() + seconds

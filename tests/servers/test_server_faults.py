@@ -1,7 +1,6 @@
 """Jobs with servers in which something goes wrong."""
 
 import os
-import pathlib
 import signal
 import socket
 import subprocess
@@ -75,21 +74,6 @@ def test_a_worker_that_fails_ends_the_job(tmp_path):
     assert "worker 1 failed first" in job.err and "ValueError: bad batch" in job.err
     assert job.seconds < 30
     job.assert_nothing_left()
-
-
-def test_a_server_that_is_stopped_for_a_while_is_waited_for(tmp_path):
-    job = Job(tmp_path, COUNTS, SCRIPT)
-    job.wait_for("there.*", 2)
-    server = next(
-        pid
-        for pid in job.pids()
-        if b"TRAINING_ROLE=PSERVER" in pathlib.Path(f"/proc/{pid}/environ").read_bytes()
-    )
-    os.kill(server, signal.SIGSTOP)
-    time.sleep(5 if os.environ.get("FLT_TEST_FULL") else 1.5)
-    os.kill(server, signal.SIGCONT)
-    assert job.wait() == 0, job.err
-    assert "restart" not in job.err
 
 
 def test_whoever_waits_for_servers_can_be_interrupted(tmp_path):
