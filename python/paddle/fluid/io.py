@@ -4,6 +4,7 @@ import os
 
 import _flotilla as core
 from paddle._names import names_of
+from paddle.base import served
 from paddle.base.framework import (
     default_main_program,
     is_belong_to_optimizer,  # noqa: F401
@@ -37,11 +38,16 @@ def save_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
     Each goes to a file of its name in the folder ``dirname``; with ``filename`` all go to one file,
     in the order of their names.
     """
-    names = _chosen(main_program, vars, predicate)
+    _write(_chosen(main_program, vars, predicate), dirname, filename)
+
+
+def _write(names, dirname, filename, program=None, leave_out=False):
+    """Write variables, with the values of the servers where there are some."""
+    names, scope = served.with_tables(names, global_scope(), program, leave_out)
     if filename is None:
-        core.save_vars(os.fspath(dirname), names, global_scope())
+        core.save_vars(os.fspath(dirname), names, scope)
     else:
-        core.save_combined(_join(dirname, filename), names, global_scope())
+        core.save_combined(_join(dirname, filename), names, scope)
 
 
 def load_vars(executor, dirname, main_program=None, vars=None, predicate=None, filename=None):
@@ -65,8 +71,14 @@ def load_params(executor, dirname, main_program=None, filename=None):
 
 
 def save_persistables(executor, dirname, main_program=None, filename=None):
-    """Write all that a program keeps from run to run: parameters, statistics, optimizer state."""
-    save_vars(executor, dirname, main_program, None, is_persistable, filename)
+    """Write all that a program keeps from run to run: parameters, statistics, optimizer state.
+
+    Where servers keep parameters, they write their tables beside, for :meth:`Fleet.init_server`.
+    """
+    names = _chosen(main_program, None, is_persistable)
+    _write(names, dirname, filename, leave_out=True)
+    if served.any_of(names):
+        core.save_tables(os.fspath(dirname))
 
 
 def load_persistables(executor, dirname, main_program=None, filename=None):
@@ -92,11 +104,9 @@ def save_inference_model(
     """
     program = _io.normalize_program(_program(main_program), feeded_var_names, target_vars)
     names = core.persistable_names(program)
+    served.look_up_here(program)
     if not program_only and names:
-        if params_filename is None:
-            core.save_vars(os.fspath(dirname), names, global_scope())
-        else:
-            core.save_combined(_join(dirname, params_filename), names, global_scope())
+        _write(names, dirname, params_filename, program)
     core.write_file(_join(dirname, model_filename or "__model__"), program._serialize())
     return core.fetch_names(program)
 

@@ -5,6 +5,7 @@ import os
 import numpy as np
 
 import _flotilla as core
+from paddle.base import served
 from paddle.base import state as states
 from paddle.base.executor import _program_of
 from paddle.base.framework import (
@@ -35,9 +36,10 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     """
     prefix = _prefix("path_prefix", path_prefix)
     program = normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)
-    names = core.persistable_names(program)
+    served.look_up_here(program)
+    names, scope = served.with_tables(core.persistable_names(program), global_scope(), program)
     if names:
-        core.save_combined(prefix + ".pdiparams", names, global_scope())
+        core.save_combined(prefix + ".pdiparams", names, scope)
     core.write_file(prefix + ".pdmodel", program._serialize())
 
 
@@ -82,14 +84,16 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
 
 def serialize_program(feed_vars, fetch_vars, **kwargs):
     """The bytes of a .pdmodel file. ``program``: instead of the default main program."""
-    return normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)._serialize()
+    program = normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)
+    served.look_up_here(program)
+    return program._serialize()
 
 
 def serialize_persistables(feed_vars, fetch_vars, executor, **kwargs):
     """The bytes of a .pdiparams file; None where the program has no parameters."""
     program = normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)
-    names = core.persistable_names(program)
-    return core.serialize_vars(names, global_scope()) if names else None
+    names, scope = served.with_tables(core.persistable_names(program), global_scope())
+    return core.serialize_vars(names, scope) if names else None
 
 
 def deserialize_program(data):
@@ -121,8 +125,10 @@ def save(program, model_path, protocol=4, **configs):
     """Write a program and its state: .pdmodel, .pdparams (parameters) and .pdopt (the rest)."""
     prefix = _prefix("model_path", model_path)
     program = _to_program(program)
-    parameters = states.arrays_of(program, is_parameter)
-    others = states.arrays_of(program, is_belong_to_optimizer)
+    names = [var.name for var in program.list_vars() if is_persistable(var)]
+    _, scope = served.with_tables(names, global_scope())
+    parameters = states.arrays_of(program, is_parameter, scope)
+    others = states.arrays_of(program, is_belong_to_optimizer, scope)
     states.write(parameters, prefix + ".pdparams", protocol)
     states.write(others, prefix + ".pdopt", protocol)
     core.write_file(prefix + ".pdmodel", program._serialize())

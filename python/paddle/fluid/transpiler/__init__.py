@@ -1,195 +1,15 @@
 """Programs for the processes of a job, as 1.x divided them before there was a fleet."""
 
-import zlib
-
-import _flotilla as core
 from paddle._names import names_of
-from paddle.base.framework import Program, default_main_program, default_startup_program
-from paddle.distributed.fleet.base import servers as _servers
-from paddle.distributed.fleet.base.role_maker import Role
+
+from .distribute_transpiler import (  # noqa: F401
+    DistributeTranspiler,
+    DistributeTranspilerConfig,
+    settings_of,
+)
+from .ps_dispatcher import HashName, RoundRobin  # noqa: F401
 
 __all__ = ["DistributeTranspiler", "DistributeTranspilerConfig", "HashName", "RoundRobin"]
-
-
-class _Dispatcher:
-    """Says which server keeps a variable."""
-
-    def __init__(self, pserver_endpoints):
-        self._eps = list(pserver_endpoints)
-        self.reset()
-
-    @property
-    def eps(self):
-        return self._eps
-
-    def reset(self):
-        self._step = 0
-
-
-class RoundRobin(_Dispatcher):
-    """One server after the other."""
-
-    def dispatch(self, varlist):
-        first, self._step = self._step, self._step + len(varlist)
-        return [self._eps[(first + i) % len(self._eps)] for i in range(len(varlist))]
-
-
-class HashName(_Dispatcher):
-    """The server that the name of the variable leads to."""
-
-    def dispatch(self, varlist):
-        names = [one if isinstance(one, str) else one.name for one in varlist]
-        return [self._eps[zlib.crc32(name.encode()) % len(self._eps)] for name in names]
-
-
-class DistributeTranspilerConfig:
-    """How a program is divided: ``mode`` is "pserver", "nccl2", "collective" or "local_sgd"."""
-
-    _defaults = {
-        "slice_var_up": True,
-        "split_method": None,
-        "min_block_size": 8192,
-        "enable_dc_asgd": False,
-        "mode": "pserver",
-        "print_log": False,
-        "wait_port": True,
-        "half_async": False,
-        "completely_not_async": False,
-        "geo_sgd_mode": False,
-        "geo_sgd_need_push_nums": 100,
-        "nccl_comm_num": 1,
-        "use_hierarchical_allreduce": False,
-        "hierarchical_allreduce_inter_nranks": 0,
-        "collective_mode": None,
-        "sync_mode": True,
-        "runtime_split_send_recv": False,
-    }
-
-    def __init__(self):
-        vars(self).update(self._defaults)
-
-    def __setattr__(self, name, value):
-        if name not in self._defaults:
-            near = core.nearest(name, list(self._defaults))
-            hint = f" Did you mean {near}?" if near else ""
-            raise AttributeError(f"DistributeTranspilerConfig has no setting {name}.{hint}")
-        kept = {**vars(self), name: value}
-        if kept["sync_mode"] and kept["runtime_split_send_recv"]:
-            raise ValueError(
-                "runtime_split_send_recv is for training out of step: set sync_mode to False first"
-            )
-        vars(self)[name] = value
-
-
-_SETTINGS = (
-    *("sync_mode", "runtime_split_send_recv", "half_async", "completely_not_async"),
-    *("geo_sgd_mode", "geo_sgd_need_push_nums"),
-)
-
-
-def settings_of(config, communicator):
-    """What the core makes programs by, from a DistributeTranspilerConfig."""
-    made = core.TranspilerSettings()
-    for name in _SETTINGS:
-        setattr(made, name, getattr(config, name))
-    made.communicator = communicator
-    return made
-
-
-class DistributeTranspiler:
-    """Makes the programs of workers and servers of a program for one process.
-
-    Every process calls :meth:`transpile`; then a worker runs the program of
-    :meth:`get_trainer_program`, and a server that of :meth:`get_pserver_program`, which ends when
-    all workers are done.
-    """
-
-    def __init__(self, config=None):
-        self.config = config or DistributeTranspilerConfig()
-        self._trainer_program = None
-
-    def transpile(
-        self,
-        trainer_id,
-        program=None,
-        pservers="127.0.0.1:6174",
-        trainers=1,
-        sync_mode=True,
-        startup_program=None,
-        current_endpoint="127.0.0.1:6174",
-    ):
-        """Divide a program. ``trainers``: how many, or, without servers, where they are."""
-        self._with_servers = self.config.mode == "pserver"
-        endpoints = [] if self._with_servers else str(trainers).split(",")
-        self._role_words = dict(
-            collective=not self._with_servers,
-            workers=trainers if self._with_servers else len(endpoints),
-            worker_endpoints=[] if endpoints == ["1"] else endpoints,
-            server_endpoints=pservers.split(",") if self._with_servers else [],
-            source="DistributeTranspiler",
-        )
-        role = self._role(kind=Role.WORKER, index=trainer_id)
-        if role.distributed and not self._with_servers:
-            raise RuntimeError(
-                f"DistributeTranspiler does not divide a program for {role.workers} trainers: use "
-                "paddle.fluid.incubate.fleet.collective"
-            )
-        if not sync_mode and self.config.sync_mode:
-            self.config.sync_mode = False
-        self._trainer_id = trainer_id
-        self._divided = not self._with_servers
-        self._trainer_program = program or default_main_program()
-        self._startup_program = startup_program or default_startup_program()
-
-    def _role(self, **words):
-        return core.Role(**words, **self._role_words)
-
-    def _transpiler_settings(self):
-        return settings_of(self.config, {})
-
-    def get_trainer_program(self, wait_port=True):
-        """The program of this worker."""
-        self._check("get_trainer_program")
-        if not self._divided:
-            role = self._role(kind=Role.WORKER, index=self._trainer_id)
-            _servers.distribute(role, self._trainer_program, self._startup_program, self)
-            self._divided = True
-        return self._trainer_program
-
-    def get_pserver_program(self, endpoint):
-        """The program of the server at ``endpoint``; running it serves until all workers are
-        done."""
-        role = self._server_role("get_pserver_program", endpoint)
-        program = Program()
-
-        def serve(scope):
-            core.init_server(role, "")
-            core.run_server()
-
-        program._before_run = (serve,)
-        return program
-
-    def get_pserver_programs(self, endpoint):
-        """The program of the server at ``endpoint``, and its startup program."""
-        program = self.get_pserver_program(endpoint)
-        return program, self.get_startup_program(endpoint, program)
-
-    def get_startup_program(self, endpoint, pserver_program=None, startup_program=None):
-        """The startup program of the server at ``endpoint``: an empty one, since the first worker
-        makes the tables."""
-        self._server_role("get_startup_program", endpoint)
-        return Program()
-
-    def _server_role(self, word, endpoint):
-        self._check(word)
-        endpoints = self._role_words["server_endpoints"]
-        if endpoint not in endpoints:
-            raise ValueError(f"{word}(): {endpoint!r} is none of the servers {endpoints}")
-        return self._role(kind=Role.SERVER, index=endpoints.index(endpoint))
-
-    def _check(self, word):
-        if self._trainer_program is None:
-            raise RuntimeError(f"{word}() needs transpile() before it")
 
 
 def memory_optimize(input_program, skip_opt_set=None, print_log=False, level=0, skip_grads=True):
@@ -200,4 +20,4 @@ def release_memory(input_program, skip_opt_set=None):
     """Nothing is left to do: every plan reuses memory."""
 
 
-__getattr__, __dir__ = names_of(__name__)
+__getattr__, __dir__ = names_of(__name__, ["distribute_transpiler", "ps_dispatcher"])

@@ -17,6 +17,20 @@ from .role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .util_factory import UtilBase
 
 
+def distribute(role, main, startup, strategy):
+    """Make the programs of ``minimize`` those of one process of a job."""
+    if role.servers:
+        servers.distribute(role, main, startup, strategy)
+    elif role.collective:
+        notices, fusion = core.apply_collective(main, startup, role, strategy._core)
+        for notice in notices:
+            warnings.warn(notice, stacklevel=3)
+        if fusion:
+            _say_at_first_run(main, fusion)
+        if role.workers > 1:
+            main._before_run = (*main._before_run, feeds_exchange)
+
+
 class DistributedOptimizer:
     """An optimizer of which ``minimize`` makes the program of this process.
 
@@ -38,16 +52,7 @@ class DistributedOptimizer:
         returns (ops, [(parameter, gradient)])."""
         made = self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
         main, startup = loss.block.program, startup_program or default_startup_program()
-        if self._role.servers:
-            servers.distribute(self._role, main, startup, self._strategy)
-        elif self._role.collective:
-            notices, fusion = core.apply_collective(main, startup, self._role, self._strategy._core)
-            for notice in notices:
-                warnings.warn(notice, stacklevel=2)
-            if fusion:
-                _say_at_first_run(main, fusion)
-            if self._role.workers > 1:
-                main._before_run = (*main._before_run, feeds_exchange)
+        distribute(self._role, main, startup, self._strategy)
         return made
 
     def __getattr__(self, name):

@@ -6,7 +6,7 @@ import warnings
 import _flotilla as core
 import paddle.fluid.io as _io
 from paddle.base.framework import default_main_program, is_persistable
-from paddle.base.scope import Scope, global_scope
+from paddle.base.scope import global_scope
 from paddle.static import io as _static_io
 
 
@@ -65,18 +65,4 @@ def save_persistables(executor, folder, program=None):
 
 def save_inference_model(folder, feeded_var_names, target_vars, program=None):
     """Write a model that brings its tables along."""
-    program = _static_io._to_program(program) if program else default_main_program()
-    scope = global_scope()
-    core.take_dense(scope)
-    program = _static_io.normalize_program(program, feeded_var_names, target_vars)
-    core.look_up_here(program)
-    needed = set(core.persistable_names(program))
-    full = Scope()
-    for table in _sparse_tables():
-        if table["name"] in needed:
-            needed.remove(table["name"])
-            core.bring_table(table["name"], program, full)
-    for name in needed:
-        full.var(name).set_tensor(scope.find_var(name).get_tensor())
-    core.save_vars(os.fspath(folder), core.persistable_names(program), full)
-    core.write_file(os.path.join(os.fspath(folder), "__model__"), program._serialize())
+    _io.save_inference_model(folder, feeded_var_names, target_vars, None, program)

@@ -98,9 +98,6 @@ class Fleet:
 
     def save_persistables(self, executor, dirname, main_program=None, filename=None):
         """Write all that the program keeps from run to run."""
-        if self._inside._role().servers:
-            self._inside.save_persistables(executor, dirname, main_program or self._program())
-            return
         _io.save_persistables(executor, dirname, main_program or self._program(), filename)
 
     def _keep(self, program, startup_program):

@@ -1,0 +1,63 @@
+"""Variables whose values parameter servers keep, for those who want to save them."""
+
+import warnings
+
+import _flotilla as core
+
+from .framework import Program
+from .scope import Scope
+
+
+def tables_among(names):
+    """The sparse tables of the servers that are among ``names``."""
+    if not core.servers_connected():
+        return []
+    names = set(names)
+    return [one["name"] for one in core.server_tables() if one["sparse"] and one["name"] in names]
+
+
+def any_of(names):
+    """Whether servers keep one of the variables."""
+    if not core.servers_connected():
+        return False
+    return not {one for table in core.server_tables() for one in table["params"]}.isdisjoint(names)
+
+
+def look_up_here(program):
+    """Let a copy of a worker's program look rows up in variables of its own."""
+    if core.servers_connected():
+        core.look_up_here(program)
+
+
+def with_tables(names, scope, program=None, leave_out=False):
+    """(names, scope): ``scope``, or one with the values as the servers have them.
+
+    ``program`` learns how many rows tables have. A table whose ids are no rows of a tensor is an
+    error, or, with ``leave_out``, a warning and one name less.
+    """
+    tables = tables_among(names)
+    if core.servers_connected():
+        core.take_dense(scope)
+    if not tables:
+        return names, scope
+    full = Scope()
+    for name in names:
+        found = None if name in tables else scope.find_var(name)
+        if found is not None:
+            full.var(name).set_tensor(found.get_tensor())
+    left_out = set()
+    for name in tables:
+        try:
+            core.bring_table(name, program or _program_with(name), full)
+        except ValueError as error:
+            if not leave_out:
+                raise
+            warnings.warn(f"{name} is not saved as a file: {error}", stacklevel=4)
+            left_out.add(name)
+    return [name for name in names if name not in left_out], full
+
+
+def _program_with(name):
+    program = Program()
+    program.global_block().create_var(name=name)
+    return program
