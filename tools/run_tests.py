@@ -21,7 +21,7 @@ import try_pythons
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Tests of whole jobs, which mostly wait: the others run beside them.
-JOB_FOLDERS = ["tests/launch", "tests/collective", "tests/comm", "tests/servers"]
+JOB_FOLDERS = ["tests/launch", "tests/collective", "tests/comm", "tests/servers", "tests/spec"]
 FUZZ_RUNS, FUZZ_RUNS_FULL = 20_000, 2_000_000
 FUZZ_SECONDS, FUZZ_SECONDS_FULL = 20, 120
 

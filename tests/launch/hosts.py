@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -25,6 +26,21 @@ import pathlib, time
 pathlib.Path("there").touch()
 time.sleep(1000)
 """
+
+
+def free_port(*addresses):
+    """A port that is free on all addresses."""
+    while True:
+        with socket.socket() as first:
+            first.bind((addresses[0], 0))
+            port = first.getsockname()[1]
+            try:
+                for address in addresses[1:]:
+                    with socket.socket() as other:
+                        other.bind((address, port))
+            except OSError:
+                continue
+        return str(port)
 
 
 class Host:
@@ -101,6 +117,15 @@ class Network:
         self.ip("-n", name, "link", "set", f"{name}b", "up")
         self.ip("-n", name, "link", "set", "lo", "up")
 
+    def give_names(self, names):
+        """Every host finds host i under the name names[i], by a file /etc/hosts of its own."""
+        text = "127.0.0.1 localhost\n"
+        text += "".join(f"{ip} {name}\n" for ip, name in zip(self.ips, names))
+        for i in range(self.count):
+            folder = pathlib.Path("/etc/netns", f"{self.tag}n{i}")
+            folder.mkdir(parents=True)
+            folder.joinpath("hosts").write_text(text)
+
     def inside(self, i):
         """Words before a command that runs on host i."""
         return ["ip", "netns", "exec", f"{self.tag}n{i}"]
@@ -118,6 +143,7 @@ class Network:
         for i in range(self.count):
             subprocess.run(["ip", "netns", "del", f"{self.tag}n{i}"], capture_output=True)
             subprocess.run(["ip", "link", "del", f"{self.tag}n{i}a"], capture_output=True)
+            shutil.rmtree(f"/etc/netns/{self.tag}n{i}", ignore_errors=True)
         subprocess.run(["ip", "link", "del", self.tag], capture_output=True)
 
 

@@ -1,30 +1,11 @@
 """Jobs with servers that no launcher started: processes and variables of the environment alone."""
 
 import os
-import re
-import socket
 import subprocess
 import sys
-import textwrap
 
-import pytest
+from hosts import free_port
 from job import Job
-from printed import document
-
-
-def free_port(*hosts):
-    """A port that is free on all hosts."""
-    while True:
-        with socket.socket() as first:
-            first.bind((hosts[0], 0))
-            port = first.getsockname()[1]
-            try:
-                for host in hosts[1:]:
-                    with socket.socket() as other:
-                        other.bind((host, port))
-            except OSError:
-                continue
-        return str(port)
 
 
 def run(folder, script, processes, **environment):
@@ -50,27 +31,6 @@ def run(folder, script, processes, **environment):
             one.kill()
     assert [one.returncode for one in started] == [0] * len(started), "\n".join(outputs)
     return outputs
-
-
-@pytest.mark.parametrize("servers_first", [True, False])
-def test_the_quick_start_of_2018(tmp_path, servers_first):
-    """Spec 004 as printed: two servers, two trainers, each with its own variables."""
-    (script,) = re.findall(r"^\.\. code:: python\n\n((?: {3}.*\n|\n)+)", document("004"), re.M)
-    hosts = ["127.0.0.1", "127.0.0.2"]
-    servers = [{"PADDLE_TRAINING_ROLE": "PSERVER", "PADDLE_CURRENT_IP": host} for host in hosts]
-    trainers = [{"PADDLE_TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": i} for i in ("0", "1")]
-    outputs = run(
-        tmp_path,
-        textwrap.dedent(script),
-        servers + trainers if servers_first else trainers + servers,
-        PADDLE_PSERVER_IPS=",".join(hosts),
-        PADDLE_TRAINERS="2",
-        PADDLE_PSERVER_PORT=free_port(*hosts),
-    )
-    printed = [
-        line for out in outputs for line in re.findall(r"^step 10, loss: \[.*\]$", out, re.M)
-    ]
-    assert len(printed) == 2
 
 
 TRANSPILER = """
