@@ -14,6 +14,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    faulthandler.dump_traceback_later(LIMIT, exit=True)
+    own = item.get_closest_marker("limit")
+    faulthandler.dump_traceback_later(own.args[0] if own else LIMIT, exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()

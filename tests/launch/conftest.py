@@ -8,6 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from certificates import tls  # noqa: E402, F401
 from hosts import network, no_host_is_left  # noqa: E402, F401
 
 

@@ -1,6 +1,5 @@
 """Runs real jobs for the tests of the launcher, and looks at what they leave behind."""
 
-import contextlib
 import json
 import os
 import pathlib
@@ -14,6 +13,32 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FLEETRUN = os.environ.get("FLT_FLEETRUN", str(ROOT / ".venv" / "bin" / "fleetrun"))
 LIMIT = 60  # seconds; a job that takes longer hangs
+
+
+def find_processes(*variables):
+    """The processes with all of these variables, "NAME=value"."""
+    wanted = {variable.encode() for variable in variables}
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if wanted <= set((entry / "environ").read_bytes().split(b"\0")):
+                state = re.search(r"\) (\w)", (entry / "stat").read_text()).group(1)
+                if state != "Z":
+                    found.append(int(entry.name))
+        except (OSError, AttributeError):
+            continue  # it has ended meanwhile
+    return found
+
+
+def wait_for_process(*variables):
+    """A process with these variables, as soon as there is one."""
+    deadline = time.monotonic() + LIMIT
+    while not (found := find_processes(*variables)):
+        assert time.monotonic() < deadline, f"there is no process with {variables}"
+        time.sleep(0.01)
+    return found[0]
 
 
 class Job:
@@ -68,32 +93,13 @@ class Job:
 
     def pids(self):
         """Every process that inherited this job's environment, the launcher included."""
-        found = []
-        for entry in pathlib.Path("/proc").iterdir():
-            if not entry.name.isdigit():
-                continue
-            try:
-                if self.mark.encode() in (entry / "environ").read_bytes():
-                    state = re.search(r"\) (\w)", (entry / "stat").read_text()).group(1)
-                    if state != "Z":
-                        found.append(int(entry.name))
-            except (OSError, AttributeError):
-                continue  # it has ended meanwhile
-        return found
+        return find_processes(f"FLT_TEST_MARK={self.mark}")
 
     def pid_of(self, role, rank):
         """The process with this role and rank, as soon as there is one."""
-        wanted = {f"FLT_ROLE={role}".encode(), f"FLT_RANK={rank}".encode()}
-        deadline = time.monotonic() + LIMIT
-        while True:
-            for pid in self.pids():
-                with contextlib.suppress(OSError):  # it has ended meanwhile
-                    if wanted <= set(
-                        pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-                    ):
-                        return pid
-            assert time.monotonic() < deadline, f"there is no {role} {rank}"
-            time.sleep(0.01)
+        return wait_for_process(
+            f"FLT_TEST_MARK={self.mark}", f"FLT_ROLE={role}", f"FLT_RANK={rank}"
+        )
 
     def assert_nothing_left(self, seconds=2.0):
         deadline = time.monotonic() + seconds

@@ -170,6 +170,7 @@ class Disturbed(Job):
             mark.unlink()
         counts = [f"--worker_num={workers}", f"--server_num={servers}"]
         settings = {"MODE": "sync", "RULE": "Adam", "RATE": "0.01", **environment}
+        self.steps = int(settings["STEPS"])
         super().__init__(folder, [*counts, *options], NET + DISTURBED, **settings)
 
     def wait_for_step(self, step, worker=0):

@@ -11,7 +11,9 @@ class WideDeepLayer(nn.Layer):
     def __init__(self, sizes=(64, 32)):
         super().__init__()
         initializer = nn.initializer
-        table = paddle.ParamAttr(name="SparseFeatFactors", initializer=initializer.Uniform())
+        table = paddle.ParamAttr(
+            name="SparseFeatFactors", initializer=initializer.Uniform(-0.05, 0.05)
+        )
         self.embedding = nn.Embedding(ROWS, WIDTH, sparse=True, weight_attr=table)
         wide = paddle.ParamAttr(initializer=initializer.TruncatedNormal(0.0, 1 / DENSE**0.5))
         self.wide = nn.Linear(DENSE, 1, weight_attr=wide)
