@@ -84,9 +84,7 @@ class PSLib(Fleet):
         self._inside.init_server()
         self._inside.run_server()
 
-    def distributed_optimizer(
-        self, optimizer, strategy={}
-    ):  # noqa: B006 - the signature is Paddle's
+    def distributed_optimizer(self, optimizer, strategy=None):
         """An optimizer whose ``minimize`` makes the programs of the fleet.
 
         ``strategy``: ``{table: {"sparse_embedx_dim": 8, ...}}``.
