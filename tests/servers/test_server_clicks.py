@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from job import Job
 
-HERE = pathlib.Path(__file__).parent
+MODEL = pathlib.Path(__file__).parents[1] / "spec" / "preludes" / "wide_deep" / "model.py"
 FULL = bool(os.environ.get("FLT_TEST_FULL"))
 
 SCRIPT = """
@@ -116,7 +116,7 @@ def clicks(tmp_path_factory):
     core.write_clicks(str(folder), train=150000 if FULL else 40000, test=10000, train_files=1)
     for split in ("train", "test"):
         np.savez(folder / split, **read(folder / split / "part-0"))
-    shutil.copy(HERE / "wide_deep" / "model.py", folder)
+    shutil.copy(MODEL, folder)
     one = train(folder, ["--nproc_per_node=1"], "one", 64, 0.5)
     assert one["auc"] > 0.77
     return folder, one

@@ -1,0 +1,77 @@
+"""Programs of 1.8 that train by pslib."""
+
+from job import Job
+
+PROGRAM = """
+    import os
+    import numpy as np
+    import paddle.fluid as fluid
+    from paddle.fluid.incubate.fleet.base.role_maker import PaddleCloudRoleMaker
+    from paddle.fluid.incubate.fleet.parameter_server.pslib import fleet
+
+    fleet.init(PaddleCloudRoleMaker())
+    ids = fluid.layers.data("ids", [1], dtype="int64", lod_level=1)
+    y = fluid.layers.data("y", [1], dtype="int64")
+    rows = fluid.layers.embedding(
+        ids, [1000, 8], is_sparse=True, is_distributed=True, param_attr=fluid.ParamAttr("emb")
+    )
+    hidden = fluid.layers.fc(fluid.layers.sequence_pool(rows, "sum"), 16, act="relu")
+    chances = fluid.layers.fc(hidden, 2, act="softmax")
+    cost = fluid.layers.mean(fluid.layers.cross_entropy(chances, y))
+    optimizer = fleet.distributed_optimizer(fluid.optimizer.Adam(0.01), strategy=STRATEGY)
+    optimizer.minimize([cost], [fluid.global_scope()])
+    if fleet.is_server():
+        fleet.init_server()
+        fleet.run_server()
+    else:
+        exe = fluid.Executor(fluid.CPUPlace())
+        exe.run(fluid.default_startup_program())
+        fleet.init_worker()
+        random = np.random.RandomState(fleet.worker_index())
+
+        def train(steps):
+            costs = []
+            for step in range(steps):
+                keys = random.randint(0, 200, [64, 1])
+                feed = {
+                    "ids": fluid.create_lod_tensor(keys, [[1] * 64], fluid.CPUPlace()),
+                    "y": keys % 2,
+                }
+                costs.append(exe.run(fleet.main_program, feed=feed, fetch_list=[cost])[0][0])
+            return costs
+
+        if os.path.exists("model"):
+            fleet.init_server("model", mode=0)
+            costs = train(9)
+            assert np.mean(costs) < 0.6, costs  # as the job before has left it
+        else:
+            costs = train(80)
+            assert np.mean(costs[-9:]) < 0.8 * np.mean(costs[:9]), costs
+            fleet.shrink_sparse_table()
+            fleet.save_persistables(exe, "model", mode=0)
+        fleet.stop_worker()
+"""
+
+
+def test_a_program_of_pslib(tmp_path):
+    """A job trains and saves, another goes on; both end by themselves."""
+    script = PROGRAM.replace("STRATEGY", '{"use_cvm": False, "emb": {"sparse_embedx_dim": 8}}')
+    for servers in (2, 1):
+        job = Job(tmp_path, ["--worker_num=2", f"--server_num={servers}"], script)
+        assert job.wait() == 0, job.err
+        assert (tmp_path / "model" / "fc_0.w_0").exists()
+
+
+def test_words_of_a_strategy(tmp_path):
+    """What has no effect is said; what is no word is refused."""
+    odd = '{"fs_uri": "afs://x", "emb": {"sparse_embedx_dim": 8}}'
+    wrong = '{"emb": {"sparse_embedx_dims": 8}}'
+    for words, code, said in [
+        (odd, 0, 'strategy["fs_uri"]'),
+        (wrong, 1, 'Did you mean "sparse_embedx_dim"'),
+    ]:
+        folder = tmp_path / str(code)
+        folder.mkdir()
+        job = Job(folder, ["--worker_num=1", "--server_num=1"], PROGRAM.replace("STRATEGY", words))
+        assert job.wait() == code, job.err
+        assert said in job.log("workerlog.0")
