@@ -14,6 +14,7 @@ namespace flotilla::cli {
 int launch(const std::string& program, const std::vector<std::string>& arguments, bool servers);
 
 void add_inspect(CLI::App& app);
+void add_inspect_job(CLI::App& inspect_command);
 void add_env(CLI::App& app);
 void add_check(CLI::App& app);
 void add_serve(CLI::App& app);

@@ -73,7 +73,7 @@ void inspect(const InspectOptions& options) {
 
 void add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* cmd = app.add_subcommand("inspect", "Show what a file holds");
+  CLI::App* cmd = app.add_subcommand("inspect", "Show what a file holds or what a job does");
   cmd->require_subcommand(1);
   CLI::App* program = cmd->add_subcommand(
       "program", "Ops, variables, plan steps, layouts, peak bytes and what reuse saved");
@@ -85,6 +85,7 @@ void add_inspect(CLI::App& app) {
       ->delimiter(',');
   program->add_flag("!--no-plan", options->plan, "Only the program");
   program->callback([options] { inspect(*options); });
+  add_inspect_job(*cmd);
 }
 
 }  // namespace flotilla::cli

@@ -92,6 +92,41 @@ void StatusPort::serve() {
   }
 }
 
+std::string read_status(const Endpoint& port) {
+  const Clock::time_point deadline = Clock::now() + kPatience;
+  const auto fail = [&] [[noreturn]] {
+    refuse("{} does not answer as the status port of a parameter server", port.text());
+  };
+  const Fd connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port.port));
+  require(inet_pton(AF_INET, port.host.c_str(), &address.sin_addr) == 1,
+          "a status port is an address and a port, as 127.0.0.1:6081, but \"{}\" was given",
+          port.text());
+  if (::connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 &&
+      errno != EINPROGRESS) {
+    fail();
+  }
+  constexpr std::string_view kAsk = "GET /metrics HTTP/1.0\r\n\r\n";
+  if (!ready(connection.get(), POLLOUT, deadline) ||
+      ::send(connection.get(), kAsk.data(), kAsk.size(), MSG_NOSIGNAL) !=
+          static_cast<ssize_t>(kAsk.size())) {
+    fail();
+  }
+  std::string answer;
+  char some[4096];
+  while (ready(connection.get(), POLLIN, deadline)) {
+    const ssize_t got = ::recv(connection.get(), some, sizeof some, 0);
+    if (got < 0) fail();
+    if (got == 0) break;
+    answer.append(some, static_cast<size_t>(got));
+  }
+  const size_t body = answer.find("\r\n\r\n");
+  if (!answer.starts_with("HTTP/1.0 200 ") || body == answer.npos) fail();
+  return answer.substr(body + 4);
+}
+
 void StatusPort::answer(const Fd& connection) const {
   const Clock::time_point deadline = Clock::now() + kPatience;
   std::string request;

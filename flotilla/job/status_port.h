@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "flotilla/base/endpoint.h"
 #include "flotilla/base/fd.h"
 
 namespace flotilla::job {
@@ -37,6 +38,10 @@ class StatusPort {
   int64_t port_ = 0;
   std::jthread thread_;  // the last: it uses all of the above
 };
+
+// What a status port answers to `GET /metrics`. Refuses an address that does not answer in two
+// seconds.
+std::string read_status(const Endpoint& port);
 
 // What a request is answered with: status line, headers and body. `text` is called where it is
 // asked for.

@@ -66,6 +66,19 @@ std::vector<Standing> Run::standing(const std::string& without) {
   return worth_telling ? rows : std::vector<Standing>();
 }
 
+std::string Run::status() {
+  std::string text = fmt::format(
+      "job {} (launcher {}): {} {}, running for {:.0f} s, restarts: {}\n", options_.job_id,
+      getpid(), job_.mode == Mode::kServers ? "parameter servers" : "collective", options_.script,
+      seconds_since(began_), restarts_);
+  text += standing_table(standing(""));
+  for (size_t i = 0; store_ && i < job_.endpoints.servers.size(); ++i) {
+    const std::optional<std::string> place = store_->find(fmt::format("ps/status/{}", i));
+    if (place) text += fmt::format("status {} {}\n", i, *place);
+  }
+  return text;
+}
+
 std::optional<Run::Stuck> Run::find_stuck(double limit) {
   const auto stopped = [](const Running& running) {
     Stuck found{.culprit = running.outcome};

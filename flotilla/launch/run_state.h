@@ -25,6 +25,7 @@
 #include "flotilla/launch/report.h"
 #include "flotilla/launch/server_folder.h"
 #include "flotilla/launch/spawn.h"
+#include "flotilla/launch/status_socket.h"
 #include "flotilla/rpc/store_server.h"
 
 namespace flotilla::launch {
@@ -130,6 +131,8 @@ class Run {
   // Where everyone stands but the one of this name; empty where nobody has said anything.
   std::vector<Standing> standing(const std::string& without);
   double stall_limit() const;
+  // For `flotilla inspect job`: people's lines, then "status <server> <host:port>" of servers.
+  std::string status();
   // A process of this host that runs, by its name; null: there is none.
   Running* find(const std::string& name);
 
@@ -169,6 +172,7 @@ class Run {
   const ServerFolder folder_;
   Guardian guardian_;  // before the store, which starts threads
   Signals signals_;
+  const StatusSocket status_socket_;
   Mirror mirror_;
   const std::string token_;
   Members members_;  // before the store, which tells it

@@ -42,7 +42,9 @@ int Run::patience() const {
 }
 
 void Run::wait_once() {
-  std::vector<pollfd> fds = {{signals_.fd(), POLLIN, 0}, {mirror_.fd(), POLLIN, 0}};
+  std::vector<pollfd> fds = {
+      {signals_.fd(), POLLIN, 0}, {mirror_.fd(), POLLIN, 0}, {status_socket_.fd(), POLLIN, 0}};
+  const size_t others = fds.size();
   std::vector<Running*> owners;
   for (Running& running : running_) {
     if (!running.child) continue;
@@ -52,10 +54,11 @@ void Run::wait_once() {
   if (link_) fds.push_back({link_->fd(), POLLIN, 0});
   if (::poll(fds.data(), fds.size(), patience()) < 0) return;
   if (fds[1].revents != 0) mirror_.pump();
+  if (fds[2].revents != 0) status_socket_.answer([this] { return status(); });
   while (const std::optional<int> signal = signals_.next()) on_signal(*signal);
   std::vector<Running*> ended;
   for (size_t i = 0; i < owners.size(); ++i) {
-    if (fds[i + 2].revents == 0) continue;
+    if (fds[i + others].revents == 0) continue;
     reap(*owners[i]);
     ended.push_back(owners[i]);
   }

@@ -269,17 +269,19 @@ void Client::announce(Presence presence) {
   ask_all({.kind = RequestKind::kPresence, .presence = presence});
 }
 
-void Client::save(const std::string& directory) {
+void Client::save(const std::string& directory, const SaveOptions& what) {
   const std::filesystem::path target(directory);
   const std::filesystem::path unfinished = target.string() + ".unfinished";
   std::filesystem::remove_all(unfinished);
   std::filesystem::create_directories(unfinished);
-  ask_all({.kind = RequestKind::kSave, .text = unfinished.native()});
+  ask_all({.kind = RequestKind::kSave, .text = unfinished.native(), .files = what});
   replace_directory(unfinished, target);
+  if (what.mode == SaveMode::kAll) return;
+  ask_all({.kind = RequestKind::kSaved, .files = what});
 }
 
-void Client::load(const std::string& directory) {
-  ask_all({.kind = RequestKind::kLoad, .text = directory});
+void Client::load(const std::string& directory, uint32_t only) {
+  ask_all({.kind = RequestKind::kLoad, .text = directory, .files = {.table = only}});
 }
 
 void Client::snapshot() { ask_all({.kind = RequestKind::kSnapshot}); }

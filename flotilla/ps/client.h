@@ -80,8 +80,8 @@ class Client {
   void announce(Presence presence);
   // A checkpoint, written by the servers; it is there as a whole or not at all. Their file system
   // must be the same, or one host's.
-  void save(const std::string& directory);
-  void load(const std::string& directory);
+  void save(const std::string& directory, const SaveOptions& what = {});
+  void load(const std::string& directory, uint32_t only = kAllTables);
   void snapshot();
   int64_t shrink(uint32_t table, const Shrink& rule);
   // All rows of a sparse table, shard by shard.

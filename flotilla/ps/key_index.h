@@ -16,13 +16,28 @@ namespace flotilla::ps {
 class KeyIndex {
  public:
   static constexpr uint32_t kNone = 0xffffffffu;
-  static constexpr uint16_t kMostUnseen = 0x7fff;
+  static constexpr uint16_t kMostUnseen = 0x1fff;
 
   struct Slot {
     uint32_t row = kNone;
     uint16_t tag = 0;
-    uint16_t unseen : 15 = 0;  // shrinks since the row was last pushed to; stops at kMostUnseen
+    uint16_t unseen : 13 = 0;  // shrinks since the row was last pushed to; stops at kMostUnseen
     uint16_t used : 1 = 0;     // since the last search for rows that could leave memory
+    uint16_t changed : 1 = 0;  // since it was last copied for a base or a delta
+    uint16_t copied : 1 = 0;   // it had changed, and the checkpoint it was copied for may fail yet
+
+    // Whether the next delta has it.
+    bool fresh() const { return changed != 0 || copied != 0; }
+    // What goes with the row to disk.
+    uint32_t history() const {
+      return uint32_t{unseen} | (uint32_t{copied} << 30) | (uint32_t{changed} << 31);
+    }
+    void set_history(uint32_t from) {
+      const uint32_t count = from & 0x3fffffffu;
+      unseen = static_cast<uint16_t>(count < kMostUnseen ? count : kMostUnseen) & kMostUnseen;
+      copied = (from >> 30) & 1;
+      changed = (from >> 31) & 1;
+    }
   };
 
   static uint16_t tag_of(uint64_t hash) { return static_cast<uint16_t>(hash >> 40); }
@@ -49,10 +64,7 @@ class KeyIndex {
     rebuild((mask_ + 1) * 2, hash_of_row, [](Slot&) { return true; });
   }
   // REQUIRES: reserve() was called, and the key is not there
-  Slot& add(uint64_t hash, uint32_t row, uint16_t unseen = 0) {
-    ++size_;
-    return find(hash, [](uint32_t) { return false; }) = {row, tag_of(hash), unseen, 1};
-  }
+  Slot& add(uint64_t hash, uint32_t row) { return put(hash, {row, tag_of(hash), 0, 1}); }
 
   // Calls keep(slot) for each slot that has a row, and drops those for which it is false.
   template <typename HashOfRow, typename Keep>
@@ -68,6 +80,11 @@ class KeyIndex {
   }
 
  private:
+  Slot& put(uint64_t hash, const Slot& slot) {
+    ++size_;
+    return find(hash, [](uint32_t) { return false; }) = slot;
+  }
+
   template <typename HashOfRow, typename Keep>
   void rebuild(uint64_t capacity, HashOfRow hash_of_row, Keep keep) {
     const std::unique_ptr<Slot[]> old = std::move(slots_);
@@ -78,7 +95,7 @@ class KeyIndex {
     for (uint64_t at = 0; at < old_capacity; ++at) {
       Slot& slot = old[at];
       if (slot.row == kNone || !keep(slot)) continue;
-      add(hash_of_row(slot.row), slot.row, slot.unseen).used = slot.used;
+      put(hash_of_row(slot.row), slot);
     }
   }
 

@@ -70,6 +70,11 @@ std::string metrics_text(const ServiceStats& service, const StoreStats& store) {
   one("parked_steps", "gauge", "Steps that wait for other workers.", service.parked);
   one("received_bytes_total", "counter", "Bytes of requests.", service.bytes_in);
   one("sent_bytes_total", "counter", "Bytes of answers.", service.bytes_out);
+  one("free_pushes_total", "counter", "Pushes that waited for no round.", service.free_pushes);
+  one("missed_updates_total", "counter",
+      "Updates that free pushes did not know of: those since their workers last took values.",
+      service.missed_updates);
+  one("most_missed_updates", "gauge", "The most that one of them missed.", service.most_missed);
   one("records_total", "counter", "Records of the log that are applied.",
       static_cast<int64_t>(store.records));
   one("records_since_snapshot", "gauge", "What a restart does again.",

@@ -65,6 +65,10 @@ Step decode_step(ByteReader& from) {
   return step;
 }
 
+bool is_about_files(RequestKind kind) {
+  return kind == RequestKind::kSave || kind == RequestKind::kSaved || kind == RequestKind::kLoad;
+}
+
 Presence decode_presence(ByteReader& from, int rank) {
   Presence presence = {.rank = rank};
   presence.attempt = from.get<uint64_t>();
@@ -162,8 +166,13 @@ std::vector<std::byte> encode(const Request& request) {
     to.put(static_cast<uint64_t>(request.shard));
     body = 16;
   } else {
+    if (is_about_files(request.kind)) {
+      to.put(request.files.table);
+      to.put(static_cast<uint32_t>(request.files.mode));
+      body = 8;
+    }
     to.put_bytes(std::as_bytes(std::span(request.text)));
-    body = request.text.size();
+    body += request.text.size();
   }
   bytes.resize(kHeaderBytes + body);
   return bytes;
@@ -202,9 +211,18 @@ Request decode_request(std::span<const std::byte> bytes) {
       request.shard = static_cast<int>(shard);
       break;
     }
-    case RequestKind::kCreate:
     case RequestKind::kSave:
+    case RequestKind::kSaved:
     case RequestKind::kLoad: {
+      request.files.table = from.get<uint32_t>();
+      const auto mode = from.get<uint32_t>();
+      require(mode <= static_cast<uint32_t>(SaveMode::kDelta),
+              "tables are saved in mode 0 (all), 1 (base) or 2 (delta), but {} was asked for",
+              mode);
+      request.files.mode = static_cast<SaveMode>(mode);
+      [[fallthrough]];
+    }
+    case RequestKind::kCreate: {
       const std::span<const std::byte> text = from.get_bytes(from.left());
       request.text = {reinterpret_cast<const char*>(text.data()), text.size()};
       break;

@@ -4,10 +4,11 @@
 // sent them. Little endian; every part starts at a multiple of 8 bytes.
 //
 //   request  := magic:u32 kind:u32 rank:u32 workers:u32 body
-//   body     := step | text | presence | shrink | scan | nothing            (by kind)
+//   body     := step | text | files | presence | shrink | scan | nothing    (by kind)
 //   step     := push_bytes:u64 round:u32 pulls:u32 pull* push? key:i64*
 //   pull     := table:u32 flags:u32 keys:u64        its keys come in the order of the pulls
 //   presence := attempt:u64 version:u64 state:u64
+//   files    := table:u32 mode:u32 text             table: all bits set for all of them
 //   shrink   := table:u32 max_unseen:u32 min_score:f32 decay:f32
 //   scan     := table:u64 shard:u64
 //
@@ -40,6 +41,7 @@ enum class RequestKind : uint32_t {
   kScan = 8,    // the rows of a shard
   kTables = 9,  // answer: text, a table on each line, those with values marked (service.h)
   kStats = 10,  // answer: text for people and Prometheus
+  kSaved = 11,  // all servers have saved: the next delta goes on from there
 };
 
 struct Sender {
@@ -87,6 +89,7 @@ struct Request {
   Step step = {};
   std::string_view text = {};
   Presence presence = {};
+  SaveOptions files = {};
   uint32_t table = 0;  // of shrink and scan
   Shrink shrink = {};
   int shard = 0;

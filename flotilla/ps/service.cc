@@ -27,7 +27,11 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }  // namespace
 
 Service::Service(Store& store, Options options)
-    : store_(store), options_(std::move(options)), rounds_(options_.workers) {
+    : store_(store),
+      options_(std::move(options)),
+      rounds_(options_.workers),
+      taken_(static_cast<size_t>(options_.workers)) {
+  for (std::atomic<uint64_t>& taken : taken_) taken = kNoRecord;
   filled_ = store_.recovered();
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { serve(); });
 }
@@ -100,10 +104,13 @@ void Service::do_request(const std::shared_ptr<Call>& call) {
       announce(request.presence);
       return call->answer();
     case RequestKind::kSave:
-      store_.save(request.text);
+      store_.save(request.text, request.files);
+      return call->answer();
+    case RequestKind::kSaved:
+      store_.saved(request.files);
       return call->answer();
     case RequestKind::kLoad:
-      store_.load(request.text);
+      store_.load(request.text, request.files.table);
       set_filled();
       return call->answer();
     case RequestKind::kSnapshot:
@@ -140,9 +147,21 @@ void Service::do_step(const Request& request, const std::shared_ptr<Call>& call)
       return;
     }
   } else if (step.has_push) {
+    count_missed(request.sender.rank);
     store_.push(step.push);
   }
-  answer_pulls(step, *call);
+  answer_pulls(request.sender.rank, step, *call);
+}
+
+// What other workers did meanwhile is missing in the gradients.
+void Service::count_missed(int rank) {
+  const uint64_t taken = taken_[static_cast<size_t>(rank)];
+  if (taken == kNoRecord) return;
+  const auto missed = static_cast<int64_t>(store_.records() - taken);
+  ++free_pushes_;
+  missed_updates_ += missed;
+  int64_t most = most_missed_;
+  while (missed > most && !most_missed_.compare_exchange_weak(most, missed)) continue;
 }
 
 // ---- Rounds -------------------------------------------------------------------------------------
@@ -187,7 +206,7 @@ void Service::do_round(std::vector<ParkedStep> round) {
   }
   for (const ParkedStep& parked : round) {
     try {
-      answer_pulls(parked.step, *parked.call);
+      answer_pulls(parked.rank, parked.step, *parked.call);
     } catch (const Error& error) {
       refuse(*parked.call, error);
     }
@@ -210,7 +229,8 @@ void Service::stop(const std::string& reason) {
 
 // ---- Answers ------------------------------------------------------------------------------------
 
-void Service::answer_pulls(const Step& step, Call& call) {
+void Service::answer_pulls(int rank, const Step& step, Call& call) {
+  if (!step.pulls.empty()) taken_[static_cast<size_t>(rank)] = store_.records();
   std::vector<size_t> floats;
   size_t all = 0;
   for (const Pull& pull : step.pulls) {
@@ -262,7 +282,10 @@ ServiceStats Service::stats() const {
                         .refused = refused_,
                         .rounds = completed_,
                         .bytes_in = bytes_in_,
-                        .bytes_out = bytes_out_};
+                        .bytes_out = bytes_out_,
+                        .free_pushes = free_pushes_,
+                        .missed_updates = missed_updates_,
+                        .most_missed = most_missed_};
   const MutexLock lock(mutex_);
   stats.queued = static_cast<int64_t>(queue_.size());
   stats.parked = static_cast<int64_t>(rounds_.waiting());

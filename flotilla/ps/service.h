@@ -34,6 +34,11 @@ struct ServiceStats {
   int64_t parked = 0;     // steps that wait for other workers
   int64_t bytes_in = 0;   // of requests
   int64_t bytes_out = 0;  // of answers
+  // Of pushes that wait for nobody: how many, how many updates had been made since their workers
+  // last took values, and the most of one.
+  int64_t free_pushes = 0;
+  int64_t missed_updates = 0;
+  int64_t most_missed = 0;
 };
 
 class Service {
@@ -78,7 +83,8 @@ class Service {
   // Does the rounds that are complete; `change` is done under the lock first.
   void go_on(const std::function<void()>& change);
   void do_round(std::vector<ParkedStep> round);
-  void answer_pulls(const Step& step, Call& call);
+  void answer_pulls(int rank, const Step& step, Call& call);
+  void count_missed(int rank);
   void answer_text(const std::string& text, Call& call);
   void answer_scan(const Request& request, Call& call);
   void refuse(Call& call, const Error& error);
@@ -100,6 +106,11 @@ class Service {
   std::atomic<int64_t> completed_ = 0;
   std::atomic<int64_t> bytes_in_ = 0;
   std::atomic<int64_t> bytes_out_ = 0;
+  // By rank: the records that the values which a worker took last have; kNoRecord: it took none.
+  std::vector<std::atomic<uint64_t>> taken_;
+  std::atomic<int64_t> free_pushes_ = 0;
+  std::atomic<int64_t> missed_updates_ = 0;
+  std::atomic<int64_t> most_missed_ = 0;
 
   std::vector<std::jthread> threads_;  // the last: they use all of the above
 };

@@ -11,6 +11,7 @@ namespace flotilla::ps {
 namespace {
 
 constexpr std::string_view kUnfinished = ".unfinished";
+constexpr std::string_view kChangedRows = "changed rows";
 
 // The words of a manifest, line by line.
 class Words {
@@ -114,6 +115,7 @@ std::string print(const Manifest& manifest) {
   };
   add("record {}\n", manifest.record);
   add("server {} of {}\n", manifest.share.server, manifest.share.servers);
+  if (manifest.delta) add("{}\n", kChangedRows);
   for (const PushId& id : manifest.last_pushes) add("worker {} {}\n", id.worker, id.sequence);
   for (const TableManifest& table : manifest.tables) {
     add("{}\n", print(table.spec));
@@ -151,6 +153,8 @@ Manifest parse_manifest(std::string_view text) {
   manifest.share.server = server.number<int>();
   server.expect("of");
   manifest.share.servers = server.number<int>();
+  manifest.delta = words.starts_with(kChangedRows);
+  if (manifest.delta) words.line();
   while (words.starts_with("worker ")) {
     Line worker(words.line());
     worker.expect("worker");

@@ -6,6 +6,7 @@
 //   table.<id>   pieces behind each other: shards (sparse_part.h) or a slice (dense_table.h)
 //
 //   manifest := "flotilla snapshot 1" "record" n "server" i "of" n
+//               ["changed" "rows"]                          sparse tables: a delta
 //               {"worker" id sequence}                      the last push of each
 //               {table                                      table.h
 //                "powers" beta1 beta2                       the bits of the floats, in hex
@@ -57,6 +58,7 @@ struct TableManifest {
 struct Manifest {
   uint64_t record = 0;  // every piece holds all records up to this one
   Share share = {};
+  bool delta = false;  // of sparse tables only the rows that changed since another checkpoint
   std::vector<PushId> last_pushes = {};
   std::vector<TableManifest> tables = {};
 

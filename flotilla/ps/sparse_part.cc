@@ -264,7 +264,7 @@ void SparsePart::count_appearance(const Merged& merged) {
     if (waiting.count < std::numeric_limits<uint32_t>::max()) ++waiting.count;
     if (!admits(table_, merged.key, waiting.count)) continue;
     waiting_keys.erase(merged.key);
-    create(merged.key, merged.hash);
+    create(merged.key, merged.hash).slot->changed = 1;
     return;
   }
 }
@@ -287,7 +287,8 @@ void SparsePart::apply(const Merged& merged, const Effect& effect) {
     shard_of(merged.hash).waiting.erase(merged.key);
     found = create(merged.key, merged.hash);
   }
-  if (found.slot->unseen != 0) found.slot->unseen = 0;
+  found.slot->unseen = 0;
+  found.slot->changed = 1;
   if (table_.scores) scores_[found.slot->row] += static_cast<float>(merged.count);
   const Row row = row_at(found.row);
   switch (effect.action) {
@@ -347,8 +348,11 @@ int64_t SparsePart::shrink(const Shrink& rule, uint64_t lsn) {
     cold_->update(static_cast<int>(number), [&](std::span<std::byte> row) {
       ColdHead head;
       std::memcpy(&head, row.data(), sizeof head);
-      head.unseen = std::min<uint32_t>(head.unseen + 1, KeyIndex::kMostUnseen);
-      const bool keep = visit(head.unseen, head.score);
+      KeyIndex::Slot slot;
+      slot.set_history(head.history);
+      if (slot.unseen < KeyIndex::kMostUnseen) slot.unseen = slot.unseen + 1;
+      const bool keep = visit(slot.unseen, head.score);
+      head.history = slot.history();
       std::memcpy(row.data(), &head, sizeof head);
       return keep;
     });

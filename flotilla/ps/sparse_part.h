@@ -67,6 +67,30 @@ struct SparseStats {
   SparseStats& operator+=(const SparseStats& other);
 };
 
+// Which rows a copy holds.
+enum class SaveMode : uint32_t {
+  kAll = 0,
+  kBase = 1,   // all
+  kDelta = 2,  // those that have changed since the last base or delta that counts
+};
+
+inline constexpr uint32_t kAllTables = ~uint32_t{0};
+
+// What a checkpoint holds.
+struct SaveOptions {
+  SaveMode mode = SaveMode::kAll;
+  uint32_t table = kAllTables;  // or one
+
+  bool covers(uint32_t id) const { return table == kAllTables || table == id; }
+};
+
+// What a copy becomes.
+enum class LoadMode {
+  kSnapshot,    // the table as it was: what was new in it still is
+  kCheckpoint,  // a table in which nothing is new
+  kDelta,       // the same, over the rows that are there
+};
+
 // Which rows go. Each shrink counts every row as unseen once more; a push sets it back to zero. For
 // a time to live, shrink at fixed times.
 struct Shrink {
@@ -101,11 +125,15 @@ class SparsePart {
 
   // ---- Snapshots: a shard as bytes, little endian
   //   shard   := rows:u64 waiting:u64 row* wait*
-  //   row     := key:i64 unseen:u32 score:f32 value:f32[width] state:f32[...]
+  //   row     := key:i64 history:u32 score:f32 value:f32[width] state:f32[...]
   //   wait    := key:i64 count:u32 unseen:u32
-  void save(int shard, std::vector<std::byte>& bytes) const;
-  // Into an empty shard. `lsn`: the last record that is part of it.
-  void load(int shard, std::span<const std::byte> bytes, uint64_t lsn);
+  // Returns the number of rows. What a base or a delta holds is no longer new once saved() says
+  // that all of it is safe.
+  int64_t save(int shard, std::vector<std::byte>& bytes, SaveMode mode = SaveMode::kAll);
+  void saved();
+  // Into an empty shard, but for deltas. `lsn`: the last record that is part of it.
+  void load(int shard, std::span<const std::byte> bytes, uint64_t lsn,
+            LoadMode mode = LoadMode::kSnapshot);
   int64_t rows(int shard) const {
     return shards_[static_cast<size_t>(shard)].index.size() + (cold_ ? cold_->size(shard) : 0);
   }
@@ -134,7 +162,7 @@ class SparsePart {
   struct Row;  // names the parts of a row's bytes
   // A row on disk is this, then values and state.
   struct ColdHead {
-    uint32_t unseen = 0;
+    uint32_t history = 0;
     float score = 0;
   };
 
@@ -154,6 +182,9 @@ class SparsePart {
   void put_row(const KeyIndex::Slot& slot, std::span<std::byte> to) const;
   void get_row(std::span<const std::byte> from, const Found& to);
   auto hash_of_row() const;
+  // Lets `change` change what the rows of a shard keep besides their values, wherever they lie.
+  template <typename Change>
+  void update_histories(int shard, Change change);
 
   void prefetch_row(const std::byte* row, size_t bytes) const;
   template <typename HashOf, typename Work>

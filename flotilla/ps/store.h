@@ -118,11 +118,17 @@ class Store {
   //
   // load() takes what belongs to this server from all parts, whatever their number, into tables of
   // the same name that nothing was pushed to, and makes a snapshot. Tables that are not there are
-  // created; those that are must have rows of the same form.
-  void save(const std::filesystem::path& directory);
-  void load(const std::filesystem::path& directory);
+  // created; those that are must have rows of the same form. A delta goes over the rows that are
+  // there: load the base first, then the deltas in their order.
+  void save(const std::filesystem::path& directory, const SaveOptions& what = {});
+  void load(const std::filesystem::path& directory, uint32_t only = kAllTables);
+  // The checkpoint that was saved last, a base or a delta, is safe: the next delta goes on from it.
+  // Where a save fails, the next delta holds what it would have held, and more.
+  void saved(const SaveOptions& what);
 
   StoreStats stats();
+  // How many records are applied, or will be before anything that comes later.
+  uint64_t records() const { return record_; }
 
  private:
   struct Table;
@@ -145,11 +151,11 @@ class Store {
   bool load_snapshot(const std::filesystem::path& directory);
   void replay(const Record& record);
   void load_pieces(const std::filesystem::path& directory, const TableManifest& from, Table& table,
-                   bool own);
+                   LoadMode mode);
 
-  void write_sparse(SnapshotWriter& writer, Table& table);
+  void write_sparse(SnapshotWriter& writer, Table& table, SaveMode mode);
   void write_dense(SnapshotWriter& writer, Table& table);
-  void write_snapshot(const std::filesystem::path& directory, bool own);
+  void write_snapshot(const std::filesystem::path& directory, bool own, const SaveOptions& what);
   void remove_old_snapshots();
 
   const StoreOptions options_;
@@ -169,7 +175,7 @@ class Store {
 
   // Of the leader.
   std::unique_ptr<LogWriter> log_;     // null: none
-  uint64_t record_ = 0;                // the last that was handed to the owners
+  std::atomic<uint64_t> record_ = 0;   // the last that was handed to the owners; others may read
   std::map<uint64_t, uint64_t> last_;  // worker to sequence
   int64_t writes_ = 0;
   int64_t repeated_ = 0;

@@ -69,7 +69,7 @@ int servers_of(const std::filesystem::path& directory) {
 
 // All shards of a table, one of every owner at a time. The owners copy theirs between two pushes;
 // here they are written while the owners go on.
-void Store::write_sparse(SnapshotWriter& writer, Table& table) {
+void Store::write_sparse(SnapshotWriter& writer, Table& table, SaveMode mode) {
   std::vector<std::vector<int>> shards(static_cast<size_t>(options_.owners));
   for (int shard = 0; shard < kShards; ++shard) {
     if (!options_.share.holds(shard)) continue;
@@ -85,9 +85,7 @@ void Store::write_sparse(SnapshotWriter& writer, Table& table) {
     ShardPool::Job job([&](int owner) {
       const auto i = static_cast<size_t>(owner);
       if (round >= shards[i].size()) return;
-      const SparsePart& part = table.sparse->part(owner);
-      part.save(shards[i][round], bytes[i]);
-      rows[i] = part.rows(shards[i][round]);
+      rows[i] = table.sparse->part(owner).save(shards[i][round], bytes[i], mode);
     });
     uint64_t record = 0;
     in_order([&] {
@@ -117,8 +115,9 @@ void Store::write_dense(SnapshotWriter& writer, Table& table) {
 }
 
 // `own`: for this server to go on with, not for others.
-void Store::write_snapshot(const std::filesystem::path& directory, bool own) {
-  Manifest head = {.share = options_.share};
+void Store::write_snapshot(const std::filesystem::path& directory, bool own,
+                           const SaveOptions& what) {
+  Manifest head = {.share = options_.share, .delta = what.mode == SaveMode::kDelta};
   std::vector<std::pair<Table*, Powers>> tables;
   in_order([&] {
     head.record = record_;
@@ -127,12 +126,14 @@ void Store::write_snapshot(const std::filesystem::path& directory, bool own) {
       if (log_) log_->rotate();
     }
     const MutexLock lock(tables_mutex_);
-    for (const auto& [id, table] : tables_) tables.emplace_back(table.get(), table->powers);
+    for (const auto& [id, table] : tables_) {
+      if (what.covers(id)) tables.emplace_back(table.get(), table->powers);
+    }
   });
   SnapshotWriter writer(directory, head);
   for (const auto& [table, powers] : tables) {
     writer.begin_table(table->spec, powers);
-    table->sparse ? write_sparse(writer, *table) : write_dense(writer, *table);
+    table->sparse ? write_sparse(writer, *table, what.mode) : write_dense(writer, *table);
   }
   writer.finish();
   if (own) snapshot_record_ = head.record;
@@ -143,7 +144,7 @@ void Store::snapshot() {
   const MutexLock lock(snapshot_mutex_);
   const std::vector<uint64_t> numbers = snapshots_in(options_.directory);
   const uint64_t number = numbers.empty() ? 1 : numbers.front() + 1;
-  write_snapshot(snapshot_path(options_.directory, number), true);
+  write_snapshot(snapshot_path(options_.directory, number), true, {});
   remove_old_snapshots();
 }
 
@@ -162,24 +163,33 @@ void Store::remove_old_snapshots() {
   log_->remove_up_to(read_manifest(oldest).record);
 }
 
-void Store::save(const std::filesystem::path& directory) {
+void Store::save(const std::filesystem::path& directory, const SaveOptions& what) {
+  if (what.table != kAllTables) table_of(what.table);
   std::filesystem::create_directories(directory);
-  write_snapshot(directory / part_name(options_.share), false);
+  write_snapshot(directory / part_name(options_.share), false, what);
+}
+
+void Store::saved(const SaveOptions& what) {
+  for (const TableSpec& spec : tables()) {
+    Table& table = table_of(spec.id);
+    if (!what.covers(spec.id) || !table.sparse) continue;
+    pool_.run([&](int owner) { table.sparse->part(owner).saved(); });
+  }
 }
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-// `own`: pieces keep their record numbers. Those of a checkpoint belong to another log: they count
-// as they are now.
+// Pieces of a snapshot keep their record numbers. Those of a checkpoint belong to another log: they
+// count as they are now.
 void Store::load_pieces(const std::filesystem::path& directory, const TableManifest& from,
-                        Table& table, bool own) {
+                        Table& table, LoadMode mode) {
   for (const Piece& piece : from.pieces) {
-    const uint64_t number = own ? piece.record : record_;
+    const uint64_t number = mode == LoadMode::kSnapshot ? piece.record : records();
     if (table.dense) {
       table.dense->load(read_piece(directory, from.spec, piece), piece.slice, number);
     } else if (piece.shard >= 0 && options_.share.holds(piece.shard)) {
       table.sparse->part(table.sparse->owner_of(piece.shard))
-          .load(piece.shard, read_piece(directory, from.spec, piece), number);
+          .load(piece.shard, read_piece(directory, from.spec, piece), number, mode);
     }
   }
 }
@@ -194,7 +204,7 @@ bool Store::load_snapshot(const std::filesystem::path& directory) {
     for (const TableManifest& table : manifest.tables) {
       Table& made = add_table(std::make_unique<Table>(table.spec, options_));
       made.powers = table.powers;
-      load_pieces(directory, table, made, true);
+      load_pieces(directory, table, made, LoadMode::kSnapshot);
     }
     for (const PushId& id : manifest.last_pushes) last_[id.worker] = id.sequence;
     record_ = snapshot_record_ = manifest.record;
@@ -287,17 +297,22 @@ Store::Table& Store::table_for(const TableSpec& saved) {
   return add_table(std::make_unique<Table>(saved, options_));
 }
 
-void Store::load(const std::filesystem::path& directory) {
+void Store::load(const std::filesystem::path& directory, uint32_t only) {
   const int servers = servers_of(directory);
+  bool found = false;
   for (int server = 0; server < servers; ++server) {
     const std::filesystem::path part = directory / part_name({server, servers});
     const Manifest manifest = read_manifest(part);
+    const LoadMode mode = manifest.delta ? LoadMode::kDelta : LoadMode::kCheckpoint;
     for (const TableManifest& saved : manifest.tables) {
+      if (only != kAllTables && saved.spec.id != only) continue;
+      found = true;
       Table& table = table_for(saved.spec);
       table.powers = saved.powers;
-      load_pieces(part, saved, table, false);
+      load_pieces(part, saved, table, mode);
     }
   }
+  require(found || only == kAllTables, "{} holds nothing of table {}", directory.string(), only);
   if (!options_.directory.empty()) snapshot();
 }
 

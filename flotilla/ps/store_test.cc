@@ -355,6 +355,73 @@ TEST_F(StoreTest, ACheckpointGoesIntoTablesOfTheSameForm) {
                      "\" has another form than \"table 1 emb sparse width=3 rule=sgd\"");
 }
 
+// The rows that a checkpoint holds, by what its manifests say.
+int64_t rows_in(const std::filesystem::path& checkpoint) {
+  int64_t rows = 0;
+  for (const TableManifest& table : read_manifest(checkpoint / "server-0-of-1").tables) {
+    if (table.spec.kind != TableSpec::kSparse) continue;
+    for (const Piece& piece : table.pieces) rows += piece.rows;
+  }
+  return rows;
+}
+
+int64_t keys_of(std::initializer_list<uint64_t> pushes) {
+  std::set<int64_t> keys;
+  for (const uint64_t n : pushes) {
+    const Made made(9, n);
+    keys.insert(made.keys.begin(), made.keys.end());
+  }
+  return static_cast<int64_t>(keys.size());
+}
+
+TEST_F(StoreTest, ADeltaHoldsWhatHasChangedSinceTheLastThatCounts) {
+  const SaveOptions base = {.mode = SaveMode::kBase}, delta = {.mode = SaveMode::kDelta};
+  {
+    Store store(options());
+    create_tables(store);
+    store.push(Made(9, 1).push);
+    store.push(Made(9, 2).push);
+    store.save(file("base"), base);
+    store.saved(base);
+    store.push(Made(9, 3).push);
+    store.snapshot();  // brings along what is new
+  }
+  Store store(options());
+  EXPECT_EQ(rows_in(file("base")), keys_of({1, 2}));
+  store.save(file("failed"), delta);
+  store.push(Made(9, 4).push);
+  store.save(file("one"), delta);  // nobody has said that the one before is safe
+  store.saved(delta);
+  EXPECT_EQ(rows_in(file("failed")), keys_of({3}));
+  EXPECT_EQ(rows_in(file("one")), keys_of({3, 4}));
+  store.push(Made(9, 5).push);
+  store.save(file("two"), delta);
+  EXPECT_EQ(rows_in(file("two")), keys_of({5}));
+  Store again({});
+  for (const char* saved : {"base", "one", "two"}) again.load(file(saved));
+  EXPECT_EQ(look(again), expected_after(5));
+  again.save(file("after"), delta);
+  EXPECT_EQ(rows_in(file("after")), 0);  // what was loaded is not new
+}
+
+TEST_F(StoreTest, OneTableIsSavedAndLoadedAlone) {
+  Store store({});
+  create_tables(store);
+  store.push(Made(9, 1).push);
+  store.save(file("rows"), {.table = kSparse.id});
+  store.save(file("all"));
+  EXPECT_REFUSED(store.save(file("none"), {.table = 99}), "there is no table 99");
+  Store rows({}), one({});
+  rows.load(file("rows"));
+  one.load(file("all"), kSparse.id);
+  for (Store* other : {&rows, &one}) {
+    ASSERT_EQ(other->tables().size(), 1u);
+    EXPECT_EQ(other->tables()[0], kSparse);
+    EXPECT_EQ(other->stats().tables[0].sparse.rows, keys_of({1}));
+  }
+  EXPECT_REFUSED(one.load(file("all"), 99), file("all") + " holds nothing of table 99");
+}
+
 TEST_F(StoreTest, WithoutALogSnapshotsRemain) {
   StoreOptions without = options();
   without.log = false;
@@ -374,6 +441,7 @@ TEST(Manifest, GoesThereAndBack) {
   const Manifest manifest = {
       .record = 12,
       .share = {1, 3},
+      .delta = true,
       .last_pushes = {{1, 2}, {~uint64_t{0}, 7}},
       .tables = {
           {.spec = kSparse,

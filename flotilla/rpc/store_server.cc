@@ -79,6 +79,12 @@ class StoreServer::Service final : public Control::CallbackService {
     return table_.members();
   }
 
+  std::optional<std::string> find(const std::string& key) const {
+    const MutexLock lock(mutex_);
+    const std::string* value = table_.find(key);
+    return value == nullptr ? std::nullopt : std::optional(*value);
+  }
+
  private:
   // One client. gRPC calls the On* functions of a stream one after the other; writes may be
   // started from any thread.
@@ -253,5 +259,8 @@ StoreServer::~StoreServer() = default;
 const std::string& StoreServer::address() const { return service_->address(); }
 void StoreServer::stop(const std::string& reason) { service_->stop(reason); }
 std::vector<Member> StoreServer::members() const { return service_->members(); }
+std::optional<std::string> StoreServer::find(const std::string& key) const {
+  return service_->find(key);
+}
 
 }  // namespace flotilla::rpc

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,8 @@ class StoreServer {
   void stop(const std::string& reason);
 
   std::vector<Member> members() const;
+  // The value of a key.
+  std::optional<std::string> find(const std::string& key) const;
 
  private:
   class Service;

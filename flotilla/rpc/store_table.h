@@ -70,6 +70,12 @@ class StoreTable {
   // counts.
   void stop(const std::string& reason, std::vector<Outgoing>& out);
 
+  // Null where there is no such key.
+  const std::string* find(const std::string& key) const {
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : &found->second.value;
+  }
+
   std::vector<Member> members() const;
   // REQUIRES: the client said Hello and is not gone.
   const Member& member(ClientId client) const { return clients_.at(client).member; }

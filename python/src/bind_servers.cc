@@ -191,21 +191,29 @@ void bind_tables(nb::module_& m) {
       "The tables of this worker's program.");
   m.def(
       "save_tables",
-      [](const std::string& folder) {
+      [](const std::string& folder, int64_t mode, std::optional<uint32_t> table) {
+        require(0 <= mode && mode <= 2,
+                "tables are saved in mode 0 (all rows), 1 (all rows, and deltas follow) or 2 (rows "
+                "that have changed since the last save in mode 1 or 2), but {} was given",
+                mode);
+        const ps::SaveOptions what = {static_cast<ps::SaveMode>(mode),
+                                      table.value_or(ps::kAllTables)};
         const std::string inside = fs::absolute(folder) / job::kTablesFolder;
         wait_for_others([&] {
           worker().worker()->flush();
-          worker().client().save(inside);
+          worker().client().save(inside, what);
         });
       },
-      nb::arg("folder"), "Lets the servers write all tables.");
+      nb::arg("folder"), nb::arg("mode") = 0, nb::arg("table").none() = nb::none(),
+      "Lets the servers write all tables, or one.");
   m.def(
       "load_tables",
-      [](const std::string& folder) {
+      [](const std::string& folder, std::optional<uint32_t> table) {
         const std::string inside = job::tables_in(fs::absolute(folder));
-        wait_for_others([&] { worker().client().load(inside); });
+        wait_for_others([&] { worker().client().load(inside, table.value_or(ps::kAllTables)); });
       },
-      nb::arg("folder"), "Lets the servers fill their tables.");
+      nb::arg("folder"), nb::arg("table").none() = nb::none(),
+      "Lets the servers fill their tables, or one.");
   m.def(
       "shrink_tables",
       [](uint32_t max_unseen) {

@@ -80,3 +80,60 @@ def test_a_job_continues_in_the_folder_of_the_last_one(tmp_path):
     )
     assert job.wait() != 0
     assert "are those of 2 servers, but this job has 1" in job.err
+
+
+# Saves a base, a delta after a batch more, and the table by itself; or continues with what was saved.
+SAVED_IN_PARTS = """
+    fleet.init()
+    out, loss = net()
+    test = paddle.static.default_main_program().clone(for_test=True)
+    distributed(loss)
+    if fleet.is_server():
+        fleet.init_server()
+        fleet.run_server()
+    else:
+        exe = paddle.static.Executor()
+        exe.run(paddle.static.default_startup_program())
+        fleet.init_worker()
+        train = lambda n: [exe.run(feed=batch(i), fetch_list=[loss]) for i in range(n)]
+        if os.environ["PART"] == "save":
+            train(4)
+            fleet.save_persistables(exe, "base", mode=1)
+            train(1)
+            fleet.save_persistables(exe, "delta", mode=2)
+            fleet.save_one_table(0, "zero", 0)
+            fleet.save_one_table(1, "one", 0)
+            try:
+                fleet.save_persistables(exe, "nothing", mode=3)
+            except ValueError as error:
+                assert "mode 0" in str(error) and not os.path.exists("nothing/__tables__")
+            else:
+                assert False
+        elif os.environ["PART"] == "deltas":
+            fleet.load_model("base", 0)
+            fleet.load_model("delta", 0)
+        else:
+            fleet.load_one_table(0, "zero", 0)
+            fleet.load_one_table(1, "one", 0)
+        from paddle.distributed.fleet.utils.ps_util import DistributedInfer
+
+        program = DistributedInfer(main_program=test).get_dist_infer_program()
+        (found,) = exe.run(program, feed=batch(3), fetch_list=[out.name])
+        keep("served", {"out": found, **parameters()})
+        fleet.stop_worker()
+"""
+
+
+def test_a_base_and_its_delta_are_the_whole_and_so_are_the_tables_one_by_one(tmp_path):
+    def run(part, servers):
+        return served(tmp_path, 1, servers, NET + SAVED_IN_PARTS, MODE="async", PART=part)
+
+    trained = run("save", 2)
+    size = {
+        name: sum(file.stat().st_size for file in (tmp_path / name).rglob("table.*"))
+        for name in ("base", "delta")
+    }
+    assert size["delta"] < size["base"]
+    for again in (run("deltas", 3), run("tables", 1)):
+        for name, value in trained.items():
+            np.testing.assert_array_equal(again[name], value)

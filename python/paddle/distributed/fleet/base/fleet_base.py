@@ -208,7 +208,8 @@ class Fleet:
         core.run_server()
 
     def load_model(self, path, mode):
-        """Fill the servers' tables with what :meth:`save_persistables` wrote, before training."""
+        """Fill the servers' tables with what :meth:`save_persistables` wrote, before training. What
+        was saved with ``mode=2`` goes over what is there: load its base first."""
         self._with_servers("load_model")
         servers.load(os.fspath(path))
 
@@ -217,19 +218,17 @@ class Fleet:
         raise self._no_servers("load_inference_model")
 
     def load_one_table(self, table_id, path, mode):
-        """Refused: a checkpoint is loaded as a whole."""
-        raise self._whole("load_one_table", "load_model")
+        """On the first worker, fill one table of the servers with what was saved of it."""
+        self._with_servers("load_one_table")
+        if self.is_first_worker():
+            servers.load(os.fspath(path), table_id)
 
     def save_one_table(self, table_id, path, mode):
-        """Refused: a checkpoint is saved as a whole."""
-        raise self._whole("save_one_table", "save_persistables")
-
-    def _whole(self, word, instead):
-        self._with_servers(word)
-        return RuntimeError(
-            f"fleet.{word}() is not there, since tables are saved and loaded together: use "
-            f"fleet.{instead}()"
-        )
+        """On the first worker, let the servers write one table; ``mode`` as for
+        :meth:`save_persistables`."""
+        self._with_servers("save_one_table")
+        if self.is_first_worker():
+            core.save_tables(os.fspath(path), mode, table_id)
 
     def shrink(self, threshold=None):
         """On the first worker, count every row of the sparse tables as unseen once more, and drop
@@ -310,11 +309,12 @@ class Fleet:
 
     def save_persistables(self, executor, dirname, main_program=None, mode=0):
         """On the first worker, write all that the program keeps from run to run; servers write
-        their tables, whatever the ``mode``."""
+        their tables: with ``mode`` 0 all rows, with 1 too, as the base of what follows, with 2 the
+        rows that have changed since the last time it was 1 or 2."""
         if not self.is_first_worker():
             return
         if self._role().servers:
-            servers.save_persistables(executor, dirname, main_program)
+            servers.save_persistables(executor, dirname, main_program, mode)
         else:
             _io.save_persistables(executor, dirname, main_program)
 

@@ -40,12 +40,12 @@ def connect(scope=None):
         core.connect_servers(scope)
 
 
-def load(folder):
-    """Fill the tables, from a worker or from the server itself."""
-    if not core.is_worker_of_servers():
+def load(folder, table=None):
+    """Fill the tables, or one, from a worker; all of them from the server itself."""
+    if table is None and not core.is_worker_of_servers():
         core.load_server(folder)
         return
-    core.load_tables(folder)
+    core.load_tables(folder, table)
     core.take_dense(global_scope())
 
 
@@ -53,14 +53,14 @@ def _sparse_tables():
     return [table for table in core.server_tables() if table["sparse"]]
 
 
-def save_persistables(executor, folder, program=None):
+def save_persistables(executor, folder, program=None, mode=0):
     """Write what the worker keeps, with the parameters of the servers, and their tables beside."""
     program = _static_io._to_program(program) if program else default_main_program()
     core.take_dense(global_scope())
     elsewhere = {table["name"] for table in _sparse_tables()}
     kept = [var for var in program.list_vars() if is_persistable(var) and var.name not in elsewhere]
     _io.save_vars(executor, folder, program, kept)
-    core.save_tables(os.fspath(folder))
+    core.save_tables(os.fspath(folder), mode)
 
 
 def save_inference_model(folder, feeded_var_names, target_vars, program=None):

@@ -1,0 +1,95 @@
+// flotilla inspect job: what the processes of a running job do, and what its servers hold.
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include "cli/command.h"
+#include "flotilla/base/error.h"
+#include "flotilla/job/status_port.h"
+#include "flotilla/launch/status_socket.h"
+#include "flotilla/ps/metrics_view.h"
+
+namespace flotilla::cli {
+namespace {
+
+struct JobToInspect {
+  int launcher = 0;  // 0: all that run here
+  std::vector<std::string> servers = {};
+  double seconds = 1;
+};
+
+struct Server {
+  std::string name = {};
+  Endpoint port = {};
+  std::string before = {};
+};
+
+void add_server(std::vector<Server>& servers, const std::string& name, const std::string& port) {
+  const std::optional<Endpoint> place = find_endpoint(port);
+  require(place.has_value(), "a status port is an address and a port, but \"{}\" was given", port);
+  servers.push_back({name, *place});
+}
+
+// Prints what a launcher says for people, and notes where its servers tell more.
+void inspect_launcher(int launcher, std::vector<Server>& servers) {
+  std::istringstream lines(launch::ask_launcher(launcher));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word, number, port;
+    words >> word >> number >> port;
+    if (word == "status") {
+      add_server(servers, "server " + number, port);
+    } else {
+      fmt::print("{}\n", line);
+    }
+  }
+}
+
+// Servers are on their hosts' loopback interfaces: those of other hosts cannot be asked from here.
+void inspect_servers(std::vector<Server> servers, double seconds) {
+  for (Server& server : servers) server.before = job::read_status(server.port);
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  for (const Server& server : servers) {
+    fmt::print("{} ({}):\n{}", server.name, server.port.text(),
+               ps::view_metrics(server.before, job::read_status(server.port), seconds));
+  }
+}
+
+void inspect(const JobToInspect& what) {
+  require(what.seconds > 0, "--seconds takes a number above 0, but {} was given", what.seconds);
+  std::vector<Server> servers;
+  if (!what.servers.empty()) {
+    for (const std::string& port : what.servers) add_server(servers, "server", port);
+    return inspect_servers(std::move(servers), what.seconds);
+  }
+  std::vector<pid_t> launchers = launch::running_launchers();
+  if (what.launcher != 0) launchers = {what.launcher};
+  require(!launchers.empty(),
+          "no launcher runs on this host; the servers of a job without one are asked with "
+          "--servers and their status ports");
+  for (const pid_t launcher : launchers) {
+    inspect_launcher(launcher, servers);
+    inspect_servers(std::exchange(servers, {}), what.seconds);
+  }
+}
+
+}  // namespace
+
+void add_inspect_job(CLI::App& inspect_command) {
+  auto options = std::make_shared<JobToInspect>();
+  CLI::App* cmd = inspect_command.add_subcommand(
+      "job", "Where the processes of a running job stand, and what its servers hold and do");
+  cmd->add_option("launcher", options->launcher,
+                  "The launcher's process id; by default all that run on this host");
+  cmd->add_option("--servers", options->servers, "Status ports of servers without a launcher")
+      ->delimiter(',');
+  cmd->add_option("--seconds", options->seconds, "How long rates are measured")
+      ->capture_default_str();
+  cmd->callback([options] { inspect(*options); });
+}
+
+}  // namespace flotilla::cli
