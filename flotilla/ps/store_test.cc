@@ -21,6 +21,7 @@ namespace {
 
 using Ids = std::vector<int64_t>;
 using Floats = std::vector<float>;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -163,6 +164,15 @@ TEST_F(StoreTest, RefusesPushesThatMakeNoSense) {
               HasSubstr("must be like the one that is there"));
   EXPECT_EQ(store.tables().size(), 2u);
   EXPECT_EQ(store.stats().records, 2u);
+}
+
+TEST_F(StoreTest, ATableKeepsItsSeed) {
+  Store store(options());
+  create_tables(store);
+  TableSpec again = kSparse;
+  again.seed = 6;
+  store.create(again);
+  EXPECT_THAT(store.tables(), Contains(kSparse));
 }
 
 TEST_F(StoreTest, ADirectoryHasOneUser) {

@@ -4,6 +4,9 @@ Reading, parsing, shuffling and batching are the core's. The methods have the na
 ``set_batch_size`` of 1.x and ``_set_batch_size`` of 2.x are one.
 """
 
+import os
+import warnings
+
 import numpy as np
 
 import _flotilla as core
@@ -163,6 +166,9 @@ class DatasetBase:
                 f"the data set has {self._not_local}, but only files of this machine are read; "
                 "copy them here, or let pipe_command fetch them"
             )
+        if not self._core.files and core.is_worker_of_servers():
+            warnings.warn("this worker has no files: it trains on nothing", stacklevel=3)
+            self._core.files = [os.devnull]
 
     def _finish_to_run(self):
         pass

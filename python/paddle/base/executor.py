@@ -146,7 +146,9 @@ class Executor:
         return self._core.run(program, feed, fetch_list, scope, return_numpy)
 
     def close(self):
-        """Give back what the executor holds. It can be used again afterwards."""
+        """Give back what the executor holds, and leave the servers, if there are some: programs
+        without a fleet say so that they are done. It can be used again afterwards."""
+        core.leave_servers()
         self._core = core.Executor(_generator)
         self._datasets = None  # made by the first run of a data set
         self._pruned = {}

@@ -41,7 +41,12 @@ def save(folder, write, epoch, step, keep):
     core.write_file(os.path.join(temporary, _MANIFEST), json.dumps(manifest, indent=1).encode())
     os.rename(temporary, final)
     _force(folder)
-    for old in sorted(_serials(folder))[:-keep]:
+    keep_newest(folder, keep)
+
+
+def keep_newest(folder, keep):
+    """Remove all checkpoints but the newest ``keep``."""
+    for old in sorted(_serials(folder), reverse=True)[keep:]:
         shutil.rmtree(os.path.join(folder, f"{_NAME}{old}"))
 
 

@@ -19,6 +19,7 @@ from paddle.base.framework import (  # noqa: F401
     switch_main_program,
     switch_startup_program,
 )
+from paddle.base import unique_name  # noqa: F401
 from paddle.base.place import (  # noqa: F401
     cpu_places,
     cuda_pinned_places,
@@ -26,5 +27,11 @@ from paddle.base.place import (  # noqa: F401
     is_compiled_with_cuda,
 )
 from paddle.utils import require_version  # noqa: F401
+
+
+def grad_var_name(var_name):
+    """The name of a variable's gradient."""
+    return f"{var_name}@GRAD"
+
 
 __getattr__, __dir__ = names_of(__name__)

@@ -1,5 +1,7 @@
 """Initializers in the words of 1.x."""
 
+import contextlib
+
 from paddle._names import names_of
 from paddle.base.initializer import (  # noqa: F401
     ConstantInitializer,
@@ -19,5 +21,17 @@ Normal = NormalInitializer
 TruncatedNormal = TruncatedNormalInitializer
 Xavier = XavierInitializer
 MSRA = MSRAInitializer
+
+
+@contextlib.contextmanager
+def init_on_cpu():
+    """A ``with`` block whose variables get their first values on the CPU, as all do."""
+    yield
+
+
+def force_init_on_cpu():
+    """Whether such a block is open; it makes no difference."""
+    return False
+
 
 __getattr__, __dir__ = names_of(__name__)

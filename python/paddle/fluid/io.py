@@ -2,6 +2,8 @@
 
 import os
 
+import numpy as np
+
 import _flotilla as core
 from paddle._names import names_of
 from paddle.base import served
@@ -134,6 +136,16 @@ def get_program_parameter(program):
 def get_program_persistable_vars(program):
     """The variables that a program keeps from run to run."""
     return [var for var in program.list_vars() if is_persistable(var)]
+
+
+def get_parameter_value(para, executor):
+    """The value of a parameter, as an array."""
+    return np.array(global_scope().find_var(para.name).get_tensor())
+
+
+def get_parameter_value_by_name(name, executor, program=None):
+    """The value of the parameter of that name, as an array."""
+    return get_parameter_value(_program(program).global_block().var(name), executor)
 
 
 def _program(program):

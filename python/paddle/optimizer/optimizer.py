@@ -136,6 +136,14 @@ class Optimizer:
         if isinstance(self._learning_rate, LRScheduler) and not known:
             program._before_run = (*program._before_run, self._write_rate)
 
+    def _global_learning_rate(self, program=None):
+        """The learning rate's variable in a program; None where it has none yet."""
+        if isinstance(self._learning_rate, Variable):
+            return self._learning_rate
+        program = program or default_main_program()
+        name = self._names.get(program._id)
+        return None if name is None else program.global_block().var(name)
+
     def _write_rate(self, scope):
         rate = np.array([self.get_lr()], "float32")
         for name in set(self._names.values()):

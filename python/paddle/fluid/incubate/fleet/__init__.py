@@ -2,4 +2,4 @@
 
 from paddle._names import names_of
 
-__getattr__, __dir__ = names_of(__name__, ["base", "collective", "parameter_server"])
+__getattr__, __dir__ = names_of(__name__, ["base", "collective", "parameter_server", "utils"])

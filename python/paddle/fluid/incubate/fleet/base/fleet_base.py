@@ -26,6 +26,10 @@ class Fleet:
         self.main_program = None
         self.startup_program = None
 
+    @property
+    def _role_maker(self):
+        return self._inside._role_maker
+
     def init(self, role_maker=None):
         """Find out who this process is, from ``role_maker`` or else from the environment."""
         self._inside.init(role_maker, is_collective=self._mode == Mode.COLLECTIVE)

@@ -25,13 +25,29 @@ class RoleMakerBase(_roles.RoleMakerBase):
     get_trainer_endpoints = _roles.RoleMakerBase._get_trainer_endpoints
     get_pserver_endpoints = _roles.RoleMakerBase._get_pserver_endpoints
 
+    def _all_reduce(self, input, output=None, mode="sum", comm_world="worker"):
+        """The sum, least or greatest of every worker's ``input``, also written to ``output``.
+        2.x calls it with ``mode`` in the second place."""
+        if isinstance(output, str):
+            output, mode = None, output
+        result = super()._all_reduce(input, mode)
+        if output is not None:
+            output[...] = result
+        return result
+
+    def _barrier_worker(self):
+        self._barrier("worker")
+
+    def _barrier_all(self):
+        self._barrier("all")
+
     def all_gather(self, input):
         """A list of every worker's ``input``."""
         return self._all_gather(input)
 
     def all_reduce_worker(self, input, output, mode="sum"):
         """Write the sum, least or greatest of every worker's ``input`` to ``output``."""
-        output[...] = self._all_reduce(input, mode)
+        self._all_reduce(input, output, mode)
 
     def barrier_worker(self):
         """Wait until every worker is here."""
@@ -94,3 +110,10 @@ class GeneralRoleMaker(PaddleCloudRoleMaker):
     def __init__(self, **kwargs):
         super().__init__(is_collective=False)
         self._kwargs = kwargs
+
+
+class MPISymetricRoleMaker(PaddleCloudRoleMaker):
+    """The role that a launcher gives to this process; MPI is not asked."""
+
+    def __init__(self):
+        super().__init__(is_collective=False)

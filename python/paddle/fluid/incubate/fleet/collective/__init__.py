@@ -3,7 +3,10 @@
 import _flotilla as core
 from paddle.base.compiler import BuildStrategy, ExecutionStrategy
 from paddle.distributed.fleet.base import fleet_base as _fleet
+from paddle.distributed.fleet.base.checkpoint import TrainStatus  # noqa: F401
 from paddle.distributed.fleet.base.distributed_strategy import OptionsOfCore
+
+from paddle.fluid import _checkpoints
 
 from ..base.fleet_base import Fleet, Mode
 
@@ -83,6 +86,43 @@ class Collective(Fleet):
         """An optimizer whose ``minimize`` makes the programs of the fleet."""
         self._optimizer = CollectiveOptimizer(optimizer, strategy)
         return self._optimizer
+
+    def save_check_point(
+        self,
+        executor,
+        path,
+        train_status,
+        main_program=None,
+        fs=None,
+        local_cache_path=".cache",
+        remain_all_checkpoint=True,
+    ):
+        """Write all that training needs to go on; every worker calls it."""
+        self._inside.save_check_point(
+            *(executor, path, train_status, main_program or self._program(), fs),
+            *(local_cache_path, remain_all_checkpoint),
+        )
+
+    def load_check_point(
+        self,
+        executor,
+        path,
+        trainer_id=None,
+        main_program=None,
+        fs=None,
+        local_cache_path=".cache",
+        ignore_empty=True,
+    ):
+        """Load the newest checkpoint and return its TrainStatus; a new one where there is none."""
+        return self._inside.load_check_point(
+            *(executor, path, trainer_id, main_program or self._program(), fs),
+            *(local_cache_path, ignore_empty),
+        )
+
+    def clean_redundant_check_points(self, root_path, fs=None, checkpoint_num=1):
+        """Keep the newest ``checkpoint_num`` checkpoints of a folder."""
+        if self.is_first_worker():
+            _checkpoints.keep_newest(root_path, checkpoint_num)
 
 
 fleet = Collective()

@@ -2,4 +2,4 @@
 
 from paddle._names import names_of
 
-__getattr__, __dir__ = names_of(__name__, ["distribute_transpiler", "pslib"])
+__getattr__, __dir__ = names_of(__name__, ["distribute_transpiler", "mode", "pslib"])

@@ -6,17 +6,21 @@ and ``fleet.stop_worker()`` at the end. What concerns tables is called by every 
 the first while the others wait.
 """
 
+import re
 import warnings
 
 import _flotilla as core
 from paddle._names import names_of
 from paddle.base.scope import global_scope
 from paddle.distributed.fleet.base.distributed_strategy import DistributedStrategy
+from paddle.distributed.fleet.base.role_maker import RoleMakerBase
 
 from ...base.fleet_base import DistributedOptimizer, Fleet, Mode
 
 # Words of a strategy that ask for what happens anyway.
 _ALWAYS = {"device_worker", "loss_names", "use_cvm", "no_cvm"}
+
+_UNSEEN_DAYS = 30  # where a strategy does not say
 
 
 def _strategy_of(words):
@@ -65,6 +69,12 @@ class PSLib(Fleet):
     def __init__(self):
         super().__init__(Mode.PSLIB)
         self._scope = None
+        self._unseen_days = _UNSEEN_DAYS
+
+    def init(self, role_maker=None):
+        """Find out who this process is. Programs of the first days give an executor, which says
+        nothing about that: then the environment does."""
+        super().init(role_maker if isinstance(role_maker, RoleMakerBase) else None)
 
     def init_worker(self):
         """Connect to the servers, after the startup program."""
@@ -89,6 +99,9 @@ class PSLib(Fleet):
 
         ``strategy``: ``{table: {"sparse_embedx_dim": 8, ...}}``.
         """
+        words = [one for one in (strategy or {}).values() if isinstance(one, dict)]
+        days = (one.get("sparse_delete_after_unseen_days", _UNSEEN_DAYS) for one in words)
+        self._unseen_days = min(days, default=_UNSEEN_DAYS)
         self._optimizer = DownpourOptimizer(optimizer, strategy)
         return self._optimizer
 
@@ -109,24 +122,128 @@ class PSLib(Fleet):
         self._by_first(lambda: self._inside.load_model(model_dir, kwargs.get("mode", 0)))
         core.take_dense(self._scope or global_scope())
 
+    def save_cache_model(self, executor, dirname, main_program=None, **kwargs):
+        """:meth:`save_persistables`; returns how many rows there are."""
+        self.save_persistables(executor, dirname, main_program)
+        return sum(self._rows().values())
+
+    def save_model_with_whitelist(
+        self, executor, dirname, whitelist_path, main_program=None, **kwargs
+    ):
+        """Refused: all rows are saved."""
+        raise NotImplementedError(
+            "fleet.save_model_with_whitelist() is not there, since all rows are saved: use "
+            "fleet.save_persistables()"
+        )
+
     def load_one_table(self, table_id, model_path, **kwargs):
-        """Refused: a checkpoint is loaded as a whole."""
-        self._inside.load_one_table(table_id, model_path, kwargs.get("mode", 0))
+        """Fill one table with what was saved of it."""
+        table = self._table(table_id)["id"]
+        self._by_first(lambda: self._inside.load_one_table(table, model_path, 0))
+        core.take_dense(self._scope or global_scope())
 
     def save_one_table(self, table_id, model_dir, **kwargs):
-        """Refused: a checkpoint is saved as a whole."""
-        self._inside.save_one_table(table_id, model_dir, kwargs.get("mode", 0))
+        """Let the servers write one table."""
+        table = self._table(table_id)["id"]
+        self._by_first(lambda: self._inside.save_one_table(table, model_dir, 0))
+
+    # ---- tables
 
     def shrink_sparse_table(self):
-        """Count every row of the sparse tables as unseen once more, and drop those that were not
-        seen for long."""
-        self._by_first(self._inside.shrink)
+        """Count every row of the sparse tables as unseen once more, and drop those that were unseen
+        more often than ``sparse_delete_after_unseen_days`` of the strategy."""
+        self._by_first(lambda: self._inside.shrink(self._unseen_days))
+
+    def shrink_dense_table(self, decay, emb_dim=11, scope=None, table_id=None):
+        """Nothing to do: statistics of data_norm, which this is for, are not kept on servers."""
+
+    def clear_model(self):
+        """Drop all rows of the sparse tables."""
+
+        def clear():
+            for _ in range(2):  # a row that nobody sees goes at the second time
+                core.shrink_tables(1)
+
+        self._by_first(clear)
+
+    def clear_one_table(self, table_id):
+        """:meth:`clear_model`, where there is one sparse table."""
+        sparse = [table["name"] for table in self._tables() if table["sparse"]]
+        if sparse != [self._table(table_id)["name"]]:
+            raise NotImplementedError(
+                f"the sparse tables {sparse} are cleared together: use fleet.clear_model()"
+            )
+        self.clear_model()
+
+    def print_table_stat(self, table_id):
+        """On the first worker, print how large a table is."""
+
+        def show():
+            table = self._table(table_id)
+            name, width = table["name"], table["width"]
+            size = f"{self._rows()[name]} rows of {width}" if table["sparse"] else f"{width} values"
+            print(f"table {table_id} ({name}): {size}", flush=True)
+
+        self._by_first(show)
+
+    @staticmethod
+    def _tables():
+        """As pslib numbers them: sparse ones come first."""
+        return sorted(core.server_tables(), key=lambda table: not table["sparse"])
+
+    def _table(self, table_id):
+        tables = self._tables()
+        if not 0 <= table_id < len(tables):
+            raise ValueError(f"table_id must be from 0 to {len(tables) - 1}, but is {table_id}")
+        return tables[table_id]
+
+    def _rows(self):
+        """From each table to its rows on all servers."""
+        rows = {}
+        for server in range(self.server_num()):
+            text = core.metrics_of_server(server)
+            for name, count in re.findall(r'^flotilla_ps_rows\{table="(.*)"\} (\d+)$', text, re.M):
+                rows[name] = rows.get(name, 0) + int(count)
+        return rows
+
+    # ---- what needs nothing here
+
+    def set_date(self, table_id, date):
+        """Accepted: a day is what lies between two calls of :meth:`shrink_sparse_table`."""
+
+    def confirm(self):
+        """Accepted: what was pushed stays."""
+
+    def revert(self):
+        """Refused: what was pushed stays."""
+        raise NotImplementedError(
+            "fleet.revert() is not there: load the last checkpoint with fleet.load_model()"
+        )
+
+    def set_pull_local_thread_num(self, thread_num):
+        """Accepted: threads are shared out by the core."""
+
+    def _set_client_communication_config(self, request_timeout_ms, connect_timeout_ms, max_retry):
+        """Accepted: requests are sent again until they are answered, or the job stops."""
 
     def _by_first(self, work):
         self._inside.barrier_worker()
         if self.is_first_worker():
             work()
         self._inside.barrier_worker()
+
+
+class fleet_embedding:
+    """A ``with`` block whose embeddings belong to ``click_name``; they are like others."""
+
+    def __init__(self, click_name, scale_sparse_grad=True):
+        self.click_name = click_name
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
 
 
 fleet = PSLib()
