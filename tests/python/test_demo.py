@@ -8,17 +8,29 @@ import sys
 DEMO = pathlib.Path(__file__).parents[2] / "examples" / "python" / "demo.py"
 
 
-def test_the_demo_learns_digits_in_one_process_and_in_two():
+def test_the_demo_learns_digits_in_one_process_in_two_and_with_a_server():
     command = [sys.executable, str(DEMO), "--epochs", "2", "--steps", "400"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stdout.splitlines() if "Find all_reduce" not in line]
-    data, *alone, _, second, progress, last = lines
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    data, *parts = re.split(r"\n\n\d\. in ", done.stdout.rstrip("\n"))
     assert "MNIST" in data
-    assert second == "the same with fleetrun --nproc_per_node=2"
-    for who, lines in (("one process", alone), ("2 workers", [progress, last])):
-        line = r"epoch 1/2 +\d+ steps/s  loss 0\.\d{4}  accuracy 0\.\d{4}"
-        assert re.fullmatch(line, lines[0]), lines[0]
-        end = who + r": trained in \d+\.\d s, test accuracy: (0\.\d{4})"
-        accuracy = re.fullmatch(end, lines[1])
-        assert accuracy and float(accuracy[1]) > 0.9
+    heads = [
+        "this process",
+        "2 processes that average their gradients: fleetrun --nproc_per_node=2",
+        "2 processes whose parameters a server keeps: fleetrun --server_num=1 --worker_num=2",
+    ]
+    who = ["one process", "2 workers", "1 server, 2 workers"]
+    assert len(parts) == len(heads)
+    losses = []
+    for part, head, name in zip(parts, heads, who):
+        first, *lines = [line for line in part.splitlines() if "Find all_reduce" not in line]
+        assert first == head
+        progress, *picture, last = lines
+        line = r"epoch 1/2 +\d+ steps/s  loss (0\.\d{4})  accuracy 0\.\d{4}"
+        assert re.fullmatch(line, progress), progress
+        losses.append(float(re.fullmatch(line, progress)[1]))
+        assert len(picture) == 6 and picture[-1].endswith(" 400 steps")
+        assert len(picture[0]) < len(picture[-2])  # it begins high and falls
+        accuracy = re.fullmatch(name + r": trained in \d+\.\d s, test accuracy: (0\.\d{4})", last)
+        assert accuracy and float(accuracy[1]) > 0.9, last
+    assert max(losses) - min(losses) < 0.02  # the same steps, but for the order of sums
