@@ -55,6 +55,25 @@ def used(source):
             "import paddle.fluid as fluid\nfluid.BuildStrategy.ReduceStrategy.AllReduce",
             {"paddle.fluid.BuildStrategy": [2]},
         ),
+        (
+            "from paddle.distributed.fleet import DistributedStrategy as S\ns = S()\ns.a_sync = True\ns.a_synk = True\ns = {}\ns.x = 1",
+            {
+                "paddle.distributed.fleet.DistributedStrategy": [1, 2],
+                "paddle.distributed.fleet.DistributedStrategy.a_synk": [4],
+            },
+        ),
+        (
+            'import paddle.fluid as f\nd = f.DatasetFactory().create_dataset("InMemoryDataset")\nd.use_var = []\nd.bar = 1\nd.set_bar(1)',
+            {
+                "paddle.fluid.DatasetFactory": [2],
+                "paddle.fluid.InMemoryDataset.bar": [4],
+                "paddle.fluid.InMemoryDataset.set_bar": [5],
+            },
+        ),
+        (
+            "import paddle\nlayer = paddle.nn.Linear(2, 3)\nlayer.mine = 1\nlayer.weight.x = 2",
+            {"paddle.nn.Linear": [2]},
+        ),
     ],
 )  # fmt: skip
 def test_names_are_found_through_aliases(source, expected):
@@ -75,6 +94,8 @@ def test_advice_names_what_is_here():
     assert "static programs" in _table.advice("paddle.fluid.dygraph.guard")
     assert _table.advice("paddle.fluid.Linear") == "use paddle.nn.Linear"
     assert _table.advice("paddle.tensor.qqqqqqqqqqqq") == "no counterpart yet"
+    near = "nearest: paddle.distributed.fleet.DistributedStrategy.a_sync"
+    assert _table.advice("paddle.distributed.fleet.DistributedStrategy.a_synk") == near
 
 
 def test_a_name_is_here_if_python_finds_it():

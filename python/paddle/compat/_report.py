@@ -10,7 +10,8 @@ from . import _table
 class _Names(ast.NodeVisitor):
     """``found``: from each name of Paddle to the lines on which it stands.
 
-    Follows imports, ``f = fluid.layers``, and the methods of ``exe = fluid.Executor(place)``.
+    Follows imports, ``f = fluid.layers``, the methods of ``exe = fluid.Executor(place)``, and what is
+    assigned to: ``strategy.a_sync = True``.
     Blocks are not told apart: a name stands for Paddle's all over the file.
     """
 
@@ -51,12 +52,26 @@ class _Names(ast.NodeVisitor):
 
     def visit_Assign(self, node):
         self.visit(node.value)
-        targets = [one.id for one in node.targets if isinstance(one, ast.Name)]
         called = isinstance(node.value, ast.Call)
-        dotted = self._dotted(node.value.func if called else node.value)
-        for target in targets if dotted else ():
-            kept = self._objects if called else self._aliases
-            kept[target] = dotted
+        dotted = self._made(node.value) if called else self._dotted(node.value)
+        for target in node.targets:
+            if not isinstance(target, ast.Name):
+                self.visit(target)
+                continue
+            self._objects.pop(target.id, None)
+            if dotted:
+                kept = self._objects if called else self._aliases
+                kept[target.id] = dotted
+
+    def _made(self, call):
+        """What a call makes, in Paddle's words, or None."""
+        of = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if not isinstance(of, ast.Call) or call.func.attr != "create_dataset":
+            return self._dotted(call.func)
+        # fluid.DatasetFactory().create_dataset("InMemoryDataset")
+        words = [one.value for one in call.args if isinstance(one, ast.Constant)]
+        factory = (self._dotted(of.func) or "").rpartition(".")[0]
+        return f"{factory}.{words[0] if words else 'QueueDataset'}" if factory else None
 
     # ---- where they are used
 
@@ -64,8 +79,13 @@ class _Names(ast.NodeVisitor):
         dotted = self._dotted(node)
         if dotted:
             self._note(dotted, node.lineno)
-        else:
-            self.generic_visit(node)
+            return
+        of = node.value
+        if isinstance(node.ctx, ast.Store) and isinstance(of, ast.Name) and of.id in self._objects:
+            kind = self._objects[of.id]
+            if _table.lacks_setting(kind, node.attr):
+                self.found[f"{kind}.{node.attr}"].append(node.lineno)
+        self.generic_visit(node)
 
     def visit_Call(self, node):
         """A call of a method that a class lacks. What is only read may belong to the object."""

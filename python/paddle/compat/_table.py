@@ -122,6 +122,23 @@ def lacks_method(kind, method):
 
 
 @functools.cache
+def _one_of(kind):
+    """An object of a class that is here and needs no arguments, or None."""
+    found = value(kind) if has(kind) and "." in kind else None
+    try:
+        return found() if isinstance(found, type) else None
+    except Exception:  # whatever a class says that is made for something else
+        return None
+
+
+def lacks_setting(kind, name):
+    """Whether objects of a class that is here have no attribute to assign to. Of private names, and of
+    classes that need arguments, nothing is known: programs keep what they like in objects."""
+    made = None if name.startswith("_") else _one_of(kind)
+    return made is not None and not hasattr(made, name)
+
+
+@functools.cache
 def _supported():
     """From the last part of each name that is here, without regard to its style, to the names."""
     found = {}
@@ -145,6 +162,8 @@ def advice(name):
     if same:
         return f"use {max(same, key=lambda one: (_shared(one, name), -len(one)))}"
     here = [one.rpartition(".")[2] for one in _eras() if one.startswith(f"{module}.") and has(one)]
+    if _one_of(module) is not None:
+        here = [one for one in dir(_one_of(module)) if not one.startswith("_")]
     near = core.nearest(leaf, here)
     return f"nearest: {module}.{near}" if near else "no counterpart yet"
 

@@ -1,0 +1,125 @@
+"""Tools around the fleet: FleetUtil, LayerHelper, sums for metrics of clicks, mixed precision."""
+
+import numpy as np
+import paddle
+import paddle.fluid as fluid
+import pytest
+from paddle.fluid.incubate.fleet.parameter_server.distribute_transpiler import fleet
+from paddle.fluid.incubate.fleet.utils.fleet_util import FleetUtil
+from paddle.fluid.layer_helper import LayerHelper
+
+
+def own_fc(input, size, act=None, param_attr=None, bias_attr=None, name=None):
+    """A layer as users write their own."""
+    helper = LayerHelper("own_fc", **locals())
+    dtype = helper.input_dtype()
+    w = helper.create_parameter(helper.param_attr, [input.shape[1], size], dtype)
+    out = helper.create_variable_for_type_inference(dtype)
+    helper.append_op(type="mul", inputs={"X": input, "Y": w}, outputs={"Out": out})
+    return helper.append_activation(helper.append_bias_op(out))
+
+
+def test_a_layer_of_ones_own(executor):
+    constant = fluid.ParamAttr(name="mine", initializer=fluid.initializer.Constant(0.5))
+    x = fluid.data("x", [None, 3])
+    plain = own_fc(x, 2, act="relu", param_attr=constant)
+    bare = own_fc(x, 2, param_attr=constant, bias_attr=False, name="bare")
+    assert [one.name for one in fluid.default_main_program().all_parameters()] == [
+        "mine",
+        "own_fc_0.b_0",
+    ]
+    executor.run(fluid.default_startup_program())
+    feed = {"x": np.array([[1, 2, 3], [-1, -2, -3]], "float32")}
+    got = executor.run(feed=feed, fetch_list=[plain, bare])
+    np.testing.assert_array_equal(got[0], [[3, 3], [0, 0]])
+    np.testing.assert_array_equal(got[1], [[3, 3], [-3, -3]])
+
+
+def test_a_helpers_variables(executor):
+    helper = LayerHelper("counter", input=[fluid.data("a", [1]), fluid.data("b", [1], "int64")])
+    with pytest.raises(ValueError, match="takes one input, but got 2"):
+        helper.input()
+    with pytest.raises(ValueError, match="the inputs of counter hold float32, int64"):
+        helper.input_dtype()
+    count, new = helper.create_or_get_global_variable(
+        "count", persistable=True, dtype="float32", shape=[2]
+    )
+    assert new and not helper.create_or_get_global_variable("count")[1]
+    helper.set_variable_initializer(count, fluid.initializer.Constant(7.0))
+    executor.run(fluid.default_startup_program())
+    np.testing.assert_array_equal(executor.run(fetch_list=[count])[0], [7, 7])
+
+
+def test_sums_for_metrics_of_clicks(executor, monkeypatch):
+    """Over three batches, as numpy has them."""
+    chances, label = fluid.data("p", [None, 1]), fluid.data("y", [None, 1], "int64")
+    sums = paddle.static.ctr_metric_bundle(chances, label)
+    two = paddle.concat([1 - chances, chances], axis=1)
+    _, _, states = paddle.static.auc(two, label)
+    executor.run(fluid.default_startup_program())
+    random = np.random.RandomState(1)
+    p = random.rand(60, 1).astype("float32")
+    y = (random.rand(60, 1) < p).astype("int64")
+    for i in range(0, 60, 20):
+        executor.run(feed={"p": p[i : i + 20], "y": y[i : i + 20]})
+    expected = [((p - y) ** 2).sum(), abs(p - y).sum(), p.sum(), (1 / (1 + np.exp(-p))).sum()]
+    got = [np.array(fluid.global_scope().find_var(one.name).get_tensor())[0] for one in sums]
+    np.testing.assert_allclose(got, [*expected, y.sum(), 60], rtol=1e-5)
+
+    for name, value in {"TRAINING_ROLE": "TRAINER", "PADDLE_TRAINERS_NUM": "1"}.items():
+        monkeypatch.setenv(name, value)
+    fleet.init(fluid.incubate.fleet.base.role_maker.UserDefinedRoleMaker(0, 1, 1, []))
+    util = FleetUtil("transpiler")
+    scope = fluid.global_scope()
+    names = [states[2].name, states[3].name, *(one.name for one in sums)]
+    auc, error, mae, rmse, actual, predicted, quotient, q, total = util.get_global_metrics(
+        scope, *names
+    )
+    assert 0.6 < auc < 1 and 0 <= error < 1 and total == 60
+    np.testing.assert_allclose(
+        [mae, rmse, actual, predicted, quotient, q],
+        [
+            *(abs(p - y).mean(), np.sqrt(((p - y) ** 2).mean()), y.mean(), p.mean()),
+            *(y.mean() / p.mean(), (1 / (1 + np.exp(-p))).mean()),
+        ],
+        rtol=1e-5,
+    )
+    util.set_zero(states[2].name, scope)
+    assert not np.array(scope.find_var(states[2].name).get_tensor()).any()
+    assert util.get_global_auc(scope, "nothing", "at_all") is None
+
+
+def test_passes_of_a_day():
+    util = FleetUtil("transpiler")
+    assert util.get_online_pass_interval("20200101", "0 1", 30, 1, False) == [
+        *(["0000"], ["0030"], ["0100"], ["0130"])
+    ]
+    hourly = util.get_online_pass_interval("20200101", "{22..23}", 20, 3, True)
+    assert hourly == [["22"] * 3, ["23"] * 3]
+    with pytest.raises(ValueError, match='mode must be "pslib" or "transpiler"'):
+        FleetUtil("mpi")
+
+
+def test_mixed_precision_trains_in_single_precision(executor):
+    x = fluid.data("x", [None, 4])
+    loss = fluid.layers.mean(fluid.layers.fc(x, 1))
+    with pytest.warns(UserWarning, match="no effect yet"):
+        optimizer = fluid.contrib.mixed_precision.decorate(
+            fluid.optimizer.SGD(0.1), init_loss_scaling=128.0
+        )
+    optimizer.minimize(loss)
+    assert optimizer.get_scaled_loss() is loss
+    executor.run(fluid.default_startup_program())
+    feed = {"x": np.ones([2, 4], "float32")}
+    before, scale = executor.run(feed=feed, fetch_list=[loss, optimizer.get_loss_scaling()])
+    assert scale[0] == 1 and executor.run(feed=feed, fetch_list=[loss])[0] < before
+    with pytest.raises(ValueError, match="mul cannot be on both lists"):
+        paddle.static.amp.CustomOpLists({"mul"}, {"mul"})
+
+
+def test_the_variable_of_a_learning_rate(executor):
+    optimizer = fluid.optimizer.SGD(0.25)
+    assert optimizer._global_learning_rate() is None
+    optimizer.minimize(fluid.layers.mean(fluid.layers.fc(fluid.data("x", [None, 1]), 1)))
+    executor.run(fluid.default_startup_program())
+    assert fluid.executor._fetch_var(optimizer._global_learning_rate().name)[0] == 0.25
