@@ -64,6 +64,7 @@ void serve(const ServeOptions& options) {
     if (signals.seen() != 0) server.stop();
   });
   require(why.empty(), "the job stopped: {}", why);
+  if (const int signal = signals.seen(); signal != 0) membership->end_store(signal);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ using Clock = std::chrono::steady_clock;
 using Happening = rpc::StoreServer::Happening;
 
 constexpr int64_t kStorePort = 6069;
-constexpr seconds kGoodbye{5};  // after a loss
+constexpr seconds kGoodbye{5};     // after a loss
+constexpr seconds kAskedToEnd{1};  // after a signal, which may be followed by a kill
 constexpr seconds kFirstReminder{2};
 constexpr seconds kReminder{15};
 constexpr milliseconds kRetry{100};
@@ -124,6 +125,15 @@ HostedStore::HostedStore(rpc::StoreServer::Options options, int64_t expected, mi
   server_.emplace(std::move(options));
 }
 
+void HostedStore::end(const std::string& reason) {
+  if (ended_) return;
+  ended_ = Clock::now();
+  const int64_t came = seen_->get().first;
+  log::info("{}: the store of the job ends with this process, {} of {} processes had come", reason,
+            came, expected_);
+  server_->stop(reason);
+}
+
 HostedStore::~HostedStore() {
   Clock::time_point remind = Clock::now() + kFirstReminder;
   while (true) {
@@ -131,7 +141,8 @@ HostedStore::~HostedStore() {
     const int64_t there = std::ssize(server_->members());
     const auto [came, loss] = seen_->get();
     if (loss && now - *loss >= kGoodbye) break;
-    const bool nobody_comes = came >= expected_ || loss || now >= until_;
+    if (ended_ && now - *ended_ >= kAskedToEnd) break;
+    const bool nobody_comes = came >= expected_ || loss || ended_ || now >= until_;
     if (nobody_comes && there == 0) break;
     if (now >= remind) {
       log::info(

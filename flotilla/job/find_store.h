@@ -39,11 +39,15 @@ class HostedStore {
 
   rpc::StoreServer& server() { return *server_; }
 
+  // This process was asked to end: all others are told why, and have a second to leave.
+  void end(const std::string& reason);
+
  private:
   struct Seen;
 
   const int64_t expected_;
   const std::chrono::steady_clock::time_point until_;
+  std::optional<std::chrono::steady_clock::time_point> ended_;
   const std::unique_ptr<Seen> seen_;
   std::optional<rpc::StoreServer> server_;  // the last: its threads write `seen_`
 };

@@ -181,6 +181,20 @@ TEST(FindStoreTest, ALostProcessStopsTheJobAndTheHostDoesNotWaitForIt) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, 6s);
 }
 
+TEST(FindStoreTest, AHostThatIsAskedToEndDoesNotWaitForThoseThatHaveNotCome) {
+  const std::vector<Role> job = collective_job(3);
+  std::optional<FoundStore> found = find_store(job[0]);
+  std::promise<std::string> told;
+  rpc::StoreClient::Options one = client(*found, job[1]);
+  one.on_stop = [&](const std::string& why) { told.set_value(why); };
+  const rpc::StoreClient stays(one);
+  const auto began = std::chrono::steady_clock::now();
+  found->host->end("worker 0 was asked to end");
+  EXPECT_EQ(told.get_future().get(), "worker 0 was asked to end");
+  found.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
+}
+
 // One process of the test below.
 TEST(FindStoreProcess, DISABLED_TakesPart) {
   const auto membership = Membership::join(fleet::role_from_environment(true), nullptr);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <optional>
@@ -115,6 +116,12 @@ Membership::~Membership() {
   if (watcher_.joinable()) watcher_.join();
   if (options_.progress != nullptr) store_->report(report());
   store_.reset();  // says goodbye; no listener is called afterwards
+}
+
+void Membership::end_store(int signal) {
+  if (!options_.host) return;
+  options_.host->end(
+      fmt::format("{} was asked to end ({})", rpc::name_of(options_.self), strsignal(signal)));
 }
 
 void Membership::abandon(const std::string& reason) { store_->cancel(reason); }

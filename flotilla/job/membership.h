@@ -74,6 +74,9 @@ class Membership {
   // Why the job stopped; "": it goes on.
   std::string stopped() const;
 
+  // A signal has asked this process to end: where it hosts the store, the job ends with it.
+  void end_store(int signal);
+
   // Leaves without a goodbye, as a process does that fails: whoever watches takes it for lost.
   void abandon(const std::string& reason);
 

@@ -84,6 +84,7 @@ class TableServer {
   void stop();
 
   const std::string& address() const { return data_->address(); }
+  Membership& membership() { return membership_; }
   std::string metrics();
 
  private:

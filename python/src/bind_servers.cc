@@ -114,7 +114,9 @@ void bind_server(nb::module_& m) {
             listen();
             if (signals.seen() != 0) self.stop();
           });
+          job::Membership& membership = self.membership();
           place().server = nullptr;
+          if (const int signal = signals.seen(); signal != 0) membership.end_store(signal);
         }
         if (!why.empty()) throw Error(ErrorKind::kUnavailable, why);
       },

@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from hosts import LIMIT
+from hosts import FLOTILLA, LIMIT
 
 MEET = """
 import paddle.distributed as dist
@@ -71,11 +71,11 @@ def master(rank, size, port):
     }
 
 
-def start(code, variables, *arguments):
+def start(code, variables, *arguments, command=None):
     foreign = ("PADDLE_", "FLT_", "SLURM_", "OMPI_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
     return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
+        command or [sys.executable, "-c", code, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -125,6 +125,57 @@ def test_a_killed_process_is_named_by_all(tmp_path, ports):
         assert processes[rank].returncode != 0
         assert "worker 1" in said, said
     assert time.monotonic() - began < 10
+
+
+SERVE = """
+import paddle
+from paddle.distributed import fleet
+paddle.enable_static()
+fleet.init(is_collective=False)
+fleet.init_server()
+print("serves at", flush=True)
+fleet.run_server()
+"""
+
+JOIN_AND_STAY = """
+import time
+import _flotilla
+_flotilla.join_job(_flotilla.role_from_environment(False))
+print("joined", flush=True)
+while not _flotilla.job_stopped():
+    time.sleep(0.01)
+print(_flotilla.job_stopped(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("program", ["script", "flotilla serve"])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_server_that_is_asked_to_end_does_not_wait_for_workers(ports, program, workers):
+    endpoint = f"127.0.0.1:{ports['FLT_STORE_PORT']}"
+    job = {
+        "PADDLE_PSERVERS_IP_PORT_LIST": endpoint,
+        "PADDLE_TRAINERS_NUM": 2,
+        "FLT_JOB_TOKEN": "secret",
+    }
+    place = {"POD_IP": "127.0.0.1", "PADDLE_PORT": ports["FLT_STORE_PORT"]}
+    command = [FLOTILLA, "serve"] if program == "flotilla serve" else None
+    server = start(SERVE, {**job, **place, "TRAINING_ROLE": "PSERVER"}, command=command)
+    spoken = server.stderr if command else server.stdout
+    while "serves at" not in (line := spoken.readline()):
+        assert line, "it ended before it served"
+    worker = {**job, "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": 0}
+    others = [start(JOIN_AND_STAY, worker) for _ in range(workers)]
+    for other in others:
+        assert other.stdout.readline() == "joined\n"
+    server.send_signal(signal.SIGTERM)
+    began = time.monotonic()
+    said = server.communicate(timeout=LIMIT)[1]
+    assert time.monotonic() - began < 2
+    assert server.returncode == 0, said
+    came = f"the store of the job ends with this process, {1 + workers} of 3 processes had come"
+    assert f"was asked to end (Terminated): {came}" in said
+    for other in others:
+        assert "server 0 (pid" in other.communicate(timeout=LIMIT)[0]
 
 
 def test_a_job_whose_first_process_cannot_be_found_says_what_to_set():
