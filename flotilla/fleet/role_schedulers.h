@@ -11,9 +11,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "flotilla/fleet/role.h"
 
@@ -21,9 +18,5 @@ namespace flotilla::fleet {
 
 // The collective role that a scheduler gives to this process; nothing where none started it.
 std::optional<Role> role_from_scheduler();
-
-// Slurm's short form of a list of machines: "n[1-3,7],m[08-10]b" gives n1 n2 n3 n7 m08b m09b m10b.
-// `source` is what a refusal blames.
-std::vector<std::string> expand_hosts(std::string_view text, const std::string& source);
 
 }  // namespace flotilla::fleet
