@@ -8,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "flotilla/launch/options.h"
+
 namespace flotilla::cli {
 
-// The exit code of the job. `program` is argv[0]; `servers`: in the words of launch_ps.
-int launch(const std::string& program, const std::vector<std::string>& arguments, bool servers);
+// The exit code of the job. `program` is argv[0].
+int launch(const std::string& program, const std::vector<std::string>& arguments,
+           launch::Front front);
 
 void add_inspect(CLI::App& app);
 void add_inspect_job(CLI::App& inspect_command);

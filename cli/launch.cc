@@ -6,15 +6,16 @@
 
 #include "cli/command.h"
 #include "flotilla/base/error.h"
+#include "flotilla/launch/report.h"
 #include "flotilla/launch/run.h"
 
 namespace flotilla::cli {
 
-int launch(const std::string& program, const std::vector<std::string>& arguments, bool servers) {
-  using launch::Front;
+int launch(const std::string& program, const std::vector<std::string>& arguments,
+           launch::Front front) {
+  launch::JobOptions options;
   try {
-    const launch::JobOptions options =
-        launch::parse_options(arguments, servers ? Front::kLaunchPs : Front::kLaunch);
+    options = launch::parse_options(arguments, front);
     launch::Machine machine = launch::this_machine(program);
 #ifndef FLT_CUDA
     machine.gpus = 0;  // none that the processes could use
@@ -24,7 +25,13 @@ int launch(const std::string& program, const std::vector<std::string>& arguments
     std::fputs(help.text.c_str(), stdout);
     return 0;
   } catch (const Error& error) {
-    std::fprintf(stderr, "fleetrun: %s\n", error.what());
+    if (options.events_fd < 0) {
+      std::fprintf(stderr, "fleetrun: %s\n", error.what());
+    } else {
+      const std::string why = launch::quoted(error.what());
+      dprintf(static_cast<int>(options.events_fd), "{\"event\":\"refused\",\"why\":%s}\n",
+              why.c_str());
+    }
     constexpr int kUsage = 2;
     return kUsage;
   }

@@ -4,20 +4,25 @@
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/command.h"
 
 int main(int argc, char** argv) {
+  using flotilla::launch::Front;
+  constexpr std::pair<std::string_view, Front> kFronts[] = {
+      {"launch", Front::kLaunch}, {"launch_ps", Front::kLaunchPs}, {"spawn", Front::kSpawn}};
   // The launcher reads its command line itself: what follows the script is not ours.
   std::vector<std::string> words(argv + 1, argv + argc);
   if (std::filesystem::path(argv[0]).filename() == "fleetrun") {
-    return flotilla::cli::launch(argv[0], words, false);
+    return flotilla::cli::launch(argv[0], words, Front::kLaunch);
   }
-  if (!words.empty() && (words[0] == "launch" || words[0] == "launch_ps")) {
-    const bool servers = words[0] == "launch_ps";
+  for (const auto& [name, front] : kFronts) {
+    if (words.empty() || words[0] != name) continue;
     words.erase(words.begin());
-    return flotilla::cli::launch(argv[0], words, servers);
+    return flotilla::cli::launch(argv[0], words, front);
   }
   CLI::App app("Flotilla trains PaddlePaddle Fleet programs.", "flotilla");
   app.require_subcommand(1);

@@ -37,7 +37,14 @@ std::vector<std::string> visible_in(const Machine& machine) {
 Devices choose_devices(const JobOptions& options, const Machine& machine) {
   const std::vector<std::string> visible = visible_in(machine);
   Devices chosen{.ids = asked_for(options)};
-  if (chosen.ids.empty() && machine.gpus > 0) chosen.ids = visible;
+  if (chosen.ids.empty() && machine.gpus > 0) {
+    chosen.ids = visible;
+    // Processes of a function take the first ones; where there are too few they run without.
+    if (options.front == Front::kSpawn && options.nproc_per_node) {
+      const bool enough = std::ssize(visible) >= *options.nproc_per_node;
+      chosen.ids.resize(enough ? static_cast<size_t>(*options.nproc_per_node) : 0);
+    }
+  }
   bool seen = true;
   for (const std::string& id : chosen.ids) {
     const auto found = std::find(visible.begin(), visible.end(), id);

@@ -19,7 +19,6 @@ namespace fs = std::filesystem;
 // hosts, and of workers that were listed without ports.
 constexpr int64_t kCollectivePort = 6070;
 constexpr int64_t kWorkerPort = 6170;
-constexpr int64_t kStorePort = 6069;
 
 std::vector<std::string> split(const std::string& text, const char* what) {
   std::vector<std::string> parts = split_list(text);

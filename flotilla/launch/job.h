@@ -37,8 +37,7 @@ struct Process {
   // Of its own endpoint. The child finds the number of the descriptor in FLT_LISTEN_FD.
   Listener listener = {};
 
-  // In the log folder; empty: the launcher's own output.
-  std::string log = {};
+  std::string log = {};  // its name in the log folder
 };
 
 // Where the processes of a job are: role by role, in the order of their ranks.
@@ -57,7 +56,7 @@ struct Job {
   Endpoints endpoints = {};
   // Of this host, servers before workers.
   std::vector<Process> processes = {};
-  std::string log_dir = {};  // empty: none
+  std::string log_dir = {};  // empty: none, the processes write where the launcher does
   // What a user should know beforehand, a sentence each.
   std::vector<std::string> notices = {};
 

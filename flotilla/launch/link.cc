@@ -85,7 +85,8 @@ bool Link::connect() {
                .pid = getpid(),
                .attempt = options_.attempt},
       .patience = kRetry,
-      .on_stop = [inbox = inbox_](const std::string& reason) { inbox->lose(reason); }};
+      .on_stop = [inbox = inbox_](const std::string& reason) { inbox->lose(reason); },
+      .outlives_stop = true};
   try {
     client_ = std::make_unique<rpc::StoreClient>(settings);
     announce();
@@ -138,6 +139,10 @@ std::string Link::key(const std::string& name) const {
 }
 std::string Link::key(const char* name, int64_t host) const {
   return key(fmt::format("{}/{}", name, host));
+}
+
+std::string Link::standing_key(const std::string& moment, int64_t host) const {
+  return key(fmt::format("standing/{}/{}", moment, host));
 }
 
 bool Link::all_have(const char* name) const {
@@ -200,17 +205,72 @@ std::string Link::look_for_others(milliseconds patience) const {
   return "";
 }
 
-void Link::report_failure(const Outcome& outcome) {
+Outcome Link::report_failure(const Outcome& outcome) {
   try {
-    client_->set_if_absent(key("failed"), text_of(outcome));
+    return outcome_of(client_->set_if_absent(key("failed"), text_of(outcome)));
   } catch (const Error&) {
-    // The store is gone: the others have heard of that.
+    return outcome;  // the store is gone: the others have heard of that
   }
 }
 
 std::optional<Outcome> Link::failure() const {
   const std::optional<std::string> text = seen(key("failed"));
   return text ? std::optional(outcome_of(*text)) : std::nullopt;
+}
+
+void Link::report_stall(int64_t number, const std::string& sentence) {
+  try {
+    client_->set_if_absent(key("stall", number), sentence);
+  } catch (const Error&) {
+    // The end of the store is told by lost().
+  }
+}
+
+std::optional<std::string> Link::stall(int64_t number) const { return seen(key("stall", number)); }
+
+bool Link::say_standing(const std::string& moment, const std::vector<Standing>& rows) {
+  Stands stands;
+  for (const Standing& row : rows) {
+    Stand& stand = *stands.add_rows();
+    stand.set_role(row.role);
+    stand.set_rank(row.rank);
+    stand.set_host(row.host);
+    if (row.step) stand.set_step(*row.step);
+    stand.set_doing(row.doing);
+    stand.set_stopped(row.stopped);
+  }
+  try {
+    client_->set(standing_key(moment, options_.self), stands.SerializeAsString());
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+std::vector<std::vector<Standing>> Link::standings(const std::string& moment) const {
+  std::vector<std::vector<Standing>> parts;
+  for (int64_t host = 0; host < std::ssize(options_.hosts); ++host) {
+    const std::optional<std::string> text = seen(standing_key(moment, host));
+    Stands stands;
+    if (!text || !stands.ParseFromString(*text)) continue;
+    std::vector<Standing>& part = parts.emplace_back();
+    for (const Stand& row : stands.rows()) {
+      part.push_back({.role = row.role(),
+                      .rank = row.rank(),
+                      .host = row.host(),
+                      .step = row.has_step() ? std::optional(row.step()) : std::nullopt,
+                      .doing = row.doing(),
+                      .stopped = row.stopped()});
+    }
+  }
+  return parts;
+}
+
+bool Link::all_said_standing(const std::string& moment) const {
+  for (int64_t host = 0; host < std::ssize(options_.hosts); ++host) {
+    if (seen(key("host", host)) && !seen(standing_key(moment, host))) return false;
+  }
+  return true;
 }
 
 void Link::say_workers_done() { client_->set(key("workers_done", options_.self), ""); }

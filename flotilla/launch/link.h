@@ -50,9 +50,21 @@ class Link {
   // list is in another order. "" where nothing of the kind is found. Takes up to `patience` each.
   std::string look_for_others(std::chrono::milliseconds patience) const;
 
-  void report_failure(const Outcome& outcome);
+  // The first failure counts, and is returned: it may be that of another host.
+  Outcome report_failure(const Outcome& outcome);
   // The first failure on any host, once it is known.
   std::optional<Outcome> failure() const;
+
+  // Something does not move: on all hosts the sentence of whoever saw it first, by its number.
+  void report_stall(int64_t number, const std::string& sentence);
+  std::optional<std::string> stall(int64_t number) const;
+
+  // At a moment of which all hosts know, each says where the processes stand, as far as it knows.
+  // False: nobody hears it.
+  bool say_standing(const std::string& moment, const std::vector<Standing>& rows);
+  // What was said so far, host by host, and whether all that are there have.
+  std::vector<std::vector<Standing>> standings(const std::string& moment) const;
+  bool all_said_standing(const std::string& moment) const;
 
   // This host's workers, and then all of its processes, have ended.
   void say_workers_done();
@@ -72,6 +84,7 @@ class Link {
   // Where this attempt's keys are.
   std::string key(const std::string& name) const;
   std::string key(const char* name, int64_t host) const;
+  std::string standing_key(const std::string& moment, int64_t host) const;
   bool all_have(const char* name) const;
   std::optional<std::string> seen(const std::string& key) const;
 

@@ -11,6 +11,7 @@
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "flotilla/launch/schedulers.h"
 
 namespace flotilla::launch {
 namespace {
@@ -56,7 +57,8 @@ const std::vector<Flag>& flags() {
       {"job_id", &J::job_id, "a name for the job", "PADDLE_JOB_ID"},
       {"ps_dir", &J::ps_dir, "folder in which servers keep their tables from job to job",
        "FLT_PS_DIR"},
-      {"log_dir", &J::log_dir, "folder of the processes' output", "PADDLE_LOG_DIR"},
+      {"log_dir", &J::log_dir, "folder of the processes' output (log); empty: no files",
+       "PADDLE_LOG_DIR"},
       {"print_config", &J::print_config, "print the options (true)"},
       {"tee", &J::tee, "show the output of every process, not only of the first worker"},
       {"quiet", &J::quiet, "say nothing but what went wrong"},
@@ -71,6 +73,8 @@ const std::vector<Flag>& flags() {
       {"elastic_level", &J::elastic_level, "-1: a fixed number of hosts", "PADDLE_ELASTIC_LEVEL"},
       {"elastic_timeout", &J::elastic_timeout,
        "seconds that late hosts of --nnodes least:most have (5)", "PADDLE_ELASTIC_TIMEOUT"},
+      {"events_fd", &J::events_fd, "a descriptor that gets a line of JSON per start and end"},
+      {"parent_pid", &J::parent_pid, "end the job with this process, which started the launcher"},
   };
   return all;
 }
@@ -183,14 +187,26 @@ bool takes_a_word(const Flag* flag, std::string_view name) {
   return !std::holds_alternative<Switch>(flag->target) || name == "print_config";
 }
 
+// "--node_ip": the other names of an option; of "": those that change nothing.
+std::string aliases_of(std::string_view name) {
+  std::vector<std::string> found;
+  for (const auto& [alias, meant] : kAliases) {
+    if (name == meant) found.push_back(fmt::format("--{}", alias));
+  }
+  return fmt::format("{}", fmt::join(found, ", "));
+}
+
 std::string help_text() {
   std::string text =
       "usage: fleetrun [options] script.py [arguments of the script]\n"
       "       fleetrun [options] -m module [...] | program [...]\n\noptions:\n";
   for (const Flag& flag : flags()) {
     text += fmt::format("  --{:<18} {}\n", flag.name, flag.doc);
+    if (const std::string others = aliases_of(flag.name); !others.empty()) {
+      text += fmt::format("  {:<20} also {}\n", "", others);
+    }
   }
-  return text;
+  return text + fmt::format("\nof other launchers, without effect here: {}\n", aliases_of(""));
 }
 
 // The mode options in the order of the launcher's own list.
@@ -289,6 +305,10 @@ JobOptions parse_options(std::span<const std::string> arguments, Front front) {
     options.worker_num = options.server_num = 2;
     options.log_dir = "logs";
   }
+  if (front == Front::kSpawn) {
+    options.log_dir = "";
+    options.quiet = true;
+  }
   std::vector<const Flag*> said;
   size_t i = 0;
   for (; i < arguments.size(); ++i) {
@@ -317,9 +337,13 @@ JobOptions parse_options(std::span<const std::string> arguments, Front front) {
   }
   if (i < arguments.size()) options.script = arguments[i++];
   options.script_args.assign(arguments.begin() + static_cast<int64_t>(i), arguments.end());
-  take_environment(options, said);
+  // What the environment of a spawned job's parent says is said to another job.
+  if (front != Front::kSpawn) take_environment(options, said);
   note_mode(options, said);
-  take_cloud(options);
+  if (front != Front::kSpawn) {
+    take_cloud(options);
+    take_scheduler(options);
+  }
   check(options);
   return options;
 }

@@ -22,7 +22,11 @@ namespace flotilla::launch {
 enum class Front {
   kLaunch,    // fleetrun, python -m paddle.distributed.launch
   kLaunchPs,  // python -m paddle.distributed.launch_ps
+  kSpawn,     // paddle.distributed.spawn: a job of this host alone, whatever the environment says
 };
+
+// Where the first of several hosts serves the store, unless FLT_STORE_PORT says otherwise.
+inline constexpr int64_t kStorePort = 6069;
 
 // How many hosts: --nnodes 2, or --nnodes 2:4.
 struct HostCount {
@@ -57,7 +61,7 @@ struct JobOptions {
   std::optional<std::string> ps_dir = {};
 
   // What becomes of the output.
-  std::optional<std::string> log_dir = {};
+  std::optional<std::string> log_dir = {};  // empty: no files, all of it on the terminal
   bool print_config = true;
   bool tee = false;    // every process's output on the terminal, not only the first worker's
   bool quiet = false;  // nothing from the launcher itself but errors
@@ -73,6 +77,10 @@ struct JobOptions {
   // How long hosts beyond the least number of --nnodes may take, once that many are there.
   double elastic_timeout = 5;
 
+  // For programs that start the launcher.
+  int64_t events_fd = -1;  // a descriptor for a line of JSON per event; -1: none
+  int64_t parent_pid = 0;  // the job ends with this process; 0: with none
+
   // What is run: a file that ends in .py, a module (-m), or any program.
   bool module = false;
   std::string script = {};
@@ -87,7 +95,8 @@ struct JobOptions {
 
 // Refuses what is unknown (with the nearest known option), incomplete or not a number, each in one
 // sentence. Variables of the environment (PADDLE_MASTER, PADDLE_NNODES, ...) stand in for options
-// that were not said. `help` is thrown as no error: see HelpAsked.
+// that were not said, and those of schedulers (schedulers.h). `help` is thrown as no error: see
+// HelpAsked.
 JobOptions parse_options(std::span<const std::string> arguments, Front front);
 
 // --help was said; the text is what to print.

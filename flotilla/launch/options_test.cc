@@ -122,6 +122,9 @@ TEST(OptionsTest, ShowsEveryOptionWhenAskedForHelp) {
     FAIL() << "no help";
   } catch (const HelpAsked& help) {
     EXPECT_THAT(help.text, HasSubstr("--stall_timeout"));
+    EXPECT_THAT(help.text, HasSubstr("also --selected_gpus, --devices, --xpus, "));
+    EXPECT_THAT(help.text, HasSubstr("also --cluster_node_ips\n"));
+    EXPECT_THAT(help.text, HasSubstr("without effect here: --backend, "));
   }
 }
 

@@ -42,8 +42,9 @@ void say(const JobOptions& options, const char* level, const std::string& text) 
   if (!options.quiet) write_out(STDERR_FILENO, log_line(level, text));
 }
 
-// What hosts without a secret show to each other: it keeps nobody out.
-std::string meeting_token() { return env::text_or("FLT_JOB_TOKEN", "flotilla"); }
+// Not the token of the job, which listens at the same place afterwards: who comes late must not be
+// taken for one of its processes. Without a secret it keeps nobody out.
+std::string meeting_token() { return "meeting " + env::text_or("FLT_JOB_TOKEN", "flotilla"); }
 
 Arrived arrived(const JobOptions& options, const Job& job) {
   Arrived host;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace flotilla::launch {
 namespace {
@@ -22,6 +24,11 @@ std::string json_of(const Outcome& outcome) {
       quoted(outcome.role), outcome.rank, quoted(outcome.host), outcome.pid, outcome.attempt,
       quoted(outcome.log), outcome.seconds, outcome.stuck.empty() ? "null" : quoted(outcome.stuck),
       end);
+}
+
+std::string doing_of(const Standing& one) {
+  if (one.doing.empty()) return one.stopped ? "stopped by a signal" : "has not joined the job";
+  return (one.stopped ? "stopped by a signal; before, " : "") + one.doing;
 }
 
 }  // namespace
@@ -98,17 +105,40 @@ std::string failure_block(const Outcome& culprit, const std::vector<Standing>& o
   return text + rule();
 }
 
+std::string Standing::name() const { return fmt::format("{} {}", role, rank); }
+
+std::vector<Standing> together(const std::vector<std::vector<Standing>>& parts,
+                               const std::string& without) {
+  // Servers first.
+  std::map<std::tuple<bool, std::string, int64_t>, Standing> rows;
+  bool worth_telling = false;
+  for (const std::vector<Standing>& part : parts) {
+    for (const Standing& one : part) {
+      if (one.name() == without) continue;
+      Standing& row = rows[{one.role != "server", one.role, one.rank}];
+      const bool stopped = row.stopped || one.stopped;
+      // Its own host sees that it is stopped; the host with the store hears what it says.
+      if (row.role.empty() || !one.doing.empty()) row = one;
+      row.stopped = stopped;
+      worth_telling = worth_telling || stopped || !one.doing.empty();
+    }
+  }
+  std::vector<Standing> all;
+  for (const auto& [key, row] : rows) all.push_back(row);
+  return worth_telling ? all : std::vector<Standing>();
+}
+
 std::string standing_table(const std::vector<Standing>& standing) {
   size_t name = 0;
   size_t host = 0;
   for (const Standing& one : standing) {
-    name = std::max(name, one.name.size());
+    name = std::max(name, one.name().size());
     host = std::max(host, one.host.size());
   }
   std::string text;
   for (const Standing& one : standing) {
-    text += fmt::format("    {:<{}}  {:<{}}  {:<10}  {}\n", one.name, name, one.host, host,
-                        one.step ? fmt::format("step {}", *one.step) : "", one.doing);
+    text += fmt::format("    {:<{}}  {:<{}}  {:<10}  {}\n", one.name(), name, one.host, host,
+                        one.step ? fmt::format("step {}", *one.step) : "", doing_of(one));
   }
   return text;
 }
@@ -122,6 +152,10 @@ std::string json_line(int exit_code, const Outcome* culprit, const std::vector<O
   return fmt::format(
       "{{\"exit_code\":{},\"seconds\":{:.3f},\"culprit\":{},\"processes\":[{}],\"report\":{}}}\n",
       exit_code, seconds, culprit == nullptr ? "null" : json_of(*culprit), processes, report);
+}
+
+std::string event_line(std::string_view event, const Outcome& outcome) {
+  return fmt::format("{{\"event\":\"{}\",\"process\":{}}}\n", event, json_of(outcome));
 }
 
 }  // namespace flotilla::launch

@@ -34,11 +34,20 @@ struct Outcome {
 
 // Where a process stands.
 struct Standing {
-  std::string name = {};  // "worker 1"
+  std::string role = {};
+  int64_t rank = 0;
   std::string host = {};
   std::optional<int64_t> step = {};  // nothing: it has not said
-  std::string doing = {};            // and since when
+  std::string doing = {};            // and since when; empty: it has not joined the job
+  bool stopped = false;              // by a signal
+
+  std::string name() const;  // "worker 1"
 };
+
+// What several hosts know, as one list: servers first, in the order of ranks, without the one of
+// this name. Empty where nobody has joined the job or is stopped: that tells nothing.
+std::vector<Standing> together(const std::vector<std::vector<Standing>>& parts,
+                               const std::string& without);
 
 // The line of a Python traceback that says what was raised, or "".
 std::string exception_in(const std::vector<std::string>& lines);
@@ -55,6 +64,9 @@ std::string standing_table(const std::vector<Standing>& standing);
 // One line for --json. `culprit` may be null; `report` is JSON too.
 std::string json_line(int exit_code, const Outcome* culprit, const std::vector<Outcome>& outcomes,
                       double seconds, const std::string& report);
+
+// One line for --events_fd: "started" or "ended", and the process.
+std::string event_line(std::string_view event, const Outcome& outcome);
 
 // `text` as JSON writes it.
 std::string quoted(std::string_view text);

@@ -1,5 +1,6 @@
 #include "flotilla/launch/run.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -25,6 +26,16 @@ std::string token_of(const Job& job, const JobOptions& options) {
   return job.hosts.size() == 1 ? rpc::new_token() : fmt::format("job {}", options.job_id);
 }
 
+// Readable when the process has ended. Refuses one that is not our parent: its number may be that
+// of another process by now.
+Fd open_parent(int64_t pid) {
+  if (pid == 0) return Fd();
+  Fd found(static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0)));
+  require(found && getppid() == pid,
+          "--parent_pid must be the process that started the launcher, but {} is not", pid);
+  return found;
+}
+
 }  // namespace
 
 Run::Run(const JobOptions& options, Job job)
@@ -32,7 +43,12 @@ Run::Run(const JobOptions& options, Job job)
       job_(std::move(job)),
       folder_(job_, options),
       guardian_(folder_.temporary() ? folder_.path().string() : ""),
+      parent_(open_parent(options.parent_pid)),
       token_(token_of(job_, options)) {
+  if (options_.events_fd >= 0) {
+    const int fd = static_cast<int>(options_.events_fd);
+    require(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0, "--events_fd is {}, but no descriptor has it", fd);
+  }
   for (const Process& process : job_.processes) running_.push_back({.process = &process});
 }
 
@@ -105,7 +121,7 @@ void Run::start_all() {
                                      job_.mode == Mode::kServers ? role + " " : "", count,
                                      environment_table(shown_of(*running.process)))));
   }
-  if (job_.mode == Mode::kServers && !options_.quiet && restarts_ == 0) {
+  if (job_.mode == Mode::kServers && !job_.log_dir.empty() && restarts_ == 0) {
     say(log_line("INFO", fmt::format("Please check servers, workers and heter_worker logs in "
                                      "{0}/workerlog.*, {0}/serverlog.* and {0}/heterlog.*",
                                      job_.log_dir)));
@@ -119,17 +135,7 @@ void Run::start(Running& running) {
       .role = process.role, .rank = process.rank, .host = process.host, .attempt = outcome.attempt};
   const std::string name =
       outcome.attempt == 0 ? process.log : fmt::format("{}.{}", process.log, outcome.attempt);
-  const fs::path log = fs::path(job_.log_dir) / name;
-  // Collective runs go on in the log of the last one, as they always did.
-  const Fd output = open_log(log, job_.mode == Mode::kCollective);
-  std::error_code ignored;
-  running.log_begin = static_cast<int64_t>(fs::file_size(log, ignored));
-  outcome.log = log;
-  const bool first = process.role == "worker" && process.local == 0;
-  if (first || options_.tee) {
-    const bool alone = first && !options_.tee;
-    mirror_.follow(log, running.log_begin, alone ? "" : fmt::format("[{}] ", outcome.name()));
-  }
+  const Fd output = job_.log_dir.empty() ? Fd() : begin_log(running, name);
   running.started = Clock::now();
   running.stopped.reset();
   running.restart_at.reset();
@@ -139,6 +145,23 @@ void Run::start(Running& running) {
                                 .keep = process.listener.socket.get()});
   outcome.pid = running.child->pid();
   guardian_.guard(running.child->pid());
+  tell(event_line("started", outcome));
+}
+
+Fd Run::begin_log(Running& running, const std::string& name) {
+  const fs::path log = fs::path(job_.log_dir) / name;
+  // Collective runs go on in the log of the last one, as they always did.
+  Fd output = open_log(log, job_.mode == Mode::kCollective);
+  std::error_code ignored;
+  running.log_begin = static_cast<int64_t>(fs::file_size(log, ignored));
+  running.outcome.log = log;
+  const bool first = running.process->role == "worker" && running.process->local == 0;
+  if (first || options_.tee) {
+    const bool alone = first && !options_.tee;
+    mirror_.follow(log, running.log_begin,
+                   alone ? "" : fmt::format("[{}] ", running.outcome.name()));
+  }
+  return output;
 }
 
 // What the documents' tables show of a process.

@@ -17,6 +17,8 @@ using std::chrono::milliseconds;
 constexpr double kFirstReminder = 2;  // seconds
 constexpr double kReminder = 10;
 constexpr milliseconds kGoodbye{3000};
+constexpr double kLastWords = 1;     // how long another host may take to say where it stands
+constexpr const char* kEnd = "end";  // the moment in which the job begins to fail
 
 // What must be the same on every host, for people to read.
 std::string plan_text(const Job& job, const JobOptions& options) {
@@ -95,36 +97,76 @@ void Run::remind() {
                                    fmt::join(missing, ", "))));
 }
 
+// What went wrong on another host, or what came of it.
+void Run::follow_failure() {
+  if (culprit_ || !stalled_.empty() || interrupted_ != 0) return;
+  if (std::optional<Outcome> failed = link_->failure()) {
+    take_stock();
+    if (failed->role.empty()) {
+      stalled_ = failed->stuck;
+      if (!ending_) begin_end(stalled_, SIGTERM, kGraceAfterFailure);
+      return;
+    }
+    culprit_ = std::move(failed);
+    const bool restarts = !ending_ && job_.mode == Mode::kCollective &&
+                          culprit_->role != "launcher" && may_restart(*culprit_);
+    if (restarts) group_restarts_ = true;
+    if (!ending_) begin_end(sentence_of(*culprit_), SIGTERM, kGraceAfterFailure);
+    return;
+  }
+  if (ending_) return;
+  if (std::string why = link_->lost(); !why.empty()) {
+    lost_ = std::move(why);
+    take_stock();
+    begin_end(lost_, SIGTERM, kGraceAfterFailure);
+  }
+}
+
+void Run::follow_stalls() {
+  const std::optional<std::string> sentence = link_->stall(stalls_);
+  if (!sentence) return;
+  const std::string moment = fmt::format("stall {}", stalls_);
+  if (!stall_heard_) {
+    stall_heard_ = warned_ = Clock::now();
+    link_->say_standing(moment, standing());
+  }
+  if (!link_->all_said_standing(moment) && seconds_since(*stall_heard_) < kLastWords) return;
+  warn_of_stall(*sentence, link_->standings(moment));
+  stall_heard_.reset();
+  ++stalls_;
+}
+
+void Run::take_stock() {
+  if (stock_.empty()) stock_ = {standing()};
+  if (!link_ || meeting_ != Meeting::kTogether) return;
+  stock_asked_ = link_->say_standing(kEnd, stock_[0]) ? Clock::now() : Clock::time_point();
+}
+
+bool Run::stock_is_taken() {
+  if (stock_.empty()) return true;
+  if (!link_->all_said_standing(kEnd) && seconds_since(stock_asked_) < kLastWords) return false;
+  if (std::vector<std::vector<Standing>> parts = link_->standings(kEnd); !parts.empty()) {
+    stock_ = std::move(parts);
+  }
+  return true;
+}
+
 void Run::follow_hosts() {
-  if (!culprit_ && interrupted_ == 0) {
-    if (std::optional<Outcome> failed = link_->failure()) {
-      culprit_ = std::move(failed);
-      standing_ = standing(culprit_->name());
-      const bool restarts = !ending_ && job_.mode == Mode::kCollective &&
-                            culprit_->role != "launcher" && may_restart(*culprit_);
-      if (restarts) group_restarts_ = true;
-      if (!ending_) begin_end(sentence_of(*culprit_), SIGTERM, kGraceAfterFailure);
-      if (restarts && !anyone_runs()) return restart_group();
-    }
-  }
-  if (!ending_ && !culprit_) {
-    if (std::string why = link_->lost(); !why.empty()) {
-      lost_ = std::move(why);
-      begin_end(lost_, SIGTERM, kGraceAfterFailure);
-    }
-  }
+  follow_stalls();
+  follow_failure();
+  if (group_restarts_ && !anyone_runs()) return restart_group();
   if (!ending_ && workers_done() && !said_workers_done_) {
     said_workers_done_ = true;
     link_->say_workers_done();
   }
   if (!ending_ && anyone_runs() && workers_done() && link_->all_workers_done()) finish_servers();
   if (anyone_runs()) return;
-  const bool well = !culprit_ && interrupted_ == 0 && lost_.empty();
+  const bool well = !culprit_ && stalled_.empty() && interrupted_ == 0 && lost_.empty();
   if (well && !said_done_) {
     said_done_ = true;
     link_->say_done();
   }
-  if (!well || link_->all_done()) meeting_ = Meeting::kApart;
+  if (well ? link_->all_done() : stock_is_taken()) meeting_ = Meeting::kApart;
 }
 
 // The first host serves the store until the others have left.

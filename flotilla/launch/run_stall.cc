@@ -39,31 +39,25 @@ Running* Run::find(const std::string& name) {
   return nullptr;
 }
 
-std::vector<Standing> Run::standing(const std::string& without) {
+std::vector<Standing> Run::standing() {
   std::vector<Standing> rows;
-  std::vector<std::string> told = {without};
   for (const Members::Seen& seen : members_.all()) {
-    if (!seen.here || seen.name() == without) continue;
-    const Running* local = find(seen.name());
-    const bool stopped = local != nullptr && local->child->stopped();
+    if (!seen.here) continue;
     const bool reported = seen.member.reported != Clock::time_point();
-    std::string doing = reported ? doing_of(seen) : "joined the job";
-    if (stopped) doing = "stopped by a signal; before, " + doing;
-    rows.push_back({.name = seen.name(), .host = seen.member.host, .doing = std::move(doing)});
+    rows.push_back({.role = seen.member.role,
+                    .rank = seen.member.rank,
+                    .host = seen.member.host,
+                    .doing = reported ? doing_of(seen) : "joined the job"});
     if (reported) rows.back().step = seen.member.last.step;
-    told.push_back(seen.name());
   }
-  bool worth_telling = !rows.empty();
   for (const Running& running : running_) {
-    const std::string name = running.outcome.name();
-    if (!running.child || std::find(told.begin(), told.end(), name) != told.end()) continue;
-    const bool stopped = running.child->stopped();
-    worth_telling = worth_telling || stopped;
-    rows.push_back({.name = name,
+    if (!running.child) continue;
+    rows.push_back({.role = running.process->role,
+                    .rank = running.process->rank,
                     .host = running.process->host,
-                    .doing = stopped ? "stopped by a signal" : "has not joined the job"});
+                    .stopped = running.child->stopped()});
   }
-  return worth_telling ? rows : std::vector<Standing>();
+  return rows;
 }
 
 std::string Run::status() {
@@ -71,7 +65,7 @@ std::string Run::status() {
       "job {} (launcher {}): {} {}, running for {:.0f} s, restarts: {}\n", options_.job_id,
       getpid(), job_.mode == Mode::kServers ? "parameter servers" : "collective", options_.script,
       seconds_since(began_), restarts_);
-  text += standing_table(standing(""));
+  text += standing_table(together({standing()}, ""));
   for (size_t i = 0; store_ && i < job_.endpoints.servers.size(); ++i) {
     const std::optional<std::string> place = store_->find(fmt::format("ps/status/{}", i));
     if (place) text += fmt::format("status {} {}\n", i, *place);
@@ -120,7 +114,8 @@ std::optional<Run::Stuck> Run::find_stuck(double limit) {
 
 void Run::check_stall() {
   const double limit = stall_limit();
-  if (ending_ || limit == 0 || seconds_since(looked_) < limit / 8) return;
+  if (ending_ || meeting_ != Meeting::kTogether || limit == 0 || seconds_since(looked_) < limit / 8)
+    return;
   looked_ = Clock::now();
   const double end = options_.stall_timeout, warning = options_.stall_warning;
   if (end > 0) {
@@ -129,24 +124,32 @@ void Run::check_stall() {
   if (warning == 0 || seconds_since(warned_) < warning) return;
   if (const std::optional<Stuck> found = find_stuck(warning)) {
     warned_ = Clock::now();
-    say(log_line("WARNING", found->sentence + "; this is where everyone stands:") +
-        standing_table(standing("")));
+    if (link_) return link_->report_stall(stalls_, found->sentence);
+    warn_of_stall(found->sentence, {standing()});
   }
 }
 
+void Run::warn_of_stall(const std::string& sentence,
+                        const std::vector<std::vector<Standing>>& parts) {
+  say(log_line("WARNING", sentence + "; this is where everyone stands:") +
+      standing_table(together(parts, "")));
+}
+
 void Run::end_stuck(const Stuck& found) {
-  standing_ = standing(found.culprit.name());
   if (found.culprit.role.empty()) {
     stalled_ = found.sentence;
+    if (link_) link_->report_failure({.stuck = stalled_});
+    take_stock();
     return begin_end(stalled_, SIGTERM, kGraceAfterFailure);
   }
+  stock_ = {standing()};
   if (Running* local = find(found.culprit.name())) {
     // Its end is then a failure like any other, with the same ways to go on.
     local->outcome.stuck = found.culprit.stuck;
     return local->child->send(SIGKILL);
   }
-  culprit_ = found.culprit;
-  if (link_) link_->report_failure(*culprit_);
+  culprit_ = link_ ? link_->report_failure(found.culprit) : found.culprit;
+  take_stock();
   begin_end(found.sentence, SIGTERM, kGraceAfterFailure);
 }
 

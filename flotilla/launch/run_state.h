@@ -114,12 +114,14 @@ class Run {
   void serve_store(const std::string& address);
   void start_all();
   void start(Running& running);
+  Fd begin_log(Running& running, const std::string& name);
   Variables shown_of(const Process& process) const;
   std::vector<std::string> environment_of(const Running& running) const;
 
   void wait_once();
   int patience() const;
   void on_signal(int signal);
+  void on_parent_gone();
   void reap(Running& running);
   void on_end(Running& running);
 
@@ -128,8 +130,9 @@ class Run {
   void check_stall();
   std::optional<Stuck> find_stuck(double limit);
   void end_stuck(const Stuck& found);
-  // Where everyone stands but the one of this name; empty where nobody has said anything.
-  std::vector<Standing> standing(const std::string& without);
+  // Where everyone stands, as far as this host knows.
+  std::vector<Standing> standing();
+  void warn_of_stall(const std::string& sentence, const std::vector<std::vector<Standing>>& parts);
   double stall_limit() const;
   // For `flotilla inspect job`: people's lines, then "status <server> <host:port>" of servers.
   std::string status();
@@ -142,6 +145,11 @@ class Run {
   void on_link();
   void remind();
   void follow_hosts();
+  void follow_failure();
+  void follow_stalls();
+  // Asks all hosts where their processes stand, since the job fails; shown at its end.
+  void take_stock();
+  bool stock_is_taken();
   void leave_hosts();
 
   void fail(Running& running);
@@ -153,7 +161,8 @@ class Run {
   // The processes hear the reason through the store; "": all went well.
   void begin_end(const std::string& reason, int signal, std::chrono::milliseconds grace);
   void signal_all(int signal);
-  std::string say_report() const;  // and returns it as JSON
+  std::string say_report() const;           // and returns it as JSON
+  void tell(std::string_view event) const;  // whoever has started the launcher
   int close();
 
   bool anyone_runs() const {
@@ -171,6 +180,7 @@ class Run {
   const Job job_;
   const ServerFolder folder_;
   Guardian guardian_;  // before the store, which starts threads
+  Fd parent_;          // readable when the process of --parent_pid has ended; none: nobody asks
   Signals signals_;
   const StatusSocket status_socket_;
   Mirror mirror_;
@@ -183,12 +193,14 @@ class Run {
   const Clock::time_point began_ = Clock::now();
 
   std::optional<Outcome> culprit_;
-  std::optional<Outcome> missed_;   // the first worker that failed and without which others went on
-  std::vector<Standing> standing_;  // of the others, when it failed
-  std::string stalled_;             // why the job was ended where nobody is to blame
-  Clock::time_point looked_ = {};   // for what does not move
-  Clock::time_point warned_ = {};   // of it
-  int interrupted_ = 0;             // the signal that ended the job; 0: none
+  std::optional<Outcome> missed_;  // the first worker that failed and without which others went on
+  // Where everyone stood when the job failed, as every host knew it.
+  std::vector<std::vector<Standing>> stock_;
+  Clock::time_point stock_asked_ = {};
+  std::string stalled_;            // why the job was ended where nobody is to blame
+  Clock::time_point looked_ = {};  // for what does not move
+  Clock::time_point warned_ = {};  // of it
+  int interrupted_ = 0;            // the signal that ended the job; 0: none
   bool ending_ = false;
   std::optional<Clock::time_point> kill_at_;
   std::optional<Clock::time_point> restart_at_;  // of the whole group
@@ -197,6 +209,8 @@ class Run {
 
   Meeting meeting_ = Meeting::kTogether;
   Clock::time_point reminded_ = {};
+  int64_t stalls_ = 0;                            // that all hosts have shown
+  std::optional<Clock::time_point> stall_heard_;  // of the next one
   bool said_workers_exit_ = false;
   bool said_workers_done_ = false;
   bool said_done_ = false;

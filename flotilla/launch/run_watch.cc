@@ -52,10 +52,13 @@ void Run::wait_once() {
     owners.push_back(&running);
   }
   if (link_) fds.push_back({link_->fd(), POLLIN, 0});
+  const size_t parent = fds.size();
+  if (parent_) fds.push_back({parent_.get(), POLLIN, 0});
   if (::poll(fds.data(), fds.size(), patience()) < 0) return;
   if (fds[1].revents != 0) mirror_.pump();
   if (fds[2].revents != 0) status_socket_.answer([this] { return status(); });
   while (const std::optional<int> signal = signals_.next()) on_signal(*signal);
+  if (parent < fds.size() && fds[parent].revents != 0) on_parent_gone();
   std::vector<Running*> ended;
   for (size_t i = 0; i < owners.size(); ++i) {
     if (fds[i + others].revents == 0) continue;
@@ -79,7 +82,7 @@ void Run::wait_once() {
   if (restart_at_ && Clock::now() >= *restart_at_) {
     restart_at_.reset();
     members_.clear();
-    standing_.clear();
+    stock_.clear();
     begin();  // with another store: the old one says that the job has stopped
   }
   if (link_) on_link();
@@ -100,9 +103,17 @@ void Run::on_signal(int signal) {
                            .host = job_.hosts[static_cast<size_t>(job_.host)],
                            .pid = getpid(),
                            .ending = {.signal = signal}});
+    take_stock();
   }
   begin_end(fmt::format("the job was interrupted ({})", strsignal(signal)), signal,
             kGraceAfterInterrupt);
+}
+
+// Nobody is left to press Ctrl-C twice.
+void Run::on_parent_gone() {
+  parent_.reset();
+  interrupted_ = SIGTERM;
+  begin_end("the process that started the job is gone", SIGTERM, kGraceAfterFailure);
 }
 
 void Run::reap(Running& running) {
@@ -112,6 +123,7 @@ void Run::reap(Running& running) {
   running.child.reset();
   outcome.ended = true;
   outcome.seconds = seconds_since(running.started);
+  tell(event_line("ended", outcome));
 }
 
 void Run::on_end(Running& running) {
@@ -124,6 +136,8 @@ void Run::restart_group() {
   kill_at_.reset();
   culprit_.reset();
   link_.reset();
+  stalls_ = 0;
+  stall_heard_.reset();
   for (Running& each : running_) ++each.outcome.attempt;
   restart_at_ = Clock::now() + pause_before(restarts_);
 }
@@ -158,7 +172,7 @@ bool Run::may_restart(const Outcome& failed) {
 // The first time at once: others wait for it.
 void Run::restart_alone(Running& running) {
   const int64_t before = running.outcome.attempt++;
-  standing_.clear();
+  stock_.clear();
   if (before == 0) return start(running);
   running.restart_at = Clock::now() + pause_before(before);
 }
@@ -175,14 +189,14 @@ void Run::fail(Running& running) {
     if (!missed_) missed_ = running.outcome;
     return;
   }
-  culprit_ = running.outcome;
-  if (standing_.empty()) standing_ = standing(running.outcome.name());
-  if (link_) link_->report_failure(running.outcome);
-  begin_end(sentence_of(running.outcome), SIGTERM, kGraceAfterFailure);
+  culprit_ = link_ ? link_->report_failure(running.outcome) : running.outcome;
+  take_stock();
+  begin_end(sentence_of(*culprit_), SIGTERM, kGraceAfterFailure);
 }
 
 void Run::begin_end(const std::string& reason, int signal, milliseconds grace) {
   ending_ = true;
+  tell("{\"event\":\"ending\"}\n");
   for (Running& running : running_) running.restart_at.reset();
   if (store_ && !reason.empty()) store_->stop(reason);
   signal_all(signal);
@@ -211,16 +225,18 @@ int Run::close() {
   const std::string report = say_report();
   int code = 0;
   if (!culprit_) culprit_ = missed_;
+  const std::vector<Standing> others = together(stock_, culprit_ ? culprit_->name() : "");
   if (culprit_) {
-    write_out(STDERR_FILENO, failure_block(*culprit_, standing_));
+    // Whoever asked for events explains it.
+    if (options_.events_fd < 0) write_out(STDERR_FILENO, failure_block(*culprit_, others));
     code = culprit_->job_code();
   } else if (!stalled_.empty()) {
-    write_out(STDERR_FILENO, fmt::format("fleetrun: {}\n{}", stalled_, standing_table(standing_)));
+    write_out(STDERR_FILENO, fmt::format("fleetrun: {}\n{}", stalled_, standing_table(others)));
     code = Outcome{.stuck = stalled_}.job_code();
   } else if (interrupted_ != 0) {
     code = 128 + interrupted_;
   } else if (!lost_.empty()) {
-    write_out(STDERR_FILENO, fmt::format("fleetrun: {}\n", lost_));
+    write_out(STDERR_FILENO, fmt::format("fleetrun: {}\n{}", lost_, standing_table(others)));
     code = 1;
   } else if (job_.mode == Mode::kServers) {
     say_workers_exit();
@@ -228,13 +244,18 @@ int Run::close() {
   } else {
     say(log_line("INFO", "Local processes completed."));
   }
-  if (options_.json) {
-    std::vector<Outcome> outcomes;
-    for (const Running& running : running_) outcomes.push_back(running.outcome);
-    write_out(STDOUT_FILENO, json_line(code, culprit_ ? &*culprit_ : nullptr, outcomes,
-                                       seconds_since(began_), report));
-  }
+  std::vector<Outcome> outcomes;
+  for (const Running& running : running_) outcomes.push_back(running.outcome);
+  const std::string result =
+      json_line(code, culprit_ ? &*culprit_ : nullptr, outcomes, seconds_since(began_), report);
+  if (options_.json) write_out(STDOUT_FILENO, result);
+  tell(fmt::format("{{\"event\":\"done\",\"result\":{}}}\n",
+                   std::string_view(result).substr(0, result.size() - 1)));
   return code;
+}
+
+void Run::tell(std::string_view event) const {
+  if (options_.events_fd >= 0) write_out(static_cast<int>(options_.events_fd), event);
 }
 
 }  // namespace flotilla::launch

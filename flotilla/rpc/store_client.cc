@@ -111,7 +111,12 @@ class StoreClient::Stream final : public grpc::ClientBidiReactor<Request, Reply>
     hello.set_pid(options_.self.pid);
     hello.set_attempt(options_.self.attempt);
     const Reply reply = ask(std::move(request));
-    if (!reply.stop().empty()) end(reply.stop(), true);
+    if (!reply.stop().empty()) hear_stop(reply.stop());
+  }
+
+  void hear_stop(const std::string& reason) {
+    if (!options_.outlives_stop) return end(reason, true);
+    if (options_.on_stop) options_.on_stop(reason);
   }
 
   uint64_t send(Request request) FLT_REQUIRES(mutex_) {
@@ -165,7 +170,7 @@ class StoreClient::Stream final : public grpc::ClientBidiReactor<Request, Reply>
     if (watcher != nullptr) {
       (*watcher)(reply_.key(), reply_.erased() ? std::nullopt : std::optional(reply_.value()));
     }
-    if (!stop.empty()) end(stop, true);
+    if (!stop.empty()) hear_stop(stop);
     StartRead(&reply_);
   }
 

@@ -37,6 +37,10 @@ class StoreClient {
     // Called once, from another thread, when the store says that the job ends and why, or when the
     // connection is lost. It must not call the client.
     std::function<void(const std::string& reason)> on_stop = {};
+
+    // The stop of the job is told, but ends no call of this client: launchers have more to say to
+    // each other. Then on_stop may be called twice.
+    bool outlives_stop = false;
   };
 
   // Refuses a store that does not answer in time, that does not know the token, or that already

@@ -53,11 +53,32 @@ TEST(StoreTest, RefusesAStrangerAndASecondCopy) {
   StoreServer server({.token = "secret"});
   StoreClient::Options stranger = client(server, 0);
   stranger.token = "guess";
+  testing::internal::CaptureStderr();
   EXPECT_THAT(error_of([&] { StoreClient made(stranger); }), HasSubstr("FLT_JOB_TOKEN"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("it did not show the job's token"));
   StoreClient first(client(server, 0));
   EXPECT_THAT(error_of([&] { StoreClient second(client(server, 0)); }),
               HasSubstr("worker 0 (pid 1000 on here) is in this job already"));
   first.set("k", "the first goes on");
+}
+
+TEST(StoreTest, AProcessThatIsStartedAgainTakesItsPlace) {
+  StoreServer server({.token = "secret"});
+  StoreClient other(client(server, 1));
+  auto first = std::make_unique<StoreClient>(client(server, 0));
+  first->set("kept", "1");
+  first->set_leased("leased", "1");
+  std::future<std::string> waiting = std::async([&] { return other.get("by the second"); });
+  first->cancel("killed");
+  StoreClient::Options again = client(server, 0);
+  again.self.attempt = 1;
+  StoreClient second(again);  // the end of the first may not have been seen yet
+  first.reset();
+  second.set("by the second", "2");
+  EXPECT_EQ(waiting.get(), "2");
+  EXPECT_EQ(second.find("kept"), "1");
+  second.set_leased("leased", "2");
+  EXPECT_EQ(other.find("leased"), "2");
 }
 
 TEST(StoreTest, SaysThatNobodyAnswers) {
@@ -87,6 +108,22 @@ TEST(StoreTest, StopEndsEveryWaitWithTheReason) {
   EXPECT_EQ(at_gate.get(), "worker 2 was killed by signal 9");
   EXPECT_EQ(told.get_future().get(), "worker 2 was killed by signal 9");
   EXPECT_THAT(error_of([&] { a.set("k", "v"); }), HasSubstr("worker 2 was killed"));
+}
+
+TEST(StoreTest, LaunchersTalkOnAfterTheJobHasStopped) {
+  StoreServer server({.token = "secret"});
+  std::promise<std::string> told;
+  StoreClient::Options options = client(server, 0);
+  options.outlives_stop = true;
+  options.on_stop = [&](const std::string& reason) { told.set_value(reason); };
+  {
+    StoreClient a(options);
+    server.stop("worker 2 was killed by signal 9");
+    EXPECT_EQ(told.get_future().get(), "worker 2 was killed by signal 9");
+    a.set("last", "words");
+    EXPECT_EQ(a.find("last"), "words");
+  }
+  EXPECT_TRUE(server.members().empty());
 }
 
 TEST(StoreTest, TheEndOfTheServerEndsEveryWait) {

@@ -1,10 +1,14 @@
 """Jobs on several hosts, which are listed with --ips."""
 
+import os
+import re
 import signal
+import textwrap
 import time
 
 import pytest
 from hosts import SHOW, STAY, Host
+from scripts import COLLECTIVE
 
 
 def start(tmp_path, ips, script, ports, order=None, each=2, lists=None, more=()):
@@ -46,6 +50,73 @@ time.sleep(1000)
         assert "worker 3 failed first" in host.err
         assert "host 127.0.0.2" in host.err
         assert "this is the culprit" in host.err
+
+
+# Four processes that have joined the job and stay; rank 3 fails once all are there.
+JOINED = """
+import os, pathlib, sys, time
+import _flotilla
+_flotilla.join_job(_flotilla.role_from_environment(True))
+rank = os.environ["PADDLE_TRAINER_ID"]
+pathlib.Path("../there." + rank).touch()
+while len(list(pathlib.Path("..").glob("there.*"))) < 4:
+    time.sleep(0.01)
+if rank == "3":
+    time.sleep(0.7)  # what everyone does is told at least twice a second
+    sys.exit(7)
+time.sleep(1000)
+"""
+
+
+def test_every_host_shows_what_the_others_were_doing(tmp_path, ports):
+    hosts = start(tmp_path, ["127.0.0.1", "127.0.0.2"], JOINED, ports)
+    assert [host.wait() for host in hosts] == [7, 7], [host.err for host in hosts]
+    for host in hosts:
+        assert "worker 3 failed first" in host.err
+        table = host.err.split("what the others were doing:")[1].splitlines()[1:4]
+        assert [row.split()[:3] for row in table] == [
+            ["worker", "0", "127.0.0.1"],
+            ["worker", "1", "127.0.0.1"],
+            ["worker", "2", "127.0.0.2"],
+        ]
+        assert all("in the script's own code" in row for row in table)
+
+
+def test_every_host_shows_where_all_stand_when_one_is_stuck(tmp_path, ports):
+    stops = {"WHO": "3", "DEED": "os.kill(os.getpid(), signal.SIGSTOP)"}
+    ips, script = ["127.0.0.1", "127.0.0.2"], textwrap.dedent(COLLECTIVE)
+    hosts = start(tmp_path, ips, script, {**ports, **stops}, more=["--stall_warning=3"])
+    said = re.compile(r"worker 3 \(pid (\d+) on 127.0.0.2\) has .* where everyone stands:")
+    tables = []
+    for host in hosts:
+        lines = iter(host.process.stderr.readline, "")
+        pid = next(found.group(1) for line in lines if (found := said.search(line)))
+        tables.append([host.process.stderr.readline() for _ in range(4)])
+    os.kill(int(pid), signal.SIGCONT)
+    assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
+    for table in tables:
+        assert [row.split()[:3] for row in table] == [
+            ["worker", str(rank), ips[rank // 2]] for rank in range(4)
+        ]
+        assert all("step 200" in row for row in table), table
+        assert "stopped by a signal; before, in the script's own code" in table[3]
+
+
+def test_nobody_is_blamed_on_any_host_where_all_wait_for_each_other(tmp_path, ports):
+    script = """
+import os
+import numpy as np
+import paddle
+paddle.enable_static()
+paddle.distributed.init_parallel_env()
+paddle.distributed.recv(np.zeros([4], "float32"), src=1 - int(os.environ["PADDLE_TRAINER_ID"]))
+"""
+    ips = ["127.0.0.1", "127.0.0.2"]
+    hosts = start(tmp_path, ips, script, ports, each=1, more=["--stall_timeout=2"])
+    assert [host.wait() for host in hosts] == [124, 124], [host.err for host in hosts]
+    for host in hosts:
+        said = host.err.split("nothing has moved for 2 s: all workers wait for each other")[1]
+        assert "worker 0  127.0.0.1" in said and "worker 1  127.0.0.2" in said
 
 
 @pytest.mark.parametrize("victim", [0, 1])

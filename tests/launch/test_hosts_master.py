@@ -80,11 +80,14 @@ time.sleep(1000)
         assert "worker 1 failed first" in host.err
 
 
-def test_a_host_that_comes_too_late_is_told(tmp_path, master):
-    hosts = [start(tmp_path, i, master, STAY, "--nnodes=2") for i in range(2)]
+@pytest.mark.parametrize("count", ["2", "2:4"])
+@pytest.mark.parametrize("secret", [{}, {"FLT_JOB_TOKEN": "secret"}])
+def test_a_host_that_comes_too_late_is_told(tmp_path, master, count, secret):
+    options = [f"--nnodes={count}", "--elastic_timeout=0.5"]
+    hosts = [start(tmp_path, i, master, STAY, *options, **secret) for i in range(2)]
     for host in hosts:
         host.wait_for("there")
-    late = start(tmp_path, 2, "127.0.0.1:" + master.split(":")[1], SHOW, "--nnodes=2")
+    late = start(tmp_path, 2, master, SHOW, *options, **secret)
     assert late.wait() == 2
     assert "has begun without this host" in late.err
     hosts[0].process.send_signal(signal.SIGINT)
@@ -119,6 +122,33 @@ def test_hosts_hear_that_the_master_is_gone(tmp_path, master):
     first.process.kill()
     assert second.wait() == 2
     assert f"the host that has {master} is gone before the job began" in second.err
+
+
+def test_launchers_of_slurm_find_each_other(tmp_path, ports):
+    slurm = {
+        "SLURM_JOB_ID": "42",
+        "SLURM_STEP_ID": "0",
+        "SLURM_STEP_NUM_TASKS": "2",
+        "SLURM_NNODES": "2",
+        "SLURM_JOB_NODELIST": "127.0.0.[1-2]",
+        "FLT_STORE_PORT": ports["FLT_STORE_PORT"],
+    }
+    hosts = [
+        Host(tmp_path / str(i), ["--nproc_per_node=2"], SHOW, **slurm, SLURM_NODEID=str(i))
+        for i in (1, 0)
+    ]
+    assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
+    ranks = [[e["PADDLE_TRAINER_ID"] for e in host.environments()] for host in hosts]
+    assert ranks == [["2", "3"], ["0", "1"]]
+
+
+def test_launchers_of_open_mpi_meet_at_the_master(tmp_path, master):
+    hosts = []
+    for i in (1, 0):
+        mpi = {"OMPI_COMM_WORLD_RANK": str(i), "OMPI_COMM_WORLD_SIZE": "2"}
+        hosts.append(start(tmp_path, i, master, SHOW, OMPI_COMM_WORLD_LOCAL_SIZE="1", **mpi))
+    assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
+    assert [host.environments()[0]["PADDLE_TRAINER_ID"] for host in hosts] == ["1", "0"]
 
 
 def test_two_hosts_of_one_machine_have_ports_of_their_own(tmp_path, master):

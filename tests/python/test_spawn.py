@@ -1,7 +1,9 @@
 """paddle.distributed.spawn: processes of a function, with the environment of a job."""
 
+import multiprocessing
 import os
 import pathlib
+import queue
 import re
 import signal
 import subprocess
@@ -9,6 +11,7 @@ import sys
 import textwrap
 import time
 
+import _flotilla as core
 import pytest
 
 import paddle.distributed as dist
@@ -51,8 +54,42 @@ def meet():
     return gathered
 
 
+def leave_early():
+    dist.init_parallel_env()
+    dist.barrier()
+    if dist.get_rank() == 0:
+        return "left"
+    time.sleep(1)
+    return core.job_stopped()
+
+
+def use_them(results, lock, total, pipe):
+    results.put(dist.get_rank())
+    with lock:
+        total.value += 1
+    if dist.get_rank() == 1:
+        pipe.send(pipe.recv() + " to you")
+
+
+def note_and_stay():
+    pathlib.Path(f"pid.{os.getpid()}").touch()
+    time.sleep(1000)
+
+
 def test_children_get_the_environment_of_a_job(monkeypatch):
-    monkeypatch.setenv("FLT_STORE", "another job's")
+    # As in a process of another job, and of a scheduler that has started several.
+    others = {
+        "FLT_STORE": "another job's",
+        "FLT_JOB_TOKEN": "another job's",
+        "PADDLE_NNODES": "4",
+        "PADDLE_SERVER_NUM": "2",
+        "PADDLE_MASTER": "node-1:6069",
+        "SLURM_STEP_ID": "0",
+        "SLURM_NODEID": "1",
+        "SLURM_NNODES": "2",
+    }
+    for name, value in others.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.delenv("FLT_THREADS", raising=False)
     before = dict(os.environ)
@@ -66,9 +103,9 @@ def test_children_get_the_environment_of_a_job(monkeypatch):
         assert env["PADDLE_TRAINERS_NUM"] == "2"
         assert env["FLAGS_selected_gpus"] == "45"[rank]
         assert env["TRAINING_ROLE"] == "TRAINER"
-        assert env["FLT_STORE"] is None
+        assert env["FLT_STORE"] == seen[0]["FLT_STORE"] != "another job's"
         assert int(env["OMP_NUM_THREADS"]) == max(1, len(os.sched_getaffinity(0)) // 2)
-    assert seen[0]["FLT_JOB_TOKEN"] == seen[1]["FLT_JOB_TOKEN"]
+    assert seen[0]["FLT_JOB_TOKEN"] == seen[1]["FLT_JOB_TOKEN"] != "another job's"
 
 
 def test_arguments_go_in_and_results_come_out():
@@ -77,8 +114,30 @@ def test_arguments_go_in_and_results_come_out():
     assert context.join()
 
 
+def test_the_job_outlives_its_first_worker_and_results_are_there_without_join():
+    context = dist.spawn(leave_early, nprocs=2, join=False)
+    assert context.return_queues[0].get() == "left"
+    assert [process.is_alive() for process in context.processes] == [False, True]
+    assert context.return_queues[1].empty()
+    assert context.return_queues[1].get() == "", "the job goes on"
+    with pytest.raises(queue.Empty):
+        context.return_queues[1].get(block=False)
+    assert context.join() is True
+
+
+def test_queues_pipes_and_locks_travel():
+    method = multiprocessing.get_context("spawn")
+    results, lock, total = method.Queue(), method.Lock(), method.Value("i", 0)
+    ours, theirs = method.Pipe()
+    context = dist.spawn(use_them, args=(results, lock, total, theirs), nprocs=2, join=False)
+    assert sorted(results.get(timeout=60) for _ in range(2)) == [0, 1]
+    ours.send("hello")
+    assert ours.recv() == "hello to you"
+    assert context.join() and total.value == 2
+
+
 @pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_workers_meet_without_a_launcher(method):
+def test_workers_meet(method):
     context = dist.spawn(meet, nprocs=2, start_method=method)
     assert [context.return_queues[i].get() for i in range(2)] == [[0, 1], [0, 1]]
 
@@ -143,31 +202,95 @@ def test_a_script_may_spawn_its_own_functions(tmp_path):
     assert ran.stdout == "['hello from 0 of 2', 'hello from 1 of 2']\n"
 
 
-def test_children_end_with_a_parent_that_is_killed(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import os, pathlib, time
-            import paddle.distributed as dist
+def script_that(folder, *lines):
+    """A script that starts two workers, which stay; then it runs `lines`."""
+    body = """
+        import os, signal, time
+        import paddle.distributed as dist
+        from test_spawn import note_and_stay
 
-            def stay():
-                pathlib.Path(f"pid.{os.getpid()}").touch()
-                time.sleep(1000)
+        def say():
+            print("worker", dist.get_rank(), "speaks")
 
-            if __name__ == "__main__":
-                dist.spawn(stay, nprocs=2)
-            """
-        )
-    )
-    parent = subprocess.Popen([sys.executable, str(script)], cwd=tmp_path)
+        if __name__ == "__main__":
+            {}
+    """
+    script = folder / "script.py"
+    script.write_text(textwrap.dedent(body).format("\n    ".join(lines)))
+    return script
+
+
+def start(script, **more):
+    here = os.pathsep.join([str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": here}
+    env.pop("PYTHONUNBUFFERED", None)  # with it a line is several writes
+    return subprocess.Popen([sys.executable, str(script)], cwd=script.parent, env=env, **more)
+
+
+def wait_for_workers(folder, parent):
     deadline = time.monotonic() + 60
-    while len(files := list(tmp_path.glob("pid.*"))) < 2:
+    while len(files := list(folder.glob("pid.*"))) < 2:
         assert time.monotonic() < deadline and parent.poll() is None
         time.sleep(0.02)
-    parent.kill()
-    parent.wait()
-    pids = [file.name.split(".")[1] for file in files]
+    return [file.name.split(".")[1] for file in files]
+
+
+def assert_gone(pids):
+    deadline = time.monotonic() + 10
     while any(os.path.exists(f"/proc/{pid}") for pid in pids):
         assert time.monotonic() < deadline, "they outlive their parent"
         time.sleep(0.02)
+
+
+def test_all_workers_speak_where_the_caller_does(tmp_path):
+    script = script_that(tmp_path, "dist.spawn(say, nprocs=2)")
+    said = start(script, stdout=subprocess.PIPE, text=True).communicate(timeout=120)[0]
+    assert sorted(said.splitlines()) == ["worker 0 speaks", "worker 1 speaks"]
+    assert list(tmp_path.iterdir()) == [script], "no logs"
+
+
+def test_children_end_with_a_parent_that_is_killed(tmp_path):
+    parent = start(script_that(tmp_path, "dist.spawn(note_and_stay, nprocs=2)"))
+    pids = wait_for_workers(tmp_path, parent)
+    parent.kill()
+    parent.wait()
+    assert_gone(pids)
+
+
+def test_an_interrupt_of_the_parent_alone_ends_all(tmp_path):
+    parent = start(
+        script_that(tmp_path, "dist.spawn(note_and_stay, nprocs=2)"), stderr=subprocess.PIPE
+    )
+    pids = wait_for_workers(tmp_path, parent)
+    parent.send_signal(signal.SIGINT)
+    assert b"KeyboardInterrupt" in parent.communicate(timeout=60)[1]
+    assert_gone(pids)
+
+
+def test_daemons_end_with_a_parent_that_is_done(tmp_path):
+    lines = [
+        "dist.spawn(note_and_stay, nprocs=2, join=False, daemon=True)",
+        "while len([f for f in os.listdir() if f.startswith('pid.')]) < 2:",
+        "    time.sleep(0.02)",
+    ]
+    parent = start(script_that(tmp_path, *lines))
+    assert parent.wait(timeout=60) == 0
+    assert_gone([file.name.split(".")[1] for file in tmp_path.glob("pid.*")])
+
+
+def test_a_launcher_that_is_killed_is_told_and_takes_them_along(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    context = dist.spawn(note_and_stay, nprocs=2, join=False)
+    context._launcher.kill()
+    with pytest.raises(RuntimeError, match="launcher of .* was killed by signal 9"):
+        context.join()
+    assert not any(process.is_alive() for process in context.processes)
+    assert_gone(context.pids())
+
+
+def test_a_script_without_its_guard_is_told(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import paddle.distributed as dist\nimport time\n")
+    script.write_text(script.read_text() + "dist.spawn(time.sleep, args=(0,), nprocs=2)\n")
+    said = start(script, stderr=subprocess.PIPE).communicate(timeout=60)[1]
+    assert b"before the\n        current process has finished its bootstrapping phase" in said

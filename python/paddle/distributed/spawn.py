@@ -1,30 +1,44 @@
 """Workers that are processes of a function: ``spawn(train, nprocs=4)``.
 
-The processes are a collective job of their own. Each finds rank, size and endpoints in its
-environment, as under ``fleetrun``; worker 0 hosts the store. The first failure ends the others and
-is raised where ``spawn`` was called.
+The processes are a collective job of their own, which the launcher starts and watches
+(``flotilla spawn``): it hosts the job's store, so no worker must outlive the others, and ends all
+when one fails, when this process asks for it, or when this process is gone.
+
+    this process ──work: function, arguments──► worker 0 … n-1      files in memory: nothing is
+                 ◄──its result: value or traceback──                left, whoever is killed
+                 ◄──events: started, ended, done── the launcher
 """
 
-import multiprocessing
+import atexit
+import json
 import multiprocessing.connection
+import multiprocessing.context
+import multiprocessing.reduction
+import multiprocessing.resource_tracker
+import multiprocessing.spawn
 import os
+import pickle
 import queue
-import secrets
 import signal
-import socket
+import subprocess
 import threading
 import time
-import traceback
 import warnings
 
-# What a job that this process belongs to would tell its processes.
+from paddle.base.core import get_cuda_device_count
+
+from .launch import _program
+
+# What tells a process of a job that it is one, and is not said anew by the launcher.
 _OF_ANOTHER_JOB = (
-    "FLT_STORE FLT_ROLE FLT_RANK FLT_ATTEMPT FLT_LISTEN_FD PADDLE_MASTER PADDLE_PSERVERS_IP_PORT_LIST"
+    "FLT_JOB_TOKEN FLT_PS_DIR PADDLE_MASTER PADDLE_PSERVERS_IP_PORT_LIST PADDLE_PSERVER_IPS "
+    "PADDLE_TRAINERS PADDLE_TRAINING_ROLE POD_IP"
 ).split()
 _OPTIONS = ("start_method", "gpus", "xpus", "ips", "backend", "print_config")
 _FORMER_OPTIONS = ("selected_devices", "started_port", "cluster_node_ips", "node_ip")
-_GRACE = 1.5  # seconds between the request to end and the kill
-_SAME_MOMENT = 0.1  # seconds in which several failures may have one cause
+_ENTRY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_spawned.py")
+_GRACE = 2.0  # seconds between the request to end and the kill
+_SAME_SIGNAL = 0.3  # seconds in which Ctrl-C reaches all processes of a terminal
 
 
 def spawn(func, args=(), nprocs=-1, join=True, daemon=False, **options):
@@ -32,22 +46,26 @@ def spawn(func, args=(), nprocs=-1, join=True, daemon=False, **options):
 
     ``func`` must be importable: defined at the top level of a module or script, whose own work
     stands under ``if __name__ == "__main__"``. Without ``nprocs`` there is a process for each of
-    ``gpus``, or for each core. With ``join`` it returns when all have ended well, and raises the
-    first failure with its traceback; otherwise call ``join()`` of what it returns.
+    ``gpus``, or for each GPU, or for each core. With ``join`` it returns when all have ended well,
+    and raises the first failure with its traceback; otherwise call ``join()`` of what it returns.
+    Processes that are not waited for until this one ends are waited for then, or ended then where
+    they are ``daemon`` ones. Whatever ``start_method`` is, each is a fresh interpreter.
     """
     devices = _read_options(options)
-    count = len(devices) or len(os.sched_getaffinity(0)) if nprocs == -1 else nprocs
+    count = nprocs
+    if count == -1:
+        count = len(devices) or get_cuda_device_count() or len(os.sched_getaffinity(0))
     if not isinstance(count, int) or count < 1:
         raise ValueError(f"nprocs must be a number from 1 on, or -1, but is {nprocs!r}")
     if devices and len(devices) < count:
         raise ValueError(f"{count} processes need a GPU each, but gpus names {len(devices)}")
-    context = MultiprocessContext(
-        multiprocessing.get_context(options.get("start_method") or "spawn"), count
-    )
-    context._start(func, tuple(args), daemon, devices)
+    context = MultiprocessContext(func, tuple(args), count, devices[:count], daemon)
     if join:
-        while not context.join():
-            pass
+        try:
+            context.join()
+        except KeyboardInterrupt:
+            context._interrupt()
+            raise
     return context
 
 
@@ -60,6 +78,9 @@ def _read_options(options):
             raise ValueError(
                 f"paddle.distributed.spawn has no option {name!r}; it has {', '.join(_OPTIONS)}"
             )
+    method = options.get("start_method") or "spawn"
+    if method not in ("spawn", "fork", "forkserver"):
+        raise ValueError(f"start_method is spawn, fork or forkserver, but {method!r} was given")
     ips = options.get("ips") or "127.0.0.1"
     if "," in ips:
         raise ValueError(f"spawn starts processes of this host, but ips is {ips!r}; see fleetrun")
@@ -70,33 +91,41 @@ def _read_options(options):
 class MultiprocessContext:
     """The processes of ``spawn``. ``return_queues[i].get()`` gives what process i returned."""
 
-    def __init__(self, method, count):
-        self._method = method
-        self._ports = [_reserve_port() for _ in range(count)]
-        self._pipes = {}  # reading ends, to ranks
-        self._failures = {}  # by rank: when, and the traceback
-        self.return_queues = [queue.SimpleQueue() for _ in range(count)]
-        self.processes = []
-        self.sentinels = {}  # of those that run, to ranks
+    def __init__(self, func, args, count, devices, daemon):
+        self._owner = os.getpid()
+        self._daemon = daemon
+        self._failure = None  # why the job failed, in words
+        self._done = False
+        self._ending = False
+        self._lock = threading.Lock()
+        self._unread = b""  # of a line of the events
+        self._files = [_MemoryFile(f"result of worker {rank}") for rank in range(count)]
+        self.processes = [_Process(self, rank, daemon) for rank in range(count)]
+        self.return_queues = [_ReturnQueue(self, rank) for rank in range(count)]
+        with _Work(func, args) as work:
+            self._launch(work, devices)
+        atexit.register(self._at_exit)
+        while not self._done and any(process.pid is None for process in self.processes):
+            self._take_events(None)
+        if self._failure and self.processes[0].pid is None:  # it was refused
+            raise RuntimeError(self._failure)
 
-    def _start(self, func, args, daemon, devices):
-        token = secrets.token_hex(16)
-        endpoints = [f"127.0.0.1:{port.getsockname()[1]}" for port in self._ports]
+    def _launch(self, work, devices):
+        program = _program()
+        self._events, events = os.pipe()
+        os.set_blocking(self._events, False)
+        descriptors = [events, *work.descriptors, *(file.fileno() for file in self._files)]
+        command = [program, "spawn", f"--nproc_per_node={len(self._files)}"]
+        command += [f"--events_fd={events}", f"--parent_pid={os.getpid()}"]
+        command += [f"--gpus={','.join(devices)}"] if devices else []
+        command += [os.fsdecode(multiprocessing.spawn.get_executable())]
+        command += [*subprocess._args_from_interpreter_flags(), _ENTRY, str(work.tracker)]
+        command += [str(work.file.fileno()), *(str(file.fileno()) for file in self._files)]
+        env = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER_JOB}
         try:
-            for rank in range(len(endpoints)):
-                reading, writing = self._method.Pipe(duplex=False)
-                process = self._method.Process(
-                    target=_run, args=(func, args, writing), daemon=daemon, name=f"worker {rank}"
-                )
-                with _Environment(_variables(rank, endpoints, devices, token)):
-                    process.start()
-                writing.close()
-                self.processes.append(process)
-                self.sentinels[process.sentinel] = rank
-                self._pipes[reading] = rank
-        except BaseException:
-            self._end()
-            raise
+            self._launcher = subprocess.Popen(command, env=env, pass_fds=descriptors)
+        finally:
+            os.close(events)
 
     def pids(self):
         """The process ids."""
@@ -108,148 +137,226 @@ class MultiprocessContext:
         Raises the first failure, once the other processes have been ended.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        while self.sentinels:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready = multiprocessing.connection.wait([*self.sentinels, *self._pipes], left)
-            if not ready:
+        while not self._done:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left < 0:
                 return False
-            failed = self._take(ready)
-            if failed:
-                self._raise(failed)
-        self._take(list(self._pipes))
-        self._close()
+            self._take_events(left)
+        if self._failure:
+            raise RuntimeError(self._failure)
         return True
 
-    def _take(self, ready):
-        """Read what processes sent; the ranks among those that ended badly."""
-        for pipe in [one for one in ready if one in self._pipes]:
-            rank = self._pipes[pipe]
+    def _take_events(self, timeout):
+        """Read what the launcher tells, and wait for it where there is nothing."""
+        if self._done or not multiprocessing.connection.wait([self._events], timeout):
+            return
+        with self._lock:
             try:
-                kind, value = pipe.recv()
-            except EOFError:
-                del self._pipes[pipe]
-                pipe.close()
-                continue
-            if kind == "failed":
-                self._failures[rank] = value
-            else:
-                self.return_queues[rank].put(value)
-        ended = [self.sentinels.pop(one) for one in ready if one in self.sentinels]
-        for rank in ended:
-            self.processes[rank].join()
-        return [rank for rank in ended if self.processes[rank].exitcode != 0]
+                read = b"" if self._done else os.read(self._events, 1 << 16)
+            except BlockingIOError:  # another thread was faster
+                return
+            *lines, self._unread = (self._unread + read).split(b"\n")
+            for line in lines:
+                self._take(json.loads(line))
+            if not read and not self._done:
+                self._close()
 
-    def _raise(self, failed):
-        """Name the first of those that failed, after the others have been ended."""
-        until = time.monotonic() + _SAME_MOMENT
-        while self.sentinels and time.monotonic() < until:
-            ready = multiprocessing.connection.wait([*self.sentinels, *self._pipes], _SAME_MOMENT)
-            failed += self._take(ready)
-        self._take([pipe for pipe in list(self._pipes) if pipe.poll()])
-
-        # One that was killed failed for no other's sake; then whoever was first.
-        def blame(rank):
-            when = self._failures.get(rank, (0.0, ""))[0]
-            return (self.processes[rank].exitcode > 0, when)
-
-        culprit = min(failed, key=blame)
-        self._end()
-        exit_code = self.processes[culprit].exitcode
-        if culprit in self._failures:
-            how = "failed:\n\n" + self._failures[culprit][1]
-        elif exit_code < 0:
-            how = f"was killed by signal {-exit_code} ({signal.Signals(-exit_code).name})"
+    def _take(self, event):
+        kind = event["event"]
+        if kind == "refused":
+            self._failure = f"paddle.distributed.spawn: {event['why']}"
+        elif kind == "done":
+            self._failure = self._explain(event["result"])
+        elif kind == "ending":
+            self._ending = True
         else:
-            how = f"ended with exit code {exit_code}"
-        raise RuntimeError(f"process {culprit} of paddle.distributed.spawn {how}")
+            process = self.processes[event["process"]["rank"]]
+            process.pid = event["process"]["pid"]
+            if kind == "ended":
+                end = event["process"]["end"]
+                process._exitcode = end["exit_code"] if "exit_code" in end else -end["signal"]
 
-    def _end(self):
-        """End what still runs: a request, and after a while a kill."""
-        for process in self.processes:
-            if process.is_alive():
-                process.terminate()
-        deadline = time.monotonic() + _GRACE
-        for process in self.processes:
-            process.join(max(0.0, deadline - time.monotonic()))
-            if process.is_alive():
-                process.kill()
-                process.join()
-        self.sentinels.clear()
-        self._close()
+    def _explain(self, result):
+        """Why the job failed; None: it did not."""
+        if result["exit_code"] == 0:
+            return None
+        if result["culprit"] is None:
+            return f"paddle.distributed.spawn was interrupted (exit code {result['exit_code']})"
+        rank = result["culprit"]["rank"]
+        code = self.processes[rank]._exitcode
+        kind, said = self._result(rank)
+        if kind == "failed":
+            how = "failed:\n\n" + said
+        elif code < 0:
+            how = f"was killed by signal {-code} ({signal.Signals(-code).name})"
+        else:
+            how = f"ended with exit code {code}"
+        return f"process {rank} of paddle.distributed.spawn {how}"
+
+    def _result(self, rank):
+        """What a process that has ended said at last: ("returned", value) or ("failed", traceback)."""
+        data = self._files[rank].read()
+        return pickle.loads(data) if data else ("nothing", None)
 
     def _close(self):
-        for one in (*self._pipes, *self._ports):
-            one.close()
-        self._pipes, self._ports = {}, []
+        self._done = True
+        os.close(self._events)
+        code = self._launcher.wait()
+        if code < 0 and not self._failure:
+            self._failure = f"the launcher of paddle.distributed.spawn was killed by signal {-code}"
+        atexit.unregister(self._at_exit)
+
+    def _interrupt(self):
+        """Wait for an end that Ctrl-C has begun; begin it where the launcher did not hear of it."""
+        deadline = time.monotonic() + _SAME_SIGNAL
+        while not (self._done or self._ending) and time.monotonic() < deadline:
+            self._take_events(_SAME_SIGNAL)
+        if not self._ending:
+            self._end()
+        while not self._done:
+            self._take_events(None)
+
+    def _end(self):
+        """End all processes: a request, and after a while a kill."""
+        if self._done:
+            return
+        self._launcher.terminate()
+        deadline = time.monotonic() + _GRACE
+        while not self._done and time.monotonic() < deadline:
+            self._take_events(_GRACE)
+        if not self._done:
+            self._launcher.terminate()  # the second time kills
+        while not self._done:
+            self._take_events(None)
+
+    def _at_exit(self):
+        if os.getpid() != self._owner:  # a fork: they are not its children
+            return
+        if self._daemon:
+            self._end()
+        while not self._done:
+            self._take_events(None)
 
 
-def _reserve_port():
-    """A socket whose port the kernel gives to nobody else; who asks for it by number gets it."""
-    held = socket.socket()
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    held.bind(("127.0.0.1", 0))
-    return held
+class _Process:
+    """A worker, as multiprocessing shows one."""
+
+    def __init__(self, context, rank, daemon):
+        self._context = context
+        self._exitcode = None
+        self.name = f"worker {rank}"
+        self.daemon = daemon
+        self.pid = None
+
+    @property
+    def exitcode(self):
+        """None: it runs. Negative: the signal that killed it."""
+        if self._exitcode is None:
+            self._context._take_events(0)
+        return self._exitcode
+
+    def is_alive(self):
+        return self.exitcode is None and not self._context._done
+
+    def join(self, timeout=None):
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self.is_alive():
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left < 0:
+                return
+            self._context._take_events(left)
+
+    def terminate(self):
+        self._send(signal.SIGTERM)
+
+    def kill(self):
+        self._send(signal.SIGKILL)
+
+    def _send(self, number):
+        if self.is_alive():
+            os.kill(self.pid, number)
 
 
-def _variables(rank, endpoints, devices, token):
-    """What ``fleetrun`` would put into the environment of this worker."""
-    count = len(endpoints)
-    variables = {
-        "PADDLE_TRAINER_ID": str(rank),
-        "PADDLE_CURRENT_ENDPOINT": endpoints[rank],
-        "PADDLE_TRAINERS_NUM": str(count),
-        "PADDLE_TRAINER_ENDPOINTS": ",".join(endpoints),
-        "PADDLE_RANK_IN_NODE": str(rank),
-        "PADDLE_LOCAL_DEVICE_IDS": devices[rank] if devices else "",
-        "TRAINING_ROLE": "TRAINER",
-        "FLT_JOB_TOKEN": token,
-    }
-    if devices:
-        variables["FLAGS_selected_gpus"] = devices[rank]
-    # Only where nobody has said it: the cores are divided among the processes.
-    if not os.environ.get("FLT_THREADS") and not os.environ.get("OMP_NUM_THREADS"):
-        variables["OMP_NUM_THREADS"] = str(max(1, len(os.sched_getaffinity(0)) // count))
-    if not os.environ.get("OMP_WAIT_POLICY") and not os.environ.get("GOMP_SPINCOUNT"):
-        variables["GOMP_SPINCOUNT"] = "1000"
-    return variables
+class _ReturnQueue:
+    """Holds what one process returned, once it has ended."""
+
+    def __init__(self, context, rank):
+        self._context = context
+        self._rank = rank
+        self._taken = False
+
+    def empty(self):
+        return self._taken or self._context.processes[self._rank].exitcode != 0
+
+    def get(self, block=True, timeout=None):
+        """What the process returned; raises the failure of the job where it returned nothing."""
+        if not self._taken:
+            self._context.processes[self._rank].join(timeout if block else 0)
+        if self.empty():
+            if self._context._done:
+                self._context.join()
+            raise queue.Empty
+        self._taken = True
+        return self._context._result(self._rank)[1]
 
 
-class _Environment:
-    """The environment of a child while it is started: libraries read it before our code runs."""
+class _MemoryFile:
+    """A file without a name, which goes with the last process that has it open."""
 
-    lock = threading.Lock()
+    def __init__(self, name):
+        self._file = os.fdopen(os.memfd_create(name), "rb+")
 
-    def __init__(self, variables):
-        self.variables = variables
+    def fileno(self):
+        return self._file.fileno()
+
+    def write(self, data):
+        self._file.write(data)
+        self._file.flush()
+
+    def read(self):
+        return os.pread(self.fileno(), os.fstat(self.fileno()).st_size, 0)
+
+    def close(self):
+        self._file.close()
+
+
+class _Inherited:
+    """A descriptor inside of what is pickled."""
+
+    def __init__(self, descriptor):
+        self._descriptor = descriptor
+
+    def detach(self):
+        return self._descriptor
+
+
+class _Work:
+    """What fresh interpreters do, as multiprocessing pickles it for its own.
+
+    While it pickles, this stands for the process that it pickles for: descriptors in queues and
+    pipes keep their numbers, since the launcher hands them on.
+    """
+
+    DupFd = _Inherited
+
+    def __init__(self, func, args):
+        self.file = _MemoryFile("work")
+        self.tracker = multiprocessing.resource_tracker.getfd()
+        self.descriptors = [self.file.fileno(), self.tracker]
+        multiprocessing.context.set_spawning_popen(self)
+        try:
+            prepared = multiprocessing.spawn.get_preparation_data("worker")
+            for part in (prepared, (func, args)):
+                multiprocessing.reduction.dump(part, self.file)
+        finally:
+            multiprocessing.context.set_spawning_popen(None)
 
     def __enter__(self):
-        self.lock.acquire()
-        self.before = dict(os.environ)
-        for name in _OF_ANOTHER_JOB:
-            os.environ.pop(name, None)
-        os.environ.update(self.variables)
+        return self
 
     def __exit__(self, *_):
-        for name in set(os.environ) - set(self.before):
-            del os.environ[name]
-        os.environ.update(self.before)
-        self.lock.release()
+        self.file.close()
 
-
-def _run(func, args, pipe):
-    """The life of a process: it ends with its parent, and tells how it failed."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        pipe.send(("returned", func(*args)))
-    except KeyboardInterrupt:
-        raise SystemExit(128 + signal.SIGINT) from None
-    except Exception:
-        pipe.send(("failed", (time.monotonic(), traceback.format_exc())))
-        raise SystemExit(1) from None
-    finally:
-        pipe.close()
-
-
-def _end_with_parent():
-    multiprocessing.connection.wait([multiprocessing.parent_process().sentinel])
-    os.kill(os.getpid(), signal.SIGKILL)
+    def duplicate_for_child(self, descriptor):
+        self.descriptors.append(descriptor)
+        return descriptor

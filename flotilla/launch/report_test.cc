@@ -1,0 +1,44 @@
+#include "flotilla/launch/report.h"
+
+#include <gmock/gmock.h>
+
+namespace flotilla::launch {
+namespace {
+
+using testing::IsEmpty;
+
+Standing row(const char* role, int64_t rank, const char* doing = "", bool stopped = false) {
+  return {.role = role, .rank = rank, .host = "h", .doing = doing, .stopped = stopped};
+}
+
+TEST(ReportTest, PutsTogetherWhatEveryHostKnows) {
+  Standing trains = row("worker", 10, "computes, for 7 s");
+  trains.step = 233;
+  // The first host has the store, and hears what processes say; their own see them stop.
+  const std::vector<std::vector<Standing>> parts = {
+      {row("worker", 0, "sums"), trains, row("server", 0, "joined the job"), row("worker", 0)},
+      {row("worker", 10, "", true), row("worker", 2), row("worker", 3, "computes")}};
+  EXPECT_EQ(standing_table(together(parts, "worker 3")),
+            "    server 0   h              joined the job\n"
+            "    worker 0   h              sums\n"
+            "    worker 2   h              has not joined the job\n"
+            "    worker 10  h  step 233    stopped by a signal; before, computes, for 7 s\n");
+}
+
+TEST(ReportTest, TellsNothingWhereNothingIsKnown) {
+  EXPECT_THAT(together({{row("worker", 0), row("worker", 1)}, {}}, ""), IsEmpty());
+  EXPECT_THAT(together({{row("worker", 0, "computes"), row("worker", 1)}}, "worker 0"), IsEmpty());
+  EXPECT_EQ(standing_table(together({{row("worker", 0, "", true)}}, "")),
+            "    worker 0  h              stopped by a signal\n");
+}
+
+TEST(ReportTest, EventsAreLinesOfJson) {
+  const Outcome outcome{.role = "worker", .rank = 1, .host = "h", .pid = 7};
+  EXPECT_EQ(event_line("started", outcome),
+            "{\"event\":\"started\",\"process\":{\"role\":\"worker\",\"rank\":1,\"host\":\"h\","
+            "\"pid\":7,\"attempt\":0,\"log\":\"\",\"seconds\":0.000,\"stuck\":null,\"end\":null}}"
+            "\n");
+}
+
+}  // namespace
+}  // namespace flotilla::launch
