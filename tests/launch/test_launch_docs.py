@@ -17,8 +17,8 @@ COMMANDS = [
     if line.startswith("fleetrun") and "10.0.0." not in line  # test_hosts.py has several hosts
 ]
 
-# --epochs is the script's, and --help takes no value.
-OPTIONS = set(re.findall(r"(?<![\w-])--[a-z_]+", TEXT)) - {"--epochs", "--help"}
+# --epochs is the script's, --help takes no value, and names with dashes are of other programs.
+OPTIONS = set(re.findall(r"(?<![\w-])--[a-z_]+(?![\w-])", TEXT)) - {"--epochs", "--help"}
 
 
 def run(words, folder):
