@@ -68,7 +68,11 @@ class Started:
 
     def wait(self, log_dir="log"):
         """Waits for the end, which must be a good one."""
-        out = self.process.communicate(timeout=LIMIT)[0]
+        try:
+            out = self.process.communicate(timeout=LIMIT)[0]
+        except subprocess.TimeoutExpired:
+            self.close()
+            out = self.process.communicate()[0]
         logs = {path.name: path.read_text() for path in sorted(self.folder.glob(f"{log_dir}/*"))}
         done, code = Done(out, logs), self.process.returncode
         assert code == 0, f"exit code {code}\n{done}"
