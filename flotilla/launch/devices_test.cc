@@ -96,6 +96,17 @@ TEST(DevicesTest, WorkersOfACollectiveJobAreToldTheirPlaces) {
   }
 }
 
+TEST(DevicesTest, ProcessesOfAFunctionTakeTheFirstOnesOrNone) {
+  const auto taken = [](const char* count) {
+    const JobOptions options =
+        parse_options(std::vector<std::string>{count, "program"}, Front::kSpawn);
+    return choose_devices(options, with(3)).ids;
+  };
+  EXPECT_THAT(taken("--nproc_per_node=2"), ElementsAre("0", "1"));
+  EXPECT_THAT(taken("--nproc_per_node=3"), ElementsAre("0", "1", "2"));
+  EXPECT_THAT(taken("--nproc_per_node=4"), ElementsAre());
+}
+
 TEST(DevicesTest, WorkersOfAJobWithServersSeeTheirOwnOnly) {
   const std::vector<std::string> words = {"--gpus=5,7", "--server_num=1", "--worker_num=3",
                                           "--heter_worker_num=1"};

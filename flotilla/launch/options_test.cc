@@ -13,6 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 JobOptions parse(const std::vector<std::string>& words, Front front = Front::kLaunch) {
   return parse_options(words, front);
@@ -80,6 +81,18 @@ TEST(OptionsTest, TakesTheEnvironmentWhereAnOptionIsNotSaid) {
   unsetenv("PADDLE_JOB_ID");
   EXPECT_EQ(options.nnodes, "2:3");
   EXPECT_EQ(options.job_id, "from the environment");
+}
+
+TEST(OptionsTest, AJobOfAFunctionIsOfThisHostWhateverTheEnvironmentSays) {
+  setenv("PADDLE_NNODES", "4", 1);
+  setenv("PADDLE_SERVER_NUM", "2", 1);
+  const JobOptions options = parse({"--nproc_per_node=2", "train.py"}, Front::kSpawn);
+  unsetenv("PADDLE_NNODES");
+  unsetenv("PADDLE_SERVER_NUM");
+  EXPECT_EQ(options.nnodes, std::nullopt);
+  EXPECT_THAT(options.server_options_said, IsEmpty());
+  EXPECT_EQ(options.log_dir, "");
+  EXPECT_TRUE(options.quiet);
 }
 
 TEST(OptionsTest, RefusesInOneSentence) {

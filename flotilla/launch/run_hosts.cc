@@ -75,7 +75,10 @@ void Run::on_link() {
       return;
     }
     if (const std::string why = link_->lost(); !why.empty()) {
-      if (restarts_ > 0) return meet();  // that was the store of the attempt that failed
+      if (restarts_ > 0) {  // that was the store of the attempt that failed
+        std::this_thread::sleep_for(Link::kRetry / 5);
+        return meet();
+      }
       refuse("{} before the job began; host {} may say more", why, host_of(job_.store));
     }
     remind();

@@ -5,7 +5,8 @@ It is started as a file, with nothing of paddle: where that is, the parent says.
 
 import sys
 
-del sys.path[0]  # the folder of this file, where names of the standard library may stand
+if __file__ == f"{sys.path[0]}/_spawned.py":
+    del sys.path[0]  # names of this folder may be those of the standard library, too
 
 import multiprocessing.process  # noqa: E402
 import multiprocessing.reduction  # noqa: E402
