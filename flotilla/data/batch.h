@@ -21,6 +21,8 @@ class BatchSource {
   virtual ~BatchSource() = default;
   // Nothing: the pass is over.
   virtual std::optional<Batch> next() = 0;
+  // What next() would give, where that is known and costs no waiting.
+  virtual std::optional<Batch> peek() { return std::nullopt; }
 };
 
 }  // namespace flotilla::data

@@ -17,7 +17,8 @@
 
 namespace flotilla::data {
 
-// Thread safety: next(), wait_until() and cancel(), from any thread; emit() from its producers.
+// Thread safety: next(), try_next(), wait_until() and cancel(), from any thread; emit() from its
+// producers.
 class BatchPass final : public BatchSource {
  public:
   // Makes batches until it is done, or until emit() gives false. What it throws, next() throws once
@@ -30,6 +31,8 @@ class BatchPass final : public BatchSource {
   ~BatchPass() override;
 
   std::optional<Batch> next() override { return batches_.pop(); }
+  // What next() would give at once, where it would.
+  std::optional<Batch> try_next() { return batches_.try_pop(); }
   // Waits until next() would not; false: the time is over.
   bool wait_until(std::chrono::steady_clock::time_point deadline) {
     return batches_.wait_until(deadline);

@@ -50,6 +50,11 @@ class BatchQueue final : public BatchSource {
     return pass->pop();
   }
 
+  std::optional<Batch> peek() override {
+    const Pass pass = current();
+    return pass == nullptr ? std::nullopt : pass->peek();
+  }
+
  private:
   Pass current() {
     MutexLock lock(mutex_);

@@ -44,10 +44,18 @@ class Channel {
       if (error_ != nullptr) std::rethrow_exception(error_);
       return std::nullopt;
     }
-    std::optional<T> value(std::move(values_.front()));
-    values_.pop_front();
-    not_full_.notify_one();
-    return value;
+    return take();
+  }
+
+  // What pop() would give at once, where it would; it stays. T is copied.
+  std::optional<T> peek() const {
+    MutexLock lock(mutex_);
+    return values_.empty() ? std::nullopt : std::optional<T>(values_.front());
+  }
+  // What pop() would give at once, where it would.
+  std::optional<T> try_pop() {
+    MutexLock lock(mutex_);
+    return values_.empty() ? std::nullopt : take();
   }
 
   // Waits until pop() would not; false: the time is over.
@@ -67,6 +75,13 @@ class Channel {
   void cancel() { end(nullptr, true); }
 
  private:
+  std::optional<T> take() FLT_REQUIRES(mutex_) {
+    std::optional<T> value(std::move(values_.front()));
+    values_.pop_front();
+    not_full_.notify_one();
+    return value;
+  }
+
   void end(std::exception_ptr error, bool drop) {
     std::deque<T> dropped;  // destroyed after the lock is given back
     MutexLock lock(mutex_);
@@ -81,7 +96,7 @@ class Channel {
   }
 
   const size_t capacity_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Condition not_full_;
   Condition not_empty_;
   std::deque<T> values_ FLT_GUARDED_BY(mutex_);

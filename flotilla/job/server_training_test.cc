@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <barrier>
+#include <future>
 #include <numeric>
 #include <thread>
 
@@ -57,6 +58,12 @@ class ServerTraining : public passes::TrainingTest {
             {"c0", rows(uniform_ints({8}, 0, 50, seed), {n})},
             {"c1", rows(uniform_ints({8}, 0, 50, seed + 100), {n})},
             {"c2", rows(uniform_ints({8}, 0, 70, seed + 200), {n})}};
+  }
+
+  data::Batch tensors(int step) const {
+    data::Batch tensors;
+    for (Feed& feed : batch(step, 0, 1)) tensors.push_back(std::move(feed.tensor));
+    return tensors;
   }
 
   // Sequences of other lengths in every step.
@@ -353,6 +360,52 @@ TEST_F(ServerTraining, OtherModesLearnTheSame) {
   }
 }
 
+// A data set tells what comes next: a step is then one request, and learns what it would without.
+TEST_F(ServerTraining, RowsOfTheNextBatchComeWithTheAnswerToThisOne) {
+  constexpr int kSteps = 12;
+  build_clicks(layers::uniform(-0.5, 0.5), {.learning_rate = 0.01});
+  for (const PsMode mode : {PsMode::kAsync, PsMode::kSync}) {
+    std::vector<double> learned[2];
+    int64_t requests[2] = {};
+    for (const int ahead : {0, 1}) {
+      const auto main = main_->clone(), startup = startup_->clone();
+      const auto tables = passes::ps_split(*main, *startup, {.mode = mode});
+      testing::LocalServers servers(1, 1);
+      ps::Worker worker(worker_options({.mode = mode}, {}, nullptr));
+      Generator generator(11);
+      Executor executor({.generator = &generator, .servers = &worker});
+      Scope scope;
+      executor.run(*startup, {}, {}, scope);
+      const std::vector<ps::TableSpec> specs = table_specs(tables, mode, worker);
+      const std::shared_ptr<ps::Client> client = servers.client(0);
+      client->create(specs);
+      worker.connect(client, specs);
+      fill(worker, tables, {.mode = mode}, scope);
+      const int64_t before = servers.service(0).stats().requests;
+      if (ahead == 0) {
+        for (int step = 0; step < kSteps; ++step) {
+          executor.run(*main, batch(step, 0, 1), {loss_}, scope);
+        }
+      } else {
+        std::promise<void> made;
+        data::BatchPass pass({[&](data::BatchPass& to) {
+                               for (int step = 0; step < kSteps; ++step) to.emit(tensors(step));
+                               made.set_value();
+                             }},
+                             kSteps);
+        made.get_future().wait();
+        run_from_dataset({.program = *main, .feeds = {"x", "c0", "c1", "c2"}}, pass, executor,
+                         scope);
+      }
+      requests[ahead] = servers.service(0).stats().requests - before;
+      learned[ahead] = dense_parameters(scope);
+    }
+    EXPECT_EQ(learned[0], learned[1]);
+    EXPECT_EQ(requests[0], 2 * kSteps);
+    EXPECT_EQ(requests[1], kSteps + 1);
+  }
+}
+
 #ifndef FLT_TSAN  // the races of Hogwild are wanted
 // Each thread pushes on its own; none of the steps is lost.
 TEST_F(ServerTraining, ThreadsOfADataSetShareTheServers) {
@@ -373,11 +426,7 @@ TEST_F(ServerTraining, ThreadsOfADataSetShareTheServers) {
     fill(worker, tables, {.mode = mode}, scope);
     data::BatchPass pass({[&](data::BatchPass& to) {
                            for (int step = 0; step < 90; ++step) {
-                             data::Batch tensors;
-                             for (Feed& feed : batch(step, 0, 1)) {
-                               tensors.push_back(std::move(feed.tensor));
-                             }
-                             if (!to.emit(std::move(tensors))) return;
+                             if (!to.emit(tensors(step))) return;
                            }
                          }},
                          4);

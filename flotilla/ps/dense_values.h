@@ -46,7 +46,7 @@ class DenseTables {
   size_t room(int server) const;
   // Refuses a list of parameters whose floats are not those of the table.
   void check(uint32_t table, int64_t floats) const;
-  // Writes a table's values from the answers of all servers to pulls().
+  // Writes a table's values from the answers of all servers to pulls(), or to these and others.
   void read(uint32_t table, std::span<const Bytes> answers,
             std::span<const std::span<float>> parts) const;
 

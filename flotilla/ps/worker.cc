@@ -29,6 +29,9 @@ class Worker::State {
   void take(uint32_t table, std::span<const std::span<float>> parts);
   void lookup(uint32_t table, std::span<const Lookup> slots, int64_t padding, bool test);
   void prefetch(std::span<const TableIds> tables, bool test);
+  void expect(std::vector<ComingIds> coming) {
+    if (!queue_) coming_ = std::move(coming);
+  }
   void push_rows(uint32_t table, std::vector<RowGradients> slots, int64_t padding, float lr);
   void push_dense(uint32_t table, std::vector<std::span<const float>> parts, float lr);
   void end_step();
@@ -38,6 +41,7 @@ class Worker::State {
                 std::span<float> rows, int64_t k);
   void flush() {
     if (queue_) queue_->flush();
+    for (auto& [table, asked] : asked_) asked.held.clear();
   }
 
  private:
@@ -63,6 +67,7 @@ class Worker::State {
     std::vector<Bytes> held = {};
 
     bool is_for(std::span<const std::span<const int64_t>> others, int64_t other_padding) const;
+    void make_plan(const TableIds& wanted, int servers);
   };
 
   const TableSpec& spec(uint32_t table) const;
@@ -75,6 +80,14 @@ class Worker::State {
   Asked& ask_for(const TableIds& ids);
   // Asks the servers for the rows of these tables, which are all different.
   void pull(std::span<const uint32_t> tables, bool test);
+  // Adds what `asked` needs of a server, and the bytes of the answer to it.
+  void add_pull(ScatteredStep& step, size_t& room, uint32_t table, const Asked& asked, int server,
+                bool create) const;
+  // Notes where the rows are that a server answered with, from `row` on; returns their end.
+  const float* find_rows(uint32_t table, Asked& asked, int server, const float* row) const;
+  // What the step after this one asks a table for, where that is known.
+  void look_ahead(const TableIds& now);
+  void plan_ahead();
   void add_up(NotedRows& noted, const KeyPlan& plan, const std::vector<RowGradients>& slots,
               size_t width) const;
   // A request of the step that is under way.
@@ -87,6 +100,10 @@ class Worker::State {
   std::map<uint32_t, TableSpec> tables_;
   const DenseTables dense_;
   std::map<uint32_t, Asked> asked_;
+  std::vector<ComingIds> coming_;
+  std::map<uint32_t, TableIds> expected_;  // of the next step
+  std::map<uint32_t, Asked> ahead_;        // the same, while this step is sent
+  std::vector<ComingIds> held_;            // what asked_ borrows from
   std::vector<NotedRows> rows_;
   std::vector<NotedDense> gradients_;
   // What refresh() reads: the answers of all servers; empty: nothing new.
@@ -224,13 +241,31 @@ bool Worker::State::Asked::is_for(std::span<const std::span<const int64_t>> othe
 
 Worker::State::Asked& Worker::State::ask_for(const TableIds& ids) {
   Asked& asked = asked_[ids.table];
-  if (asked.is_for(ids.slots, ids.padding)) return asked;
-  asked.ids = ids.slots;
-  asked.padding = ids.padding;
-  asked.in_step = true;
-  asked.held.clear();
-  asked.plan.make(asked.ids, client_.servers(), ids.padding != kNoPadding, ids.padding);
+  if (!asked.is_for(ids.slots, ids.padding)) asked.make_plan(ids, client_.servers());
   return asked;
+}
+
+void Worker::State::Asked::make_plan(const TableIds& wanted, int servers) {
+  ids = wanted.slots;
+  padding = wanted.padding;
+  in_step = true;
+  held.clear();
+  plan.make(ids, servers, padding != kNoPadding, padding);
+}
+
+void Worker::State::add_pull(ScatteredStep& step, size_t& room, uint32_t table, const Asked& asked,
+                             int server, bool create) const {
+  const std::span<const int64_t> keys = asked.plan.keys_of(server);
+  step.pulls.push_back({.table = table, .create = create, .keys = keys});
+  room += even_floats(keys.size(), table) * sizeof(float);
+}
+
+const float* Worker::State::find_rows(uint32_t table, Asked& asked, int server,
+                                      const float* row) const {
+  const auto width = static_cast<size_t>(spec(table).width);
+  const size_t begin = asked.plan.begin_of(server), count = asked.plan.keys_of(server).size();
+  for (size_t i = 0; i < count; ++i) asked.row_of[begin + i] = row + i * width;
+  return row + even_floats(count, table);
 }
 
 void Worker::State::pull(std::span<const uint32_t> tables, bool test) {
@@ -239,9 +274,7 @@ void Worker::State::pull(std::span<const uint32_t> tables, bool test) {
     ScatteredStep step;
     size_t room = 0;
     for (const uint32_t table : tables) {
-      const std::span<const int64_t> keys = asked_.at(table).plan.keys_of(server);
-      step.pulls.push_back({.table = table, .create = !test, .keys = keys});
-      room += even_floats(keys.size(), table) * sizeof(float);
+      add_pull(step, room, table, asked_.at(table), server, !test);
     }
     if (room > 0) requests.push_back(client_.prepare(server, step, room));
   }
@@ -257,13 +290,7 @@ void Worker::State::pull(std::span<const uint32_t> tables, bool test) {
             "server {} answered with {} bytes instead of {}", server, answers[r].data.size(),
             requests[r].room);
     const auto* row = reinterpret_cast<const float*>(answers[r].data.data());
-    for (const uint32_t table : tables) {
-      Asked& asked = asked_.at(table);
-      const auto width = static_cast<size_t>(spec(table).width);
-      const size_t begin = asked.plan.begin_of(server), count = asked.plan.keys_of(server).size();
-      for (size_t i = 0; i < count; ++i) asked.row_of[begin + i] = row + i * width;
-      row += even_floats(count, table);
-    }
+    for (const uint32_t table : tables) row = find_rows(table, asked_.at(table), server, row);
   }
 }
 
@@ -272,11 +299,12 @@ void Worker::State::prefetch(std::span<const TableIds> tables, bool test) {
   for (const TableIds& one : tables) {
     require(std::find(ids.begin(), ids.end(), one.table) == ids.end(),
             "table {} is asked for twice at once", spec(one.table).name);
-    asked_[one.table].in_step = false;
-    ask_for(one);
+    Asked& asked = asked_[one.table];
+    if (!asked.held.empty() && asked.is_for(one.slots, one.padding)) continue;
+    asked.make_plan(one, client_.servers());
     ids.push_back(one.table);
   }
-  pull(ids, test);
+  if (!ids.empty()) pull(ids, test);
 }
 
 void Worker::State::lookup(uint32_t table, std::span<const Lookup> slots, int64_t padding,
@@ -299,7 +327,33 @@ void Worker::State::lookup(uint32_t table, std::span<const Lookup> slots, int64_
     }
   }
   asked.held.clear();
-  if (test) asked.in_step = false;
+  if (test) {
+    asked.in_step = false;
+  } else {
+    look_ahead(ids);
+  }
+}
+
+void Worker::State::look_ahead(const TableIds& now) {
+  TableIds next = {.table = now.table, .padding = now.padding};
+  for (const std::span<const int64_t> slot : now.slots) {
+    const auto found = std::find_if(coming_.begin(), coming_.end(), [&](const ComingIds& coming) {
+      return coming.now == slot.data();
+    });
+    if (found == coming_.end()) return;
+    next.slots.push_back(found->next);
+  }
+  expected_.try_emplace(now.table, std::move(next));
+}
+
+void Worker::State::plan_ahead() {
+  ahead_.clear();
+  for (const auto& [table, ids] : expected_) {
+    Asked& asked = ahead_[table];
+    asked.make_plan(ids, client_.servers());
+    asked.row_of.resize(asked.plan.keys().size());
+  }
+  expected_.clear();
 }
 
 void Worker::State::add_up(NotedRows& noted, const KeyPlan& plan,
@@ -343,6 +397,7 @@ Outgoing Worker::State::request_of(int server, bool values) {
     step.pulls = dense_.pulls();
     room = dense_.room(server);
   }
+  for (const auto& [table, asked] : ahead_) add_pull(step, room, table, asked, server, true);
   for (const NotedRows& noted : rows_) {
     const KeyPlan& plan = asked_.at(noted.table).plan;
     const auto width = static_cast<size_t>(spec(noted.table).width);
@@ -363,6 +418,7 @@ void Worker::State::end_step() {
   if (rows_.empty() && gradients_.empty()) return;
   const bool values = !dense_.empty() && (options_.mode != Mode::kAsync ||
                                           ++pushes_ % options_.pushes_per_refresh == 0);
+  plan_ahead();
   std::vector<Outgoing> requests;
   for (int server = 0; server < client_.servers(); ++server) {
     requests.push_back(request_of(server, values));
@@ -376,10 +432,25 @@ void Worker::State::end_step() {
   if (queue_) {
     queue_->put({std::move(requests), values});
     values_ = queue_->take_values();
-  } else {
-    values_ = client_.send(requests);
-    if (!values) values_.clear();
+    return;
   }
+  values_ = client_.send(requests);
+  for (int server = 0; server < client_.servers(); ++server) {
+    const Outgoing& request = requests[static_cast<size_t>(server)];
+    const std::span<const std::byte> answer = values_[static_cast<size_t>(server)].data;
+    require(answer.size() == request.room, "server {} answered with {} bytes instead of {}", server,
+            answer.size(), request.room);
+    const auto* row = reinterpret_cast<const float*>(answer.data());
+    if (values) row += dense_.room(server) / sizeof(float);
+    for (auto& [table, asked] : ahead_) row = find_rows(table, asked, server, row);
+  }
+  for (auto& [table, asked] : ahead_) {
+    asked.held = values_;
+    std::swap(asked_[table], asked);
+  }
+  held_ = std::move(coming_);
+  coming_.clear();
+  if (!values) values_.clear();
 }
 
 void Worker::State::refresh(uint32_t table, std::span<const std::span<float>> parts) {
@@ -462,6 +533,12 @@ void Worker::prefetch(std::span<const TableIds> tables, bool test) {
                             "pulls rows from the servers");
   state.prefetch(tables, test);
 }
+
+bool Worker::looks_ahead() const {
+  return options_.mode != Mode::kGeo && options_.send_queue == 0 && options_.max_merge == 1;
+}
+
+void Worker::expect(std::vector<ComingIds> coming) { state().expect(std::move(coming)); }
 
 void Worker::push_rows(uint32_t table, std::vector<RowGradients> slots, int64_t padding, float lr) {
   state().push_rows(table, std::move(slots), padding, lr);

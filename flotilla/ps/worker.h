@@ -63,6 +63,13 @@ struct TableIds {
   int64_t padding = -1;
 };
 
+// Where ids of this step lie, and those that the next step has in their place. Holds them.
+struct ComingIds {
+  const int64_t* now = nullptr;
+  std::span<const int64_t> next = {};
+  std::shared_ptr<const void> holder = {};
+};
+
 // One slot's gradients: n ids, and a row for each.
 struct RowGradients {
   std::span<const int64_t> ids = {};
@@ -111,6 +118,12 @@ class Worker {
   // ids that follow in this step find them.
   void prefetch(std::span<const TableIds> tables, bool test);
 
+  // Whether expect() is of use: steps look up rows, and wait for the answer to what they push.
+  bool looks_ahead() const;
+  // What the next step will look up, as far as it is known: the rows come with the answer to this
+  // step's push, and the lookups of the same ids find them. Replaces what was expected before.
+  void expect(std::vector<ComingIds> coming);
+
   // What they are given is used in end_step(), and must be there until then.
   void push_rows(uint32_t table, std::vector<RowGradients> slots, int64_t padding, float lr);
   // The gradients of a dense table's parameters, in its order.
@@ -127,7 +140,7 @@ class Worker {
 
   // ---- End --------------------------------------------------------------------------------------
 
-  // Returns when all that was pushed is applied.
+  // Returns when all that was pushed is applied. What was pulled ahead is pulled again.
   void flush();
   // Ends all waits, now and later; the first reason counts.
   void abort(const std::string& reason);

@@ -100,6 +100,47 @@ TEST(Worker, ASynchronousRoundAveragesDenseAndSparse) {
   }
 }
 
+TEST(Worker, RowsOfTheNextStepComeWithTheAnswerToThisOne) {
+  const std::vector<Ids> batches = {{1, 2, 3, 2}, {2, 9}, {9, 9, 4, 1, 70}, {5}};
+  for (const auto& [mode, count] :
+       {std::pair(Mode::kSync, 1), {Mode::kAsync, 1}, {Mode::kHalfAsync, 1}, {Mode::kSync, 3}}) {
+    std::vector<Floats> seen[2];
+    int64_t requests[2] = {};
+    for (const int ahead : {0, 1}) {
+      LocalServers servers(count, 1);
+      TestWorker test(servers, {.mode = mode}, tables_of("adagrad"));
+      test.give();
+      EXPECT_TRUE(test.worker.looks_ahead());
+      const int64_t before = servers.service(0).stats().requests;
+      for (size_t i = 0; i < batches.size(); ++i) {
+        if (ahead == 1 && i + 1 < batches.size()) {
+          test.worker.expect({{.now = batches[i].data(), .next = batches[i + 1]}});
+        }
+        test.step(batches[i], 1);
+        seen[ahead].push_back(test.seen);
+      }
+      requests[ahead] = servers.service(0).stats().requests - before;
+      // What comes may be another batch after all, or the tables may have changed.
+      test.worker.expect({{.now = batches[0].data(), .next = batches[1]}});
+      test.step(batches[0], 1);
+      test.step({70, 2}, 1);
+      seen[ahead].push_back(test.seen);
+      test.worker.expect({{.now = batches[0].data(), .next = batches[1]}});
+      test.step(batches[0], 1);
+      test.worker.flush();
+      test.step(batches[1], 1);
+      seen[ahead].push_back(test.seen);
+    }
+    EXPECT_EQ(seen[0], seen[1]);
+    if (count > 1) continue;
+    EXPECT_EQ(requests[0], 8);
+    EXPECT_EQ(requests[1], 5);  // one for each step, but for the first
+  }
+  LocalServers servers(1, 1);
+  EXPECT_FALSE(TestWorker(servers, {.mode = Mode::kAsync, .send_queue = 1}, tables_of("sgd"))
+                   .worker.looks_ahead());
+}
+
 TEST(Worker, AnAsynchronousPushIsAnUpdateOfItsOwn) {
   for (const Mode mode : {Mode::kAsync, Mode::kHalfAsync}) {
     LocalServers servers(2, 2);

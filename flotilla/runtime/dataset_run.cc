@@ -67,11 +67,11 @@ struct Leaving {
 template <typename F>
 Leaving(F) -> Leaving<F>;
 
-int64_t samples_of(const data::Batch& batch) {
-  if (batch.empty()) return 0;
-  const LoD& lod = batch.front().lod();
-  if (!lod.empty()) return static_cast<int64_t>(lod.front().size()) - 1;
-  return batch.front().shape().rank() > 0 ? batch.front().shape()[0] : 1;
+int64_t samples_of(const std::vector<Feed>& feeds) {
+  if (feeds.empty()) return 0;
+  const Tensor& first = feeds.front().tensor;
+  if (!first.lod().empty()) return static_cast<int64_t>(first.lod().front().size()) - 1;
+  return first.shape().rank() > 0 ? first.shape()[0] : 1;
 }
 
 class Session {
@@ -94,6 +94,7 @@ class Session {
     Scope& scope;
     std::vector<std::string> fetches = {};
     std::vector<Feed> feeds = {};
+    std::vector<Feed> next = {};  // the batch after that, where rows are asked for ahead of it
 
     // The calling thread, which prints and listens besides.
     bool first() const { return index == 0; }
@@ -101,6 +102,9 @@ class Session {
 
   void work(Worker worker) noexcept;
   void loop(Worker& worker, DatasetRunReport::Thread& done);
+  // Puts the next batch into worker.feeds; false: the pass is over.
+  bool take_batch(Worker& worker);
+  std::vector<Feed> feeds_of(data::Batch batch) const;
   std::vector<FetchedValue> step(Worker& worker);
   void show(int64_t batch, std::vector<FetchedValue> values);
   void tick();
@@ -178,27 +182,41 @@ void Session::work(Worker worker) noexcept {
   changed_.notify_all();
 }
 
+std::vector<Feed> Session::feeds_of(data::Batch batch) const {
+  require(batch.size() == run_.feeds.size(), "a batch holds {} tensors, but {} variables are fed",
+          batch.size(), run_.feeds.size());
+  std::vector<Feed> feeds(batch.size());
+  for (size_t i = 0; i < batch.size(); ++i) feeds[i] = {run_.feeds[i], std::move(batch[i])};
+  return feeds;
+}
+
+bool Session::take_batch(Worker& worker) {
+  worker.feeds = std::exchange(worker.next, {});
+  if (worker.feeds.empty()) {
+    const Progress::Span span(worker.executor.options().progress, Progress::Kind::kInput,
+                              "waits for a batch");
+    while (worker.first() && !batches_.wait_until(Clock::now() + kTick)) tick();
+    std::optional<data::Batch> batch = batches_.next();
+    if (batch) worker.feeds = feeds_of(std::move(*batch));
+  }
+  if (!worker.executor.all_have_batch(run_.program, !worker.feeds.empty())) return false;
+  ps::Worker* servers = worker.executor.options().servers;
+  if (servers != nullptr && servers->looks_ahead()) {
+    if (std::optional<data::Batch> ahead = batches_.try_next()) {
+      worker.next = feeds_of(std::move(*ahead));
+    }
+    announce_rows(*servers, worker.feeds, worker.next);
+  }
+  return true;
+}
+
 void Session::loop(Worker& worker, DatasetRunReport::Thread& done) {
   while (true) {
     const Clock::time_point begin = Clock::now();
-    std::optional<data::Batch> batch;
-    {
-      const Progress::Span span(worker.executor.options().progress, Progress::Kind::kInput,
-                                "waits for a batch");
-      while (worker.first() && !batches_.wait_until(Clock::now() + kTick)) tick();
-      batch = batches_.next();
-    }
-    if (!worker.executor.all_have_batch(run_.program, batch.has_value())) return;
+    if (!take_batch(worker)) return;
     const Clock::time_point read = Clock::now();
     done.read_seconds += std::chrono::duration<double>(read - begin).count();
-    const int64_t samples = samples_of(*batch);
-    require(batch->size() == run_.feeds.size(),
-            "a batch holds {} tensors, but {} variables are fed", batch->size(), run_.feeds.size());
-    worker.feeds.resize(batch->size());
-    for (size_t i = 0; i < batch->size(); ++i) {
-      worker.feeds[i].name = run_.feeds[i];
-      worker.feeds[i].tensor = std::move((*batch)[i]);
-    }
+    const int64_t samples = samples_of(worker.feeds);
     std::vector<FetchedValue> values;
     try {
       values = step(worker);

@@ -227,6 +227,9 @@ std::vector<FetchedValue> Executor::run(const Program& program, const std::vecto
     ended = true;
   }
   if (!all_have_batch(program, !ended)) throw data::EndOfPass();
+  if (options_.servers != nullptr && options_.servers->looks_ahead()) {
+    announce_rows(*options_.servers, all, coming_batches(reads, scope));
+  }
   return run_fed(program, all, fetches, scope);
 }
 

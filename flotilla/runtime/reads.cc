@@ -55,4 +55,31 @@ void take_batches(const std::vector<Read>& reads, Scope& scope, std::vector<Feed
   }
 }
 
+std::vector<Feed> coming_batches(const std::vector<Read>& reads, Scope& scope) {
+  std::vector<Feed> feeds;
+  for (const Read& read : reads) {
+    data::BatchSource* source = scope.find_reader(read.reader);
+    std::optional<data::Batch> batch = source == nullptr ? std::nullopt : source->peek();
+    if (!batch || batch->size() != read.outputs.size()) continue;
+    for (size_t i = 0; i < batch->size(); ++i) {
+      feeds.push_back({.name = read.outputs[i], .tensor = std::move((*batch)[i])});
+    }
+  }
+  return feeds;
+}
+
+void announce_rows(ps::Worker& servers, const std::vector<Feed>& now,
+                   const std::vector<Feed>& next) {
+  std::vector<ps::ComingIds> coming;
+  for (const Feed& feed : now) {
+    const auto found = std::find_if(next.begin(), next.end(),
+                                    [&](const Feed& other) { return other.name == feed.name; });
+    if (found == next.end() || feed.tensor.dtype() != i64 || found->tensor.dtype() != i64) continue;
+    coming.push_back({.now = feed.tensor.span<int64_t>().data(),
+                      .next = found->tensor.span<int64_t>(),
+                      .holder = std::make_shared<Tensor>(found->tensor)});
+  }
+  servers.expect(std::move(coming));
+}
+
 }  // namespace flotilla

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "flotilla/ir/program.h"
+#include "flotilla/ps/worker.h"
 #include "flotilla/runtime/scope.h"
 
 namespace flotilla {
@@ -26,5 +27,13 @@ std::vector<Read> reads_of(const Program& program);
 // Takes a batch for each read and appends it to `feeds`; one whose outputs are all fed is left
 // alone. Throws data::EndOfPass at the end of a pass.
 void take_batches(const std::vector<Read>& reads, Scope& scope, std::vector<Feed>& feeds);
+
+// What take_batches() would append next, as far as the loaders have it already.
+std::vector<Feed> coming_batches(const std::vector<Read>& reads, Scope& scope);
+
+// Tells servers which ids the step after this one brings: they send those rows with their answer to
+// this one. `now` is what this step is fed.
+void announce_rows(ps::Worker& servers, const std::vector<Feed>& now,
+                   const std::vector<Feed>& next);
 
 }  // namespace flotilla

@@ -212,7 +212,10 @@ void bind_tables(nb::module_& m) {
       "load_tables",
       [](const std::string& folder, std::optional<uint32_t> table) {
         const std::string inside = job::tables_in(fs::absolute(folder));
-        wait_for_others([&] { worker().client().load(inside, table.value_or(ps::kAllTables)); });
+        wait_for_others([&] {
+          worker().worker()->flush();
+          worker().client().load(inside, table.value_or(ps::kAllTables));
+        });
       },
       nb::arg("folder"), nb::arg("table").none() = nb::none(),
       "Lets the servers fill their tables, or one.");
