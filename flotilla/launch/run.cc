@@ -187,7 +187,11 @@ std::vector<std::string> Run::environment_of(const Running& running) const {
                              {"FLT_RANK", fmt::to_string(process.rank)},
                              {"FLT_ATTEMPT", fmt::to_string(running.outcome.attempt)},
                              {"FLT_LISTEN_FD", fmt::to_string(process.listener.socket.get())}});
-  if (running.server()) added.emplace_back("FLT_PS_DIR", folder_.path());
+  if (running.server()) {
+    added.emplace_back("FLT_PS_DIR", folder_.path());
+    // No power cut leaves anything of a folder that goes with the job.
+    if (folder_.temporary() && !env::text("FLT_PS_SYNC")) added.emplace_back("FLT_PS_SYNC", "off");
+  }
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;

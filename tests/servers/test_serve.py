@@ -44,6 +44,24 @@ def test_serves_until_the_launcher_says_that_all_is_done(tmp_path):
     job.assert_nothing_left()
 
 
+@pytest.mark.parametrize(
+    "options, said, expected",
+    [([], {}, "off"), (["--ps_dir=kept"], {}, None), ([], {"FLT_PS_SYNC": "each"}, "each")],
+)
+def test_a_folder_that_goes_with_the_job_is_not_synced(tmp_path, options, said, expected):
+    script = """
+        import os, pathlib, time
+        if os.environ["TRAINING_ROLE"] == "PSERVER":
+            pathlib.Path("made").write_text(repr(os.environ.get("FLT_PS_SYNC")))
+            os.rename("made", "sync")
+        while not os.path.exists("sync"):
+            time.sleep(0.01)
+    """
+    job = Job(tmp_path, ["--server_num=1", "--worker_num=1", *options], script, **said)
+    assert job.wait() == 0, job.err
+    assert (tmp_path / "sync").read_text() == repr(expected)
+
+
 def test_must_know_the_servers_of_its_job():
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PADDLE_")}
     done = subprocess.run(
