@@ -172,8 +172,9 @@ Auc auc(Variable x, Variable label, const AucOptions& options) {
   LayerHelper helper("auc");
   const std::string all = helper.temporary(), batch = helper.temporary();
   const int64_t buckets = options.num_thresholds + 1;
-  // A ring of the last batches, their sum, and the number of batches so far.
-  const Shape window = {(1 + options.slide_steps) * buckets + 1};
+  // A ring of the last batches, their sum, and the number of batches so far; or the sum of all.
+  const Shape window =
+      options.slide_steps == 0 ? Shape{1, buckets} : Shape{(1 + options.slide_steps) * buckets + 1};
   Variables stats;
   for (const Shape& shape : {window, window, Shape{1, buckets}, Shape{1, buckets}}) {
     stats.push_back(create_global_var(shape, 0, i64, true));

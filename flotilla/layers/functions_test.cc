@@ -162,5 +162,14 @@ TEST_F(Functions, AucKeepsCountsFromRunToRun) {
   EXPECT_THAT(run(wrong, {area.batch_auc.name()})[0], near({0}, 1e-9));
 }
 
+TEST_F(Functions, AucLooksBackOnAllBatchesWithoutAWindow) {
+  const Variable x = data("x", {-1, 2}), y = data("y", {-1, 1}, i64);
+  const Auc area = auc(x, y, {.num_thresholds = 16, .slide_steps = 0});
+  EXPECT_EQ(area.stats[0].shape(), (Shape{1, 17}));
+  const std::vector<Feed> batch = {{"x", tensor({{.9, .1}, {.2, .8}})},
+                                   {"y", ints({0, 1}, Shape{2, 1})}};
+  EXPECT_THAT(run(batch, {area.batch_auc.name()})[0], near({1}, 1e-9));
+}
+
 }  // namespace
 }  // namespace flotilla::layers

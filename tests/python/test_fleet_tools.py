@@ -123,3 +123,54 @@ def test_the_variable_of_a_learning_rate(executor):
     optimizer.minimize(fluid.layers.mean(fluid.layers.fc(fluid.data("x", [None, 1]), 1)))
     executor.run(fluid.default_startup_program())
     assert fluid.executor._fetch_var(optimizer._global_learning_rate().name)[0] == 0.25
+
+
+def test_counts_of_shown_and_clicked(executor):
+    """With 1.8.5's values; its gradient of counts is what servers of its own need."""
+    rows = fluid.data("rows", [None, 5])
+    rows.stop_gradient = False
+    counts = fluid.data("counts", [None, 2])
+    with_counts = fluid.layers.continuous_value_model(rows, counts, True)
+    without = fluid.layers.continuous_value_model(rows, counts, False)
+    total = fluid.layers.reduce_sum(with_counts) + fluid.layers.reduce_sum(without)
+    gradient = fluid.gradients([total], [rows])[0]
+    feed = {
+        "rows": np.array([[3, 1, 0.5, 0.6, 0.7], [0, 0, 1, 2, 3]], "float32"),
+        "counts": np.ones([2, 2], "float32"),
+    }
+    first, second, third = executor.run(feed=feed, fetch_list=[with_counts, without, gradient])
+    np.testing.assert_allclose(first[0, :2], [1.3862944, -0.6931472], rtol=1e-6)
+    np.testing.assert_array_equal(first[:, 2:], feed["rows"][:, 2:])
+    np.testing.assert_array_equal(second, feed["rows"][:, 2:])
+    np.testing.assert_array_equal(third, [[0, 0, 2, 2, 2]] * 2)
+
+
+def test_words_of_older_programs(executor, capsys):
+    x, y = fluid.data("x", [None, 2]), fluid.data("y", [None, 1], "int64")
+    feeder = fluid.DataFeeder(["x", "y"], fluid.CPUPlace())
+
+    def batches():
+        yield [([1.0, 2.0], [3])] * 2
+
+    (feed,) = feeder.decorate_reader(batches, multi_devices=False)()
+    np.testing.assert_array_equal(feed["x"], [[1, 2], [1, 2]])
+    assert sorted(next(feeder.decorate_reader(batches, multi_devices=True)())[0]) == ["x", "y"]
+    loader = fluid.io.DataLoader.from_generator(feed_list=["x", "y"], capacity=2)
+    loader.set_sample_list_generator(batches, places=fluid.CPUPlace())
+    assert [sorted(one[0]) for one in loader()] == [["x", "y"]]
+
+    fluid.transpiler.details.program_to_code(fluid.default_main_program())
+    assert "x" in capsys.readouterr().out
+    accuracy = fluid.metrics.Accuracy()
+    accuracy.update(value=np.array([0.5], "float32"), weight=4)
+    assert "%.2f" % accuracy.eval() == "0.50" and not paddle.is_compiled_with_npu()
+    ids = fluid.data("ids", [None, 1], "int64", lod_level=1)
+    sums = fluid.contrib.layers.fused_embedding_seq_pool(
+        ids, [9, 2], param_attr=fluid.ParamAttr(initializer=fluid.initializer.Constant(0.5))
+    )
+    executor.run(fluid.default_startup_program())
+    lod = fluid.create_lod_tensor(np.array([[1], [2], [3]]), [[1, 2]], fluid.CPUPlace())
+    feed = {"ids": lod, "x": np.ones([1, 2], "float32"), "y": np.ones([1, 1], "int64")}
+    np.testing.assert_array_equal(
+        executor.run(feed=feed, fetch_list=[sums])[0], [[0.5, 0.5], [1, 1]]
+    )

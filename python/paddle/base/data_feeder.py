@@ -34,6 +34,20 @@ class DataFeeder:
         columns = zip(*samples) if samples else [()] * len(self.feed_vars)
         return {var.name: _column(var, list(c)) for var, c in zip(self.feed_vars, columns)}
 
+    def feed_parallel(self, iterable, num_places=None):
+        """The feeds of several batches, one for each place."""
+        return [self.feed(batch) for batch in iterable]
+
+    def decorate_reader(self, reader, multi_devices, num_places=None, drop_last=True):
+        """A reader of feeds for a reader of batches; with ``multi_devices`` of lists of one feed,
+        since a process is one place."""
+
+        def feeds():
+            for batch in reader():
+                yield [self.feed(batch)] if multi_devices else self.feed(batch)
+
+        return feeds
+
 
 def _column(var, values):
     lengths = []

@@ -6,6 +6,7 @@ import numpy as np
 
 import _flotilla as core
 
+from . import served
 from .dataset import DatasetBase
 from .framework import Program, default_main_program
 from .place import current_place, to_place
@@ -56,6 +57,11 @@ class Scalar(np.ndarray):
 core.use_scalar_type(Scalar)
 
 
+def as_scalar(value):
+    """An array of one element as one that formats like a number; anything else as it is."""
+    return value.view(Scalar) if isinstance(value, np.ndarray) and value.size == 1 else value
+
+
 def _from_dataset(word, doc, infer):
     def run(
         self,
@@ -78,6 +84,7 @@ def _from_dataset(word, doc, infer):
         scope = global_scope() if scope is None else scope
         for hook in program._before_run:
             hook(scope)
+        program = self._on_servers(program, scope)
         if infer:
             program = self._without_updates(program)
         dataset._prepare_to_run()
@@ -141,6 +148,7 @@ class Executor:
             scope = global_scope()
         for hook in program._before_run:
             hook(scope)
+        program = self._on_servers(program, scope)
         if use_prune and fetch_list:
             program = self._prune(program, feed, fetch_list)
         return self._core.run(program, feed, fetch_list, scope, return_numpy)
@@ -171,22 +179,32 @@ class Executor:
         infer=True,
     )
 
-    def _without_updates(self, program):
-        key = (program._id, program._version, "infer")
+    def _kept(self, program, words, make):
+        """What ``make`` made of a program, and of ``words``, the last time."""
+        key = (program._id, program._version, *words)
         if key not in self._pruned:
             if len(self._pruned) >= 64:
                 self._pruned.clear()
-            self._pruned[key] = core.without_updates(program)
+            self._pruned[key] = make()
         return self._pruned[key]
+
+    def _on_servers(self, program, scope):
+        """A program that looks rows up, which are on servers, asks those: a clone for tests from
+        before minimize()."""
+        if program._before_run or not core.servers_connected():
+            return program  # a worker's own program connects before its first run
+        if not served.rows_elsewhere(program, scope):
+            return program
+        return self._kept(program, ["servers"], lambda: served.looking_there(program))
+
+    def _without_updates(self, program):
+        return self._kept(program, ["infer"], lambda: core.without_updates(program))
 
     def _prune(self, program, feed, fetch_list):
         batch = feed[0] if isinstance(feed, (list, tuple)) and feed else feed
-        key = (program._id, program._version, tuple(batch or ()), tuple(core.names_of(fetch_list)))
-        if key not in self._pruned:
-            if len(self._pruned) >= 64:
-                self._pruned.clear()
-            self._pruned[key] = program._prune_to(list(key[2]), list(key[3]))
-        return self._pruned[key]
+        feeds, fetches = tuple(batch or ()), tuple(core.names_of(fetch_list))
+        make = lambda: program._prune_to(list(feeds), list(fetches))  # noqa: E731
+        return self._kept(program, [feeds, fetches], make)
 
 
 class FetchHandler:

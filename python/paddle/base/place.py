@@ -127,6 +127,11 @@ def is_compiled_with_xpu():
     return False
 
 
+def is_compiled_with_npu():
+    """Whether this build runs on NPUs."""
+    return False
+
+
 def cpu_places(device_count=None):
     """The CPU as a list of places; a process is one place."""
     return [CPUPlace() for _ in range(1 if device_count is None else int(device_count))]

@@ -23,6 +23,23 @@ def any_of(names):
     return not {one for table in core.server_tables() for one in table["params"]}.isdisjoint(names)
 
 
+def rows_elsewhere(program, scope):
+    """Whether a program has tables of the servers of which ``scope`` has no rows."""
+    for name in tables_among(program.global_block().vars):
+        found = scope.find_var(name)
+        # The startup program of a worker makes a table without rows.
+        if found is None or not found.is_initialized() or found.get_tensor().shape()[0] == 0:
+            return True
+    return False
+
+
+def looking_there(program):
+    """A copy whose lookups ask the servers."""
+    made = program.clone()
+    core.look_up_on_servers(made)
+    return made
+
+
 def look_up_here(program):
     """Let a copy of a worker's program look rows up in variables of its own."""
     if core.servers_connected():

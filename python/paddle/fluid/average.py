@@ -4,6 +4,7 @@ import numbers
 
 import numpy as np
 from paddle._names import names_of
+from paddle.base.executor import as_scalar
 
 __all__ = ["WeightedAverage"]
 
@@ -32,7 +33,7 @@ class WeightedAverage:
         """The mean."""
         if self.denominator is None:
             raise ValueError("WeightedAverage.eval(): nothing was added")
-        return self.numerator / self.denominator
+        return as_scalar(self.numerator / self.denominator)
 
 
 __getattr__, __dir__ = names_of(__name__)

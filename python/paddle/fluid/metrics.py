@@ -4,6 +4,7 @@ import numpy as np
 
 from paddle import metric as _new
 from paddle._names import names_of
+from paddle.base.executor import as_scalar
 
 
 class MetricBase:
@@ -56,7 +57,7 @@ class Accuracy(MetricBase):
         """The accuracy of all batches together."""
         if self.weight == 0:
             raise ValueError("there is no accuracy yet: update() was never called with samples")
-        return self.value / self.weight
+        return as_scalar(self.value / self.weight)
 
 
 class CompositeMetric(MetricBase):
@@ -175,7 +176,8 @@ class EditDistance(MetricBase):
         """(mean distance, share of sequences with one) of all batches together."""
         if self.seq_num == 0:
             raise ValueError("there is no distance yet: update() was never called with sequences")
-        return self.total_distance / self.seq_num, self.instance_error / float(self.seq_num)
+        distance, wrong = self.total_distance / self.seq_num, self.instance_error / self.seq_num
+        return as_scalar(distance), as_scalar(wrong)
 
 
 __getattr__, __dir__ = names_of(__name__)

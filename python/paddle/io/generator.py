@@ -10,6 +10,7 @@ import numpy as np
 import _flotilla as core
 from paddle.base.data_feeder import DataFeeder
 from paddle.base.dataset import DatasetBase
+from paddle.base.framework import default_main_program
 from paddle.base.place import to_place
 from paddle.base.scope import global_scope
 
@@ -53,7 +54,10 @@ class GeneratorLoader:
             raise ValueError(f"capacity must be at least 1, but is {capacity}")
         if feed_list is None and not (iterable and return_list):
             raise ValueError("feed_list must name the variables that batches go to")
-        self._feed_list = [] if feed_list is None else list(feed_list)
+        block = default_main_program().global_block()
+        self._feed_list = [
+            block.var(one) if isinstance(one, str) else one for one in feed_list or []
+        ]
         self._capacity = 2 if capacity is None else int(capacity)
         self._iterable = iterable
         self._return_list = return_list

@@ -8,7 +8,13 @@ from paddle.fluid.input import one_hot_op
 from paddle.nn.functional import common
 from paddle.nn.functional.common import sequence_mask  # noqa: F401
 from paddle.nn.functional.loss import log_loss  # noqa: F401
-from paddle.static.nn.common import batch_norm, conv2d, fc, layer_norm  # noqa: F401
+from paddle.static.nn.common import (  # noqa: F401
+    batch_norm,
+    continuous_value_model,
+    conv2d,
+    fc,
+    layer_norm,
+)
 from paddle.static.nn.common import prelu as _prelu
 from paddle.tensor import manipulation
 from paddle.tensor.attribute import rank, shape  # noqa: F401
@@ -48,6 +54,7 @@ from .ops import *  # noqa: F403
 from .ops import __all__ as _ops
 
 __all__ = [
+    "continuous_value_model",
     *("adaptive_pool2d", "batch_norm", "clip", "clip_by_norm", "conv2d", "cumsum", "dropout"),
     *("elementwise_add", "elementwise_div", "elementwise_floordiv", "elementwise_max"),
     *("elementwise_min", "elementwise_mod", "elementwise_mul", "elementwise_pow"),

@@ -4,6 +4,7 @@ from paddle._names import names_of
 
 from .common import (  # noqa: F401
     batch_norm,
+    continuous_value_model,
     conv2d,
     embedding,
     fc,

@@ -4,6 +4,8 @@ import _flotilla as core
 from paddle._words import also
 from paddle.base.initializer import Constant
 from paddle.nn.functional.norm import scaled
+from paddle.tensor.manipulation import concat
+from paddle.tensor.ops import log1p
 
 
 @also(input="x", param_attr="weight_attr", act="activation")
@@ -213,3 +215,18 @@ def prelu(x, mode, param_attr=None, data_format="NCHW", name=None):
     above = core.op("relu", {"X": x})
     below = core.op("elementwise_mul", {"X": core.binary("elementwise_sub", x, above), "Y": alpha})
     return core.op("elementwise_add", {"X": above, "Y": below}, name=layer)
+
+
+def continuous_value_model(input, cvm, use_cvm=True):
+    """Rows whose first two numbers are how often something was shown and clicked: with ``use_cvm``
+    these become log(shown + 1) and log(clicked + 1) - log(shown + 1), else they are cut off.
+
+    ``cvm``: the counts of each sample, for which servers of real Paddle keep counts. Here counts
+    are parts of a row that training leaves as they are.
+    """
+    if not use_cvm:
+        return input[:, 2:]
+    counts = log1p(input[:, 0:2])
+    counts.stop_gradient = True
+    shown, clicked = counts[:, 0:1], counts[:, 1:2]
+    return concat([shown, clicked - shown, input[:, 2:]], axis=1)

@@ -1,0 +1,7 @@
+"""Layers that 1.x kept aside."""
+
+from paddle._names import names_of
+
+from .nn import fused_embedding_seq_pool, sparse_embedding  # noqa: F401
+
+__getattr__, __dir__ = names_of(__name__, ["nn"])
