@@ -146,7 +146,8 @@ def test_counts_of_shown_and_clicked(executor):
 
 
 def test_words_of_older_programs(executor, capsys):
-    x, y = fluid.data("x", [None, 2]), fluid.data("y", [None, 1], "int64")
+    fluid.data("x", [None, 2])
+    fluid.data("y", [None, 1], "int64")
     feeder = fluid.DataFeeder(["x", "y"], fluid.CPUPlace())
 
     def batches():
@@ -163,7 +164,7 @@ def test_words_of_older_programs(executor, capsys):
     assert "x" in capsys.readouterr().out
     accuracy = fluid.metrics.Accuracy()
     accuracy.update(value=np.array([0.5], "float32"), weight=4)
-    assert "%.2f" % accuracy.eval() == "0.50" and not paddle.is_compiled_with_npu()
+    assert "%.2f" % accuracy.eval() == "0.50" and not paddle.is_compiled_with_npu()  # noqa: UP031
     ids = fluid.data("ids", [None, 1], "int64", lod_level=1)
     sums = fluid.contrib.layers.fused_embedding_seq_pool(
         ids, [9, 2], param_attr=fluid.ParamAttr(initializer=fluid.initializer.Constant(0.5))
