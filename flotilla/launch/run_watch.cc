@@ -169,12 +169,13 @@ bool Run::may_restart(const Outcome& failed) {
   return true;
 }
 
-// The first time at once: others wait for it.
+// The first time at once: others wait for it. Later the pause counts from when it was started, so
+// that one who ran for a while does not wait either.
 void Run::restart_alone(Running& running) {
   const int64_t before = running.outcome.attempt++;
   stock_.clear();
   if (before == 0) return start(running);
-  running.restart_at = Clock::now() + pause_before(before);
+  running.restart_at = running.started + pause_before(before);
 }
 
 void Run::fail(Running& running) {
