@@ -189,9 +189,10 @@ std::vector<Bytes> Client::send(std::span<Outgoing> requests) {
         answers[result.index] = std::move(result.answer);
         one.done = true;
         --left;
-      } catch (const Error& error) {
+      } catch (Error& error) {
         check_aborted();
         if (error.kind() != ErrorKind::kUnavailable) {
+          error.note("server", fmt::to_string(one.outgoing->server));
           // The server has not taken it.
           if (one.outgoing->has_push) --sequences_[static_cast<size_t>(one.outgoing->server)];
           throw;

@@ -24,6 +24,13 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
+// What a worker is told where its request fails. A disk that is full, or a folder that cannot be
+// written, is an answer: to ask again, as one does where a server is away, would not end.
+Error refusal_of(const Error& error) {
+  if (error.kind() != ErrorKind::kUnavailable) return error;
+  return {ErrorKind::kInternal, error.sentence(), error.where()};
+}
+
 }  // namespace
 
 Service::Service(Store& store, Options options)
@@ -71,14 +78,16 @@ void Service::serve() {
 void Service::handle(std::shared_ptr<Call> call) {
   ++requests_;
   bytes_in_ += static_cast<int64_t>(call->request().size());
+  std::string stopped;
+  {
+    const MutexLock lock(mutex_);
+    stopped = stopped_;
+  }
+  if (!stopped.empty()) return refuse(*call, Error(ErrorKind::kUnavailable, stopped));
   try {
-    {
-      const MutexLock lock(mutex_);
-      if (!stopped_.empty()) throw Error(ErrorKind::kUnavailable, stopped_);
-    }
     do_request(call);
   } catch (const Error& error) {
-    refuse(*call, error);
+    refuse(*call, refusal_of(error));
   } catch (const std::exception& error) {
     refuse(*call, Error(ErrorKind::kInternal, error.what()));
   }
@@ -201,7 +210,7 @@ void Service::do_round(std::vector<ParkedStep> round) {
     store_.push(merge_round(pushes).push);
     ++completed_;
   } catch (const Error& error) {
-    for (const ParkedStep& parked : round) refuse(*parked.call, error);
+    for (const ParkedStep& parked : round) refuse(*parked.call, refusal_of(error));
     return;
   }
   for (const ParkedStep& parked : round) {

@@ -101,6 +101,15 @@ class Job:
             f"FLT_TEST_MARK={self.mark}", f"FLT_ROLE={role}", f"FLT_RANK={rank}"
         )
 
+    def kill_processes(self, *who):
+        """Kills processes, each (role, rank), at once. They are gone afterwards."""
+        pids = [self.pid_of(role, rank) for role, rank in who]
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + LIMIT
+        while set(pids) & set(self.pids()):
+            assert time.monotonic() < deadline, f"still there: {pids}"
+
     def assert_nothing_left(self, seconds=2.0):
         deadline = time.monotonic() + seconds
         while left := self.pids():

@@ -43,18 +43,30 @@ def test_killed_servers_change_nothing(tmp_path, calm, seed):
     for step in sorted(draw.sample(range(STEPS - 5), 2)):
         job.wait_for_step(step)
         time.sleep(draw.uniform(0, 0.02))
-        os.kill(job.pid_of("server", draw.randrange(2)), signal.SIGKILL)
+        job.kill_processes(("server", draw.randrange(2)))
     assert go_on(job) == 0, job.err
     assert "restart 2 of 3" in job.err
     assert_same(job, calm)
     job.assert_nothing_left()
 
 
+@pytest.mark.parametrize("seed", range(10 if FULL else 1))
+def test_servers_that_are_killed_while_they_start_change_nothing(tmp_path, calm, seed):
+    draw = random.Random(seed)
+    job = Disturbed(tmp_path, **HELD)
+    for _ in range(2):
+        server = ("server", draw.randrange(2))
+        job.pid_of(*server)
+        time.sleep(draw.uniform(0, 0.6))
+        job.kill_processes(server)
+    assert go_on(job) == 0, job.err
+    assert_same(job, calm)
+
+
 def test_all_servers_killed_at_once_change_nothing(tmp_path, calm):
     job = Disturbed(tmp_path, **HELD)
     job.wait_for_step(STEPS // 2)
-    for pid in [job.pid_of("server", rank) for rank in range(2)]:
-        os.kill(pid, signal.SIGKILL)
+    job.kill_processes(("server", 0), ("server", 1))
     assert go_on(job) == 0, job.err
     assert_same(job, calm)
 
@@ -75,9 +87,7 @@ def kill_worker(tmp_path, options=(), server=False):
     """Kills worker 1 in the middle, with a server at the same time or without."""
     job = Disturbed(tmp_path, options=options, **HELD)
     job.wait_for_step(20)
-    victims = [job.pid_of("worker", 1)] + ([job.pid_of("server", 0)] if server else [])
-    for pid in victims:
-        os.kill(pid, signal.SIGKILL)
+    job.kill_processes(("worker", 1), *([("server", 0)] if server else []))
     return job
 
 

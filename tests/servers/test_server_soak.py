@@ -3,7 +3,6 @@
 import os
 import pathlib
 import random
-import signal
 import time
 
 import numpy as np
@@ -72,7 +71,7 @@ def disturb(job, draw):
         if steps >= STEPS - 50:
             return kills
         if len(marks) == WORKERS and time.monotonic() >= next_kill and steps >= 100 * kills:
-            os.kill(job.pid_of("server", kills % SERVERS), signal.SIGKILL)
+            job.kill_processes(("server", kills % SERVERS))
             kills += 1
             next_kill = time.monotonic() + draw.uniform(1, 4)
         time.sleep(0.01)
