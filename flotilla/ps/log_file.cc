@@ -1,5 +1,6 @@
 #include "flotilla/ps/log_file.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <optional>
@@ -99,7 +100,10 @@ void write_record_header(std::span<std::byte, kRecordHeader> to, const Record& r
 
 size_t scan_log(std::span<const std::byte> bytes, const std::string& file, uint64_t first,
                 bool last, const std::function<void(const Record&)>& f) {
-  if (last && bytes.size() < kLogHeader) return 0;
+  // One that was begun just before a power cut may be all zeros.
+  const bool blank =
+      std::all_of(bytes.begin(), bytes.end(), [](std::byte one) { return one == std::byte{0}; });
+  if (last && (blank || bytes.size() < kLogHeader)) return 0;
   std::byte header[kLogHeader];
   write_log_header(header, first);
   require(bytes.size() >= kLogHeader && std::memcmp(bytes.data(), header, kLogHeader) == 0,

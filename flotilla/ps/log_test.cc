@@ -167,6 +167,10 @@ TEST_F(Log, ZerosAtTheEndAreDropped) {
   put(log_name(1), get(log_name(1)) + std::string(4096, '\0'));
   EXPECT_THAT(read(), ElementsAre("first"));
   EXPECT_EQ(get(log_name(1)).size(), kLogHeader + kRecordHeader + 8);
+  // A file that has not even its beginning.
+  put(log_name(2), std::string(4096, '\0'));
+  EXPECT_THAT(read(), ElementsAre("first"));
+  EXPECT_FALSE(std::filesystem::exists(log_file(2)));
 }
 
 TEST_F(Log, DamageInTheMiddleNamesFileAndByte) {
