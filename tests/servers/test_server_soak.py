@@ -33,6 +33,9 @@ SCRIPT = """
     loss = paddle.scale(paddle.sum(rows) + paddle.sum(w), -1.0)
     strategy = fleet.DistributedStrategy()
     strategy.a_sync = True
+    if fleet.is_worker() and fleet.worker_index() == 1:
+        # Up to four steps on their way; worker 0 waits for each.
+        strategy.a_sync_configs = {"send_queue_size": 4, "max_merge_var_num": 1}
     fleet.distributed_optimizer(paddle.optimizer.SGD(1.0), strategy).minimize(loss)
     if fleet.is_server():
         fleet.init_server()
