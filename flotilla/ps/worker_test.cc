@@ -3,6 +3,8 @@
 #include "flotilla/ps/worker.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <map>
@@ -18,6 +20,7 @@
 namespace flotilla::ps {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -427,6 +430,28 @@ TEST(Worker, EveryPushIsAppliedOnceHoweverOftenServersDie) {
   const std::span<float> parts[] = {workers[0]->parameter};
   workers[0]->worker.take(kFc, parts);
   EXPECT_THAT(workers[0]->parameter, ElementsAre(10 - 300 * 4));
+}
+
+// A limit on the length of files stands for the end of the disk.
+TEST(Worker, AFullDiskIsToldAtOnceAndChangesNothing) {
+  ::signal(SIGXFSZ, SIG_IGN);
+  for (const Mode mode : {Mode::kSync, Mode::kAsync}) {
+    const TempDir directory;
+    LocalServers servers(1, 1, directory.path());
+    TestWorker worker(servers, {.mode = mode}, tables_of("sgd"));
+    worker.give();
+    worker.step({7}, 1);
+    rlimit before = {};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit tight = {1, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+    const std::string said = message_of([&] { worker.step({7}, 1); });
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_THAT(said, ContainsRegex("cannot write .*: File too large\n  server 0"));
+    worker.step({7}, 1);
+    EXPECT_THAT(worker.rows({7}), ElementsAre(3));
+    EXPECT_THAT(worker.parameter, ElementsAre(8));
+  }
 }
 
 // ---- Checkpoints --------------------------------------------------------------------------------
