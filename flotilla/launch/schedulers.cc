@@ -75,9 +75,11 @@ void take_scheduler(JobOptions& options) {
   const std::optional<Started> started = find_started();
   if (!started || started->launchers == 1) return;
   require(started->launchers == started->hosts,
-          "{} started {} launchers on {} hosts, but a launcher starts all processes of its host: "
-          "start one on each, as {} does, or say --nnodes 1 for as many jobs",
-          started->by, started->launchers, started->hosts, started->example);
+          "{} started {} launchers on {}, but a launcher starts all processes of its host: start "
+          "one on each, as {} does, or say --nnodes 1 for as many jobs",
+          started->by, started->launchers,
+          started->hosts == 1 ? "one host" : fmt::format("{} hosts", started->hosts),
+          started->example);
   require(started->host < started->hosts, "{} numbers this host {}, but of {} hosts", started->by,
           started->host, started->hosts);
   if (!options.master) {

@@ -85,7 +85,7 @@ TEST(SchedulersTest, RefuseInOneSentence) {
                  "Open MPI started launchers on 4 hosts, but no variable names them: say with "
                  "--master host:port where they meet, the same for all");
   EXPECT_REFUSED(parse(with(kOpenMpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}})),
-                 "Open MPI started 4 launchers on 1 hosts, but a launcher starts all processes of "
+                 "Open MPI started 4 launchers on one host, but a launcher starts all processes of "
                  "its host: start one on each, as mpirun --map-by ppr:1:node fleetrun ... does, or "
                  "say --nnodes 1 for as many jobs");
   EXPECT_REFUSED(parse(with(kSlurm, {{"SLURM_STEP_NUM_TASKS", "6"}})),

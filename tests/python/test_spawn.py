@@ -288,6 +288,12 @@ def test_a_launcher_that_is_killed_is_told_and_takes_them_along(tmp_path, monkey
     assert_gone(context.pids())
 
 
+def test_what_the_launcher_refuses_is_raised(monkeypatch):
+    monkeypatch.setenv("FLAGS_require_gpu", "1")
+    with pytest.raises(RuntimeError, match="asks for 90,91, but this host has . GPUs"):
+        dist.spawn(look, nprocs=2, gpus="90,91")
+
+
 def test_a_script_without_its_guard_is_told(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import paddle.distributed as dist\nimport time\n")

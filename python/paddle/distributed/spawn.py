@@ -105,9 +105,13 @@ class MultiprocessContext:
         with _Work(func, args) as work:
             self._launch(work, devices)
         atexit.register(self._at_exit)
-        while not self._done and any(process.pid is None for process in self.processes):
-            self._take_events(None)
-        if self._failure and self.processes[0].pid is None:  # it was refused
+        try:
+            while not self._done and None in self.pids():
+                self._take_events(None)
+        except KeyboardInterrupt:
+            self._interrupt()
+            raise
+        if None in self.pids():  # it was refused
             raise RuntimeError(self._failure)
 
     def _launch(self, work, devices):
@@ -124,6 +128,9 @@ class MultiprocessContext:
         env = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER_JOB}
         try:
             self._launcher = subprocess.Popen(command, env=env, pass_fds=descriptors)
+        except BaseException:
+            os.close(self._events)
+            raise
         finally:
             os.close(events)
 
@@ -184,26 +191,26 @@ class MultiprocessContext:
             return f"paddle.distributed.spawn was interrupted (exit code {result['exit_code']})"
         rank = result["culprit"]["rank"]
         code = self.processes[rank]._exitcode
-        kind, said = self._result(rank)
-        if kind == "failed":
-            how = "failed:\n\n" + said
-        elif code < 0:
+        if code < 0:
             how = f"was killed by signal {-code} ({signal.Signals(-code).name})"
+        elif (said := self._result(rank)) and said[0] == "failed":
+            how = "failed:\n\n" + said[1]
         else:
             how = f"ended with exit code {code}"
         return f"process {rank} of paddle.distributed.spawn {how}"
 
     def _result(self, rank):
-        """What a process that has ended said at last: ("returned", value) or ("failed", traceback)."""
+        """What a process said when it ended: ("returned", value), ("failed", traceback) or None."""
         data = self._files[rank].read()
-        return pickle.loads(data) if data else ("nothing", None)
+        return pickle.loads(data) if data else None
 
     def _close(self):
         self._done = True
         os.close(self._events)
         code = self._launcher.wait()
-        if code < 0 and not self._failure:
-            self._failure = f"the launcher of paddle.distributed.spawn was killed by signal {-code}"
+        if code != 0 and not self._failure:
+            how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            self._failure = f"the launcher of paddle.distributed.spawn {how}"
         atexit.unregister(self._at_exit)
 
     def _interrupt(self):
