@@ -13,6 +13,8 @@ namespace flotilla::env {
 const std::vector<Known>& known_variables() {
   static const std::vector<Known> rows = {
       {"FLT_ATTEMPT", "how often the launcher has started this process again"},
+      {"FLT_COMPARE_PARAMETERS",
+       "0: ranks do not compare their parameters at the start and after each pass"},
       {"FLT_DOWNLOAD", "0 never downloads a data set; what is missing is generated"},
       {"FLT_DUMP", "name of a pass: print the program after it"},
       {"FLT_JOB_TOKEN", "secret that every process of a job shows; set it on every host"},

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "flotilla/base/error.h"
-#include "flotilla/testing/exchange.h"
+#include "flotilla/testing/ranks.h"
 
 namespace flotilla {
 namespace {
@@ -36,8 +36,8 @@ TEST(Exchange, AnAbortEndsEveryLaterCall) {
 }
 
 TEST(Exchange, SeveralMembersGetWhatEachGave) {
-  ThreadGroup group(3);
-  group.run([](Exchange& exchange) {
+  testing::run_ranks(3, [](comm::World& world) {
+    Exchange& exchange = world.exchange();
     for (int64_t round = 0; round < 50; ++round) {
       EXPECT_THAT(gather_numbers(exchange, exchange.rank() + round),
                   ElementsAre(round, round + 1, round + 2));
@@ -50,12 +50,11 @@ TEST(Exchange, SeveralMembersGetWhatEachGave) {
 }
 
 TEST(Exchange, AMemberThatFailsEndsTheWaitOfTheOthers) {
-  ThreadGroup group(3);
-  EXPECT_THROW(group.run([](Exchange& exchange) {
-    require(exchange.rank() != 1, "no");
-    sum_of(exchange, 1);
-  }),
-               Error);
+  const auto body = [](comm::World& world) {
+    require(world.rank() != 1, "no");
+    sum_of(world.exchange(), 1);
+  };
+  EXPECT_THROW(testing::run_ranks(3, body), Error);
 }
 
 }  // namespace

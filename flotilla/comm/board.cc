@@ -73,28 +73,36 @@ Board::Mail& Board::mail(int from, int to) {
   return *reinterpret_cast<Mail*>(mails + (int64_t{from} * size_ + to) * whole_pages(sizeof(Mail)));
 }
 
-void Board::turn(const Check& check) {
+int Board::turn(const Call& call, const Check& check) {
   ++turn_;
+  seat(rank_).turn.calls[turn_ % 2] = call;
   raise(seat(rank_).turn, turn_);
+  int other = -1;
   for (int r = 0; r < size_; ++r) {
-    if (r != rank_) wait_for(seat(r).turn, turn_, r, check);
+    if (r == rank_) continue;
+    wait_for(seat(r).turn, turn_, r, check);
+    if (other < 0 && call_of(r) != call) other = r;
   }
+  return other;
 }
 
-void Board::post(int to, const char* data, int64_t bytes, const Check& check) {
+void Board::post(int to, const char* data, int64_t bytes, int64_t whole, const Check& check) {
   Mail& box = mail(rank_, to);
   const uint32_t number = box.posted.value.load(std::memory_order_relaxed);
   wait_for(box.taken, number, to, check);  // the piece before this one
   std::memcpy(box.data, data, static_cast<size_t>(bytes));
+  box.posted.calls[0] = {.verb = Verb::kSend, .bytes = whole};
   raise(box.posted, number + 1);
 }
 
-void Board::take(int from, char* data, int64_t bytes, const Check& check) {
+int64_t Board::take(int from, char* data, int64_t bytes, int64_t whole, const Check& check) {
   Mail& box = mail(from, rank_);
   const uint32_t number = box.taken.value.load(std::memory_order_relaxed) + 1;
   wait_for(box.posted, number, from, check);
+  if (const int64_t sent = box.posted.calls[0].bytes; sent != whole) return sent;
   std::memcpy(data, box.data, static_cast<size_t>(bytes));
   raise(box.taken, number);
+  return whole;
 }
 
 void Board::raise(Counter& counter, uint32_t value) {

@@ -8,6 +8,9 @@
 // others' slots. Turns alternate between two slots, and nobody can be two turns ahead of a rank
 // that still reads, so that one wait per turn is enough.
 //
+// Beside its counter a rank shows what it is about to do: whoever waits for the counter reads that
+// line anyway.
+//
 // Waiting spins for a moment and then sleeps on a futex. Where the rank that is waited for was last
 // seen on this very core, spinning would only keep it from working: then it sleeps at once.
 
@@ -16,6 +19,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+
+#include "flotilla/comm/call.h"
 
 namespace flotilla::comm {
 
@@ -47,16 +52,21 @@ class Board {
   // My slot and what I show in the turn that is about to be.
   char* slot() { return slot_of(rank_, turn_ + 1); }
   Shown& shown() { return seat(rank_).shown[(turn_ + 1) % 2]; }
-  // Shows them and waits for the others; slots of the turn can then be read.
-  void turn(const Check& check);
+  // Shows them and waits for the others; slots of the turn can then be read. The first rank that
+  // makes another call; -1: all make this one.
+  int turn(const Call& call, const Check& check);
+  const Call& call_of(int rank) const {
+    return const_cast<Board*>(this)->seat(rank).turn.calls[turn_ % 2];
+  }
   const char* slot_of(int rank) const { return const_cast<Board*>(this)->slot_of(rank, turn_); }
   const Shown& shown_by(int rank) const {
     return const_cast<Board*>(this)->seat(rank).shown[turn_ % 2];
   }
 
-  // One piece of at most kMailBytes.
-  void post(int to, const char* data, int64_t bytes, const Check& check);
-  void take(int from, char* data, int64_t bytes, const Check& check);
+  // One piece of at most kMailBytes; `whole` is the length of all pieces of one call.
+  void post(int to, const char* data, int64_t bytes, int64_t whole, const Check& check);
+  // What `whole` is for the sender. Nothing is taken where it differs.
+  int64_t take(int from, char* data, int64_t bytes, int64_t whole, const Check& check);
 
   // Whoever sleeps on this board looks at its check again.
   void wake();
@@ -67,7 +77,9 @@ class Board {
     std::atomic<uint32_t> value = 0;
     std::atomic<uint32_t> sleepers = 0;
     std::atomic<int> core = -1;  // on which it was raised
+    Call calls[2] = {};          // of a turn and of the one before; of mail, the first
   };
+  static_assert(sizeof(Counter) == 64);
   struct alignas(64) Seat {
     Counter turn;
     Shown shown[2];

@@ -82,6 +82,10 @@ bool BoardGroup::all_reduce_around(const void* in, void* out, int64_t count, DTy
   if (aborted()) throw_aborted();
   const int64_t element = size_of(dtype);
   const int64_t bytes = count * element;
+  set_call({.verb = Verb::kAllReduce,
+            .how = static_cast<uint8_t>(how),
+            .dtype = static_cast<uint8_t>(dtype),
+            .bytes = bytes});
   if (!show(in, bytes, out, bytes)) return false;
   if (const int64_t n = find_slices(count, element); n > 0) {
     void* const mine = outs_[static_cast<size_t>(rank())];
@@ -185,14 +189,16 @@ void BoardGroup::do_all_to_all(const void* in, void* out, int64_t bytes) {
 void BoardGroup::do_send(const void* data, int64_t bytes, int to) {
   for (int64_t at = 0; at < bytes; at += Board::kMailBytes) {
     board_.post(to, static_cast<const char*>(data) + at, std::min(Board::kMailBytes, bytes - at),
-                check_);
+                bytes, check_);
   }
 }
 
 void BoardGroup::do_recv(void* data, int64_t bytes, int from) {
   for (int64_t at = 0; at < bytes; at += Board::kMailBytes) {
-    board_.take(from, static_cast<char*>(data) + at, std::min(Board::kMailBytes, bytes - at),
-                check_);
+    const int64_t sent = board_.take(from, static_cast<char*>(data) + at,
+                                     std::min(Board::kMailBytes, bytes - at), bytes, check_);
+    require(sent == bytes, "rank {} sends {} bytes, but rank {} receives {}", rank_of(from), sent,
+            rank_of(rank()), bytes);
   }
 }
 

@@ -28,6 +28,8 @@ class Sight {
   virtual char* see(int rank, const Place& place, int64_t bytes) = 0;
   // "" or, where the member is known to be gone, what is known of it.
   virtual std::string gone(int rank) = 0;
+  // The rank in the job of a member.
+  virtual int rank_of(int member) const = 0;
 };
 
 class BoardGroup final : public Group {
@@ -53,12 +55,16 @@ class BoardGroup final : public Group {
   void do_recv(void* data, int64_t bytes, int from) override;
   void do_barrier() override;
   void wake() override { board_.wake(); }
+  int rank_of(int member) const override { return sight_->rank_of(member); }
 
   // Shows `in` and `out` where peers can see them and takes a turn. True: everybody's can be seen.
   bool show(const void* in, int64_t in_bytes, const void* out, int64_t out_bytes);
   // Where slice `rank()` of what everybody shows begins, into ins_ and outs_; its length.
   int64_t find_slices(int64_t count, int64_t element);
-  void turn() { board_.turn(check_); }
+  void turn() {
+    const int other = board_.turn(call(), check_);
+    if (other >= 0) refuse_other(other, board_.call_of(other));
+  }
 
   const std::shared_ptr<void> memory_;
   Board board_;

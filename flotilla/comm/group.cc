@@ -16,61 +16,73 @@ const char* part(const void* data, int64_t bytes, int index) {
   return static_cast<const char*>(data) + bytes * index;
 }
 
+Call reducing(Verb verb, int64_t count, DType dtype, Reduce how) {
+  check_reducible(dtype);
+  return {.verb = verb,
+          .how = static_cast<uint8_t>(how),
+          .dtype = static_cast<uint8_t>(dtype),
+          .bytes = count * size_of(dtype)};
+}
+
 }  // namespace
 
 Group::Group(int rank, int size) : rank_(rank), size_(size) {
   invariant(size > 0 && rank >= 0 && rank < size, "rank {} of a group of {}", rank, size);
 }
 
-bool Group::begin(std::string_view what, const void* in, void* out, int64_t bytes) {
-  doing_ = what;
+bool Group::begin(const Call& call, const void* in, void* out) {
+  call_ = call;
   if (aborted()) throw_aborted();
-  require(bytes >= 0, "{}: the length must be 0 or more, but is {}", what, bytes);
-  if (bytes == 0) return false;  // the same for all
-  if (size_ == 1) copy(in, out, bytes);
-  return size_ > 1;
+  require(call.bytes >= 0, "{}: the length must be 0 or more, but is {}", name_of(call.verb),
+          call.bytes);
+  if (size_ == 1) copy(in, out, call.bytes);
+  if (size_ == 1 || call.bytes > 0) return size_ > 1;
+  // Nothing of everybody; a member for which it is something must not wait.
+  if (call.verb != Verb::kSend && call.verb != Verb::kRecv) do_barrier();
+  return false;
 }
 
-void Group::check_member(std::string_view what, int rank) const {
-  require(rank >= 0 && rank < size_, "{}: there is no rank {} in a group of {}", what, rank, size_);
+void Group::check_member(Verb verb, int rank) const {
+  require(rank >= 0 && rank < size_, "{}: there is no rank {} in a group of {}", name_of(verb),
+          rank, size_);
 }
 
 void Group::all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) {
-  check_reducible(dtype);
-  if (begin("all_reduce", in, out, count * size_of(dtype))) {
+  if (begin(reducing(Verb::kAllReduce, count, dtype, how), in, out)) {
     do_all_reduce(in, out, count, dtype, how);
   }
 }
 
 void Group::reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how, int root) {
-  check_reducible(dtype);
-  check_member("reduce", root);
-  const int64_t bytes = count * size_of(dtype);
-  if (!begin("reduce", in, out, bytes)) return;
+  check_member(Verb::kReduce, root);
+  Call call = reducing(Verb::kReduce, count, dtype, how);
+  call.root = root;
+  if (!begin(call, in, out)) return;
   if (rank_ == root) return do_all_reduce(in, out, count, dtype, how);
-  const auto unused = std::make_unique<char[]>(static_cast<size_t>(bytes));
+  const auto unused = std::make_unique<char[]>(static_cast<size_t>(call.bytes));
   do_all_reduce(in, unused.get(), count, dtype, how);
 }
 
 void Group::reduce_scatter(const void* in, void* out, int64_t count, DType dtype, Reduce how) {
-  check_reducible(dtype);
-  if (begin("reduce_scatter", in, out, count * size_of(dtype))) {
+  if (begin(reducing(Verb::kReduceScatter, count, dtype, how), in, out)) {
     do_reduce_scatter(in, out, count, dtype, how);
   }
 }
 
 void Group::broadcast(void* data, int64_t bytes, int root) {
-  check_member("broadcast", root);
-  if (begin("broadcast", data, data, bytes)) do_broadcast(data, bytes, root);
+  check_member(Verb::kBroadcast, root);
+  if (begin({.verb = Verb::kBroadcast, .root = root, .bytes = bytes}, data, data)) {
+    do_broadcast(data, bytes, root);
+  }
 }
 
 void Group::all_gather(const void* in, void* out, int64_t bytes) {
-  if (begin("all_gather", in, out, bytes)) do_all_gather(in, out, bytes);
+  if (begin({.verb = Verb::kAllGather, .bytes = bytes}, in, out)) do_all_gather(in, out, bytes);
 }
 
 void Group::gather(const void* in, void* out, int64_t bytes, int root) {
-  check_member("gather", root);
-  if (!begin("gather", in, out, bytes)) return;
+  check_member(Verb::kGather, root);
+  if (!begin({.verb = Verb::kGather, .root = root, .bytes = bytes}, in, out)) return;
   if (rank_ != root) return do_send(in, bytes, root);
   for (int r = 0; r < size_; ++r) {
     if (r != root) do_recv(part(out, bytes, r), bytes, r);
@@ -79,8 +91,8 @@ void Group::gather(const void* in, void* out, int64_t bytes, int root) {
 }
 
 void Group::scatter(const void* in, void* out, int64_t bytes, int root) {
-  check_member("scatter", root);
-  if (!begin("scatter", in, out, bytes)) return;
+  check_member(Verb::kScatter, root);
+  if (!begin({.verb = Verb::kScatter, .root = root, .bytes = bytes}, in, out)) return;
   if (rank_ != root) return do_recv(out, bytes, root);
   for (int r = 0; r < size_; ++r) {
     if (r != root) do_send(part(in, bytes, r), bytes, r);
@@ -89,26 +101,26 @@ void Group::scatter(const void* in, void* out, int64_t bytes, int root) {
 }
 
 void Group::all_to_all(const void* in, void* out, int64_t bytes) {
-  if (begin("all_to_all", in, out, bytes)) do_all_to_all(in, out, bytes);
+  if (begin({.verb = Verb::kAllToAll, .bytes = bytes}, in, out)) do_all_to_all(in, out, bytes);
 }
 
 void Group::send(const void* data, int64_t bytes, int to) {
-  check_member("send", to);
+  check_member(Verb::kSend, to);
   require(to != rank_, "send: rank {} cannot send to itself", rank_);
-  if (begin("send", nullptr, nullptr, bytes)) do_send(data, bytes, to);
+  if (begin({.verb = Verb::kSend, .root = to, .bytes = bytes}, nullptr, nullptr)) {
+    do_send(data, bytes, to);
+  }
 }
 
 void Group::recv(void* data, int64_t bytes, int from) {
-  check_member("recv", from);
+  check_member(Verb::kRecv, from);
   require(from != rank_, "recv: rank {} cannot receive from itself", rank_);
-  if (begin("recv", nullptr, nullptr, bytes)) do_recv(data, bytes, from);
+  if (begin({.verb = Verb::kRecv, .root = from, .bytes = bytes}, nullptr, nullptr)) {
+    do_recv(data, bytes, from);
+  }
 }
 
-void Group::barrier() {
-  doing_ = "barrier";
-  if (aborted()) throw_aborted();
-  if (size_ > 1) do_barrier();
-}
+void Group::barrier() { begin({.verb = Verb::kBarrier}, nullptr, nullptr); }
 
 void Group::abort(const std::string& reason) {
   {
@@ -127,7 +139,17 @@ std::string Group::reason() const {
 void Group::throw_aborted() const {
   const MutexLock lock(mutex_);
   throw Error(ErrorKind::kUnavailable,
-              fmt::format("{} of rank {} was ended: {}", doing_, rank_, reason_));
+              fmt::format("{} of rank {} was ended: {}", name_of(call_.verb), rank_, reason_));
+}
+
+void Group::refuse_other(int member, const Call& theirs) const {
+  // The same words on all sides.
+  const bool after = rank_ < member;
+  refuse(
+      "rank {} calls {}, but rank {} {}: all members of a group make the same calls with the "
+      "same lengths, in the same order",
+      rank_of(after ? rank_ : member), (after ? call_ : theirs).text(),
+      rank_of(after ? member : rank_), (after ? theirs : call_).text());
 }
 
 void Group::lose(const std::string& reason) {

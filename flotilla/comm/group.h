@@ -1,7 +1,8 @@
 // flotilla/comm/group.h
 //
 // Processes that compute one thing together: every member makes the same calls in the same order,
-// and each call ends when its part is done.
+// and each call ends when its part is done. A member that makes another one than the others, or the
+// same with another length, is named by all of them where a backend sees it (docs/algorithms.md).
 //
 //   group.all_reduce(gradient, gradient, n, f32, Reduce::kSum);
 //
@@ -16,11 +17,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "flotilla/base/dtype.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/comm/call.h"
 
 namespace flotilla::comm {
 
@@ -87,17 +88,23 @@ class Group {
   [[noreturn]] void throw_aborted() const;
   // Aborts, tells and throws: what a backend calls where it finds a member gone.
   [[noreturn]] void lose(const std::string& reason);
-  // What the call in progress is, in words.
-  std::string_view doing() const { return doing_; }
+
+  // The call in progress.
+  const Call& call() const { return call_; }
+  void set_call(const Call& call) { call_ = call; }
+  // Throws that a member makes another call than this one.
+  [[noreturn]] void refuse_other(int member, const Call& theirs) const;
+  // The rank in the job of a member: what it is called where it is named.
+  virtual int rank_of(int member) const { return member; }
 
  private:
   // Refuses bad arguments; false: there is nothing to do for several.
-  bool begin(std::string_view what, const void* in, void* out, int64_t bytes);
-  void check_member(std::string_view what, int rank) const;
+  bool begin(const Call& call, const void* in, void* out);
+  void check_member(Verb verb, int rank) const;
 
   const int rank_;
   const int size_;
-  std::string_view doing_ = "nothing";  // lives for ever
+  Call call_;
   std::atomic<bool> aborted_ = false;
   mutable Mutex mutex_;
   std::string reason_ FLT_GUARDED_BY(mutex_);

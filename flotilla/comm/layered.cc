@@ -114,18 +114,40 @@ void LayeredGroup::reduce_by_leaders(const void* in, void* out, int64_t count, D
 
 void LayeredGroup::reduce_far(void* data, int64_t count, DType dtype, Reduce how) {
   layers_.far->all_reduce(data, data, count, dtype, before_the_end(how));
-  if (how == Reduce::kAverage) {
-    const void* const sum = data;
-    combine({&sum, 1}, {&data, 1}, count, dtype, how, size());
-  }
+  finish_average(data, count, dtype, how);
+}
+
+void LayeredGroup::finish_average(void* sum, int64_t count, DType dtype, Reduce how) const {
+  if (how != Reduce::kAverage) return;
+  const void* const in = sum;
+  combine({&in, 1}, {&sum, 1}, count, dtype, how, size());
 }
 
 void LayeredGroup::do_reduce_scatter(const void* in, void* out, int64_t count, DType dtype,
                                      Reduce how) {
   const int64_t part = count * size_of(dtype);
-  std::vector<char> all(static_cast<size_t>(part * size()));
-  do_all_reduce(in, all.data(), count * size(), dtype, how);
-  std::memcpy(out, all.data() + part * rank(), static_cast<size_t>(part));
+  if (!even_) {
+    std::vector<char> all(static_cast<size_t>(part * size()));
+    do_all_reduce(in, all.data(), count * size(), dtype, how);
+    return copy(all.data() + part * rank(), out, part);
+  }
+  inside([&] {
+    // Rank i of this host adds up what is for rank i of every host, and they give it to each other.
+    const auto hosts = static_cast<int64_t>(layers_.hosts.size());
+    const auto places = static_cast<int64_t>(here().size());
+    char* const parts = scratch(part * hosts * (places + 1));
+    char* const mine = parts + part * hosts * places;
+    for (int64_t i = 0; i < places; ++i) {
+      for (int64_t h = 0; h < hosts; ++h) {
+        const int member = layers_.hosts[static_cast<size_t>(h)][static_cast<size_t>(i)];
+        copy(bytes_at(in, part * member), parts + part * (i * hosts + h), part);
+      }
+    }
+    const Reduce first = before_the_end(how);
+    layers_.near->reduce_scatter(parts, mine, count * hosts, dtype, first);
+    layers_.far->reduce_scatter(mine, out, count, dtype, first);
+    finish_average(out, count, dtype, how);
+  });
 }
 
 void LayeredGroup::do_broadcast(void* data, int64_t bytes, int root) {

@@ -65,6 +65,8 @@ class LayeredGroup final : public Group {
   void reduce_by_leaders(const void* in, void* out, int64_t count, DType dtype, Reduce how);
   // Sums of the hosts become the result.
   void reduce_far(void* data, int64_t count, DType dtype, Reduce how);
+  // A sum over all members becomes what was asked for.
+  void finish_average(void* sum, int64_t count, DType dtype, Reduce how) const;
 
   // Calls `work`, which uses the layers; what ends one of them ends this group.
   template <typename F>

@@ -31,7 +31,7 @@ class NearSight final : public Sight {
   Place show(const void* data, int64_t bytes) override { return regions_->show(data, bytes); }
 
   char* see(int rank, const Place& place, int64_t bytes) override {
-    return regions_->see(ranks_[static_cast<size_t>(rank)], place, bytes, [&] {
+    return regions_->see(rank_of(rank), place, bytes, [&] {
       if (const std::string why = gone(rank); !why.empty()) {
         throw Error(ErrorKind::kUnavailable, why);
       }
@@ -39,12 +39,14 @@ class NearSight final : public Sight {
   }
 
   std::string gone(int rank) override {
-    const int who = ranks_[static_cast<size_t>(rank)];
+    const int who = rank_of(rank);
     if (!neighbours_.reached(who) || !neighbours_.gone(who)) return "";
     const auto since = noticed_.emplace(who, Clock::now()).first->second;
     if (Clock::now() - since < kForTheLauncher) return "";
     return fmt::format("rank {} of this host has closed its connection", who);
   }
+
+  int rank_of(int member) const override { return ranks_[static_cast<size_t>(member)]; }
 
  private:
   Neighbours& neighbours_;

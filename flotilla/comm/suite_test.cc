@@ -272,6 +272,50 @@ TEST_P(CommSuite, ListsThatDifferAreNamed) {
   });
 }
 
+TEST_P(CommSuite, ACallOfAnotherLengthIsNamed) {
+  for (const int64_t longer : {8, 400, 400'000}) {
+    std::vector<std::string> heard(3);
+    const auto body = [&](World& world) {
+      const int64_t bytes = world.rank() == 1 ? longer / 2 : longer;
+      const std::vector<char> mine(static_cast<size_t>(bytes));
+      std::vector<char> all(static_cast<size_t>(bytes * world.size()));
+      try {
+        world.ring(0).all_gather(mine.data(), all.data(), bytes);
+      } catch (const Error& error) {
+        heard[static_cast<size_t>(world.rank())] = error.sentence();
+        throw;
+      }
+    };
+    EXPECT_THROW(run_worlds(GetParam().make(3), body), Error);
+    // Ranks that do not talk to rank 1 hear of it when those that do give up.
+    EXPECT_THAT(heard[1], HasSubstr("rank 1 "));
+    EXPECT_THAT(heard[1], HasSubstr(fmt::format("all_gather of {} bytes", longer / 2)));
+    EXPECT_THAT(heard[1], HasSubstr(fmt::format("all_gather of {} bytes", longer)));
+    EXPECT_NE(heard[0], "");
+    EXPECT_NE(heard[2], "");
+  }
+}
+
+TEST_P(CommSuite, NothingOfOneRankIsNotNothingOfAll) {
+  std::string heard;
+  const auto body = [&](World& world) {
+    const int64_t mine = 7;
+    std::vector<int64_t> all(2);
+    try {
+      world.ring(0).all_gather(&mine, all.data(), world.rank() == 1 ? 0 : 8);
+    } catch (const Error& error) {
+      if (world.rank() == 0) heard = error.sentence();
+      throw;
+    }
+  };
+  EXPECT_THROW(run_worlds(GetParam().make(2), body), Error);
+  EXPECT_THAT(heard, HasSubstr("rank 0 calls all_gather of 8 bytes, but rank 1 all_gather of 0 "));
+  run_worlds(GetParam().make(2), [](World& world) {
+    world.ring(0).all_gather(nullptr, nullptr, 0);
+    world.ring(0).barrier();
+  });
+}
+
 TEST_P(CommSuite, ARankThatGivesUpEndsTheWaitsOfTheOthers) {
   std::vector<std::string> heard(3);
   const auto body = [&](World& world) {

@@ -38,6 +38,16 @@ class AloneWorld final : public World {
   }
 };
 
+// Parts of `longest` bytes, each without what it was padded with.
+std::vector<std::string> cut(const std::string& all, const std::vector<int64_t>& lengths,
+                             int64_t longest) {
+  std::vector<std::string> parts;
+  for (size_t r = 0; r < lengths.size(); ++r) {
+    parts.push_back(all.substr(r * static_cast<size_t>(longest), static_cast<size_t>(lengths[r])));
+  }
+  return parts;
+}
+
 // Values of any length over the fixed lengths of a group: first the lengths, then the bytes, padded
 // to the longest.
 class GroupExchange final : public Exchange {
@@ -49,7 +59,7 @@ class GroupExchange final : public Exchange {
 
   std::vector<std::string> all_gather(std::string bytes) override {
     std::vector<std::string> all;
-    world_.queue().run([&] { all = gather(std::move(bytes)); });
+    world_.queue().run([&] { all = comm::all_gather(world_.ring(0), std::move(bytes)); });
     return all;
   }
 
@@ -62,18 +72,6 @@ class GroupExchange final : public Exchange {
   void abort(std::string reason) override { world_.abort(reason); }
 
  private:
-  std::vector<std::string> gather(std::string bytes) {
-    Group& group = world_.ring(0);
-    const int64_t n = static_cast<int64_t>(bytes.size());
-    std::vector<int64_t> lengths(static_cast<size_t>(size()));
-    group.all_gather(&n, lengths.data(), sizeof n);
-    const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-    bytes.resize(static_cast<size_t>(longest));
-    std::string all(static_cast<size_t>(longest * size()), '\0');
-    group.all_gather(bytes.data(), all.data(), longest);
-    return cut(all, lengths, longest);
-  }
-
   std::vector<std::string> trade(const std::vector<std::string>& parcels) {
     require(std::cmp_equal(parcels.size(), size()), "{} parcels for {} members", parcels.size(),
             size());
@@ -94,16 +92,6 @@ class GroupExchange final : public Exchange {
     std::string out(in.size(), '\0');
     group.all_to_all(in.data(), out.data(), longest);
     return cut(out, lengths, longest);
-  }
-
-  static std::vector<std::string> cut(const std::string& all, const std::vector<int64_t>& lengths,
-                                      int64_t longest) {
-    std::vector<std::string> parts;
-    for (size_t r = 0; r < lengths.size(); ++r) {
-      parts.push_back(
-          all.substr(r * static_cast<size_t>(longest), static_cast<size_t>(lengths[r])));
-    }
-    return parts;
   }
 
   World& world_;
@@ -177,14 +165,26 @@ void World::abort(const std::string& reason) {
 
 std::unique_ptr<World> make_alone() { return std::make_unique<AloneWorld>(); }
 
-void agree_on(Exchange& exchange, const std::string& what, const std::vector<std::string>& lines) {
-  if (exchange.size() == 1) return;
+std::vector<std::string> all_gather(Group& group, std::string bytes) {
+  const auto n = static_cast<int64_t>(bytes.size());
+  std::vector<int64_t> lengths(static_cast<size_t>(group.size()));
+  group.all_gather(&n, lengths.data(), sizeof n);
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  bytes.resize(static_cast<size_t>(longest));
+  std::string all(static_cast<size_t>(longest * group.size()), '\0');
+  group.all_gather(bytes.data(), all.data(), longest);
+  return cut(all, lengths, longest);
+}
+
+std::string find_difference(Exchange& exchange, const std::string& what,
+                            const std::vector<std::string>& lines) {
+  if (exchange.size() == 1) return "";
   std::string text = fmt::format("{}", fmt::join(lines, "\n"));
   const uint64_t hash = std::hash<std::string>{}(text);
   const std::string mine(reinterpret_cast<const char*>(&hash), sizeof hash);
   const std::vector<std::string> hashes = exchange.all_gather(mine);
   if (std::all_of(hashes.begin(), hashes.end(), [&](const auto& h) { return h == hashes[0]; })) {
-    return;
+    return "";
   }
   const std::vector<std::string> texts = exchange.all_gather(std::move(text));
   const auto split = [](std::string_view all) {
@@ -205,9 +205,15 @@ void agree_on(Exchange& exchange, const std::string& what, const std::vector<std
     const auto line = [&](const auto& all) {
       return i < all.size() ? fmt::format("\"{}\"", all[i]) : std::string("nothing");
     };
-    refuse("{} differ between ranks: number {} is {} on rank 0, but {} on rank {}", what, i + 1,
-           line(first), line(other), r);
+    return fmt::format("{} differ between ranks: number {} is {} on rank 0, but {} on rank {}",
+                       what, i + 1, line(first), line(other), r);
   }
+  return "";
+}
+
+void agree_on(Exchange& exchange, const std::string& what, const std::vector<std::string>& lines) {
+  const std::string difference = find_difference(exchange, what, lines);
+  if (!difference.empty()) refuse("{}", difference);
 }
 
 }  // namespace flotilla::comm

@@ -44,6 +44,11 @@ class World {
   // Zeroed memory that peers of this host can see: what lies there is exchanged without a copy.
   virtual std::shared_ptr<Buffer> allocate(int64_t bytes) = 0;
 
+  // Whether what this rank computes counts: a rank whose data has ended may go on with the others,
+  // without weight (weigh_by_samples). True until somebody says otherwise.
+  bool has_data() const { return has_data_; }
+  void set_has_data(bool has_data) { has_data_ = has_data; }
+
   // Ends all waits, here, now and later; the first reason counts.
   void abort(const std::string& reason);
 
@@ -61,6 +66,7 @@ class World {
  private:
   const int rank_;
   const int size_;
+  bool has_data_ = true;
   std::map<int64_t, std::shared_ptr<Group>> rings_ FLT_GUARDED_BY(mutex_);
   mutable Mutex mutex_;
   std::string aborted_ FLT_GUARDED_BY(mutex_);
@@ -71,8 +77,15 @@ class World {
 // A world of one.
 std::unique_ptr<World> make_alone();
 
-// All ranks hold the same lines, e.g. the collective ops of a program; otherwise every rank throws
-// one sentence with the first line that differs and who has it. `what` names the list.
+// What every member gave, in the order of ranks; of any length. To be called as the calls of a
+// group are.
+std::vector<std::string> all_gather(Group& group, std::string bytes);
+
+// "" where all ranks hold the same lines, e.g. the collective ops of a program; otherwise one
+// sentence with the first line that differs and who has it. `what` names the list.
+std::string find_difference(Exchange& exchange, const std::string& what,
+                            const std::vector<std::string>& lines);
+// Refuses a difference, on every rank.
 void agree_on(Exchange& exchange, const std::string& what, const std::vector<std::string>& lines);
 
 }  // namespace flotilla::comm

@@ -10,7 +10,7 @@
 
 #include "flotilla/data/slot_bytes.h"
 #include "flotilla/testing/errors.h"
-#include "flotilla/testing/exchange.h"
+#include "flotilla/testing/ranks.h"
 
 namespace flotilla::data {
 namespace {
@@ -217,8 +217,8 @@ TEST_F(FileDatasetTest, AGlobalShuffleIsOneOrderForAnyNumberOfMembers) {
     records_ = 0;
     const FileDatasetOptions all = files({20, 1, 30, 16});
     std::vector<std::vector<int64_t>> parts(static_cast<size_t>(members));
-    ThreadGroup group(members);
-    group.run([&](Exchange& exchange) {
+    testing::run_ranks(members, [&](comm::World& world) {
+      Exchange& exchange = world.exchange();
       const auto me = static_cast<size_t>(exchange.rank());
       InMemoryDataset set(all);
       // Blocks of files, as many as there are members.

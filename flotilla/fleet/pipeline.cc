@@ -139,7 +139,9 @@ Applied apply_collective(Program& main, Program& startup, const Role& role,
                     .begin = s.localsgd_configs().begin_step()};
   settings.sync_batch_norm = s.sync_batch_norm();
   settings.fuse_all_reduce = s.fuse_all_reduce_ops();
-  settings.exchange.average = s.gradient_scale_configs().scale_strategy() == "avg";
+  const std::string& scale = s.gradient_scale_configs().scale_strategy();
+  settings.exchange.by_samples = scale == "samples";
+  settings.exchange.average = scale == "avg" || scale == "samples";
   settings.exchange.use_calc_stream = s.calc_comm_same_stream();
   constexpr int64_t kMegabyte = 1 << 20;
   settings.buckets = {.ends = static_cast<int64_t>(s.last_comm_group_size_mb() * kMegabyte),

@@ -1,6 +1,8 @@
 #include "flotilla/job/workers.h"
 
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/error.h"
@@ -8,6 +10,8 @@
 
 namespace flotilla::job {
 namespace {
+
+constexpr std::chrono::milliseconds kLook{10};
 
 std::unique_ptr<comm::World> meet(const fleet::Role& role, Membership* membership) {
   if (role.workers == 1) return comm::make_alone();
@@ -29,12 +33,35 @@ std::unique_ptr<comm::World> meet(const fleet::Role& role, Membership* membershi
 
 }  // namespace
 
-Workers::Workers(const fleet::Role& role, Membership* membership) : world_(meet(role, membership)) {
+Workers::Workers(const fleet::Role& role, Membership* membership)
+    : membership_(membership), world_(meet(role, membership)) {
   if (membership == nullptr) return;
   listening_ =
       membership->on_stop([world = world_.get()](const std::string& why) { world->abort(why); });
 }
 
-Workers::~Workers() = default;
+Workers::~Workers() {
+  if (membership_ == nullptr || world_->rank() != 0) return;
+  try {
+    membership_->store().set(done_key("all"), "");
+  } catch (const Error&) {
+    // The job stopped: nobody waits any more.
+  }
+}
+
+std::string Workers::done_key(const std::string& which) const {
+  return fmt::format("comm/{}/done/{}", membership_->self().attempt, which);
+}
+
+void Workers::first_is_done() {
+  if (membership_ != nullptr) membership_->store().set(done_key(std::to_string(++done_)), "");
+}
+
+void Workers::wait_for_first() {
+  if (membership_ == nullptr) return;
+  const std::string key = done_key(std::to_string(++done_));
+  rpc::StoreClient& store = membership_->store();
+  while (!store.find(key) && !store.find(done_key("all"))) std::this_thread::sleep_for(kLook);
+}
 
 }  // namespace flotilla::job

@@ -7,7 +7,9 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "flotilla/comm/world.h"
 #include "flotilla/fleet/role.h"
@@ -26,7 +28,17 @@ class Workers {
 
   comm::World& world() { return *world_; }
 
+  // What worker 0 does for all, such as writing a model: it says when it is done, and the others
+  // wait until it has said so as often as they have waited, or has left. It waits for nobody, so
+  // that it may do so alone.
+  void first_is_done();
+  void wait_for_first();
+
  private:
+  std::string done_key(const std::string& which) const;
+
+  Membership* const membership_;  // null where the worker is alone
+  int64_t done_ = 0;              // times that this worker has said so, or has waited
   std::unique_ptr<comm::World> world_;
   Membership::Listening listening_;  // the first to go: it uses the world
 };

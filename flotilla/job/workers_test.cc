@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "flotilla/base/error.h"
@@ -50,6 +51,25 @@ TEST_F(Pair, MeetsThroughTheStore) {
     int64_t sum = workers.world().rank() + 1;
     workers.world().ring(0).all_reduce(&sum, &sum, 1, i64, comm::Reduce::kSum);
     EXPECT_EQ(sum, 3);
+  });
+}
+
+TEST_F(Pair, TheFirstIsWaitedForAndWaitsForNobody) {
+  std::atomic<int> written = 0;
+  run([&](Workers& workers) {
+    if (workers.world().rank() == 0) {
+      for (const int count : {1, 2}) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        written = count;
+        workers.first_is_done();
+      }
+      return;  // it has left when the other waits once more
+    }
+    for (const int count : {1, 2}) {
+      workers.wait_for_first();
+      EXPECT_GE(written, count);
+    }
+    workers.wait_for_first();
   });
 }
 

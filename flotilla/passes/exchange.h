@@ -17,6 +17,7 @@ inline constexpr std::string_view kAllReduce = "c_allreduce_sum";
 inline constexpr std::string_view kFusedAllReduce = "fused_all_reduce";
 inline constexpr std::string_view kGatherRows = "all_gather_rows";
 inline constexpr std::string_view kWaitForExchange = "c_sync_comm_stream";
+inline constexpr std::string_view kWeighBySamples = "weigh_by_samples";
 
 // The ring of all ranks.
 inline constexpr int32_t kWorldRing = 0;

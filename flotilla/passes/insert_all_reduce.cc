@@ -9,6 +9,8 @@
 //                                          c_sync_comm_stream(w@GRAD, e@GRAD)
 //     clip, decay, update                  clip, decay, update
 //
+// Where samples are counted, weigh_by_samples(loss@GRAD, a fed variable) stands for the scale.
+//
 // A gradient is exchanged where the last backward op has written it, in the block in which it is
 // used: the updates of merged gradients have a block of their own.
 
@@ -45,12 +47,41 @@ int64_t insert_exchanges(Block& block, const ExchangeOptions& options) {
 }
 
 bool is_scaled(const Block& block, size_t seed, const std::string& gradient) {
-  return seed + 1 < block.size() && block.op(seed + 1).type() == "scale" &&
-         has_role(block.op(seed + 1), kBackwardRole) && block.op(seed + 1).reads(gradient);
+  if (seed + 1 == block.size()) return false;
+  const Op& next = block.op(seed + 1);
+  return (next.type() == "scale" || next.type() == kWeighBySamples) &&
+         has_role(next, kBackwardRole) && next.reads(gradient);
+}
+
+// What is fed and has a row for each sample; where several do, the first.
+std::string find_samples(const Block& block) {
+  const Var* found = nullptr;
+  for (const auto& var : block.vars()) {
+    // Of sequences, rows are not samples.
+    if (!var->is_data || var->lod_level > 0 || var->shape.rank() == 0) continue;
+    if (var->shape[0] < 0) return var->name;
+    if (found == nullptr) found = var.get();
+  }
+  require(found != nullptr,
+          "gradients cannot be averaged over samples: the program declares no variable with data() "
+          "by whose rows samples could be counted");
+  return found->name;
+}
+
+Op scale_op(const Block& block, const std::string& gradient, const ExchangeOptions& options,
+            Attrs attrs) {
+  attrs["op_role"] = static_cast<int32_t>(kBackwardRole);
+  if (options.by_samples) {
+    attrs["ring_id"] = kWorldRing;
+    return Op(std::string(kWeighBySamples), {{"X", {gradient}}, {"Samples", {find_samples(block)}}},
+              {{"Out", {gradient}}}, std::move(attrs));
+  }
+  attrs["scale"] = 1.0f / static_cast<float>(options.nranks);
+  return Op("scale", {{"X", {gradient}}}, {{"Out", {gradient}}}, std::move(attrs));
 }
 
 // Behind the ops that start the backward pass of a loss.
-int64_t scale_loss_gradients(Block& block, int64_t nranks) {
+int64_t scale_loss_gradients(Block& block, const ExchangeOptions& options) {
   int64_t count = 0;
   for (size_t i = 0; i < block.size(); ++i) {
     const Op& op = block.op(i);
@@ -58,10 +89,7 @@ int64_t scale_loss_gradients(Block& block, int64_t nranks) {
     ++count;
     const std::string gradient = op.output("Out");
     if (is_scaled(block, i, gradient)) continue;
-    Attrs attrs = marks_of(op);
-    attrs["op_role"] = static_cast<int32_t>(kBackwardRole);
-    attrs["scale"] = 1.0f / static_cast<float>(nranks);
-    block.insert(i + 1, Op("scale", {{"X", {gradient}}}, {{"Out", {gradient}}}, std::move(attrs)));
+    block.insert(i + 1, scale_op(block, gradient, options, marks_of(op)));
   }
   return count;
 }
@@ -81,7 +109,7 @@ void insert_all_reduce(Program& program, const ExchangeOptions& options) {
           "with what backward ops wrote, or all of it is exchanged already",
           options.nranks);
   if (!options.average) return;
-  require(scale_loss_gradients(program.global_block(), options.nranks) > 0,
+  require(scale_loss_gradients(program.global_block(), options) > 0,
           "the program has no op that starts the backward pass of a loss (op_role {}), so that the "
           "gradients cannot be averaged over {} ranks",
           kBackwardRole | kLossRole, options.nranks);

@@ -16,6 +16,8 @@ struct ExchangeOptions {
 
   // The gradient is the average over ranks; otherwise their sum.
   bool average = true;
+  // Then the average is over samples: ranks may have batches of different lengths, or none.
+  bool by_samples = false;
 
   // An exchange ends where it stands; otherwise it runs beside the rest of the backward ops.
   bool use_calc_stream = false;

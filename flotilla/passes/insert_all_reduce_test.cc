@@ -48,6 +48,14 @@ TEST_F(InsertAllReduce, SumsWhereNothingIsAveraged) {
   EXPECT_EQ(main_->global_block().count("c_allreduce_sum"), 2);
 }
 
+TEST_F(InsertAllReduce, WeighsBySamplesWhereTheyAreCounted) {
+  layers::sgd(0.5).minimize(linear());
+  insert({.nranks = 4, .by_samples = true});
+  EXPECT_EQ(main_->global_block().count("scale"), 0);
+  EXPECT_THAT(training_ops(), HasSubstr("weigh_by_samples(Samples=x, X=mean_0.tmp_0@GRAD) -> "
+                                        "mean_0.tmp_0@GRAD {ring_id=0}\nreduce_mean_grad("));
+}
+
 TEST_F(InsertAllReduce, WaitsAtOnceOnTheStreamOfTheProgram) {
   layers::sgd(0.5).minimize(linear());
   insert({.nranks = 2, .use_calc_stream = true});

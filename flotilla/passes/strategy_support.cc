@@ -50,6 +50,22 @@ constexpr std::array kUnused = {
     Missing{"fuse_grad_size_in_TFLOPS", "buckets are measured by fuse_grad_size_in_MB"},
     Missing{"fuse_grad_size_in_num", "buckets are measured by fuse_grad_size_in_MB"},
     Missing{"conv_workspace_size_limit", "the library knows what it needs"},
+    Missing{"sync_nccl_allreduce", "an exchange is over before its result is used"},
+    Missing{"hierarchical_allreduce_inter_nranks",
+            "how ranks exchange follows from where they are and how much it is"},
+    Missing{"find_unused_parameters", "gradients that a program does not make are not waited for"},
+    Missing{"without_graph_optimization", "plans are optimized, with the same results"},
+    Missing{"fuse_grad_merge", "gradients are merged one by one, with the same results"},
+    Missing{"split_data", "every rank trains on what its program feeds"},
+    Missing{"trainer_desc_configs", "nothing is dumped, and there is one kind of trainer"},
+};
+
+// Of hybrid_configs, where they are above 1.
+constexpr std::array kDegrees = {
+    Missing{"mp_degree", "every rank computes whole layers"},
+    Missing{"pp_degree", "every rank runs the whole program on its own data"},
+    Missing{"sharding_degree", "every rank keeps all parameters and their state"},
+    Missing{"sep_degree", "every rank works on whole sequences"},
 };
 
 // Options that are for workers without servers.
@@ -101,12 +117,31 @@ void add_changed(const Strategy& strategy, const Strategy& initial, const Rows& 
   }
 }
 
+std::vector<NamedSetting> configuration(const Strategy& strategy, std::string_view field) {
+  return std::get<std::vector<NamedSetting>>(strategy.get(field).value);
+}
+
+// Where one of the rows is of this setting of a configuration.
+template <typename Rows>
+void add_nested(std::string_view configuration, const NamedSetting& setting, const Rows& rows,
+                std::vector<std::string>& said) {
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [&](const Missing& m) { return m.field == setting.name; });
+  if (row == rows.end()) return;
+  const std::string field = fmt::format("{}[\"{}\"]", configuration, setting.name);
+  said.push_back(sentence({field, row->instead}, setting.value));
+}
+
 }  // namespace
 
 std::vector<std::string> unsupported(const DistributedStrategy& strategy) {
   std::vector<std::string> said;
   add_switched_on(strategy, kMissing, said);
   add_changed(strategy, DistributedStrategy(), kUnused, said);
+  for (const NamedSetting& setting : configuration(strategy, "hybrid_configs")) {
+    const int64_t* degree = std::get_if<int64_t>(&setting.value.value);
+    if (degree != nullptr && *degree > 1) add_nested("hybrid_configs", setting, kDegrees, said);
+  }
   return said;
 }
 
@@ -122,17 +157,10 @@ std::vector<std::string> unsupported_by_servers(const DistributedStrategy& strat
   std::vector<std::string> said;
   add_switched_on(strategy, kMissing, said);
   add_switched_on(strategy, kCollectiveOnly, said);
-  const auto config = [](const Strategy& s) {
-    return std::get<std::vector<NamedSetting>>(s.get("a_sync_configs").value);
-  };
-  const std::vector<NamedSetting> initial = config(DistributedStrategy());
-  for (const NamedSetting& setting : config(strategy)) {
-    const auto row = std::find_if(kCommunicatorUnused.begin(), kCommunicatorUnused.end(),
-                                  [&](const Missing& m) { return m.field == setting.name; });
-    if (row == kCommunicatorUnused.end()) continue;
+  const std::vector<NamedSetting> initial = configuration(DistributedStrategy(), "a_sync_configs");
+  for (const NamedSetting& setting : configuration(strategy, "a_sync_configs")) {
     if (std::find(initial.begin(), initial.end(), setting) != initial.end()) continue;
-    const std::string field = fmt::format("a_sync_configs[\"{}\"]", setting.name);
-    said.push_back(sentence({field, row->instead}, setting.value));
+    add_nested("a_sync_configs", setting, kCommunicatorUnused, said);
   }
   return said;
 }
@@ -146,15 +174,20 @@ void check(const DistributedStrategy& strategy) {
   at_least_one("gradient_merge_configs[\"k_steps\"]", s.gradient_merge_configs().k_steps());
   at_least_one("localsgd_configs[\"k_steps\"]", s.localsgd_configs().k_steps());
   const std::string& scale = s.gradient_scale_configs().scale_strategy();
-  require(scale == "avg" || scale == "sum" || scale == "customized",
-          "strategy.gradient_scale_configs[\"scale_strategy\"] must be \"avg\", \"sum\" or "
-          "\"customized\", but is \"{}\"",
-          scale);
+  require(
+      scale == "avg" || scale == "samples" || scale == "sum" || scale == "customized",
+      "strategy.gradient_scale_configs[\"scale_strategy\"] must be \"avg\", \"samples\", \"sum\" "
+      "or \"customized\", but is \"{}\"",
+      scale);
   const auto not_both = [](bool first, bool second, std::string_view a, std::string_view b) {
     require(!first || !second, "strategy.{} and strategy.{} cannot both be on", a, b);
   };
   not_both(s.lars(), s.lamb(), "lars", "lamb");
   not_both(s.localsgd(), s.gradient_merge(), "localsgd", "gradient_merge");
+  // Both would count what ranks without data compute.
+  constexpr std::string_view kSamples = R"(gradient_scale_configs["scale_strategy"] = "samples")";
+  not_both(s.localsgd(), scale == "samples", "localsgd", kSamples);
+  not_both(s.sync_batch_norm(), scale == "samples", "sync_batch_norm", kSamples);
 }
 
 }  // namespace flotilla::passes

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "flotilla/testing/errors.h"
 
 namespace flotilla::passes {
@@ -31,6 +33,56 @@ TEST(Unsupported, SaysWhatHappensInstead) {
                                               "arithmetic stays in the type of the parameters."));
 }
 
+// What is neither done nor said would change nothing in silence.
+TEST(Unsupported, EveryFieldIsDoneOrSaid) {
+  const std::set<std::string> done = {"localsgd",
+                                      "gradient_merge",
+                                      "lars",
+                                      "lamb",
+                                      "sync_batch_norm",
+                                      "fuse_all_reduce_ops",
+                                      "calc_comm_same_stream",
+                                      "fuse_grad_size_in_MB",
+                                      "last_comm_group_size_MB",
+                                      "localsgd_configs",
+                                      "gradient_merge_configs",
+                                      "lars_configs",
+                                      "lamb_configs",
+                                      "gradient_scale_configs",
+                                      "hybrid_configs"};
+  const std::set<std::string> of_servers = {"mode", "a_sync", "a_sync_configs",
+                                            "downpour_table_param", "fs_client_param"};
+  const std::set<std::string> hints = {"build_strategy", "execution_strategy"};
+  const DistributedStrategy initial;
+  for (const std::string& name : initial.names()) {
+    if (done.contains(name) || of_servers.contains(name) || hints.contains(name)) continue;
+    if (name.ends_with("_configs") && name != "trainer_desc_configs") {
+      // Matters only where the switch is on, and that is said.
+      EXPECT_EQ(initial.get(name.substr(0, name.size() - 8)), Setting(false)) << name;
+      continue;
+    }
+    DistributedStrategy changed;
+    const Setting value = initial.get(name);
+    if (const bool* flag = std::get_if<bool>(&value.value)) {
+      changed.set(name, !*flag);
+    } else if (std::holds_alternative<std::vector<NamedSetting>>(value.value)) {
+      changed.set(name, {{"dump_fields_path", "folder"}});
+    } else {
+      changed.set(name, 7);
+    }
+    EXPECT_EQ(unsupported(changed).size(), 1) << name;
+  }
+}
+
+TEST(Unsupported, OtherKindsOfParallelismAreSaid) {
+  DistributedStrategy strategy;
+  strategy.set("hybrid_configs", {{"dp_degree", 4}, {"mp_degree", 2}});
+  EXPECT_THAT(
+      unsupported(strategy),
+      ElementsAre("strategy.hybrid_configs[\"mp_degree\"] = 2 has no effect yet: every rank "
+                  "computes whole layers."));
+}
+
 TEST(CheckStrategy, RefusesWhatCannotBeMeant) {
   const auto refusal = [](const std::string& name, const Setting& value) {
     DistributedStrategy strategy;
@@ -42,8 +94,8 @@ TEST(CheckStrategy, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(refusal("gradient_merge_configs", {{"k_steps", 0}}),
             "strategy.gradient_merge_configs[\"k_steps\"] must be 1 or more, but is 0");
   EXPECT_EQ(refusal("gradient_scale_configs", {{"scale_strategy", "mean"}}),
-            "strategy.gradient_scale_configs[\"scale_strategy\"] must be \"avg\", \"sum\" or "
-            "\"customized\", but is \"mean\"");
+            "strategy.gradient_scale_configs[\"scale_strategy\"] must be \"avg\", \"samples\", "
+            "\"sum\" or \"customized\", but is \"mean\"");
   EXPECT_EQ(refusal("amp", true), "(not refused)");
 }
 
@@ -52,6 +104,13 @@ TEST(CheckStrategy, RefusesContradictions) {
   strategy.set("lars", true);
   strategy.set("lamb", true);
   EXPECT_REFUSED(check(strategy), "strategy.lars and strategy.lamb cannot both be on");
+  DistributedStrategy weighed;
+  weighed.set("gradient_scale_configs", {{"scale_strategy", "samples"}});
+  check(weighed);
+  weighed.set("sync_batch_norm", true);
+  EXPECT_REFUSED(check(weighed),
+                 "strategy.sync_batch_norm and strategy.gradient_scale_configs[\"scale_strategy\"] "
+                 "= \"samples\" cannot both be on");
 }
 
 }  // namespace

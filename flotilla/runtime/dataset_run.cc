@@ -102,8 +102,8 @@ class Session {
 
   void work(Worker worker) noexcept;
   void loop(Worker& worker, DatasetRunReport::Thread& done);
-  // Puts the next batch into worker.feeds; false: the pass is over.
-  bool take_batch(Worker& worker);
+  // Puts the next batch into worker.feeds, or one that stands for it, unless the pass is over.
+  Executor::Next take_batch(Worker& worker);
   std::vector<Feed> feeds_of(data::Batch batch) const;
   std::vector<FetchedValue> step(Worker& worker);
   void show(int64_t batch, std::vector<FetchedValue> values);
@@ -190,8 +190,9 @@ std::vector<Feed> Session::feeds_of(data::Batch batch) const {
   return feeds;
 }
 
-bool Session::take_batch(Worker& worker) {
-  worker.feeds = std::exchange(worker.next, {});
+Executor::Next Session::take_batch(Worker& worker) {
+  using Next = Executor::Next;
+  std::vector<Feed> last = std::exchange(worker.feeds, std::exchange(worker.next, {}));
   if (worker.feeds.empty()) {
     const Progress::Span span(worker.executor.options().progress, Progress::Kind::kInput,
                               "waits for a batch");
@@ -199,21 +200,29 @@ bool Session::take_batch(Worker& worker) {
     std::optional<data::Batch> batch = batches_.next();
     if (batch) worker.feeds = feeds_of(std::move(*batch));
   }
-  if (!worker.executor.all_have_batch(run_.program, !worker.feeds.empty())) return false;
+  const Next next = worker.executor.next_step(run_.program, !worker.feeds.empty(), worker.scope);
+  if (next == Next::kRunWithoutWeight) {
+    worker.feeds = std::move(last);  // as good as any
+    if (!worker.feeds.empty()) return next;
+    for (const std::string& name : run_.feeds) {
+      worker.feeds.push_back(blank_feed(run_.program, name));
+    }
+  }
   ps::Worker* servers = worker.executor.options().servers;
-  if (servers != nullptr && servers->looks_ahead()) {
+  if (next == Next::kRun && servers != nullptr && servers->looks_ahead()) {
     if (std::optional<data::Batch> ahead = batches_.try_next()) {
       worker.next = feeds_of(std::move(*ahead));
     }
     announce_rows(*servers, worker.feeds, worker.next);
   }
-  return true;
+  return next;
 }
 
 void Session::loop(Worker& worker, DatasetRunReport::Thread& done) {
   while (true) {
     const Clock::time_point begin = Clock::now();
-    if (!take_batch(worker)) return;
+    const Executor::Next next = take_batch(worker);
+    if (next == Executor::Next::kEnd) return;
     const Clock::time_point read = Clock::now();
     done.read_seconds += std::chrono::duration<double>(read - begin).count();
     const int64_t samples = samples_of(worker.feeds);
@@ -225,6 +234,7 @@ void Session::loop(Worker& worker, DatasetRunReport::Thread& done) {
       throw;
     }
     done.run_seconds += seconds_since(read);
+    if (next == Executor::Next::kRunWithoutWeight) continue;
     done.batches += 1;
     done.samples += samples;
     if (!worker.first()) continue;

@@ -4,10 +4,12 @@
 #include <chrono>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
 #include "flotilla/comm/world.h"
 #include "flotilla/data/end_of_pass.h"
 #include "flotilla/device/cpu/isa.h"
 #include "flotilla/plan/planner.h"
+#include "flotilla/runtime/same_parameters.h"
 #include "flotilla/runtime/schedule.h"
 
 namespace flotilla {
@@ -179,11 +181,17 @@ std::unique_ptr<Plan> Executor::make_plan(const Program& program, const Entry& e
   if (known != agreed_.end() && known->second.version == program.version()) {
     return make(known->second.layouts);
   }
-  const std::vector<std::string> schedule = collective_schedule(program);
+  std::vector<std::string> schedule = collective_schedule(program);
   if (schedule.empty()) return make({});
+  if (!compares_parameters()) schedule.emplace_back("no comparison of parameters");
   const Progress::Span span(options_.progress, Progress::Kind::kCommunication,
                             "compares a program with other ranks");
   comm::agree_on(world->exchange(), "the collective ops of the program", schedule);
+  // Another op beside those, say one that prints, may be meant.
+  const std::string other =
+      comm::find_difference(world->exchange(), "ops of the program", ops_to_compare(program));
+  if (!other.empty() && world->rank() == 0) log::warning("{}", other);
+  compare_parameters(*world, exchanged_parameters(program), *entry.scope);
   std::unique_ptr<Plan> plan = make({});
   ExchangeLayouts layouts = agree_on_layouts(*world, plan->exchange_layouts());
   if (layouts != plan->exchange_layouts()) plan = make(layouts);
@@ -200,37 +208,53 @@ const std::vector<Read>& Executor::reads_in(const Program& program) {
   return reads_;
 }
 
-bool Executor::all_have_batch(const Program& program, bool mine) {
+Executor::Next Executor::next_step(const Program& program, bool has_batch, Scope& scope) {
   comm::World* world = options_.world;
-  if (world == nullptr || world->size() == 1) return mine;
+  if (world == nullptr || world->size() == 1) return has_batch ? Next::kRun : Next::kEnd;
   const std::pair<uint64_t, uint64_t> wanted = {program.id(), program.version()};
   if (exchanges_for_ != wanted) {
     exchanges_ = !collective_schedule(program).empty();
+    weighs_ = program.global_block().count("weigh_by_samples") > 0;
     exchanges_for_ = wanted;
+    last_read_.clear();
   }
-  if (!exchanges_) return mine;
+  if (!exchanges_) return has_batch ? Next::kRun : Next::kEnd;
   const Progress::Span span(options_.progress, Progress::Kind::kInput,
                             "waits for the batches of other workers");
-  return all_of(world->exchange(), mine);
+  const int64_t have = sum_of(world->exchange(), has_batch ? 1 : 0);
+  const bool goes_on = weighs_ ? have > 0 : have == world->size();
+  world->set_has_data(has_batch || !goes_on);
+  if (goes_on) return has_batch ? Next::kRun : Next::kRunWithoutWeight;
+  compare_parameters(*world, exchanged_parameters(program), scope);
+  return Next::kEnd;
 }
 
 std::vector<FetchedValue> Executor::run(const Program& program, const std::vector<Feed>& feeds,
                                         const std::vector<std::string>& fetches, Scope& scope) {
   const std::vector<Read>& reads = reads_in(program);
   if (reads.empty()) return run_fed(program, feeds, fetches, scope);
-  std::vector<Feed> all = feeds;
+  std::vector<Feed> read;
   bool ended = false;
   try {
     const Progress::Span span(options_.progress, Progress::Kind::kInput, "waits for a batch");
-    take_batches(reads, scope, all);
+    read = feeds;
+    take_batches(reads, scope, read);
   } catch (const data::EndOfPass&) {
     ended = true;
   }
-  if (!all_have_batch(program, !ended)) throw data::EndOfPass();
-  if (options_.servers != nullptr && options_.servers->looks_ahead()) {
-    announce_rows(*options_.servers, all, coming_batches(reads, scope));
+  switch (next_step(program, !ended, scope)) {
+    case Next::kEnd:
+      throw data::EndOfPass();
+    case Next::kRunWithoutWeight:
+      if (last_read_.empty()) last_read_ = blank_batch(program, reads, feeds);
+      return run_fed(program, last_read_, fetches, scope);
+    case Next::kRun:
+      if (weighs_) last_read_ = read;
   }
-  return run_fed(program, all, fetches, scope);
+  if (options_.servers != nullptr && options_.servers->looks_ahead()) {
+    announce_rows(*options_.servers, read, coming_batches(reads, scope));
+  }
+  return run_fed(program, read, fetches, scope);
 }
 
 std::vector<FetchedValue> Executor::run_fed(const Program& program, const std::vector<Feed>& feeds,

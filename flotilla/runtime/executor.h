@@ -69,10 +69,14 @@ class Executor {
   // Runs what plan() gave for these feeds and this scope.
   std::vector<FetchedValue> run(Plan& plan, const std::vector<Feed>& feeds, Scope& scope);
 
-  // Whether all ranks that run the program together have a batch for it, given whether this one
-  // has: without one, they would wait for its part. Asks nobody where the program exchanges
-  // nothing.
-  bool all_have_batch(const Program& program, bool mine);
+  // What a pass over data does next, as all ranks that run the program together agree, given
+  // whether this one has a batch. A rank that stopped alone would leave the others waiting: all end
+  // the pass with the first that has none or, where the program weighs samples
+  // (weigh_by_samples), with the last; until then a rank without a batch runs without weight, on
+  // any batch. At the end ranks compare their parameters (same_parameters.h). Asks nobody where the
+  // program exchanges nothing.
+  enum class Next { kRun, kRunWithoutWeight, kEnd };
+  Next next_step(const Program& program, bool has_batch, Scope& scope);
 
   const Options& options() const { return options_; }
   // How many plans were made so far, for tests and inspection.
@@ -102,9 +106,11 @@ class Executor {
   // What the program that ran last reads from loaders.
   std::pair<uint64_t, uint64_t> reads_for_ = {};  // its id and version
   std::vector<Read> reads_;
-  // Whether the program that was asked for last exchanges something.
+  // Whether the program that was asked for last exchanges something, and weighs samples.
   std::pair<uint64_t, uint64_t> exchanges_for_ = {};
   bool exchanges_ = false;
+  bool weighs_ = false;
+  std::vector<Feed> last_read_;  // by a program that weighs samples
 };
 
 }  // namespace flotilla

@@ -82,4 +82,29 @@ void announce_rows(ps::Worker& servers, const std::vector<Feed>& now,
   servers.expect(std::move(coming));
 }
 
+Feed blank_feed(const Program& program, const std::string& name) {
+  const Var& var = program.global_block().var(name);
+  Shape shape = var.shape;
+  for (int64_t a = 0; a < shape.rank(); ++a) {
+    if (shape[a] < 0) shape[a] = 1;
+  }
+  Tensor tensor(var.dtype, shape);
+  if (var.lod_level > 0) {
+    LoD lod(static_cast<size_t>(var.lod_level), {0, 1});
+    lod.back().back() = shape[0];
+    tensor.set_lod(std::move(lod));
+  }
+  return {.name = name, .tensor = std::move(tensor)};
+}
+
+std::vector<Feed> blank_batch(const Program& program, const std::vector<Read>& reads,
+                              const std::vector<Feed>& feeds) {
+  std::vector<Feed> all = feeds;
+  for (const Read& read : reads) {
+    if (fed(feeds, read.outputs)) continue;
+    for (const std::string& name : read.outputs) all.push_back(blank_feed(program, name));
+  }
+  return all;
+}
+
 }  // namespace flotilla

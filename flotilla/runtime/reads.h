@@ -36,4 +36,11 @@ std::vector<Feed> coming_batches(const std::vector<Read>& reads, Scope& scope);
 void announce_rows(ps::Worker& servers, const std::vector<Feed>& now,
                    const std::vector<Feed>& next);
 
+// A feed of a variable of the program that stands for a batch which is not there: zeros, of one
+// sample where the number is not known.
+Feed blank_feed(const Program& program, const std::string& name);
+// `feeds`, and a blank one for each variable that is read and not fed.
+std::vector<Feed> blank_batch(const Program& program, const std::vector<Read>& reads,
+                              const std::vector<Feed>& feeds);
+
 }  // namespace flotilla

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "flotilla/ir/text.h"
 #include "flotilla/op/op_def.h"
 
 namespace flotilla {
@@ -24,6 +25,17 @@ void add_lines(const Block& block, const Op& op, std::vector<std::string>& lines
 }
 
 }  // namespace
+
+std::vector<std::string> ops_to_compare(const Program& program) {
+  std::vector<std::string> lines;
+  for (const auto& block : program.blocks()) {
+    for (const auto& op : block->ops()) {
+      // Who sends to whom, and where a rank is to be found.
+      if (!op->has_attr("peer") && !op->has_attr("rank")) lines.push_back(print(*op));
+    }
+  }
+  return lines;
+}
 
 std::vector<std::string> collective_schedule(const Program& program) {
   std::vector<std::string> lines;

@@ -17,6 +17,9 @@ namespace flotilla {
 // they exchange.
 std::vector<std::string> collective_schedule(const Program& program);
 
+// All ops, a line each, but for those that are meant to differ between ranks.
+std::vector<std::string> ops_to_compare(const Program& program);
+
 // In which layouts variables are exchanged: in `mine` where all ranks have the same, plain where
 // they differ, as they do on CPUs of different kinds. All ranks call it.
 ExchangeLayouts agree_on_layouts(comm::World& world, const ExchangeLayouts& mine);

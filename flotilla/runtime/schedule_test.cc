@@ -30,6 +30,16 @@ TEST(Schedule, ProgramsWithoutCollectiveOpsHaveNone) {
               ::testing::IsEmpty());
 }
 
+TEST(Schedule, OpsOfOneRankAreNotCompared) {
+  const auto program = build(R"(
+    var x f32[2] data
+    c_gen_nccl_id() -> id {rank=1}
+    send_v2(X=x) {peer=1}
+    relu(X=x) -> y
+  )");
+  EXPECT_THAT(ops_to_compare(*program), ::testing::ElementsAre("relu(X=x) -> y"));
+}
+
 TEST(Schedule, LayoutsThatDifferAreExchangedInPlainOrder) {
   const Layout blocked({0, 1}, {{.axis = 0, .size = 16}});
   testing::run_ranks(3, [&](comm::World& world) {

@@ -8,6 +8,7 @@
 #include "bind_servers.h"
 #include "flotilla/base/error.h"
 #include "flotilla/job/workers.h"
+#include "flotilla/runtime/same_parameters.h"
 
 namespace flotilla::python {
 namespace {
@@ -65,8 +66,21 @@ void bind_groups(nb::module_& m) {
       },
       nb::arg("role"), "Waits until all workers of the job are here.");
   m.def(
-      "workers_exchange", []() -> Exchange& { return met().exchange(); },
-      nb::rv_policy::reference, "Agreement of all workers, for data sets.");
+      "workers_exchange", []() -> Exchange& { return met().exchange(); }, nb::rv_policy::reference,
+      "Agreement of all workers, for data sets.");
+  m.def(
+      "first_is_done",
+      [] {
+        if (workers() != nullptr) workers()->first_is_done();
+      },
+      nb::call_guard<nb::gil_scoped_release>(), "Worker 0 has done what the others wait for.");
+  m.def(
+      "wait_for_first",
+      [] {
+        const Progress::Span span(progress(), Progress::Kind::kBarrier, "waits for worker 0");
+        if (workers() != nullptr) workers()->wait_for_first();
+      },
+      nb::call_guard<nb::gil_scoped_release>(), "The other side of first_is_done().");
   m.def("workers_met", [] { return workers() != nullptr; });
   m.def(
       "leave_workers", [] { workers().reset(); }, nb::call_guard<nb::gil_scoped_release>());
@@ -162,16 +176,26 @@ void bind_calls(nb::module_& m) {
         return std::vector<bool>(all.get(), all.get() + world.size());
       },
       nb::arg("mine"), "What every worker answers, in the order of ranks.");
-  m.def("all_gather_bytes", [](nb::bytes mine) {
-    comm::World& world = met();
-    std::string bytes(mine.c_str(), mine.size());
+  m.def(
+      "set_has_data", [](bool has_data) { met().set_has_data(has_data); }, nb::arg("has_data"),
+      "Whether what this worker computes counts where samples are weighed.");
+  m.def("exchanged_parameters", &exchanged_parameters, nb::arg("program"),
+        "The names of the parameters that all workers hold alike.");
+  m.def(
+      "compare_parameters",
+      [](const std::vector<std::string>& names, Scope& scope) {
+        comm::World& world = met();
+        const nb::gil_scoped_release released;
+        const Progress::Span span(progress(), Progress::Kind::kCommunication,
+                                  "compares parameters with other workers");
+        compare_parameters(world, names, scope);
+      },
+      nb::arg("names"), nb::arg("scope"), "Refuses parameters that differ between workers.");
+  m.def("all_gather_bytes", [](nb::bytes mine, int64_t ring) {
     std::vector<std::string> all;
-    {
-      const nb::gil_scoped_release released;
-      const Progress::Span span(progress(), Progress::Kind::kCommunication,
-                                "talks to other workers");
-      all = world.exchange().all_gather(std::move(bytes));
-    }
+    exchange(ring, [&, bytes = std::string(mine.c_str(), mine.size())](comm::Group& group) mutable {
+      all = comm::all_gather(group, std::move(bytes));
+    });
     nb::list list;
     for (const std::string& one : all) list.append(nb::bytes(one.data(), one.size()));
     return list;

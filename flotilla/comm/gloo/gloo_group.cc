@@ -110,6 +110,21 @@ void GlooGroup::exchange(F&& part) {
   arrive(start(part));
 }
 
+std::vector<GlooGroup::Head> GlooGroup::compare_calls(const void* data, int64_t bytes) {
+  std::vector<Head> heads(static_cast<size_t>(size()), {.call = call()});
+  Head mine = {.call = call()};
+  if (bytes > 0) std::memcpy(mine.data, data, static_cast<size_t>(bytes));
+  exchange([&](int r) {
+    char* const theirs = reinterpret_cast<char*>(&heads[static_cast<size_t>(r)]);
+    return Part{reinterpret_cast<const char*>(&mine), theirs, sizeof mine, sizeof mine};
+  });
+  for (int r = 0; r < size(); ++r) {
+    const Call& theirs = heads[static_cast<size_t>(r)].call;
+    if (theirs != call()) refuse_other(r, theirs);
+  }
+  return heads;
+}
+
 char* GlooGroup::scratch(int64_t bytes) {
   if (std::cmp_less(scratch_.size(), bytes)) scratch_.resize(static_cast<size_t>(bytes));
   return scratch_.data();
@@ -171,6 +186,7 @@ int64_t GlooGroup::start_piece(const Piece& p) {
 
 void GlooGroup::do_reduce_scatter(const void* in, void* out, int64_t count, DType dtype,
                                   Reduce how) {
+  compare_calls();
   const int64_t bytes = count * size_of(dtype);
   char* others = scratch(bytes * size());
   exchange([&](int r) { return Part{bytes_at(in, bytes * r), others + bytes * r, bytes, bytes}; });
@@ -199,11 +215,22 @@ void GlooGroup::do_broadcast(void* data, int64_t bytes, int root) {
 }
 
 void GlooGroup::do_all_gather(const void* in, void* out, int64_t bytes) {
-  exchange([&](int r) { return Part{bytes_at(in, 0), bytes_at(out, bytes * r), bytes, bytes}; });
+  if (const bool fits = std::cmp_less_equal(bytes, sizeof Head::data); fits) {
+    const std::vector<Head> heads = compare_calls(in, bytes);
+    for (int r = 0; r < size(); ++r) {
+      if (!mesh_->connected(rank_of(r))) continue;
+      std::memcpy(bytes_at(out, bytes * r), heads[static_cast<size_t>(r)].data,
+                  static_cast<size_t>(bytes));
+    }
+  } else {
+    compare_calls();
+    exchange([&](int r) { return Part{bytes_at(in, 0), bytes_at(out, bytes * r), bytes, bytes}; });
+  }
   std::memcpy(bytes_at(out, bytes * rank()), in, static_cast<size_t>(bytes));
 }
 
 void GlooGroup::do_all_to_all(const void* in, void* out, int64_t bytes) {
+  compare_calls();
   exchange([&](int r) {
     return Part{bytes_at(in, bytes * r), bytes_at(out, bytes * r), bytes, bytes};
   });
@@ -221,10 +248,6 @@ void GlooGroup::do_recv(void* data, int64_t bytes, int from) {
   arrive(started_);
 }
 
-void GlooGroup::do_barrier() {
-  char unused = 0;
-  char* others = scratch(size());
-  exchange([&](int r) { return Part{&unused, others + r, 1, 1}; });
-}
+void GlooGroup::do_barrier() { compare_calls(); }
 
 }  // namespace flotilla::comm

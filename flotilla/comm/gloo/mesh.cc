@@ -9,10 +9,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
+#include <stdexcept>
+#include <utility>
 
 #include "flotilla/base/error.h"
 #include "flotilla/comm/gloo/sockets.h"
 #include "flotilla/comm/queue.h"
+#include "flotilla/rpc/store_server.h"
 
 namespace flotilla::comm {
 namespace {
@@ -27,15 +31,24 @@ constexpr std::chrono::milliseconds kForEver = std::chrono::hours(24 * 365);
 // both, and only the way between them is cut.
 constexpr std::chrono::seconds kSilence{16};
 
-// What a rank writes to the store: its host's address, and where it listens for each other rank.
-// value := address '\n' (listener: byte[kMaxByteSize]) * ranks
+// What a rank writes to the store: its host's address, where it listens for each other rank, and by
+// which word it will know it.
+// value := address '\n' (listener: byte[kMaxByteSize]) * ranks (word: byte[32]) * ranks
 constexpr size_t kListenerBytes = gloo::transport::Address::kMaxByteSize;
+constexpr size_t kWordBytes = 32;
+constexpr uint64_t kWordChannel = ~uint64_t{0};
 
 // Gloo writes to sockets that may be closed; that is an error, not the end of the process.
 void ignore_broken_pipes() {
   struct sigaction now = {};
   ::sigaction(SIGPIPE, nullptr, &now);
   if (now.sa_handler == SIG_DFL) ::signal(SIGPIPE, SIG_IGN);
+}
+
+std::string make_words(size_t count) {
+  std::string words;
+  for (size_t i = 0; i < count; ++i) words += rpc::new_token();
+  return words;
 }
 
 // The bytes of one of Gloo's addresses begin with the system's form of it.
@@ -87,7 +100,8 @@ class Mesh::Pairs {
   explicit Pairs(const Options& options)
       : options_(options),
         device_(make_device(options.address)),
-        context_(device_->createContext(options.rank, static_cast<int>(options.hosts.size()))) {
+        context_(device_->createContext(options.rank, static_cast<int>(options.hosts.size()))),
+        words_(make_words(options.hosts.size())) {
     context_->setTimeout(kConnect);
     for (size_t r = 0; r < options_.hosts.size(); ++r) {
       if (far(r)) context_->createPair(static_cast<int>(r));
@@ -98,26 +112,42 @@ class Mesh::Pairs {
     return options_.hosts[rank] != options_.hosts[static_cast<size_t>(options_.rank)];
   }
 
-  std::string listeners() {
+  std::string introduction() {
     std::string all(options_.hosts.size() * kListenerBytes, '\0');
     for (size_t r = 0; r < options_.hosts.size(); ++r) {
       if (!far(r)) continue;
       const std::vector<char> bytes = context_->getPair(static_cast<int>(r))->address().bytes();
       all.replace(r * kListenerBytes, bytes.size(), bytes.data(), bytes.size());
     }
-    return all;
+    return all + words_;
   }
 
-  // `listeners` is what that rank wrote.
-  void connect(size_t rank, const std::string& listeners) {
-    const int me = options_.rank;
+  // `introduction` is what that rank wrote.
+  void connect(size_t rank, const std::string& introduction) {
+    const auto me = static_cast<size_t>(options_.rank);
+    const size_t ranks = options_.hosts.size();
+    invariant(introduction.size() == ranks * (kListenerBytes + kWordBytes),
+              "rank {} has written {} bytes of addresses", rank, introduction.size());
     const auto& pair = context_->getPair(static_cast<int>(rank));
     const std::vector<char> mine = pair->address().bytes();
-    const char* begin = listeners.data() + static_cast<size_t>(me) * kListenerBytes;
+    const char* begin = introduction.data() + me * kListenerBytes;
     const std::vector<char> theirs(begin, begin + mine.size());
     pair->connect(theirs);
     const bool found = limit_silence(address_in(mine), address_in(theirs), kSilence);
     invariant(found, "the socket that is connected to rank {} was not found", rank);
+    begin_greeting(rank, introduction.substr(ranks * kListenerBytes + me * kWordBytes, kWordBytes));
+  }
+
+  // Waits for the word of a rank that was connected to: anybody can connect, but only those who
+  // read the store know it.
+  void expect_word(size_t rank) {
+    Greeting& greeting = greetings_.at(rank);
+    const bool came = greeting.arriving->waitRecv(kConnect) && greeting.leaving->waitSend(kConnect);
+    const std::string expected = words_.substr(rank * kWordBytes, kWordBytes);
+    if (!came || greeting.theirs != expected) {
+      throw std::runtime_error("somebody else has connected in its place");
+    }
+    greetings_.erase(rank);
   }
 
   gloo::transport::Context& context() { return *context_; }
@@ -129,31 +159,56 @@ class Mesh::Pairs {
   }
 
  private:
+  struct Greeting {
+    std::string mine = {};
+    std::string theirs = std::string(kWordBytes, '\0');
+    std::unique_ptr<gloo::transport::UnboundBuffer> leaving = {};
+    std::unique_ptr<gloo::transport::UnboundBuffer> arriving = {};
+  };
+
+  void begin_greeting(size_t rank, std::string word) {
+    Greeting& greeting = greetings_[rank];
+    greeting.mine = std::move(word);
+    greeting.leaving = context_->createUnboundBuffer(greeting.mine.data(), kWordBytes);
+    greeting.arriving = context_->createUnboundBuffer(greeting.theirs.data(), kWordBytes);
+    greeting.arriving->recv(static_cast<int>(rank), kWordChannel);
+    greeting.leaving->send(static_cast<int>(rank), kWordChannel);
+  }
+
   const Options options_;
   const std::shared_ptr<gloo::transport::Device> device_;
   const std::shared_ptr<gloo::transport::Context> context_;
+  const std::string words_;               // that others must say, by rank
+  std::map<size_t, Greeting> greetings_;  // that are not over, by rank
 };
 
 Mesh::Mesh(rpc::StoreClient& store, const Options& options)
     : pairs_(std::make_unique<Pairs>(options)), addresses_(options.hosts.size(), options.address) {
   ignore_broken_pipes();
   const auto key = [&](size_t r) { return fmt::format("{}/gloo/{}", options.name, r); };
-  store.set(key(static_cast<size_t>(options.rank)), options.address + "\n" + pairs_->listeners());
-  for (size_t r = 0; r < options.hosts.size(); ++r) {
-    if (!pairs_->far(r)) continue;
+  store.set(key(static_cast<size_t>(options.rank)),
+            options.address + "\n" + pairs_->introduction());
+  const auto for_others = [&](auto work) {
+    for (size_t r = 0; r < options.hosts.size(); ++r) {
+      if (!pairs_->far(r)) continue;
+      try {
+        work(r);
+      } catch (const Error&) {
+        throw;
+      } catch (const std::exception& error) {
+        throw Error(ErrorKind::kUnavailable,
+                    fmt::format("rank {} on host {} cannot be connected to: {}", r, addresses_[r],
+                                error.what()));
+      }
+    }
+  };
+  for_others([&](size_t r) {
     const std::string value = store.get(key(r));
     const size_t end = value.find('\n');
-    invariant(end + 1 + kListenerBytes * options.hosts.size() == value.size(),
-              "rank {} has written {} bytes of addresses", r, value.size());
     addresses_[r] = value.substr(0, end);
-    try {
-      pairs_->connect(r, value.substr(end + 1));
-    } catch (const std::exception& error) {
-      throw Error(ErrorKind::kUnavailable,
-                  fmt::format("rank {} on host {} cannot be connected to: {}", r, addresses_[r],
-                              error.what()));
-    }
-  }
+    pairs_->connect(r, value.substr(end + 1));
+  });
+  for_others([&](size_t r) { pairs_->expect_word(r); });
 }
 
 Mesh::~Mesh() = default;

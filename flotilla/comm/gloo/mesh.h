@@ -4,8 +4,10 @@
 // a process share one mesh: each has a channel of its own, on which what one rank sends another
 // receives in the same order.
 //
-// Gloo's connections carry no secret and no cipher: the network between the hosts is trusted, as it
-// is by every collective library.
+// Every rank listens on the address that is given for its host and on no other. Before the first
+// call a rank proves by a word from the job's store, which nobody reads without the job's token,
+// that it is who it is. Gloo has no cipher: whoever can read or change what travels between the
+// hosts can read and change gradients, as with every collective library.
 //
 // Thread safety: one thread, save for leave() and Transfer::interrupt().
 

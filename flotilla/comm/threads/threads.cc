@@ -56,7 +56,8 @@ class ThreadSight final : public Sight {
   char* see(int, const Place& place, int64_t) override {
     return reinterpret_cast<char*>(place.offset);
   }
-  std::string gone(int rank) override { return meeting_->gone(ranks_[static_cast<size_t>(rank)]); }
+  std::string gone(int rank) override { return meeting_->gone(rank_of(rank)); }
+  int rank_of(int member) const override { return ranks_[static_cast<size_t>(member)]; }
 
  private:
   const std::shared_ptr<Meeting> meeting_;

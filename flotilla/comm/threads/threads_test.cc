@@ -1,11 +1,47 @@
 #include "flotilla/comm/threads/threads.h"
 
+#include "flotilla/base/error.h"
 #include "flotilla/comm/suite_testing.h"
+#include "flotilla/testing/ranks.h"
 
 namespace flotilla::testing {
 
 INSTANTIATE_TEST_SUITE_P(Threads, CommSuite,
                          ::testing::Values(Maker{"threads", comm::make_threads}));
+
+std::string refusal_of_rank(int rank, const std::function<void(comm::World&)>& body) {
+  std::string heard;
+  EXPECT_THROW(run_ranks(2,
+                         [&](comm::World& world) {
+                           try {
+                             body(world);
+                           } catch (const Error& error) {
+                             if (world.rank() == rank) heard = error.sentence();
+                             throw;
+                           }
+                         }),
+               Error);
+  return heard;
+}
+
+TEST(Threads, AnotherCallIsNamed) {
+  float data[4] = {};
+  EXPECT_EQ(refusal_of_rank(0,
+                            [&](comm::World& world) {
+                              if (world.rank() == 0) return world.ring(0).barrier();
+                              float mine[4] = {};
+                              world.ring(0).all_reduce(mine, mine, 4, f32, comm::Reduce::kSum);
+                            }),
+            "rank 0 calls barrier, but rank 1 all_reduce of 16 bytes f32 (sum): all members of a "
+            "group make the same calls with the same lengths, in the same order");
+  EXPECT_EQ(refusal_of_rank(1,
+                            [&](comm::World& world) {
+                              if (world.rank() == 0) return world.ring(0).send(data, 16, 1);
+                              float mine[2] = {};
+                              world.ring(0).recv(mine, 8, 0);
+                            }),
+            "rank 0 sends 16 bytes, but rank 1 receives 8");
+}
 
 TEST(Alone, IsAGroupOfOne) {
   const auto world = comm::make_alone();

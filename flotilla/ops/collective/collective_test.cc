@@ -107,6 +107,47 @@ TEST(Collective, PartsGoAlongTheFirstAxis) {
   EXPECT_THAT(summed[1].at("Out"), equal_to({33, 44}));
 }
 
+TEST(Collective, GradientsAreWeighedBySamples) {
+  const auto inputs = [](int rank) {
+    return Inputs{{"X", full({1}, 6)}, {"Samples", full({rank + 1, 2}, 0)}};
+  };
+  const auto results = on_ranks(3, inputs, "weigh_by_samples");
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_THAT(results[static_cast<size_t>(rank)].at("Out"), equal_to({rank + 1.0}));
+  }
+  EXPECT_THAT(run_op("weigh_by_samples", inputs(0)).at("Out"), equal_to({6}));
+  testing::run_ranks(2, [](comm::World& world) {
+    const auto program = build(R"(
+      var x f32[1] data
+      var samples f32[-1, 3] data
+      weigh_by_samples(X=x, Samples=samples) -> y
+    )");
+    Scope scope;
+    Executor executor({.world = &world});
+    const std::vector<Feed> feeds = {{"x", full({1}, 6)}, {"samples", full({4, 3}, 0)}};
+    const auto run = [&] { return dense(executor.run(*program, feeds, {"y"}, scope)[0]); };
+    EXPECT_THAT(run(), equal_to({3}));
+    world.set_has_data(world.rank() == 0);
+    EXPECT_THAT(run(), equal_to({world.rank() == 0 ? 6.0 : 0.0}));
+  });
+}
+
+TEST(Collective, PartsOfDifferentLengthsAreNamed) {
+  EXPECT_EQ(refusal_of([] {
+              testing::run_ranks(2, [](comm::World& world) {
+                const auto program = build(R"(
+                  var x f32[-1] data
+                  c_allgather(X=x) -> all {nranks=2}
+                )");
+                Scope scope;
+                const Tensor mine = world.rank() == 0 ? tensor({1, 2, 3}) : tensor({1, 2});
+                Executor({.world = &world}).run(*program, {{"x", mine}}, {"all"}, scope);
+              });
+            }),
+            "rank 0 calls all_gather of 12 bytes, but rank 1 all_gather of 8 bytes: all members of "
+            "a group make the same calls with the same lengths, in the same order");
+}
+
 TEST(Collective, EveryRankHasAPartForEveryOther) {
   const auto results = on_ranks(
       2, [](int rank) { return powers(rank, i32, 4); }, "alltoall");

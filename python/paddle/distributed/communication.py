@@ -121,17 +121,22 @@ class _Done:
         return True
 
 
+def _group(group):
+    """The group that a call names by itself, by its number, or not at all."""
+    if group is None:
+        return _world()
+    return get_group(group) if isinstance(group, int) else group
+
+
 def _ring(group):
     """The number of a group; None where this worker is not in it."""
-    group = _world() if group is None else group
-    if isinstance(group, int):
-        group = get_group(group)
+    group = _group(group)
     return group.id if group.is_member() else None
 
 
 def _member(group, rank, word):
     """The rank in the group of a worker that was named by its rank in the job."""
-    group = _world() if group is None else group
+    group = _group(group)
     found = group.get_group_rank(rank)
     if found < 0:
         raise ValueError(f"{word}={rank} is not in the group of ranks {group.ranks}")
@@ -159,6 +164,18 @@ def _append(type, x, out, ring, sync_op, **attrs):
     attrs.update(ring_id=ring, use_calc_stream=bool(sync_op))
     x.block.append_op(type=type, inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
     return None if sync_op else _Done()
+
+
+def _concat(parts):
+    import paddle
+
+    return paddle.concat(list(parts), axis=0)
+
+
+def _split(variable, count):
+    import paddle
+
+    return paddle.split(variable, count, axis=0)
 
 
 def all_reduce(tensor, op=ReduceOp.SUM, group=None, sync_op=True):
@@ -205,9 +222,7 @@ def all_gather(tensor_list, tensor, group=None, sync_op=True):
     if isinstance(tensor, Variable):
         out = tensor.block.create_var(dtype=tensor.dtype)
         done = _append("c_allgather", tensor, out, ring, sync_op, nranks=size)
-        import paddle
-
-        tensor_list.extend(paddle.split(out, size, axis=0))
+        tensor_list.extend(_split(out, size))
         return done
     array = np.ascontiguousarray(tensor)
     out = np.empty((size, *array.shape), array.dtype)
@@ -218,23 +233,24 @@ def all_gather(tensor_list, tensor, group=None, sync_op=True):
 
 def all_gather_object(object_list, obj, group=None):
     """Append what every worker gave: arrays, numbers, texts, lists and dicts of them."""
-    if group is not None and group.nranks != _world().nranks:
-        raise ValueError("all_gather_object() is for all workers of a job, not for some of them")
-    object_list.extend(gather_values(obj))
+    if (ring := _ring(group)) is not None:
+        object_list.extend(gather_values(obj, ring))
 
 
-def gather_values(value):
-    """What every worker gave, in the order of ranks."""
-    _world()
-    everybody = core.all_gather_bytes(state.to_bytes(value))
-    return [state.from_bytes(one, f"worker {rank}") for rank, one in enumerate(everybody)]
+def gather_values(value, ring=0):
+    """What every worker of a group gave, in the order of ranks."""
+    ranks = get_group(ring).ranks
+    everybody = core.all_gather_bytes(state.to_bytes(value), ring)
+    return [state.from_bytes(one, f"worker {rank}") for rank, one in zip(ranks, everybody)]
 
 
 def broadcast_object_list(object_list, src=0, group=None):
     """Every worker's list becomes that of the worker ``src``."""
-    lists = []
-    all_gather_object(lists, list(object_list) if _world().rank == src else None, group)
-    object_list[:] = lists[src]
+    root, lists = _member(group, src, "src"), []
+    mine = _group(group).rank == root
+    all_gather_object(lists, list(object_list) if mine else None, group)
+    if lists:
+        object_list[:] = lists[root]
 
 
 def reduce_scatter(tensor, tensor_list, op=ReduceOp.SUM, group=None, sync_op=True):
@@ -244,7 +260,8 @@ def reduce_scatter(tensor, tensor_list, op=ReduceOp.SUM, group=None, sync_op=Tru
         return None
     if isinstance(tensor, Variable):
         size = get_group(ring).nranks
-        return _append("c_reducescatter", tensor_list, tensor, ring, sync_op, nranks=size)
+        parts = tensor_list if isinstance(tensor_list, Variable) else _concat(tensor_list)
+        return _append("c_reducescatter", parts, tensor, ring, sync_op, nranks=size)
     parts = np.ascontiguousarray(
         np.concatenate([np.ravel(part) for part in tensor_list]), tensor.dtype
     )
@@ -256,9 +273,12 @@ def scatter(tensor, tensor_list=None, src=0, group=None, sync_op=True):
     """``tensor`` becomes this worker's part of the list of the worker ``src``."""
     if (ring := _ring(group)) is None:
         return None
-    root = _member(group, src, "src")
-    out = _writable(tensor, "scatter")
+    root, size = _member(group, src, "src"), get_group(ring).nranks
     mine = get_group(ring).rank == root
+    if isinstance(tensor, Variable):
+        parts = _concat(tensor_list if mine else [tensor] * size)
+        return _append("c_scatter", parts, tensor, ring, sync_op, root=root, nranks=size)
+    out = _writable(tensor, "scatter")
     parts = np.stack(tensor_list).astype(out.dtype) if mine else np.empty(0, out.dtype)
     core.scatter(parts, out, root, ring)
     return None if sync_op else _Done()
@@ -268,9 +288,16 @@ def alltoall(in_tensor_list, out_tensor_list, group=None, sync_op=True):
     """Append to ``out_tensor_list`` what every worker has for this one."""
     if (ring := _ring(group)) is None:
         return None
+    size = get_group(ring).nranks
+    if len(in_tensor_list) != size:
+        raise ValueError(f"{len(in_tensor_list)} parts for {size} workers")
+    if isinstance(in_tensor_list[0], Variable):
+        parts = _concat(in_tensor_list)
+        out = parts.block.create_var(dtype=parts.dtype)
+        done = _append("alltoall", parts, out, ring, sync_op)
+        out_tensor_list.extend(_split(out, size))
+        return done
     parts = np.ascontiguousarray(np.stack(in_tensor_list))
-    if len(parts) != get_group(ring).nranks:
-        raise ValueError(f"{len(parts)} parts for {get_group(ring).nranks} workers")
     out = np.empty_like(parts)
     core.all_to_all(parts, out, ring)
     out_tensor_list.extend(out)
@@ -278,10 +305,15 @@ def alltoall(in_tensor_list, out_tensor_list, group=None, sync_op=True):
 
 
 def send(tensor, dst=0, group=None, sync_op=True):
-    """Send an array to the worker ``dst``, which receives one of the same size."""
+    """Send ``tensor`` to the worker ``dst``, which receives one of the same size."""
     if (ring := _ring(group)) is None:
         return None
-    core.send(np.ascontiguousarray(tensor), _member(group, dst, "dst"), ring)
+    peer = _member(group, dst, "dst")
+    if isinstance(tensor, Variable):
+        attrs = {"ring_id": ring, "peer": peer, "use_calc_stream": bool(sync_op)}
+        tensor.block.append_op(type="send_v2", inputs={"X": [tensor]}, attrs=attrs)
+    else:
+        core.send(np.ascontiguousarray(tensor), peer, ring)
     return None if sync_op else _Done()
 
 
@@ -289,7 +321,13 @@ def recv(tensor, src=0, group=None, sync_op=True):
     """Fill ``tensor`` with what the worker ``src`` sends."""
     if (ring := _ring(group)) is None:
         return None
-    core.recv(_writable(tensor, "recv"), _member(group, src, "src"), ring)
+    peer = _member(group, src, "src")
+    if isinstance(tensor, Variable):
+        attrs = {"ring_id": ring, "peer": peer, "use_calc_stream": bool(sync_op)}
+        attrs.update(out_shape=list(tensor.shape), dtype=int(tensor.dtype))
+        tensor.block.append_op(type="recv_v2", outputs={"Out": [tensor]}, attrs=attrs)
+    else:
+        core.recv(_writable(tensor, "recv"), peer, ring)
     return None if sync_op else _Done()
 
 

@@ -275,7 +275,7 @@ class DatasetLoader:
 
     def __iter__(self):
         self._dataset._prepare_to_run()
-        return grouped(self._feeds(), len(self._places), self._drop_last)
+        return together(self, grouped(self._feeds(), len(self._places), self._drop_last))
 
     def __call__(self):
         return self.__iter__()

@@ -15,6 +15,8 @@ import _flotilla as core
 import paddle.fluid.io as _io
 from paddle.base import state
 from paddle.base.executor import _generator
+from paddle.base.framework import default_main_program
+from paddle.base.scope import global_scope
 from paddle.distributed import communication
 from paddle.fluid import _checkpoints
 
@@ -45,6 +47,10 @@ class TrainStatus:
 
 def save_check_point(role, executor, path, train_status, main_program, remain_all_checkpoint):
     """Write a checkpoint in the folder ``path``; see :meth:`Fleet.save_check_point`."""
+    program = main_program or default_main_program()
+    program = getattr(program, "_program", program)  # where it was compiled
+    if core.workers_met():
+        core.compare_parameters(core.exchanged_parameters(program), global_scope())
     seed = core.draw_seed(_generator)
     _generator.manual_seed(seed)
     mine = {"seed": seed, "numpy": np.random.get_state(), "random": random.getstate()}

@@ -1,5 +1,6 @@
 """The fleet as this process sees it."""
 
+import contextlib
 import datetime
 import os
 import sys
@@ -9,7 +10,7 @@ import _flotilla as core
 import paddle.fluid.io as _io
 from paddle.base.framework import default_main_program, default_startup_program
 from paddle.distributed import communication
-from paddle.io._together import feeds_exchange
+from paddle.io._together import exchanging
 
 from . import checkpoint, servers
 from .distributed_strategy import DistributedStrategy
@@ -28,7 +29,7 @@ def distribute(role, main, startup, strategy):
         if fusion:
             _say_at_first_run(main, fusion)
         if role.workers > 1:
-            main._before_run = (*main._before_run, feeds_exchange)
+            main._before_run = (*main._before_run, exchanging(main))
 
 
 class DistributedOptimizer:
@@ -54,6 +55,14 @@ class DistributedOptimizer:
         main, startup = loss.block.program, startup_program or default_startup_program()
         distribute(self._role, main, startup, self._strategy)
         return made
+
+    def step(self):
+        """Refused: the program that the executor runs has the update in it."""
+        raise _in_the_program("step")
+
+    def clear_grad(self, set_to_zero=True):
+        """Refused: every run of a program makes its gradients anew."""
+        raise _in_the_program("clear_grad")
 
     def __getattr__(self, name):
         if name.startswith("__") or name == "_optimizer":
@@ -298,24 +307,37 @@ class Fleet:
         mode=0,
     ):
         """On the first worker, write what ``target_vars`` need of the program; tables of servers
-        become parameters of it."""
-        if not self.is_first_worker():
-            return
-        if self._role().servers:
-            servers.save_inference_model(dirname, feeded_var_names, target_vars, main_program)
-        else:
-            _io.save_inference_model(dirname, feeded_var_names, target_vars, executor, main_program)
+        become parameters of it. Other workers that call it wait for the first one."""
+        with self._by_first_worker() as first:
+            if first and self._role().servers:
+                servers.save_inference_model(dirname, feeded_var_names, target_vars, main_program)
+            elif first:
+                _io.save_inference_model(
+                    dirname, feeded_var_names, target_vars, executor, main_program
+                )
 
     def save_persistables(self, executor, dirname, main_program=None, mode=0):
         """On the first worker, write all that the program keeps from run to run; servers write
         their tables: with ``mode`` 0 all rows, with 1 too, as the base of what follows, with 2 the
-        rows that have changed since the last time it was 1 or 2."""
-        if not self.is_first_worker():
-            return
-        if self._role().servers:
-            servers.save_persistables(executor, dirname, main_program, mode)
-        else:
-            _io.save_persistables(executor, dirname, main_program)
+        rows that have changed since the last time it was 1 or 2. Other workers that call it wait
+        for the first one."""
+        with self._by_first_worker() as first:
+            if first and self._role().servers:
+                servers.save_persistables(executor, dirname, main_program, mode)
+            elif first:
+                _io.save_persistables(executor, dirname, main_program)
+
+    @contextlib.contextmanager
+    def _by_first_worker(self):
+        """What the first worker does while others that call it wait. It may also call it alone."""
+        first, collective = self.is_first_worker(), not self._role().servers
+        try:
+            yield first
+        finally:
+            if collective and first:
+                core.first_is_done()
+            elif collective:
+                core.wait_for_first()
 
     def save_check_point(
         self,
@@ -357,6 +379,13 @@ class Fleet:
         targets = [block.var(one) if isinstance(one, str) else one for one in fetch]
         names = [one if isinstance(one, str) else one.name for one in feed]
         return self.save_inference_model(None, dirname, names, targets)
+
+
+def _in_the_program(word):
+    return RuntimeError(
+        f"optimizer.{word}() is for training without programs: call minimize(loss) once, and "
+        "Executor.run makes the gradients and the update"
+    )
 
 
 def _say_at_first_run(program, line):

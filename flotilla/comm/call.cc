@@ -1,0 +1,49 @@
+#include "flotilla/comm/call.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "flotilla/base/dtype.h"
+#include "flotilla/comm/group.h"
+
+namespace flotilla::comm {
+namespace {
+
+constexpr std::array<std::string_view, 12> kVerbs = {
+    "nothing", "all_reduce", "reduce",     "reduce_scatter", "broadcast", "all_gather",
+    "gather",  "scatter",    "all_to_all", "send",           "recv",      "barrier"};
+static_assert(kVerbs[static_cast<size_t>(Verb::kBarrier)] == "barrier");
+
+constexpr std::array<std::string_view, 5> kReductions = {"sum", "max", "min", "prod", "avg"};
+static_assert(kReductions[static_cast<size_t>(Reduce::kAverage)] == "avg");
+
+}  // namespace
+
+std::string_view name_of(Verb verb) {
+  const auto i = static_cast<size_t>(verb);
+  return i < kVerbs.size() ? kVerbs[i] : "something unknown";
+}
+
+std::string Call::text() const {
+  if (verb == Verb::kBarrier) return "barrier";
+  const std::string what = fmt::format("{} of {} bytes", name_of(verb), bytes);
+  switch (verb) {
+    case Verb::kReduce:
+    case Verb::kAllReduce:
+    case Verb::kReduceScatter: {
+      const std::string to = verb == Verb::kReduce ? fmt::format(" to {}", root) : "";
+      return fmt::format("{} {} ({}){}", what, flotilla::name_of(static_cast<DType>(dtype)),
+                         kReductions[how], to);
+    }
+    case Verb::kBroadcast:
+    case Verb::kScatter:
+      return fmt::format("{} from {}", what, root);
+    case Verb::kGather:
+      return fmt::format("{} to {}", what, root);
+    default:
+      return what;
+  }
+}
+
+}  // namespace flotilla::comm
