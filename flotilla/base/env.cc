@@ -81,6 +81,7 @@ const std::vector<Known>& known_variables() {
       {"PADDLE_LOCAL_RANK", "number of this process on its machine, from 0"},
       {"PADDLE_MASTER", "host:port where the first process of the job hosts its store"},
       {"PADDLE_PORT", "port of this server; in PaddleCloud the first port of every trainer"},
+      {"PADDLE_PSERVERS", "the hosts of all servers until 1.6, where PADDLE_PORT is their port"},
       {"PADDLE_PSERVERS_IP_PORT_LIST", "host:port of every server, separated by commas"},
       {"PADDLE_PSERVER_IPS", "every server, in the environment of 2018"},
       {"PADDLE_PSERVER_PORT", "the port of all servers, in the environment of 2018"},

@@ -160,24 +160,36 @@ void read_trainer(Role& role, const char* count) {
   }
 }
 
-Role server_role() {
-  constexpr const char* kBecause = "PADDLE_PSERVERS_IP_PORT_LIST names servers";
-  Role role = {.server_endpoints = env::list("PADDLE_PSERVERS_IP_PORT_LIST")};
-  check_endpoints(role.server_endpoints, "PADDLE_PSERVERS_IP_PORT_LIST");
-  role.workers = needed_number("PADDLE_TRAINERS_NUM", kBecause, 1);
+// The servers, by host and port; until 1.6 hosts, and one port for all.
+std::vector<std::string> listed_servers(const std::string& list) {
+  if (list == "PADDLE_PSERVERS_IP_PORT_LIST") return env::list("PADDLE_PSERVERS_IP_PORT_LIST");
+  std::vector<std::string> endpoints;
+  const int64_t port = env::number_or("PADDLE_PORT", 6174, 1, 65535);
+  for (const std::string& host : env::list("PADDLE_PSERVERS")) {
+    endpoints.push_back(fmt::format("{}:{}", host, port));
+  }
+  return endpoints;
+}
+
+// `list`: the variable that names the servers.
+Role server_role(const std::string& list) {
+  const std::string because = list + " names servers";
+  Role role = {.server_endpoints = listed_servers(list)};
+  check_endpoints(role.server_endpoints, list);
+  role.workers = needed_number("PADDLE_TRAINERS_NUM", because.c_str(), 1);
   role.worker_endpoints = env::list("PADDLE_TRAINER_ENDPOINTS");
   check_endpoints(role.worker_endpoints, "PADDLE_TRAINER_ENDPOINTS");
   require(role.worker_endpoints.empty() || std::ssize(role.worker_endpoints) == role.workers,
           "PADDLE_TRAINERS_NUM is {}, but PADDLE_TRAINER_ENDPOINTS names {}", role.workers,
           role.worker_endpoints.size());
-  role.kind = kind_of("TRAINING_ROLE", needed("TRAINING_ROLE", kBecause));
+  role.kind = kind_of("TRAINING_ROLE", needed("TRAINING_ROLE", because.c_str()));
   require(role.is_worker() || role.is_server(),
           "TRAINING_ROLE {} is not there yet: only TRAINER and PSERVER are",
           env::text_or("TRAINING_ROLE", ""));
   if (role.is_server()) {
     role.endpoint = needed("POD_IP", "this process is a server") + ":" +
                     needed("PADDLE_PORT", "this process is a server");
-    find_server(role, "PADDLE_PSERVERS_IP_PORT_LIST");
+    find_server(role, list);
   } else {
     read_trainer(role, "PADDLE_TRAINERS_NUM");
   }
@@ -207,6 +219,7 @@ Role server_role_of_2018() {
 }
 
 bool names_servers() { return env::text("PADDLE_PSERVERS_IP_PORT_LIST").has_value(); }
+bool names_hosts_of_servers() { return env::text("PADDLE_PSERVERS") && env::text("TRAINING_ROLE"); }
 bool names_servers_of_2018() {
   return env::text("PADDLE_PSERVER_IPS") && env::text("PADDLE_TRAINING_ROLE");
 }
@@ -245,7 +258,8 @@ void check(const Role& role, const std::string& source) {
 
 Role role_from_environment(bool collective) {
   if (collective) return collective_role();
-  if (names_servers()) return server_role();
+  if (names_servers()) return server_role("PADDLE_PSERVERS_IP_PORT_LIST");
+  if (names_hosts_of_servers()) return server_role("PADDLE_PSERVERS");
   if (names_servers_of_2018()) return server_role_of_2018();
   if (const std::optional<Role> role = role_from_scheduler(); role && !names_trainers()) {
     require(

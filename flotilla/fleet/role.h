@@ -7,6 +7,7 @@
 //                        PADDLE_CURRENT_ENDPOINT
 //   parameter servers    PADDLE_PSERVERS_IP_PORT_LIST, TRAINING_ROLE, PADDLE_TRAINERS_NUM,
 //                        PADDLE_TRAINER_ID of a trainer, POD_IP and PADDLE_PORT of a server
+//   the same until 1.6   PADDLE_PSERVERS (hosts) and PADDLE_PORT instead of the list
 //   the same in 2018     PADDLE_PSERVER_IPS, PADDLE_PSERVER_PORT, PADDLE_TRAINING_ROLE,
 //                        PADDLE_TRAINERS, PADDLE_TRAINER_ID, PADDLE_CURRENT_IP
 //   Kubernetes (the PaddleJob operator), PaddleCloud

@@ -138,6 +138,22 @@ TEST_F(RoleTest, RefusesContradictionsOfAJobWithServers) {
                  "TRAINING_ROLE must be set because PADDLE_PSERVERS_IP_PORT_LIST names servers");
 }
 
+TEST_F(RoleTest, ReadsHostsOfServersAndTheirPort) {
+  set("TRAINING_ROLE", "PSERVER");
+  set("PADDLE_PSERVERS", "10.0.0.1,10.0.0.2");
+  set("PADDLE_TRAINERS_NUM", "2");
+  set("PADDLE_PORT", "36011");
+  set("POD_IP", "10.0.0.2");
+  const Role server = role_from_environment(false);
+  EXPECT_TRUE(server.is_server());
+  EXPECT_EQ(server.index, 1);
+  EXPECT_THAT(server.server_endpoints, ElementsAre("10.0.0.1:36011", "10.0.0.2:36011"));
+  set("POD_IP", "10.0.0.3");
+  EXPECT_REFUSED(role_from_environment(false),
+                 "this server is 10.0.0.3:36011, which is not in PADDLE_PSERVERS: "
+                 "10.0.0.1:36011,10.0.0.2:36011");
+}
+
 TEST_F(RoleTest, ReadsTheVariablesOf2018) {
   set("PADDLE_TRAINING_ROLE", "PSERVER");
   set("PADDLE_PSERVER_IPS", "ps0.example,ps1.example");

@@ -175,3 +175,42 @@ def test_words_of_older_programs(executor, capsys):
     np.testing.assert_array_equal(
         executor.run(feed=feed, fetch_list=[sums])[0], [[0.5, 0.5], [1, 1]]
     )
+
+
+def test_convolutions_and_softmax_of_sequences(executor):
+    """With 1.8.5's values."""
+    random = np.random.RandomState(0)
+    weight, bias = random.rand(9, 4).astype("float32"), random.rand(4).astype("float32")
+
+    def attr(value):
+        return fluid.ParamAttr(initializer=fluid.initializer.NumpyArrayInitializer(value))
+
+    x = fluid.layers.data("x", [3], lod_level=1)
+    x.stop_gradient = False
+    words = dict(act="tanh", param_attr=attr(weight), bias_attr=attr(bias))
+    conv = fluid.layers.sequence_conv(x, 4, 3, **words)
+    pooled = fluid.nets.sequence_conv_pool(x, 4, 3, pool_type="max", **words)
+    scores = fluid.layers.fc(x, 1, param_attr=attr(weight[:3, :1]), bias_attr=False)
+    soft = fluid.layers.sequence_softmax(scores)
+    parts = [conv, pooled, fluid.layers.square(soft)]
+    loss = fluid.layers.sums([fluid.layers.reduce_sum(one) for one in parts])
+    gradient = fluid.gradients([loss], [x])[0]
+    assert [one.name for one in fluid.default_main_program().all_parameters()] == [
+        *("sequence_conv_0.w_0", "sequence_conv_0.b_0"),
+        *("sequence_conv_1.w_0", "sequence_conv_1.b_0", "fc_0.w_0"),
+    ]
+    executor.run(fluid.default_startup_program())
+    lod = fluid.create_lod_tensor(random.rand(5, 3).astype("float32"), [[2, 3]], fluid.CPUPlace())
+    fetches = [conv, pooled, soft, gradient]
+    got = executor.run(feed={"x": lod}, fetch_list=fetches, return_numpy=False)
+    assert got[0].recursive_sequence_lengths() == [[2, 3]]
+    np.testing.assert_allclose(np.array(got[0])[0], [0.9742, 0.98829, 0.94972, 0.98956], atol=2e-5)
+    np.testing.assert_allclose(np.array(got[1])[0], [0.9827, 0.98837, 0.99164, 0.99178], atol=2e-5)
+    np.testing.assert_allclose(
+        np.array(got[2]).ravel(), [0.52322, 0.47678, 0.26014, 0.38414, 0.35571], atol=2e-5
+    )
+    np.testing.assert_allclose(
+        np.array(got[3])[[0, 4]],
+        [[0.1806, 0.22728, 0.27973], [0.13979, 0.22934, 0.26296]],
+        atol=2e-5,
+    )

@@ -9,10 +9,10 @@
 #include <limits>
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
 namespace {
@@ -31,30 +31,14 @@ Pooling pooling_of(const PrepareContext& c) {
 }
 
 void infer(InferContext& c) {
+  check_sequences(c, "X");
   const VarMeta& x = c.in("X");
-  require(x.shape.rank() > 0, "sequence_pool takes rows, but X has shape {}", x.shape);
-  require(!c.running() || x.lod_level > 0,
-          "sequence_pool takes sequences, but X of shape {} has no LoD", x.shape);
   VarMeta out = VarMeta::tensor(x.dtype, x.shape);
   out.shape[0] = x.sequences;
   c.out("MaxIndex") = out;
   c.out("MaxIndex").dtype = i32;
   c.out("Out") = std::move(out);
 }
-
-// Where the sequences begin and end in this run.
-class Sequences {
- public:
-  Sequences(PrepareContext& c, std::string_view slot) : lod_(c.lod(slot)) {}
-  const int64_t* offsets() const {
-    const LoD* lod = lod_.get();
-    require(lod != nullptr && !lod->empty(), "sequence_pool takes sequences, but X has no LoD");
-    return lod->back().data();
-  }
-
- private:
-  LodHandle lod_;
-};
 
 template <typename T>
 void pool_rows(Pooling pooling, const T* rows, int64_t n, int64_t width, T* to, int32_t* places) {
@@ -89,7 +73,7 @@ Step forward(PrepareContext& c) {
           pad = static_cast<T>(c.attr<float>("pad_value")), sequences = Sequences(c, "X"),
           in = c.in<T>("X"), out = c.out<T>("Out"),
           index = wants_places ? c.out<int32_t>("MaxIndex") : Out<int32_t>()] {
-    const int64_t* offsets = sequences.offsets();
+    const std::span<const int64_t> offsets = sequences.offsets();
     parallel_for(count, width * 8, [&](int64_t s) {
       const int64_t n = offsets[s + 1] - offsets[s];
       T* to = out.data() + s * width;
@@ -137,7 +121,7 @@ Step backward(PrepareContext& c) {
       [pooling, width = x.numel(1, x.rank()), count = c.shape("Out@GRAD")[0],
        sequences = Sequences(c, "X"), dout = c.in<T>("Out@GRAD"),
        index = needs_places ? c.in<int32_t>("MaxIndex") : In<int32_t>(), din = c.out<T>("X@GRAD")] {
-        const int64_t* offsets = sequences.offsets();
+        const std::span<const int64_t> offsets = sequences.offsets();
         parallel_for(count, width * 8, [&](int64_t s) {
           const int64_t n = offsets[s + 1] - offsets[s];
           if (n == 0) return;

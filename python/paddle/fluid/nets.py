@@ -4,7 +4,7 @@ from paddle._names import names_of
 
 from . import layers
 
-__all__ = ["glu", "img_conv_group", "simple_img_conv_pool"]
+__all__ = ["glu", "img_conv_group", "sequence_conv_pool", "simple_img_conv_pool"]
 
 
 def simple_img_conv_pool(
@@ -67,6 +67,22 @@ def img_conv_group(
             rate = nth(conv_batchnorm_drop_rate, i)
             input = layers.dropout(input, rate) if rate > 1e-5 else input
     return layers.pool2d(input, pool_size, pool_type, pool_stride)
+
+
+def sequence_conv_pool(
+    input,
+    num_filters,
+    filter_size,
+    param_attr=None,
+    act="sigmoid",
+    pool_type="max",
+    bias_attr=None,
+):
+    """A convolution over sequences and a pool of each."""
+    made = layers.sequence_conv(
+        input, num_filters, filter_size, param_attr=param_attr, bias_attr=bias_attr, act=act
+    )
+    return layers.sequence_pool(made, pool_type)
 
 
 def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rate=0.0):

@@ -16,9 +16,11 @@ from .common import (  # noqa: F401
 )
 from .control_flow import case, cond, switch_case, while_loop  # noqa: F401
 from .sequence import (  # noqa: F401
+    sequence_conv,
     sequence_first_step,
     sequence_last_step,
     sequence_pool,
+    sequence_softmax,
 )
 
 __getattr__, __dir__ = names_of(__name__)

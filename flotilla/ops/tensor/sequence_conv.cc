@@ -1,0 +1,161 @@
+// flotilla/ops/tensor/sequence_conv.cc
+//
+// sequence_conv: each row of a sequence with its neighbours, one behind the other, times Filter.
+//
+//   Out[i] = [X[i + start], ..., X[i + start + length - 1]] Filter       rows outside are zeros
+//
+// Filter has length * width rows: the first `width` belong to the first neighbour. Rows of Filter
+// and Out are contiguous, so all three loops end in a sum over the columns of Filter.
+
+#include <algorithm>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/sequences.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_sequences(c, "X");
+  const Shape &x = c.in("X").shape, &filter = c.in("Filter").shape;
+  const int64_t length = c.attr<int64_t>("contextLength");
+  require(x.rank() == 2 && filter.rank() == 2, "X and Filter must be matrices, but are {} and {}",
+          x, filter);
+  require(length > 0, "contextLength must be positive, but is {}", length);
+  require(x[1] < 0 || filter[0] == length * x[1],
+          "Filter must have contextLength * {} = {} rows, but has shape {}", x[1], length * x[1],
+          filter);
+  require(c.attr<int64_t>("contextStride") == 1, "contextStride must be 1, but is {}",
+          c.attr<int64_t>("contextStride"));
+  require(!c.attr<bool>("paddingTrainable"), "rows outside of a sequence are zeros, not learnt");
+  c.out("Out") = c.in("X");  // with its sequences
+  c.out("Out").shape[1] = filter[1];
+}
+
+struct Window {
+  int64_t length = 0;   // rows
+  int64_t start = 0;    // of the first, from the row in the middle
+  int64_t width = 0;    // of a row of X
+  int64_t columns = 0;  // of Filter
+};
+
+Window window_of(PrepareContext& c) {
+  return {c.attr<int64_t>("contextLength"), c.attr<int64_t>("contextStart"), c.shape("X")[1],
+          c.shape("Filter")[1]};
+}
+
+// Calls f(row, neighbour, its place in the window) for all of one sequence.
+template <typename F>
+void for_each_neighbour(const Window& w, int64_t begin, int64_t end, F&& f) {
+  for (int64_t i = begin; i < end; ++i) {
+    for (int64_t j = 0; j < w.length; ++j) {
+      const int64_t other = i + w.start + j;
+      if (begin <= other && other < end) f(i, other, j);
+    }
+  }
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  return [w = window_of(c), sequences = Sequences(c, "X"), x = c.in<T>("X"),
+          filter = c.in<T>("Filter"), out = c.out<T>("Out")] {
+    const std::span<const int64_t> offsets = sequences.offsets();
+    parallel_for(sequences.count(), w.length * w.width * w.columns * 8, [&](int64_t s) {
+      const int64_t begin = offsets[s], end = offsets[s + 1];
+      std::fill(out.data() + begin * w.columns, out.data() + end * w.columns, T{0});
+      for_each_neighbour(w, begin, end, [&](int64_t i, int64_t other, int64_t j) {
+        T* to = out.data() + i * w.columns;
+        for (int64_t d = 0; d < w.width; ++d) {
+          const T value = x.data()[other * w.width + d];
+          const T* row = filter.data() + (j * w.width + d) * w.columns;
+          for (int64_t m = 0; m < w.columns; ++m) to[m] += value * row[m];
+        }
+      });
+    });
+  };
+}
+
+void infer_grad(InferContext& c) {
+  c.out("X@GRAD") = like(c.in("X"));
+  c.out("Filter@GRAD") = like(c.in("Filter"));
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  return [w = window_of(c), sequences = Sequences(c, "X"), x = c.in<T>("X"),
+          filter = c.in<T>("Filter"), dout = c.in<T>("Out@GRAD"),
+          dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
+          dfilter = c.has("Filter@GRAD") ? c.out<T>("Filter@GRAD") : Out<T>()] {
+    const std::span<const int64_t> offsets = sequences.offsets();
+    const int64_t count = sequences.count(), work = w.width * w.columns;
+    if (dx) {
+      parallel_for(count, w.length * work * 8, [&](int64_t s) {
+        const int64_t begin = offsets[s], end = offsets[s + 1];
+        std::fill(dx.data() + begin * w.width, dx.data() + end * w.width, T{0});
+        for_each_neighbour(w, begin, end, [&](int64_t i, int64_t other, int64_t j) {
+          const T* g = dout.data() + i * w.columns;
+          for (int64_t d = 0; d < w.width; ++d) {
+            const T* row = filter.data() + (j * w.width + d) * w.columns;
+            T sum = 0;
+            for (int64_t m = 0; m < w.columns; ++m) sum += g[m] * row[m];
+            dx.data()[other * w.width + d] += sum;
+          }
+        });
+      });
+    }
+    if (!dfilter) return;
+    // Threads share out the rows of Filter; each sums up the sequences in order.
+    parallel_for(w.length * w.width, w.columns * offsets.back(), [&](int64_t k) {
+      const int64_t j = k / w.width, d = k % w.width;
+      T* row = dfilter.data() + k * w.columns;
+      std::fill_n(row, w.columns, T{0});
+      for (int64_t s = 0; s < count; ++s) {
+        const int64_t first = std::max(offsets[s], offsets[s] - w.start - j);
+        const int64_t last = std::min(offsets[s + 1], offsets[s + 1] - w.start - j);
+        for (int64_t i = first; i < last; ++i) {
+          const T value = x.data()[(i + w.start + j) * w.width + d];
+          const T* g = dout.data() + i * w.columns;
+          for (int64_t m = 0; m < w.columns; ++m) row[m] += value * g[m];
+        }
+      }
+    });
+  };
+}
+
+const std::vector<AttrSpec> kAttrs = {
+    {"paddingTrainable", false, "rows outside of a sequence are learnt; refused"},
+    {"contextLength", 1, "rows that are seen together"},
+    {"contextStart", 0, "of the first of them, from the row in the middle"},
+    {"contextStride", 1, "1"}};
+
+const OpDef& sequence_conv = define_op({
+    .type = "sequence_conv",
+    .doc = "Each row of a sequence with its neighbours, times Filter.",
+    .inputs = {{.name = "X", .doc = "matrix whose rows a LoD cuts into sequences"},
+               {.name = "Filter", .doc = "[contextLength * width of X, columns]"}},
+    .outputs = {{.name = "Out", .doc = "as many rows and sequences as X"}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"X", "Filter"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& sequence_conv_grad = define_op({
+    .type = "sequence_conv_grad",
+    .doc = "Gradient of sequence_conv.",
+    .inputs = {{.name = "X", .doc = "as before"},
+               {.name = "Filter", .doc = "as before"},
+               {.name = "Out@GRAD", .doc = "gradient of Out"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
+                {.name = "Filter@GRAD", .doc = "gradient of Filter", .optional = true}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

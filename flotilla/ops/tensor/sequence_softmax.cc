@@ -1,0 +1,85 @@
+// flotilla/ops/tensor/sequence_softmax.cc
+//
+// sequence_softmax: of each sequence of numbers, exp(X - max) / sum(exp(X - max)).
+
+#include <algorithm>
+#include <cmath>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/sequences.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_sequences(c, "X");
+  const Shape& x = c.in("X").shape;
+  require(x.rank() == 1 || (x.rank() == 2 && x[1] == 1),
+          "sequence_softmax takes a column of numbers, but X has shape {}", x);
+  c.out("Out") = c.in("X");
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  return [sequences = Sequences(c, "X"), x = c.in<T>("X"), out = c.out<T>("Out")] {
+    const std::span<const int64_t> offsets = sequences.offsets();
+    parallel_for(sequences.count(), [&](int64_t s) {
+      const T *from = x.data() + offsets[s], *end = x.data() + offsets[s + 1];
+      if (from == end) return;
+      T* to = out.data() + offsets[s];
+      const T most = *std::max_element(from, end);
+      T sum = 0;
+      for (int64_t i = 0; i < end - from; ++i) sum += to[i] = std::exp(from[i] - most);
+      for (int64_t i = 0; i < end - from; ++i) to[i] /= sum;
+    });
+  };
+}
+
+void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+
+// dX = (dOut - sum(dOut * Out)) * Out
+template <typename T>
+Step backward(PrepareContext& c) {
+  return [sequences = Sequences(c, "X"), out = c.in<T>("Out"), dout = c.in<T>("Out@GRAD"),
+          dx = c.out<T>("X@GRAD")] {
+    const std::span<const int64_t> offsets = sequences.offsets();
+    parallel_for(sequences.count(), [&](int64_t s) {
+      T dot = 0;
+      for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) dot += dout.data()[i] * out.data()[i];
+      for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
+        dx.data()[i] = (dout.data()[i] - dot) * out.data()[i];
+      }
+    });
+  };
+}
+
+const OpDef& sequence_softmax = define_op({
+    .type = "sequence_softmax",
+    .doc = "Scales each sequence of numbers to positive ones whose sum is one.",
+    .inputs = {{.name = "X", .doc = "numbers with a LoD"}},
+    .outputs = {{.name = "Out", .doc = "same shape and sequences as X"}},
+    .attrs = {{"use_cudnn", false, "not used"}, {"data_format", "AnyLayout", "not used"}},
+    .infer = infer,
+    .grad = grad_op({"X", "Out"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& sequence_softmax_grad = define_op({
+    .type = "sequence_softmax_grad",
+    .doc = "Gradient of sequence_softmax.",
+    .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
+               {.name = "Out", .doc = "its result"},
+               {.name = "Out@GRAD", .doc = "gradient of the result"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+    .attrs = {{"use_cudnn", false, "not used"}, {"data_format", "AnyLayout", "not used"}},
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .dtype_slot = "Out@GRAD",
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,42 @@
+// flotilla/ops/tensor/sequences.h
+//
+// Where the sequences of a tensor's rows begin and end in this run.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/infer.h"
+
+namespace flotilla::ops {
+
+class Sequences {
+ public:
+  Sequences(PrepareContext& c, std::string_view slot)
+      : lod_(c.lod(slot)), what_(c.op().type()), slot_(slot) {}
+
+  // One more than there are sequences.
+  std::span<const int64_t> offsets() const {
+    const LoD* lod = lod_.get();
+    require(lod != nullptr && !lod->empty(), "{} takes sequences, but {} has no LoD", what_, slot_);
+    return lod->back();
+  }
+  int64_t count() const { return std::ssize(offsets()) - 1; }
+
+ private:
+  LodHandle lod_;
+  std::string what_;
+  std::string slot_;
+};
+
+// Refuses rows without a LoD, as soon as that is known.
+inline void check_sequences(const InferContext& c, std::string_view slot) {
+  const VarMeta& x = c.in(slot);
+  require(x.shape.rank() > 0, "{} takes rows, but {} has shape {}", c.op().type(), slot, x.shape);
+  require(!c.running() || x.lod_level > 0, "{} takes sequences, but {} of shape {} has no LoD",
+          c.op().type(), slot, x.shape);
+}
+
+}  // namespace flotilla::ops
