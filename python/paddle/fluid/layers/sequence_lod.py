@@ -1,7 +1,11 @@
 """Functions of sequences in the words of 1.x."""
 
 from paddle._names import names_of
-from paddle.static.nn.sequence import (
+from paddle.static.nn.sequence import (  # noqa: F401
+    sequence_conv,
+    sequence_first_step,
+    sequence_last_step,
+    sequence_pool,
     sequence_softmax,
 )
 
