@@ -4,29 +4,9 @@
 #include <cstring>
 
 #include "flotilla/base/error.h"
+#include "flotilla/device/cpu/onednn.h"
 
 namespace flotilla {
-namespace {
-
-// Moves every element by its indices. Only layouts change hands here (save, fetch, set), never
-// inside a training step.
-void copy_elements(const Tensor& from, const Tensor& to) {
-  const Shape& shape = from.shape();
-  const size_t size = static_cast<size_t>(size_of(from.dtype()));
-  const char* source = static_cast<const char*>(from.raw());
-  char* target = static_cast<char*>(to.raw());
-  std::vector<int64_t> index(static_cast<size_t>(shape.rank()), 0);
-  for (int64_t n = shape.numel(); n > 0; --n) {
-    std::memcpy(target + to.layout().offset(shape, index) * static_cast<int64_t>(size),
-                source + from.layout().offset(shape, index) * static_cast<int64_t>(size), size);
-    for (size_t axis = index.size(); axis-- > 0;) {
-      if (++index[axis] < shape[static_cast<int64_t>(axis)]) break;
-      index[axis] = 0;
-    }
-  }
-}
-
-}  // namespace
 
 Tensor::Tensor(DType dtype, Shape shape, Layout layout)
     : dtype_(dtype), shape_(std::move(shape)), layout_(std::move(layout)) {
@@ -73,7 +53,9 @@ void Tensor::copy_from(const Tensor& source) {
   if (layout_ == source.layout_) {
     std::memcpy(raw(), source.raw(), static_cast<size_t>(bytes()));
   } else {
-    copy_elements(source, *this);
+    onednn::Reorder reorder(shape_, dtype_, source.layout_, layout_);
+    const std::shared_ptr<Buffer> scratch = Buffer::make(reorder.scratch_bytes());
+    reorder.run(source.raw(), raw(), scratch->data());
   }
 }
 
