@@ -55,6 +55,7 @@ class BoardGroup final : public Group {
   void do_recv(void* data, int64_t bytes, int from) override;
   void do_barrier() override;
   void wake() override { board_.wake(); }
+  bool sees_calls() const override { return true; }
   int rank_of(int member) const override { return sight_->rank_of(member); }
 
   // Shows `in` and `out` where peers can see them and takes a turn. True: everybody's can be seen.

@@ -1,6 +1,7 @@
 #include "flotilla/comm/group.h"
 
 #include <memory>
+#include <vector>
 
 #include "flotilla/base/error.h"
 #include "flotilla/comm/reduce.h"
@@ -121,6 +122,18 @@ void Group::recv(void* data, int64_t bytes, int from) {
 }
 
 void Group::barrier() { begin({.verb = Verb::kBarrier}, nullptr, nullptr); }
+
+void Group::expect_same(int64_t bytes) {
+  if (size_ == 1 || sees_calls()) return;
+  std::vector<int64_t> all(static_cast<size_t>(size_));
+  all_gather(&bytes, all.data(), sizeof bytes);
+  for (int r = 1; r < size_; ++r) {
+    const int64_t other = all[static_cast<size_t>(r)];
+    require(other == all[0],
+            "rank {} gives {} bytes, but rank {} gives {}: all members of a group give the same",
+            rank_of(0), all[0], rank_of(r), other);
+  }
+}
 
 void Group::abort(const std::string& reason) {
   {

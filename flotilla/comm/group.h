@@ -58,6 +58,10 @@ class Group {
   void recv(void* data, int64_t bytes, int from);
   void barrier();
 
+  // Refuses lengths that differ between members before an all-reduce, a reduce or a broadcast of
+  // which nobody has compared them: between hosts those find out too late.
+  void expect_same(int64_t bytes);
+
   // Ends the call that waits and all later ones, here; the first reason counts.
   void abort(const std::string& reason);
   // Why; "": nobody has.
@@ -94,6 +98,8 @@ class Group {
   void set_call(const Call& call) { call_ = call; }
   // Throws that a member makes another call than this one.
   [[noreturn]] void refuse_other(int member, const Call& theirs) const;
+  // Whether a call that differs is seen by every call itself.
+  virtual bool sees_calls() const { return false; }
   // The rank in the job of a member: what it is called where it is named.
   virtual int rank_of(int member) const { return member; }
 

@@ -296,6 +296,24 @@ TEST_P(CommSuite, ACallOfAnotherLengthIsNamed) {
   }
 }
 
+TEST_P(CommSuite, LengthsThatNobodyComparedAreComparedOnRequest) {
+  std::string heard;
+  const auto body = [&](World& world) {
+    std::vector<float> mine(world.rank() == 1 ? 50'000 : 100'000);
+    world.ring(0).expect_same(7);
+    try {
+      world.ring(0).expect_same(std::ssize(mine) * 4);
+      world.ring(0).all_reduce(mine.data(), mine.data(), std::ssize(mine), f32, Reduce::kSum);
+    } catch (const Error& error) {
+      if (world.rank() == 0) heard = error.sentence();
+      throw;
+    }
+  };
+  EXPECT_THROW(run_worlds(GetParam().make(2), body), Error);
+  EXPECT_THAT(heard, HasSubstr("400000 bytes"));
+  EXPECT_THAT(heard, HasSubstr("200000"));
+}
+
 TEST_P(CommSuite, NothingOfOneRankIsNotNothingOfAll) {
   std::string heard;
   const auto body = [&](World& world) {

@@ -88,6 +88,23 @@ def test_ranks_of_several_hosts(tmp_path, network, count, each):
     assert all("done" in text for text in said), said
 
 
+LENGTHS = """
+import numpy as np
+import paddle.distributed as dist
+
+dist.init_parallel_env()
+dist.all_reduce(np.ones(4 + dist.get_rank()))
+"""
+
+
+def test_arrays_of_different_lengths_on_two_hosts_are_named(tmp_path, network):
+    net = network(2)
+    options = [f"--ips={','.join(net.ips)}", "--nproc_per_node=1"]
+    hosts = [Host(tmp_path / str(i), options, LENGTHS, inside=net.inside(i)) for i in range(2)]
+    assert [host.wait() for host in hosts] == [1, 1], [host.err for host in hosts]
+    assert "rank 0 gives 32 bytes, but rank 1 gives 40" in hosts[0].err + hosts[1].err
+
+
 def test_a_process_killed_on_another_host_is_named_everywhere(tmp_path, network):
     hosts = start(tmp_path, network(2), 2, "0", "3", "9", "kill")
     assert [host.wait() for host in hosts] == [137, 137], [host.err for host in hosts]

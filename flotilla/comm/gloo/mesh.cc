@@ -23,6 +23,7 @@ namespace {
 
 // Gloo waits five times as long for a connection.
 constexpr std::chrono::seconds kConnect{12};
+constexpr std::chrono::seconds kGreeting = 5 * kConnect;
 // A wait ends when the bytes are here, the connection is lost or somebody aborts it: the control
 // plane decides how long a peer may take, so Gloo gets a limit that never comes.
 constexpr std::chrono::milliseconds kForEver = std::chrono::hours(24 * 365);
@@ -142,7 +143,8 @@ class Mesh::Pairs {
   // read the store know it.
   void expect_word(size_t rank) {
     Greeting& greeting = greetings_.at(rank);
-    const bool came = greeting.arriving->waitRecv(kConnect) && greeting.leaving->waitSend(kConnect);
+    const bool came =
+        greeting.arriving->waitRecv(kGreeting) && greeting.leaving->waitSend(kGreeting);
     const std::string expected = words_.substr(rank * kWordBytes, kWordBytes);
     if (!came || greeting.theirs != expected) {
       throw std::runtime_error("somebody else has connected in its place");
