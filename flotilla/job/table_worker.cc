@@ -254,6 +254,8 @@ void TableWorker::stop() {
   if (connected()) {
     worker_->flush();
     announce(ps::Presence::kLeft);
+    // Servers may end now: what still asked them would wait for their return.
+    client_->abort("this worker has left its servers: ask them before fleet.stop_worker()");
   }
   const std::string all = fmt::to_string(std::numeric_limits<int64_t>::max());
   for (const char* counter : {"barrier", "gather"}) board_.set(key(counter), all);

@@ -58,6 +58,12 @@ PROGRAM = """
                 table = np.array(fluid.global_scope().find_var("table").get_tensor())
                 assert table.shape == (1000, 8)
         fleet.stop_worker()
+        if os.environ["MODE"] != "geo":  # whose rows are here
+            try:
+                exe.run(test, feed=batch(2), fetch_list=[accuracy])
+                raise SystemExit("servers answered after stop_worker()")
+            except RuntimeError as error:
+                assert "has left its servers" in str(error), error
 """
 
 
