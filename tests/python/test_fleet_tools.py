@@ -214,3 +214,18 @@ def test_convolutions_and_softmax_of_sequences(executor):
         [[0.1806, 0.22728, 0.27973], [0.13979, 0.22934, 0.26296]],
         atol=2e-5,
     )
+
+
+def test_dense_parameters_by_themselves(executor, tmp_path):
+    from paddle.distributed import fleet as new
+
+    new.init(is_collective=True)
+    fluid.layers.fc(fluid.layers.fc(fluid.data("x", [None, 2]), 3), 1)
+    executor.run(fluid.default_startup_program())
+    program = fluid.default_main_program()
+    new.save_dense_params(executor, str(tmp_path / "all"), fluid.global_scope(), program)
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
+        *("fc_0.b_0", "fc_0.w_0", "fc_1.b_0", "fc_1.w_0")
+    ]
+    new.save_dense_params(executor, str(tmp_path / "one"), None, program, ["fc_1.w_0"])
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["fc_1.w_0"]

@@ -55,6 +55,7 @@ distributed_scaler = fleet.distributed_scaler
 minimize = fleet.minimize
 save_inference_model = fleet.save_inference_model
 save_persistables = fleet.save_persistables
+save_dense_params = fleet.save_dense_params
 save = fleet.save
 save_check_point = fleet.save_check_point
 load_check_point = fleet.load_check_point
@@ -77,4 +78,6 @@ def get_log_level_name():
     return _logging.getLevelName(_logger.getEffectiveLevel())
 
 
-__getattr__, __dir__ = names_of(__name__, ["base", "data_generator", "dataset", "metrics", "utils"])
+__getattr__, __dir__ = names_of(
+    __name__, ["base", "data_generator", "dataset", "launch", "metrics", "utils"]
+)

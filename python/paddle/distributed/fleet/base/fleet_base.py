@@ -9,6 +9,7 @@ import warnings
 import _flotilla as core
 import paddle.fluid.io as _io
 from paddle.base.framework import default_main_program, default_startup_program
+from paddle.base.scope import global_scope, scope_guard
 from paddle.distributed import communication
 from paddle.io._together import exchanging
 
@@ -338,6 +339,23 @@ class Fleet:
                 core.first_is_done()
             elif collective:
                 core.wait_for_first()
+
+    def save_dense_params(self, executor, dirname, scope, program, var_names=None):
+        """On the first worker, write dense parameters: those of ``var_names``, or all."""
+        if not self.is_first_worker():
+            return
+        program = program or default_main_program()
+        sparse = (
+            {one["name"] for one in core.server_tables() if one["sparse"]}
+            if self._role().servers
+            else ()
+        )
+        names = [one.name for one in program.all_parameters() if one.name not in sparse]
+        chosen = names if var_names is None else list(var_names)
+        with scope_guard(scope or global_scope()):
+            _io.save_vars(
+                executor, dirname, program, [program.global_block().var(n) for n in chosen]
+            )
 
     def save_check_point(
         self,
