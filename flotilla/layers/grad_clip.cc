@@ -57,14 +57,6 @@ Variable clip_norm(Variable grad, float max) {
   return grad;
 }
 
-// A sparse gradient becomes a dense one: its rows must add up before they are compared.
-Variable clip_value(Variable param, Variable grad, float min, float max) {
-  if (grad->kind == VarKind::kSelectedRows) {
-    grad = op("sum", {{"X", {grad, op("fill_zeros_like", {{"X", param}})}}});
-  }
-  return op("clip", {{"X", grad}}, {{"min", min}, {"max", max}});
-}
-
 }  // namespace
 
 void append_grad_clip(Block& block, const GradClip& clip, std::vector<ParamGrad>& params_grads) {
@@ -79,9 +71,12 @@ void append_grad_clip(Block& block, const GradClip& clip, std::vector<ParamGrad>
   for (ParamGrad& pg : params_grads) {
     if (!wants_clip(block, pg)) continue;
     const RoleGuard role(block.program(), kOptimizeRole, {pg.param, pg.grad});
-    const Variable param = block.var(pg.param), grad = block.var(pg.grad);
-    pg.grad = clip.kind == GradClip::kByNorm ? clip_norm(grad, clip.max).name()
-                                             : clip_value(param, grad, clip.min, clip.max).name();
+    const Variable grad = block.var(pg.grad);
+    const Variable clipped =
+        clip.kind == GradClip::kByNorm
+            ? clip_norm(grad, clip.max)
+            : op("clip", {{"X", grad}}, {{"min", clip.min}, {"max", clip.max}});
+    pg.grad = clipped.name();
   }
 }
 

@@ -6,6 +6,7 @@ namespace flotilla::passes {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -197,12 +198,25 @@ TEST_F(PsSplit, PushesClippedRows) {
   EXPECT_THAT(ops(), Not(HasSubstr("scale(X=emb)")));
 }
 
-TEST_F(PsSplit, RefusesToMakeRowsDense) {
+TEST_F(PsSplit, PushesRowsClippedByValue) {
   layers::Optimizer("sgd", {.clip = layers::clip_by_value(-1, 1)}).minimize(click_model());
+  split(PsMode::kSync);
+  EXPECT_THAT(rpc_ops(), ContainsRegex("distributed_push_sparse.*Rows=clip_[0-9]+.tmp_0"));
+}
+
+TEST_F(PsSplit, RefusesToMakeRowsDense) {
+  layers::Optimizer sgd("sgd", {});
+  std::vector<ParamGrad> gradients = sgd.backward(click_model());
+  for (ParamGrad& pg : gradients) {
+    if (pg.param != "emb") continue;
+    const layers::Variable param = main_->global_block().var(pg.param);
+    pg.grad = layers::op("elementwise_add", {{"X", param}, {"Y", param}}).name();
+  }
+  sgd.apply_gradients(gradients);
   const std::string before = ops();
   EXPECT_REFUSED(split(PsMode::kSync),
-                 "the gradient of the sparse table \"emb\" goes to servers as rows, but clip makes "
-                 "it dense");
+                 "the gradient of the sparse table \"emb\" goes to servers as rows, but "
+                 "elementwise_add makes it dense");
   EXPECT_EQ(ops(), before);
 }
 

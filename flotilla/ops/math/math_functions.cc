@@ -3,9 +3,11 @@
 // The functions of a pocket calculator: powers, roots, exponentials, logarithms, trigonometry,
 // rounding. One type for each; define_unary (unary.h) makes operators of them.
 
+#include <concepts>
 #include <numbers>
 
 #include "flotilla/ops/math/unary.h"
+#include "flotilla/ops/tensor/merge_rows.h"
 
 namespace flotilla::ops {
 namespace {
@@ -337,6 +339,19 @@ struct Pow {
 struct Clip : Between {
   static constexpr Names kNames = {"min", "max"};
   static constexpr Names kTensors = {"Min", "Max"};
+
+  // Rows that repeat add up before they are compared.
+  template <std::floating_point T>
+  static Step sparse_forward(PrepareContext& c) {
+    const SparseIn<T> x = c.sparse_in<T>("X");
+    return [x, params = ParamSource<Clip, T>(c), out = c.sparse_out<T>("Out"),
+            order = c.workspace<int64_t>(x.count)] {
+      const int64_t sums = merge_rows(x, out, order.data());
+      const Params<T> p = params.get();
+      T* values = out.value.data();
+      for (int64_t i = 0; i < sums * x.width; ++i) values[i] = f(values[i], p);
+    };
+  }
 };
 
 Slot parameter(std::string name) {

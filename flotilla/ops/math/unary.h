@@ -103,6 +103,9 @@ inline Layout layout_for(const Layout& layout, const Shape& shape, bool keeps_ze
 
 template <typename F, typename T>
 Step unary_forward(PrepareContext& c) {
+  if constexpr (requires { F::template sparse_forward<T>(c); }) {
+    if (c.is_sparse("X")) return F::template sparse_forward<T>(c);
+  }
   const ParamSource<F, T> params(c);
   const bool keeps_zero = params.fixed() && F::f(T{0}, params.get()) == T{0};
   const Layout layout = layout_for(c.layout("X"), c.shape("X"), keeps_zero);

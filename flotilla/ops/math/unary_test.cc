@@ -240,6 +240,17 @@ TEST(Scale, WholeNumbers) {
               equal_to({3, 5}));
 }
 
+// Row 2 comes twice; what is left of the room for rows adds nothing, whatever the limits.
+TEST(Clip, SparseRowsAddUpFirst) {
+  const auto clip = [](float min, float max) {
+    return run_op("clip", {{"X", sparse({2, 0, 2}, tensor({{1, 2}, {3, -4}, {1, 1}}), 3)}},
+                  {{"min", min}, {"max", max}})
+        .at("Out");
+  };
+  EXPECT_THAT(clip(-1, 2.5f), equal_to(tensor({{2.5, -1}, {0, 0}, {2, 2.5}})));
+  EXPECT_THAT(clip(2.5f, 9), equal_to(tensor({{3, 2.5}, {0, 0}, {2.5, 3}})));
+}
+
 TEST(Scale, SparseRows) {
   EXPECT_THAT(
       run_op("scale", {{"X", sparse({2, 0}, tensor({{1, 2}, {3, 4}}), 3)}}, {{"scale", 0.5f}})

@@ -2,16 +2,13 @@
 //
 // Sparse rows by themselves: adding up those that repeat, and taking their values as a tensor.
 //
-// The number of rows does not change when they are merged: behind the sums stand rows of zeros with
-// the number of the last sum. They add nothing wherever rows add up, so the size of every tensor is
-// known when a plan is made.
-
-#include <algorithm>
+// The number of rows does not change when they are merged (merge_rows.h), so the size of every
+// tensor is known when a plan is made.
 
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/tensor/merge_rows.h"
 #include "flotilla/ops/tensor/move.h"
-#include "flotilla/update/rows.h"
 
 namespace flotilla::ops {
 namespace {
@@ -31,15 +28,7 @@ template <typename T>
 Step merge(PrepareContext& c) {
   const SparseIn<T> x = c.sparse_in<T>("X");
   return [x, out = c.sparse_out<T>("Out"), order = c.workspace<int64_t>(x.count)] {
-    const size_t count = static_cast<size_t>(x.count), width = static_cast<size_t>(x.width);
-    if (count == 0) return;
-    int64_t* rows = out.rows.data();
-    T* values = out.value.data();
-    const auto sums = static_cast<size_t>(
-        update::merge_rows({x.rows.data(), count}, {x.value.data(), count * width}, x.width,
-                           {rows, count}, {values, count * width}, {order.data(), count}));
-    std::fill(rows + sums, rows + count, rows[sums - 1]);
-    std::fill(values + sums * width, values + count * width, T{0});
+    merge_rows(x, out, order.data());
   };
 }
 
