@@ -65,6 +65,11 @@ struct Link::Inbox {
     if (lost.empty()) lost = reason;
     ring();
   }
+  void clear() {
+    const MutexLock lock(mutex);
+    keys.clear();
+    lost.clear();
+  }
   void ring() {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = ::write(wake.get(), &one, sizeof one);
@@ -97,7 +102,7 @@ bool Link::connect() {
     const bool nobody = error.kind() == ErrorKind::kUnavailable && !client_;
     if (token || (options_.attempt == 0 && !nobody)) throw;
     client_.reset();
-    inbox_ = std::make_shared<Inbox>();
+    inbox_->clear();
     if (!nobody) std::this_thread::sleep_for(kRetry / 5);  // it answers at once
     return false;
   }
@@ -278,7 +283,9 @@ void Link::say_done() { client_->set(key("done", options_.self), ""); }
 bool Link::all_workers_done() const { return all_have("workers_done"); }
 bool Link::all_done() const { return all_have("done"); }
 
-void Link::note_lost(const std::string& reason) { inbox_->lose(reason); }
+std::function<void(const std::string&)> Link::on_lost() const {
+  return [inbox = inbox_](const std::string& reason) { inbox->lose(reason); };
+}
 
 std::string Link::lost() const {
   const MutexLock lock(inbox_->mutex);

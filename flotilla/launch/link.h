@@ -10,6 +10,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -74,8 +75,8 @@ class Link {
 
   // Why the job cannot go on, or "": the store is gone, or another host.
   std::string lost() const;
-  // From any thread: another host is gone.
-  void note_lost(const std::string& reason);
+  // To be called from any thread, also when the link is no more: another host is gone.
+  std::function<void(const std::string& reason)> on_lost() const;
 
  private:
   struct Inbox;

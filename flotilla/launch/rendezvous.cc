@@ -15,6 +15,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/launch/logs.h"
+#include "flotilla/launch/ports.h"
 #include "flotilla/launch/print.h"
 #include "flotilla/rpc/store_client.h"
 #include "flotilla/rpc/store_server.h"
@@ -29,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr seconds kFirstReminder{2};
 constexpr seconds kReminder{10};
 constexpr seconds kGoodbye{5};
+constexpr seconds kSilence{10};  // of whoever holds the master's port on this machine
 constexpr milliseconds kRetry{250};
 constexpr const char* kArrived = "master/arrived/";
 constexpr const char* kAnswer = "master/answer/";
@@ -237,6 +239,8 @@ std::unique_ptr<rpc::StoreServer> become_master(const JobOptions& options, const
 Answer meet(const JobOptions& options, const Machine& machine, const Arrived& self,
             std::string& serve_at) {
   Clock::time_point remind = Clock::now() + kFirstReminder;
+  const Clock::time_point silent = Clock::now() + kSilence;
+  const Endpoint master = *find_endpoint(*options.master);
   while (true) {
     if (const auto server = become_master(options, machine, serve_at)) {
       if (!env::text("FLT_JOB_TOKEN")) {
@@ -248,6 +252,12 @@ Answer meet(const JobOptions& options, const Machine& machine, const Arrived& se
       return Master(options, self).gather();
     }
     if (std::optional<Answer> answer = ask_master(options, self)) return *answer;
+    if (machine.is(master.host) && Clock::now() >= silent) {
+      const std::string holder = holder_of(master.port);
+      require(holder.empty(),
+              "the hosts cannot meet at {}: {} holds that port and does not answer as a launcher",
+              *options.master, holder);
+    }
     if (Clock::now() >= remind) {
       say(options, "INFO", fmt::format("waiting for the host that has {}", *options.master));
       remind = Clock::now() + kReminder;

@@ -73,13 +73,20 @@ void Run::serve_store(const std::string& address) {
   rpc::StoreServer::Options settings{.address = address, .token = token_};
   const bool secret = env::text("FLT_JOB_TOKEN") || !job_.token.empty();
   if (link_ && !secret) settings.only_from = job_.hosts;
-  settings.on_event = [this](Happening what, const rpc::Member& member) {
+  // Bound to the link of this attempt: the end of its store is no loss for the next one.
+  const auto lose = link_ ? link_->on_lost() : nullptr;
+  settings.on_event = [this, lose](Happening what, const rpc::Member& member) {
     members_.note(what, member);
-    if (what == Happening::kLost && member.role == "launcher" && link_) {
-      link_->note_lost(fmt::format("the launcher on host {} is gone", member.host));
+    if (what == Happening::kLost && member.role == "launcher" && lose) {
+      lose(fmt::format("the launcher on host {} is gone", member.host));
     }
   };
-  store_.emplace(std::move(settings));
+  try {
+    store_.emplace(std::move(settings));
+  } catch (const Error& error) {
+    const std::string holder = holder_of(find_endpoint(address).value_or(Endpoint()).port);
+    refuse("{}{}", error.sentence(), holder.empty() ? "" : fmt::format("; {} holds it", holder));
+  }
   store_address_ = store_->address();
 }
 

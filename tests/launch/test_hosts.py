@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import textwrap
 import time
 
@@ -128,6 +129,14 @@ def test_a_launcher_that_is_killed_ends_the_others(tmp_path, ports, victim):
     other = hosts[1 - victim]
     assert other.wait() == 1
     assert ("lost" if victim == 0 else "the launcher on host 127.0.0.2 is gone") in other.err
+
+
+def test_who_holds_the_port_of_the_store_is_named(tmp_path, ports):
+    with socket.create_server(("127.0.0.1", int(ports["FLT_STORE_PORT"]))):
+        options = ["--ips=127.0.0.1,127.0.0.2", "--host=127.0.0.1"]
+        host = Host(tmp_path / "0", options, SHOW, **ports)
+        assert host.wait() == 2
+    assert f"(pid {os.getpid()}) holds it" in host.err
 
 
 def test_ctrl_c_on_one_host_ends_all(tmp_path, ports):

@@ -1,6 +1,8 @@
 """Jobs whose hosts meet at --master."""
 
+import os
 import signal
+import socket
 
 import pytest
 from hosts import SHOW, STAY, Host
@@ -149,6 +151,14 @@ def test_launchers_of_open_mpi_meet_at_the_master(tmp_path, master):
         hosts.append(start(tmp_path, i, master, SHOW, OMPI_COMM_WORLD_LOCAL_SIZE="1", **mpi))
     assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
     assert [host.environments()[0]["PADDLE_TRAINER_ID"] for host in hosts] == ["1", "0"]
+
+
+@pytest.mark.skipif(not os.environ.get("FLT_TEST_FULL"), reason="takes 10 s")
+def test_who_holds_the_port_of_the_master_is_named(tmp_path, master):
+    with socket.create_server(("127.0.0.1", int(master.split(":")[1]))):
+        host = start(tmp_path, 0, master, SHOW, "--nnodes=2")
+        assert host.wait() == 2
+    assert f"(pid {os.getpid()}) holds that port and does not answer as a launcher" in host.err
 
 
 def test_two_hosts_of_one_machine_have_ports_of_their_own(tmp_path, master):
