@@ -8,6 +8,14 @@ from .framework import Program
 from .scope import Scope
 
 
+_home = []  # the scope in which this worker trains
+
+
+def set_home(scope):
+    """Say in which scope this worker trains: what is saved from there is what the servers have."""
+    _home[:] = [scope]
+
+
 def tables_among(names):
     """The sparse tables of the servers that are among ``names``."""
     if not core.servers_connected():
@@ -25,12 +33,13 @@ def any_of(names):
 
 def rows_elsewhere(program, scope):
     """Whether a program has tables of the servers of which ``scope`` has no rows."""
-    for name in tables_among(program.global_block().vars):
-        found = scope.find_var(name)
-        # The startup program of a worker makes a table without rows.
-        if found is None or not found.is_initialized() or found.get_tensor().shape()[0] == 0:
-            return True
-    return False
+    return any(_lacks_rows(name, scope) for name in tables_among(program.global_block().vars))
+
+
+def _lacks_rows(name, scope):
+    """The startup program of a worker makes a table without rows."""
+    found = scope.find_var(name)
+    return found is None or not found.is_initialized() or found.get_tensor().shape()[0] == 0
 
 
 def looking_there(program):
@@ -52,9 +61,14 @@ def with_tables(names, scope, program=None, leave_out=False):
     ``program`` learns how many rows tables have. A table whose ids are no rows of a tensor is an
     error, or, with ``leave_out``, a warning and one name less.
     """
-    tables = tables_among(names)
-    if core.servers_connected():
-        core.take_dense(scope)
+    at_home = bool(_home) and _home[0] is scope
+    tables = [one for one in tables_among(names) if at_home or _lacks_rows(one, scope)]
+    if tables or (at_home and any_of(names)):
+        try:
+            core.take_dense(scope)
+        except RuntimeError as error:
+            if tables or "has left its servers" not in str(error):
+                raise  # else the scope has what the servers had when this worker left them
     if not tables:
         return names, scope
     full = Scope()

@@ -5,6 +5,7 @@ import warnings
 
 import _flotilla as core
 import paddle.fluid.io as _io
+from paddle.base import served
 from paddle.base.framework import default_main_program, is_persistable
 from paddle.base.scope import global_scope
 from paddle.static import io as _static_io
@@ -30,14 +31,19 @@ def distribute(role, main, startup, strategy):
 
 def _connect_first(scope):
     if not core.servers_connected():
-        core.connect_servers(scope)
+        _connect(scope)
+
+
+def _connect(scope):
+    core.connect_servers(scope)
+    served.set_home(scope)
 
 
 def connect(scope=None):
     """Connect with the parameters of ``scope``; where it has none yet, the first run connects."""
     scope = scope or global_scope()
     if core.can_connect_servers(scope):
-        core.connect_servers(scope)
+        _connect(scope)
 
 
 def load(folder, table=None):
