@@ -72,8 +72,14 @@ void inspect(const JobToInspect& what) {
           "no launcher runs on this host; the servers of a job without one are asked with "
           "--servers and their status ports");
   for (const pid_t launcher : launchers) {
-    inspect_launcher(launcher, servers);
-    inspect_servers(std::exchange(servers, {}), what.seconds);
+    try {
+      inspect_launcher(launcher, servers);
+      inspect_servers(std::exchange(servers, {}), what.seconds);
+    } catch (const Error& error) {
+      // Of several, one may end meanwhile or be another user's.
+      if (what.launcher != 0) throw;
+      fmt::print("{}\n", error.sentence());
+    }
   }
 }
 

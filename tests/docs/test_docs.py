@@ -229,7 +229,7 @@ def test_named_files_exist():
         whole = re.match(r"^[\w./-]+$", name) and "/" in name and not name.startswith(("/", "."))
         if not whole or not (name.endswith(SOURCES) or name.split("/")[0] in OWN):
             continue
-        if name.split("/")[0] in to_come:
+        if name.split("/")[0] in to_come or name.startswith("build/"):  # made by tests
             continue
         if not any((ROOT / top / name).exists() for top in ("", "flotilla", "python/paddle")):
             missing.append(f"{piece}: {name}")

@@ -1,6 +1,6 @@
 """Programs as users of each era wrote them, unchanged for Flotilla, as jobs of several processes.
 
-Those with servers run on real Paddle of their time too; tests of one process are in
+ctr_fleet.py runs on real Paddle 1.8.5 as it stands; tests of one process are in
 test_era_programs.py.
 """
 

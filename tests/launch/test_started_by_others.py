@@ -1,6 +1,8 @@
 """Jobs that no launcher of ours started: processes that find themselves by variables alone."""
 
 import os
+import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -137,6 +139,21 @@ print("serves at", flush=True)
 fleet.run_server()
 """
 
+
+def wait_until_it_listens_to(number, process):
+    """Until a process has a handler for a signal."""
+    deadline = time.monotonic() + LIMIT
+    while True:
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        if (
+            int(re.search(r"^SigCgt:\s*(\w+)", status, re.MULTILINE).group(1), 16) >> (number - 1)
+            & 1
+        ):
+            return
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 JOIN_AND_STAY = """
 import time
 import _flotilla
@@ -163,6 +180,7 @@ def test_a_server_that_is_asked_to_end_does_not_wait_for_workers(ports, program,
     spoken = server.stderr if command else server.stdout
     while "serves at" not in (line := spoken.readline()):
         assert line, "it ended before it served"
+    wait_until_it_listens_to(signal.SIGTERM, server)
     worker = {**job, "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": 0}
     others = [start(JOIN_AND_STAY, worker) for _ in range(workers)]
     for other in others:
