@@ -200,8 +200,11 @@ function(flt_tests name)
     set(timeout 300)
   endif()
   # Of what happens inside of libraries that were compiled without it, tsan sees only a part.
-  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST PROPERTIES
-                       TIMEOUT ${timeout} ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1)
+  set(leaks suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan_suppressions.txt)
+  gtest_discover_tests(
+    ${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST PROPERTIES
+    TIMEOUT ${timeout} ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1
+                       ENVIRONMENT_MODIFICATION LSAN_OPTIONS=set:${leaks})
 endfunction()
 
 # flt_sources(): the caller's `sources`, `tests` and `kernels`, by what lies in its folder. What
