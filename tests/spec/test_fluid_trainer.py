@@ -33,8 +33,10 @@ def assert_trained(servers, trainers):
     for trainer in trainers:
         assert missing_lines(output("004"), trainer) == []
         (loss,) = losses(trainer)
-        if DATA:  # the document shows 258.23; the first values are random
-            assert 215 < loss < 345
+        if DATA:
+            # The document shows 258.23. First values and batches are random, and the last batch of
+            # the test set has two samples: most runs print 215 to 345. Untrained it is near 590.
+            assert 180 < loss < 430
         else:
             assert "uci_housing is a set that Flotilla generated" in trainer.out
             assert 0 < loss < 2000
@@ -44,7 +46,7 @@ def assert_trained(servers, trainers):
 @pytest.mark.parametrize("order", ORDERS)
 def test_two_servers_and_two_trainers(reader, commands, network, order):
     """On four hosts with the printed names, each with a network of its own: all exit with 0; both
-    trainers print the loss of step 10, on real data between 215 and 345."""
+    trainers print the loss of step 10, on real data as the document shows it."""
     net = network(4)
     net.give_names(hosts())
     started = {}
@@ -74,6 +76,6 @@ def test_servers_on_two_addresses_of_one_host(reader):
 
 @adds("004", 0, "python fluid_dist.py")
 def test_alone(reader, command):
-    """Prints the loss of step 10, on real data between 215 and 345."""
+    """Prints the loss of step 10, on real data as the document shows it."""
     reader.write("fluid_dist.py", program())
     assert_trained([], [reader.run(command)])
