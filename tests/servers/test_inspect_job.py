@@ -34,7 +34,9 @@ def inspect(*arguments):
 
 
 def test_workers_tables_and_staleness_are_shown(tmp_path):
-    job = Job(tmp_path, ["--worker_num=2", "--server_num=1"], NET + SCRIPT, MODE="async", STEPS="20")
+    job = Job(
+        tmp_path, ["--worker_num=2", "--server_num=1"], NET + SCRIPT, MODE="async", STEPS="20"
+    )
     job.wait_for("trains.*", 2)
     try:
         shown = inspect(str(job.process.pid), "--seconds=0.5")
