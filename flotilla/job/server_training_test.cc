@@ -227,6 +227,28 @@ class ServerTraining : public passes::TrainingTest {
     if (decays_) options.learning_rate_var = layers::exponential_decay(0.1, 1, 0.9).name();
     layers::Optimizer(rule, options).minimize(loss);
   }
+  // A worker alone with a server, ready for its first step.
+  struct OneWorker {
+    OneWorker(const Program& whole, const Program& whole_startup, PsMode mode)
+        : main(whole.clone()), worker(worker_options({.mode = mode}, {}, nullptr)) {
+      const auto startup = whole_startup.clone();
+      const auto tables = passes::ps_split(*main, *startup, {.mode = mode});
+      executor.run(*startup, {}, {}, scope);
+      const std::vector<ps::TableSpec> specs = table_specs(tables, mode, worker);
+      const std::shared_ptr<ps::Client> client = servers.client(0);
+      client->create(specs);
+      worker.connect(client, specs);
+      fill(worker, tables, {.mode = mode}, scope);
+    }
+
+    const std::shared_ptr<Program> main;
+    testing::LocalServers servers{1, 1};
+    ps::Worker worker;
+    Generator generator{11};
+    Executor executor{{.generator = &generator, .servers = &worker}};
+    Scope scope;
+  };
+
   void build_clicks(const layers::Initializer& initializer, const layers::OptimizerOptions& options,
                     const std::string& rule = "sgd") {
     build([&] { return click_model(initializer); }, options, rule);
@@ -368,23 +390,11 @@ TEST_F(ServerTraining, RowsOfTheNextBatchComeWithTheAnswerToThisOne) {
     std::vector<double> learned[2];
     int64_t requests[2] = {};
     for (const int ahead : {0, 1}) {
-      const auto main = main_->clone(), startup = startup_->clone();
-      const auto tables = passes::ps_split(*main, *startup, {.mode = mode});
-      testing::LocalServers servers(1, 1);
-      ps::Worker worker(worker_options({.mode = mode}, {}, nullptr));
-      Generator generator(11);
-      Executor executor({.generator = &generator, .servers = &worker});
-      Scope scope;
-      executor.run(*startup, {}, {}, scope);
-      const std::vector<ps::TableSpec> specs = table_specs(tables, mode, worker);
-      const std::shared_ptr<ps::Client> client = servers.client(0);
-      client->create(specs);
-      worker.connect(client, specs);
-      fill(worker, tables, {.mode = mode}, scope);
-      const int64_t before = servers.service(0).stats().requests;
+      OneWorker one(*main_, *startup_, mode);
+      const int64_t before = one.servers.service(0).stats().requests;
       if (ahead == 0) {
         for (int step = 0; step < kSteps; ++step) {
-          executor.run(*main, batch(step, 0, 1), {loss_}, scope);
+          one.executor.run(*one.main, batch(step, 0, 1), {loss_}, one.scope);
         }
       } else {
         std::promise<void> made;
@@ -394,11 +404,11 @@ TEST_F(ServerTraining, RowsOfTheNextBatchComeWithTheAnswerToThisOne) {
                              }},
                              kSteps);
         made.get_future().wait();
-        run_from_dataset({.program = *main, .feeds = {"x", "c0", "c1", "c2"}}, pass, executor,
-                         scope);
+        run_from_dataset({.program = *one.main, .feeds = {"x", "c0", "c1", "c2"}}, pass,
+                         one.executor, one.scope);
       }
-      requests[ahead] = servers.service(0).stats().requests - before;
-      learned[ahead] = dense_parameters(scope);
+      requests[ahead] = one.servers.service(0).stats().requests - before;
+      learned[ahead] = dense_parameters(one.scope);
     }
     EXPECT_EQ(learned[0], learned[1]);
     EXPECT_EQ(requests[0], 2 * kSteps);
@@ -411,19 +421,7 @@ TEST_F(ServerTraining, RowsOfTheNextBatchComeWithTheAnswerToThisOne) {
 TEST_F(ServerTraining, ThreadsOfADataSetShareTheServers) {
   build_clicks(layers::uniform(-0.5, 0.5), {.learning_rate = 0.01});
   for (const PsMode mode : {PsMode::kAsync, PsMode::kHalfAsync, PsMode::kSync}) {
-    const auto main = main_->clone(), startup = startup_->clone();
-    const auto tables = passes::ps_split(*main, *startup, {.mode = mode});
-    testing::LocalServers servers(1, 1);
-    ps::Worker worker(worker_options({.mode = mode}, {}, nullptr));
-    Generator generator(11);
-    Executor executor({.generator = &generator, .servers = &worker});
-    Scope scope;
-    executor.run(*startup, {}, {}, scope);
-    const std::vector<ps::TableSpec> specs = table_specs(tables, mode, worker);
-    const std::shared_ptr<ps::Client> client = servers.client(0);
-    client->create(specs);
-    worker.connect(client, specs);
-    fill(worker, tables, {.mode = mode}, scope);
+    OneWorker one(*main_, *startup_, mode);
     data::BatchPass pass({[&](data::BatchPass& to) {
                            for (int step = 0; step < 90; ++step) {
                              if (!to.emit(tensors(step))) return;
@@ -431,15 +429,16 @@ TEST_F(ServerTraining, ThreadsOfADataSetShareTheServers) {
                          }},
                          4);
     const auto pushes = [&] {
-      for (const auto& table : servers.store(0).stats().tables) {
+      for (const auto& table : one.servers.store(0).stats().tables) {
         if (table.spec.kind == ps::TableSpec::kDense) return table.sparse.pushed;
       }
       return int64_t{-1};
     };
     const int64_t before = pushes();
-    const DatasetRunReport report = run_from_dataset(
-        {.program = *main, .feeds = {"x", "c0", "c1", "c2"}, .threads = 3}, pass, executor, scope);
-    worker.flush();
+    const DatasetRunReport report =
+        run_from_dataset({.program = *one.main, .feeds = {"x", "c0", "c1", "c2"}, .threads = 3},
+                         pass, one.executor, one.scope);
+    one.worker.flush();
     EXPECT_EQ(report.threads.size(), mode == PsMode::kSync ? 1 : 3);
     EXPECT_EQ(report.batches(), 90);
     EXPECT_EQ(pushes() - before, 90);
