@@ -33,6 +33,11 @@ def adds(number, index, text):
     return pytest.mark.adds(number, index, text)
 
 
+def looking_into(folder):
+    """The environment in which Python looks into a folder before all others, for sitecustomize.py."""
+    return {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
+
+
 @dataclasses.dataclass
 class Done:
     """What a command left behind."""

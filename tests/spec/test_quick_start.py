@@ -1,13 +1,12 @@
 """Spec 000: digits by a small network, collective and on parameter servers."""
 
 import json
-import os
 import pathlib
 import re
 
 import printed
 import pytest
-from follow import DATA, FULL, adds, follows
+from follow import DATA, FULL, adds, follows, looking_into
 
 NAMES = ["model.py", "collective_trainer.py", "parameter_server_trainer.py"]
 SAMPLES = {} if FULL else {"FLT_DATASET_LIMIT": "2048"}
@@ -27,8 +26,7 @@ def programs(reader):
 def noting(reader):
     """The variables with which Python notes what a program computes."""
     reader.take("sitecustomize.py")
-    paths = [str(reader.folder), os.environ.get("PYTHONPATH", "")]
-    return {"PYTHONPATH": os.pathsep.join(paths)}
+    return looking_into(reader.folder)
 
 
 def noted(folder, rank=0):
