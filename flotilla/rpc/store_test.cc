@@ -9,6 +9,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/rpc/data_testing.h"
 #include "flotilla/rpc/store_client.h"
 #include "flotilla/rpc/store_server.h"
 
@@ -123,7 +124,7 @@ TEST(StoreTest, LaunchersTalkOnAfterTheJobHasStopped) {
     a.set("last", "words");
     EXPECT_EQ(a.find("last"), "words");
   }
-  EXPECT_TRUE(server.members().empty());
+  EXPECT_TRUE(soon([&] { return server.members().empty(); }));
 }
 
 TEST(StoreTest, TheEndOfTheServerEndsEveryWait) {
