@@ -72,7 +72,9 @@ void read_files(SharedList& list, BatchPass& pass) {
   Cutter cutter(options.slots, options.batch_size);
   for (size_t f = list.next++; f < options.files.size(); f = list.next++) {
     RecordReader reader(options.files[f], *parser, *list.bad,
-                        {.pipe_command = options.pipe_command, .stop = &pass.stopped()});
+                        {.pipe_command = options.pipe_command,
+                         .command_folder = options.command_folder,
+                         .stop = &pass.stopped()});
     while (reader.next(cutter.block())) {
       if (pass.stopped() || !cutter.cut(pass)) return;
     }

@@ -45,6 +45,9 @@ struct FileDatasetOptions {
   // they are.
   std::string pipe_command = {};
 
+  // Where its programs are looked for first; see TextOptions.
+  std::string command_folder = {};
+
   // Makes the parser of each thread. Null: the multi-slot text.
   std::function<std::unique_ptr<RecordParser>(const std::vector<SlotSpec>&)> parser = nullptr;
 

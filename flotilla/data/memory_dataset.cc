@@ -47,7 +47,9 @@ class Loader {
 
   void read(const std::string& file, RecordParser& parser, SlotBlock& block) {
     RecordReader reader(file, parser, bad_,
-                        {.pipe_command = options_.pipe_command, .stop = &stop_});
+                        {.pipe_command = options_.pipe_command,
+                         .command_folder = options_.command_folder,
+                         .stop = &stop_});
     while (reader.next(block)) {
       if (stop_) throw Error(ErrorKind::kUnavailable, "the load was stopped");
     }

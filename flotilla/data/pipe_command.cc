@@ -77,6 +77,23 @@ struct SpawnPlan {
   posix_spawnattr_t attributes;
 };
 
+// Ours, with `folder` first in the PATH, whose text `path` then holds.
+std::vector<char*> environment_with(const std::string& folder, std::string& path) {
+  std::vector<char*> entries;
+  const char* rest = "";
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const bool is_path = std::string_view(*entry).starts_with("PATH=");
+    if (is_path) rest = *entry + std::strlen("PATH=");
+    if (!is_path || folder.empty()) entries.push_back(*entry);
+  }
+  if (!folder.empty()) {
+    path = fmt::format("PATH={}{}{}", folder, *rest == '\0' ? "" : ":", rest);
+    entries.push_back(path.data());
+  }
+  entries.push_back(nullptr);
+  return entries;
+}
+
 }  // namespace
 
 void Descriptor::reset() {
@@ -85,14 +102,14 @@ void Descriptor::reset() {
 }
 
 PipeCommand::PipeCommand(const std::filesystem::path& file, const std::string& command,
-                         const std::atomic<bool>* stop)
+                         const std::string& folder, const std::atomic<bool>* stop)
     : file_(file.string()), command_(command), stop_(stop) {
   auto probe = std::make_unique<PackedFile>(file);
   if (probe->packed()) packed_ = std::move(probe);
-  start(file, command);
+  start(file, folder);
 }
 
-void PipeCommand::start(const std::filesystem::path& file, const std::string& command) {
+void PipeCommand::start(const std::filesystem::path& file, const std::string& folder) {
   Pipe out = make_pipe(), error = make_pipe(), in;
   if (packed_ != nullptr) {
     in = make_socket();
@@ -106,10 +123,12 @@ void PipeCommand::start(const std::filesystem::path& file, const std::string& co
   posix_spawn_file_actions_adddup2(&plan.actions, out.write.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&plan.actions, error.write.get(), STDERR_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&plan.actions, STDERR_FILENO + 1);
-  std::string shell = "sh", option = "-c", text = command;
+  std::string shell = "sh", option = "-c", text = command_;
   char* const arguments[] = {shell.data(), option.data(), text.data(), nullptr};
+  std::string path;
+  const std::vector<char*> environment = environment_with(folder, path);
   const int code =
-      posix_spawn(&pid_, "/bin/sh", &plan.actions, &plan.attributes, arguments, environ);
+      posix_spawn(&pid_, "/bin/sh", &plan.actions, &plan.attributes, arguments, environment.data());
   if (code != 0) pid_ = -1;
   require(code == 0, "cannot start the pipe command \"{}\": {}", command_, reason(code));
   in_ = std::move(in.write);

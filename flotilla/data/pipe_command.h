@@ -42,9 +42,10 @@ class Descriptor {
 // Thread safety: none.
 class PipeCommand {
  public:
-  // Starts `sh -c <command>`. The file is its standard input, unpacked where it is packed.
+  // Starts `sh -c <command>`. The file is its standard input, unpacked where it is packed;
+  // `folder`, if any, comes first in its PATH.
   PipeCommand(const std::filesystem::path& file, const std::string& command,
-              const std::atomic<bool>* stop = nullptr);
+              const std::string& folder = {}, const std::atomic<bool>* stop = nullptr);
   ~PipeCommand();
   PipeCommand(const PipeCommand&) = delete;
   PipeCommand& operator=(const PipeCommand&) = delete;
@@ -56,7 +57,7 @@ class PipeCommand {
   size_t read(std::span<char> into);
 
  private:
-  void start(const std::filesystem::path& file, const std::string& command);
+  void start(const std::filesystem::path& file, const std::string& folder);
   // Waits until a descriptor is ready, feeds and drains; true: stdout can be read.
   bool wait();
   void give_up_if_stopped() const;

@@ -87,7 +87,7 @@ class CommandSource : public Pieces {
  public:
   CommandSource(const std::filesystem::path& file, const TextOptions& options)
       : Pieces(fmt::format("{} | {}", file.string(), options.pipe_command), options),
-        command_(file, options.pipe_command, options.stop) {}
+        command_(file, options.pipe_command, options.command_folder, options.stop) {}
 
  private:
   size_t read_some(std::span<char> into) override { return command_.read(into); }

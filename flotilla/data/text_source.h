@@ -19,6 +19,10 @@ struct TextOptions {
   // or "cat": the file itself is the text, and no process is started.
   std::string pipe_command = {};
 
+  // Where the command's programs are looked for first, before the PATH: the interpreter of a
+  // virtual environment, say, that nobody has activated.
+  std::string command_folder = {};
+
   // About how many bytes a piece has; one that ends within a line is longer. Pieces that stay in
   // the cache are parsed fastest.
   size_t piece_bytes = size_t{1} << 19;

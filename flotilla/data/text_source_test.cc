@@ -98,6 +98,15 @@ TEST_F(TextSourceTest, RunsACommand) {
   EXPECT_EQ(text_of(file, {.pipe_command = "printf 'no newline'"}), "no newline");
 }
 
+TEST_F(TextSourceTest, ACommandsProgramsMayHaveAFolderOfTheirOwn) {
+  const std::string file = put("a", "1\n");
+  const fs::path program = put("head", "#!/bin/sh\necho mine\n");
+  fs::permissions(program, fs::perms::owner_all);
+  const std::string folder = program.parent_path().string();
+  EXPECT_EQ(text_of(file, {.pipe_command = "head; cat", .command_folder = folder}), "mine\n1\n");
+  EXPECT_EQ(text_of(file, {.pipe_command = "head; cat"}), "1\n");
+}
+
 TEST_F(TextSourceTest, UnpacksForACommand) {
   const std::string text = lines(200000);
   const std::string file = pack("a.gz", text);

@@ -104,12 +104,14 @@ void bind_sets(nb::module_& m) {
   const auto [batch_size, set_batch_size] = rw(&FileDatasetOptions::batch_size);
   const auto [threads, set_threads] = rw(&FileDatasetOptions::threads);
   const auto [command, set_command] = rw(&FileDatasetOptions::pipe_command);
+  const auto [folder, set_folder] = rw(&FileDatasetOptions::command_folder);
   const auto [max_bad, set_max_bad] = rw(&FileDatasetOptions::max_bad_records);
   nb::class_<FileDataset>(m, "FileDataset", "A list of files with records of slots.")
       .def_prop_rw("files", files, set_files)
       .def_prop_rw("batch_size", batch_size, set_batch_size)
       .def_prop_rw("threads", threads, set_threads)
       .def_prop_rw("pipe_command", command, set_command)
+      .def_prop_rw("command_folder", folder, set_folder)
       .def_prop_rw("max_bad_records", max_bad, set_max_bad)
       .def_prop_ro("bad_records", &FileDataset::bad_records)
       .def("set_slots", [](FileDataset& set, nb::list vars) { set.options.slots = specs_of(vars); })

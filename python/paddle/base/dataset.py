@@ -5,6 +5,7 @@ Reading, parsing, shuffling and batching are the core's. The methods have the na
 """
 
 import os
+import sys
 import warnings
 
 import numpy as np
@@ -21,6 +22,8 @@ class DatasetBase:
 
     def __init__(self):
         self._core = getattr(core, self._core_type)()
+        if sys.prefix != sys.base_prefix:  # "python" in a pipe command is the one that runs us
+            self._core.command_folder = os.path.join(sys.prefix, "bin")
         self.use_var = []
         self.fea_eval = False
         self._parser = ("multi_slot", {})
