@@ -20,10 +20,11 @@ import xml.etree.ElementTree as ElementTree
 import try_pythons
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Tests of whole jobs, which mostly wait: the others run beside them.
-JOB_FOLDERS = ["tests/launch", "tests/collective", "tests/comm", "tests/servers", "tests/spec"]
-FUZZ_RUNS, FUZZ_RUNS_FULL = 20_000, 2_000_000
-FUZZ_SECONDS, FUZZ_SECONDS_FULL = 20, 120
+# Where the tests take longest; these begin first.
+SLOW_FOLDERS = ["launch", "servers", "spec", "examples", "docs"]
+PYTESTS = 3  # at a time
+FUZZ_RUNS, FUZZ_RUNS_FULL = 10_000, 2_000_000
+FUZZ_SECONDS, FUZZ_SECONDS_FULL = 6, 120
 
 
 @dataclasses.dataclass
@@ -103,22 +104,21 @@ def build_and_test(preset, pattern):
 
 
 def python_tests(pattern):
-    jobs = [ROOT / folder for folder in JOB_FOLDERS]
-    folders = [path for path in (ROOT / "tests").iterdir() if path.is_dir()]
-    others = [path for path in sorted(folders) if path not in jobs and any(path.glob("test_*.py"))]
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        found = pool.map(lambda group: pytest_results(group, pattern), (jobs, others))
-    return [result for results in found for result in results]
+    """Each folder in a process of its own, several at a time: jobs mostly wait."""
+    folders = [path.parent for path in sorted((ROOT / "tests").glob("*/test_*.py"))]
+    slow = [ROOT / "tests" / name for name in SLOW_FOLDERS]
+    with concurrent.futures.ThreadPoolExecutor(PYTESTS) as pool:
+        found = pool.map(lambda path: pytest_results(path, pattern), dict.fromkeys(slow + folders))
+        return [result for results in found for result in results]
 
 
-def pytest_results(folders, pattern):
-    """The tests of some folders, in a process of their own."""
-    with tempfile.TemporaryDirectory() as folder:
-        junit = pathlib.Path(folder, "pytest.xml")
-        command = [sys.executable, "-m", "pytest", "-q", "--junitxml", junit, *folders]
+def pytest_results(folder, pattern):
+    with tempfile.TemporaryDirectory() as place:
+        junit = pathlib.Path(place, "pytest.xml")
+        command = [sys.executable, "-m", "pytest", "-q", "--junitxml", junit, folder]
         done = run(command + (["-k", pattern] if pattern else []))
         if not junit.exists() or (done.returncode not in (0, 1, 5)):
-            return [Result("pytest", "failed", done.stdout)]
+            return [Result(f"pytest {folder.name}", "failed", done.stdout)]
         return read_junit(junit)
 
 
