@@ -1,4 +1,4 @@
-"""Sets of text and tables in the words of 2.x: the sets of ``paddle.dataset`` by number."""
+"""The sets of ``paddle.dataset`` by number."""
 
 import numpy as np
 from paddle._names import names_of
