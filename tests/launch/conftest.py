@@ -1,7 +1,7 @@
+import fcntl
 import itertools
-import os
-import random
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,19 @@ from certificates import tls  # noqa: E402, F401
 from hosts import network, no_host_is_left  # noqa: E402, F401
 
 
-# Another for each test and each process that runs tests.
-BASES = itertools.count(random.Random(os.getpid()).randrange(20000, 28000, 16), 16)
+def bases():
+    """The first of 16 ports for each test: no other process that runs tests has them."""
+    for first in range(20000, 28000, 800):
+        # Locked for as long as this process lives.
+        with open(Path(tempfile.gettempdir(), f"flotilla-test-ports-{first}"), "w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue
+            yield from itertools.cycle(range(first, first + 800, 16))
+
+
+BASES = bases()
 
 
 @pytest.fixture

@@ -77,6 +77,8 @@ SCRIPT = """
             begin = (step * workers + rank) * BATCH
             exe.run(feed=feed(lines, order[begin : begin + BATCH]), fetch_list=[])
             rate.step()
+            if MODE != "one" and step % 100 == 0:
+                fleet.barrier_worker()  # workers of one speed, however busy the machine is
     if MODE != "one":
         fleet.barrier_worker()
     if rank == 0:
