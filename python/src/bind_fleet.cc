@@ -4,6 +4,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/fleet/pipeline.h"
 #include "flotilla/fleet/role.h"
+#include "flotilla/passes/gradient_merge.h"
 #include "flotilla/passes/strategy.h"
 
 namespace flotilla::python {
@@ -152,6 +153,13 @@ void bind_fleet(nb::module_& m) {
   bind_role(m);
   bind_apply<passes::DistributedStrategy>(m);
   bind_apply<passes::FluidStrategy>(m);
+  m.def(
+      "gradient_merge",
+      [](Program& main, Program& startup, int64_t steps, bool average) {
+        passes::gradient_merge(main, startup, {.steps = steps, .average = average});
+      },
+      nb::arg("main"), nb::arg("startup"), nb::arg("steps"), nb::arg("average"),
+      "One update for the gradients of several steps.");
 }
 
 }  // namespace flotilla::python

@@ -157,6 +157,25 @@ def test_lookahead_goes_back_as_in_1_8_5(executor):
             fluid.optimizer.LookaheadOptimizer(inner, alpha, k)
 
 
+@pytest.mark.parametrize(
+    "avg, expected", [(True, [1, 0.85, 0.85, 0.7]), (False, [1, 0.7, 0.7, 0.4])]
+)
+def test_gradient_merge_updates_by_the_gradients_of_several_steps(executor, avg, expected):
+    x = fluid.data("x", [None, 2])
+    one = fluid.ParamAttr(name="w", initializer=fluid.initializer.Constant(1.0))
+    loss = fluid.layers.mean(fluid.layers.fc(x, 1, param_attr=one, bias_attr=False))
+    inner = fluid.optimizer.SGD(0.1)
+    fluid.optimizer.GradientMergeOptimizer(inner, k_steps=2, avg=avg).minimize(loss)
+    executor.run(fluid.default_startup_program())
+    found = []
+    for value in (1, 2, 1, 2):
+        executor.run(feed={"x": np.full([1, 2], value, "float32")})
+        found.append(np.array(fluid.global_scope().find_var("w").get_tensor())[0, 0])
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    with pytest.raises(AssertionError, match="k_steps must be a whole number of 1 or more"):
+        fluid.optimizer.GradientMergeOptimizer(inner, 0)
+
+
 def test_recompute_gives_the_results_of_the_optimizer_inside(executor):
     loss = loss_of(weight("w"))
     outside = fluid.optimizer.RecomputeOptimizer(fluid.optimizer.SGD(0.1))

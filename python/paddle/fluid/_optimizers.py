@@ -30,6 +30,26 @@ class RecomputeOptimizer:
         return getattr(self._optimizer, name)
 
 
+class GradientMergeOptimizer:
+    """The optimizer inside updates every ``k_steps`` steps, by the mean (``avg``) or the sum of
+    their gradients: a large batch in small pieces."""
+
+    def __init__(self, inner_optimizer, k_steps=1, avg=True):
+        if not isinstance(k_steps, int) or k_steps < 1:
+            raise AssertionError(f"k_steps must be a whole number of 1 or more, but is {k_steps!r}")
+        self.inner_optimizer = inner_optimizer
+        self.k_steps, self.avg, self.type = k_steps, avg, "gradient_merge"
+
+    def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
+        """``minimize`` of the optimizer inside, in one step of ``k_steps``."""
+        words = (loss, startup_program, parameter_list, no_grad_set)
+        made = self.inner_optimizer.minimize(*words)
+        if self.k_steps > 1:
+            startup = startup_program or default_startup_program()
+            core.gradient_merge(loss.block.program, startup, self.k_steps, bool(self.avg))
+        return made
+
+
 class LookaheadOptimizer:
     """Every ``k`` steps the parameters go back, by ``alpha``, towards where they were k steps ago.
 

@@ -6,7 +6,11 @@ from paddle.optimizer import Optimizer  # noqa: F401
 from paddle.optimizer.rules import old_class as _old_class
 from paddle.static.averages import ExponentialMovingAverage  # noqa: F401
 
-from ._optimizers import LookaheadOptimizer, RecomputeOptimizer  # noqa: F401
+from ._optimizers import (  # noqa: F401
+    GradientMergeOptimizer,
+    LookaheadOptimizer,
+    RecomputeOptimizer,
+)
 
 
 def _made(word):
