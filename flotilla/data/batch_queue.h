@@ -55,6 +55,13 @@ class BatchQueue final : public BatchSource {
     return pass == nullptr ? std::nullopt : pass->peek();
   }
 
+  // How many batches of the pass wait to be read, and how many may.
+  int64_t size() {
+    const Pass pass = current();
+    return pass == nullptr ? 0 : static_cast<int64_t>(pass->size());
+  }
+  int64_t capacity() const { return static_cast<int64_t>(capacity_); }
+
  private:
   Pass current() {
     MutexLock lock(mutex_);

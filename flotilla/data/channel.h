@@ -52,6 +52,11 @@ class Channel {
     MutexLock lock(mutex_);
     return values_.empty() ? std::nullopt : std::optional<T>(values_.front());
   }
+  // How many values wait to be read.
+  size_t size() const {
+    MutexLock lock(mutex_);
+    return values_.size();
+  }
   // What pop() would give at once, where it would.
   std::optional<T> try_pop() {
     MutexLock lock(mutex_);

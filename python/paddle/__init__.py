@@ -70,8 +70,8 @@ __version__ = version.full_version
 __getattr__, __dir__ = _names_of(
     __name__,
     [
-        *("common_ops_import", "compat", "dataset", "device", "distributed", "fluid", "framework"),
-        *("io", "metric", "nn", "optimizer", "reader", "regularizer", "text", "utils"),
-        "vision",
+        *("common_ops_import", "compat", "core", "dataset", "device", "distributed", "fleet"),
+        *("fluid", "framework", "io", "metric", "nn", "optimizer", "reader", "regularizer"),
+        *("text", "utils", "vision"),
     ],
 )

@@ -342,7 +342,9 @@ void bind_queue(nb::module_& m) {
              const nb::gil_scoped_release released;
              return queue.start();
            })
-      .def("reset", &BatchQueue::reset, nb::call_guard<nb::gil_scoped_release>());
+      .def("reset", &BatchQueue::reset, nb::call_guard<nb::gil_scoped_release>())
+      .def("size", &BatchQueue::size, "How many batches wait to be read.")
+      .def("capacity", &BatchQueue::capacity, "How many batches may wait.");
   m.def(
       "set_reader",
       [](Scope& scope, std::string name, std::shared_ptr<BatchQueue> queue) {

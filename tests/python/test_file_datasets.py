@@ -131,6 +131,17 @@ def test_one_thread_gives_the_bits_of_a_loop_by_hand(clicks, capsys, kind):
         assert re.fullmatch(pattern, line).groups() == (str(batch), f"{loss:g}")
 
 
+def test_what_programs_of_paddlerec_say(clicks):
+    """``debug`` of a configuration without it; fields that are to be dumped."""
+    main = static.default_main_program()
+    main._fleet_opt["dump_fields_path"] = "dump"
+    with pytest.warns(UserWarning, match="nothing is dumped"):
+        clicks.executor.train_from_dataset(main, clicks.dataset(), debug=None)
+    main._fleet_opt["dump_fields_path"] = ""
+    clicks.executor.train_from_dataset(main, clicks.dataset())
+    assert static.Program()._fleet_opt == {}
+
+
 def test_prints_every_period_what_fetch_info_names(clicks, capsys):
     clicks.executor.train_from_dataset(
         static.default_main_program(),
@@ -487,7 +498,9 @@ def test_settings_are_checked(clicks):
     with pytest.raises(NotImplementedError, match="merge_size=2 is not supported"):
         dataset._set_merge_by_lineid(2)
     dataset.set_hdfs_config("afs://x", "user,password")
-    with pytest.raises(NotImplementedError, match="only files of this machine are read"):
+    dataset.load_into_memory()  # files of this machine
+    dataset.set_filelist(["afs:/part-0"])
+    with pytest.raises(NotImplementedError, match="has the file 'afs:/part-0', but only files of"):
         dataset.load_into_memory()
     with pytest.raises(ValueError, match="float32 and int64"):
         dataset.set_use_var([static.data("d", [None, 1], "float64")])

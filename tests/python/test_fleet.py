@@ -209,6 +209,7 @@ def test_training_passes_through(give, executor):
     losses = losses_of(executor, paddle.static.default_main_program(), loss)
     assert losses[-1] < losses[0] / 100
     assert optimizer.get_lr() == 0.5
+    optimizer.amp_init(paddle.CPUPlace())
     optimizer.set_lr(0.0)
     before = executor.run(feed=FEED, fetch_list=[loss])[0]
     assert executor.run(feed=FEED, fetch_list=[loss])[0] == before
@@ -253,8 +254,12 @@ def test_collective_fleet_of_1_8(executor):
     strategy.fuse_all_reduce_ops = True
     strategy.nccl_comm_num = 2
     strategy.exec_strategy.num_threads = 2
-    with pytest.raises(ValueError, match='Did you mean "nccl_comm_num"'):
-        strategy.nccl_com_num = 2
+    with pytest.warns(UserWarning, match='Did you mean "nccl_comm_num"'):
+        strategy.nccl_com_num = 2  # Paddle takes any name
+    assert strategy.nccl_com_num == 2
+    hidden = paddle.fluid.layers.data("hidden", [2])
+    strategy.recompute_checkpoints = [hidden, "fc_1.tmp_0"]
+    assert strategy.recompute_checkpoints == [hidden.name, "fc_1.tmp_0"]
     assert strategy.memory_optimize is None
     strategy.memory_optimize = True
     assert strategy.memory_optimize is True

@@ -175,6 +175,10 @@ def test_weighted_average():
     average.add(np.array([1.0, 2.0]), 1)
     average.add(np.array([3.0, 4.0]), 3)
     np.testing.assert_array_equal(average.eval(), [2.5, 3.5])
+    average.reset()
+    average.add(np.array([1.5]), np.array([2]))  # as programs fetch them
+    average.add(2.0, 3)
+    np.testing.assert_allclose(average.eval(), [1.8])
 
 
 def test_a_profiler_lets_the_program_run_and_says_that_it_writes_nothing():
@@ -217,3 +221,45 @@ def test_flags_of_the_environment_are_accepted(monkeypatch):
     ):
         monkeypatch.setenv(f"FLAGS_{name}", "16")
         assert paddle.get_flags(f"FLAGS_{name}") == {f"FLAGS_{name}": 16}
+
+
+# ---- names of one release or another
+
+
+def test_the_fleet_under_its_first_name():
+    import paddle.fleet as first
+    import paddle.fleet.base.role_maker as roles
+
+    assert first is paddle.distributed.fleet and paddle.fleet is first
+    assert roles.Role is paddle.distributed.fleet.Role
+    assert first.DatasetFactory is fluid.DatasetFactory
+
+
+def test_names_that_moved():
+    from paddle.fluid.entry_attr import CountFilterEntry
+    from paddle.fluid.incubate.fleet.base import fleet_base, mode
+    from paddle.fluid.incubate.fleet.utils.fs import LocalFS
+
+    assert paddle.core.EOFException is fluid.core.EOFException
+    assert fluid.contrib.layers.ctr_metric_bundle is paddle.static.ctr_metric_bundle
+    assert CountFilterEntry is paddle.distributed.CountFilterEntry
+    assert mode.Mode is fleet_base.Mode and LocalFS().is_exist("/")
+
+
+def test_a_communicator_is_accepted():
+    communicator = fluid.communicator.Communicator(fluid.default_main_program())
+    assert not communicator.is_running()
+    communicator.start()
+    assert communicator.is_running()
+    communicator.stop()
+    assert not communicator.is_running()
+
+
+def test_every_trainer_has_its_batches(monkeypatch):
+    """With 1.8.5's answers."""
+    read = fluid.contrib.reader.distributed_batch_reader(lambda: iter(range(7)))
+    assert list(read()) == list(range(7))
+    monkeypatch.setenv("PADDLE_TRAINERS_NUM", "3")
+    monkeypatch.setenv("PADDLE_TRAINER_ENDPOINTS", "a:1,b:1,c:1")
+    monkeypatch.setenv("PADDLE_TRAINER_ID", "2")
+    assert list(read()) == [2, 5]

@@ -377,6 +377,7 @@ def test_the_reader_of_the_oldest_programs(executor):
     x, y = fluid.layers.read_file(reader)
     total = fluid.layers.reduce_sum(x)
     executor.run(static.default_startup_program())
+    assert reader.queue.size() == 0 and reader.queue.capacity() == 4
     reader.decorate_tensor_provider(cases.batches)
     main = static.default_main_program()
     assert run_passes(reader, main, [total], executor, 1) == [[[[0.0]], [[4.0]], [[8.0]]]]

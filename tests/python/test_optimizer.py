@@ -67,11 +67,15 @@ def rmsprop(p, g, s, t):
     return p - 0.1 * g / np.sqrt(s["v"] + 1e-6)
 
 
-def adadelta(p, g, s, t):
+def adadelta(p, g, s, t, rate=0.1):
     s["g"] = 0.95 * s.get("g", 0) + 0.05 * g * g
     step = g * np.sqrt((s.get("u", 0) + 1e-6) / (s["g"] + 1e-6))
     s["u"] = 0.95 * s.get("u", 0) + 0.05 * step * step
-    return p - 0.1 * step
+    return p - rate * step
+
+
+def adadelta_of_1x(p, g, s, t):
+    return adadelta(p, g, s, t, rate=1)  # whatever the program says
 
 
 def adamax(p, g, s, t):
@@ -104,7 +108,7 @@ RULES = {
     "fluid.Adam": (lambda: fluid.optimizer.Adam(learning_rate=0.1), adam),
     "fluid.Adagrad": (lambda: fluid.optimizer.AdagradOptimizer(0.1), adagrad),
     "fluid.RMSProp": (lambda: fluid.optimizer.RMSPropOptimizer(0.1), rmsprop),
-    "fluid.Adadelta": (lambda: fluid.optimizer.Adadelta(0.1), adadelta),
+    "fluid.Adadelta": (lambda: fluid.optimizer.Adadelta(0.1), adadelta_of_1x),
     "fluid.Adamax": (lambda: fluid.optimizer.Adamax(0.1), adamax),
     "fluid.Lamb": (lambda: fluid.optimizer.LambOptimizer(0.1), lamb),
 }
@@ -118,6 +122,19 @@ def test_rules(executor, name):
     for t in range(1, 6):
         expected = rule(expected, GRAD.astype("float64"), state, t)
     np.testing.assert_allclose(train(executor, 5), expected, rtol=2e-5, atol=5e-6)
+
+
+def test_momentum_that_was_to_compress_gradients(executor):
+    clip = fluid.clip.GradientClipByNorm(0.2)
+    words = {"num_trainers": 4, "grad_clip": clip}
+    with pytest.warns(UserWarning, match="exchanged whole"):
+        build(lambda: fluid.optimizer.DGCMomentumOptimizer(0.1, 0.9, rampup_begin_step=5, **words))
+    expected, state = START.astype("float64"), {}
+    for t in range(1, 4):
+        expected = momentum(expected, GRAD * 0.1 / np.linalg.norm(GRAD), state, t)
+    np.testing.assert_allclose(train(executor, 3), expected, rtol=2e-5, atol=5e-6)
+    with pytest.raises(AssertionError, match="needs num_trainers"):
+        fluid.optimizer.DGCMomentumOptimizer(0.1, 0.9, 5, grad_clip=clip)
 
 
 @pytest.mark.parametrize(

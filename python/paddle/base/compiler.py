@@ -67,6 +67,7 @@ class BuildStrategy(_Options):
         "num_trainers": 1,
         "trainer_id": 0,
         "hierarchical_allreduce_inter_nranks": 0,
+        "hierarchical_allreduce_exter_nranks": 0,
         **dict.fromkeys(
             (
                 *("allow_cuda_graph_capture", "async_mode", "build_cinn_pass"),
@@ -76,6 +77,8 @@ class BuildStrategy(_Options):
                 *("fuse_gemm_epilogue", "fuse_relu_depthwise_conv", "fused_attention"),
                 *("fused_feedforward", "is_distribution", "sequential_run", "sync_batch_norm"),
                 "use_hierarchical_allreduce",
+                # of 1.0 to 1.7
+                *("cache_expected_kernel", "enable_data_balance", "enable_parallel_graph"),
             ),
             False,
         ),
@@ -93,6 +96,7 @@ class ExecutionStrategy(_Options):
         "use_cuda": False,
         "use_experimental_executor": True,
         "use_thread_barrier": False,
+        "_dry_run": False,
     }
 
 

@@ -120,8 +120,7 @@ class DatasetBase:
         _only(input_type == 0, "input_type", input_type, "0 (text) is read")
 
     def set_hdfs_config(self, fs_name, fs_ugi):
-        """Accepted; a data set that has one is refused when it is read."""
-        self._not_local = f"fs_name {fs_name!r}" if fs_name or fs_ugi else None
+        """Accepted: files of this machine are read; those of another one are refused."""
 
     def set_download_cmd(self, download_cmd):
         if download_cmd != "cat":
@@ -164,9 +163,11 @@ class DatasetBase:
 
     def _prepare_to_run(self):
         """What is checked before files are read."""
-        if self._not_local is not None:
+        far = [file for file in self._core.files if file.startswith(("afs:", "hdfs:"))]
+        found = self._not_local or (f"the file {far[0]!r}" if far else None)
+        if found is not None:
             raise NotImplementedError(
-                f"the data set has {self._not_local}, but only files of this machine are read; "
+                f"the data set has {found}, but only files of this machine are read; "
                 "copy them here, or let pipe_command fetch them"
             )
         if not self._core.files and core.is_worker_of_servers():

@@ -1,6 +1,7 @@
 """Running programs: the executor, and how values come out."""
 
 import os
+import warnings
 
 import numpy as np
 
@@ -87,6 +88,8 @@ def _from_dataset(word, doc, infer):
         program = self._on_servers(program, scope)
         if infer:
             program = self._without_updates(program)
+        if (program._fleet_opt or {}).get("dump_fields_path"):
+            warnings.warn("dump_fields_path is set, but nothing is dumped yet", stacklevel=2)
         dataset._prepare_to_run()
         shown = core.ShownValues()
         shown.fetches = core.names_of(fetch_list or [])
@@ -97,7 +100,7 @@ def _from_dataset(word, doc, infer):
         shown.watch_seconds = handler.period_secs
         self._datasets = self._datasets or core.DatasetRunner(_generator)
         self._datasets.run(
-            *(program, dataset._core, scope, thread, debug, shown),
+            *(program, dataset._core, scope, thread, bool(debug), shown),
             lambda line: print(line, flush=True),
             lambda values: handler.handler(dict(zip(handler.var_dict, values))),
         )

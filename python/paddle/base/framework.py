@@ -334,6 +334,20 @@ Program._backward_role_guard = lambda self: _role_guard(self, core.kBackwardRole
 Program._lr_schedule_guard = lambda self, is_with_opt=False: _role_guard(
     self, core.kLrSchedRole | (core.kOptimizeRole if is_with_opt else 0)
 )
+
+
+@property
+def _fleet_options(self):
+    """What PaddleRec's programs say to a run of a data set: dump_fields_path and so on."""
+    return self.__dict__.setdefault("_fleet_words", {})
+
+
+@_fleet_options.setter
+def _fleet_options(self, options):
+    self._fleet_words = options
+
+
+Program._fleet_opt = _fleet_options
 # Functions of a scope that the executor calls before each run of the program.
 Program._before_run = ()
 Program._gradient_clip = None  # what set_gradient_clip said: (clip, names of parameters or None)

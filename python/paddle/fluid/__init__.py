@@ -66,19 +66,10 @@ Tensor = LoDTensor
 __getattr__, __dir__ = names_of(
     __name__,
     [
-        *("average", "backward", "clip", "compiler", "contrib", "data_feeder", "dataset"),
-        *("default_scope_funcs", "dygraph", "executor", "framework", "incubate", "initializer"),
-        *(
-            "install_check",
-            "layer_helper",
-            "layers",
-            "log_helper",
-            "lod_tensor",
-            "metrics",
-            "nets",
-            "optimizer",
-        ),
-        *("parallel_executor", "param_attr", "profiler", "reader", "regularizer"),
-        *("trainer_factory", "unique_name"),
+        *("average", "backward", "clip", "communicator", "compiler", "contrib", "data_feeder"),
+        *("dataset", "default_scope_funcs", "dygraph", "entry_attr", "executor", "framework"),
+        *("incubate", "initializer", "install_check", "layer_helper", "layers", "log_helper"),
+        *("lod_tensor", "metrics", "nets", "optimizer", "parallel_executor", "param_attr"),
+        *("profiler", "reader", "regularizer", "trainer_factory", "unique_name"),
     ],
 )

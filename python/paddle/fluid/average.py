@@ -24,7 +24,7 @@ class WeightedAverage:
         if not isinstance(value, (numbers.Number, np.ndarray)):
             kind = type(value).__name__
             raise ValueError(f"value must be a number or a numpy array, but is a {kind}")
-        if not isinstance(weight, numbers.Number):
+        if not isinstance(weight, numbers.Number) and np.shape(weight) != (1,):
             raise ValueError(f"weight must be a number, but is a {type(weight).__name__}")
         self.numerator = value * weight + (0 if self.numerator is None else self.numerator)
         self.denominator = weight + (0 if self.denominator is None else self.denominator)

@@ -1,7 +1,10 @@
 """Optimizers in the words of 1.x."""
 
+import warnings
+
 from paddle import optimizer as _new
 from paddle._names import names_of
+from paddle.base.clip import ClipGradByNorm as _ByNorm
 from paddle.optimizer import Optimizer  # noqa: F401
 from paddle.optimizer.rules import old_class as _old_class
 from paddle.static.averages import ExponentialMovingAverage  # noqa: F401
@@ -27,5 +30,38 @@ RMSProp = RMSPropOptimizer = _made("RMSProp")
 Lamb = LambOptimizer = _made("Lamb")
 LarsMomentum = LarsMomentumOptimizer = _made("LarsMomentum")
 Ftrl = FtrlOptimizer = _made("Ftrl")
+
+
+class DGCMomentumOptimizer(Momentum):
+    """Momentum. Gradients are exchanged whole, as deep gradient compression does it before
+    ``rampup_begin_step``; ``grad_clip`` bounds the norm of each for all ``num_trainers`` together.
+    """
+
+    def __init__(
+        self,
+        learning_rate,
+        momentum,
+        rampup_begin_step,
+        rampup_step=1,
+        sparsity=[0.999],  # noqa: B006
+        parameter_list=None,
+        use_nesterov=False,
+        num_trainers=None,
+        regularization=None,
+        grad_clip=None,
+        name=None,
+    ):
+        if grad_clip is not None:
+            if not isinstance(grad_clip, _ByNorm):
+                kind = type(grad_clip).__name__
+                raise TypeError(f"grad_clip must be a GradientClipByNorm, but is a {kind}")
+            if not isinstance(num_trainers, int) or num_trainers < 1:
+                found = f"but is {num_trainers!r}"
+                raise AssertionError(f"grad_clip needs num_trainers, a number from 1 on, {found}")
+            grad_clip = _ByNorm(grad_clip.clip_norm * num_trainers**-0.5)
+        words = (learning_rate, momentum, parameter_list, use_nesterov, regularization)
+        super().__init__(*words, grad_clip, name)
+        warnings.warn("gradients are not compressed yet: they are exchanged whole", stacklevel=2)
+
 
 __getattr__, __dir__ = names_of(__name__)

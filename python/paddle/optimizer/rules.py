@@ -25,6 +25,7 @@ class Rule(typing.NamedTuple):
     old: str = ""  # in 1.x, where it is not that of 2.x in the words of 1.x
     rename: dict = {}  # settings whose attribute has another name
     settle: typing.Callable = None  # changes settings; may take ``decays`` out of them
+    settle_old: typing.Callable = None  # in 1.x, where that differs
 
 
 def _adamw(settings):
@@ -42,6 +43,10 @@ def _lamb(settings):
 
 def _lars(settings):
     settings["lars_weight_decay"] = [float(settings["lars_weight_decay"])]
+
+
+def _adadelta_of_old(settings):
+    settings["learning_rate"] = 1.0  # the op of 1.x takes none
 
 
 _BETAS = "learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-08, "
@@ -100,6 +105,7 @@ RULES = {
         "The step is g times the ratio of what follows former steps and former gradients.",
         f"learning_rate=0.001, epsilon=1e-06, rho=0.95, {_REST}name=None",
         f"learning_rate, epsilon=1e-06, rho=0.95, {_REST}name=None",
+        settle_old=_adadelta_of_old,
     ),
     "Adamax": Rule(
         "adamax",
@@ -169,6 +175,7 @@ def new_class(word):
 def old_class(word, base, module):
     """An optimizer in the words of 1.x, whose class is also a ``base``."""
     rule = RULES[word]
+    rule = rule._replace(settle=rule.settle_old or rule.settle)
     signature = f", {rule.old or rule.new}"
     for new, old in _OLD_WORDS.items():
         signature = signature.replace(f", {new}=", f", {old}=")

@@ -166,7 +166,7 @@ def main():
     test_loader.set_sample_list_generator(
         paddle.batch(test_reader, batch_size=args.batch_size), place
     )
-    for epoch in range(status.next(), args.epochs):
+    for epoch in range(0 if status is None else status.next(), args.epochs):
         train_loader.start()
         step = 0
         while True:
@@ -188,7 +188,7 @@ def main():
     for data in test_loader():
         count = np.array(data[0]["label"]).shape[0]
         value = exe.run(test_prog, feed=data, fetch_list=[test_acc1.name])[0]
-        correct.update(value=np.mean(value), weight=count)
+        correct.update(value=float(np.mean(value)), weight=count)
     total = correct.weight
     mine = np.array([correct.eval() * total, total], dtype="float64")
     everybody = np.zeros_like(mine)

@@ -5,6 +5,7 @@ import logging as _logging
 from paddle._names import names_of
 from paddle.base.dataset import (  # noqa: F401
     DatasetBase,
+    DatasetFactory,
     FileInstantDataset,
     InMemoryDataset,
     QueueDataset,

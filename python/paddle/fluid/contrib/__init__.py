@@ -5,4 +5,4 @@ from paddle._names import names_of
 from .inferencer import *  # noqa: F403
 from .trainer import *  # noqa: F403
 
-__getattr__, __dir__ = names_of(__name__, ["layers", "mixed_precision", "utils"])
+__getattr__, __dir__ = names_of(__name__, ["layers", "mixed_precision", "reader", "utils"])

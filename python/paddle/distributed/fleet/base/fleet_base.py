@@ -57,6 +57,9 @@ class DistributedOptimizer:
         distribute(self._role, main, startup, self._strategy)
         return made
 
+    def amp_init(self, place, scope=None, test_program=None, use_fp16_test=False):
+        """Nothing to do: parameters stay in single precision."""
+
     def step(self):
         """Refused: the program that the executor runs has the update in it."""
         raise _in_the_program("step")

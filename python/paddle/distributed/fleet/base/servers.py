@@ -59,6 +59,9 @@ def _sparse_tables():
     return [table for table in core.server_tables() if table["sparse"]]
 
 
+_BATCH_MODEL = 3  # of pslib: a day's model, which has all rows
+
+
 def save_persistables(executor, folder, program=None, mode=0):
     """Write what the worker keeps, with the parameters of the servers, and their tables beside."""
     program = _static_io._to_program(program) if program else default_main_program()
@@ -66,7 +69,7 @@ def save_persistables(executor, folder, program=None, mode=0):
     elsewhere = {table["name"] for table in _sparse_tables()}
     kept = [var for var in program.list_vars() if is_persistable(var) and var.name not in elsewhere]
     _io.save_vars(executor, folder, program, kept)
-    core.save_tables(os.fspath(folder), mode)
+    core.save_tables(os.fspath(folder), 0 if mode == _BATCH_MODEL else mode)
 
 
 def save_inference_model(folder, feeded_var_names, target_vars, program=None):

@@ -3,6 +3,7 @@
 from paddle._names import names_of
 from paddle.base.dataset import (  # noqa: F401
     DatasetBase,
+    DatasetFactory,
     FileInstantDataset,
     InMemoryDataset,
     QueueDataset,

@@ -2,4 +2,4 @@
 
 from paddle._names import names_of
 
-__getattr__, __dir__ = names_of(__name__, ["fleet_base", "role_maker"])
+__getattr__, __dir__ = names_of(__name__, ["fleet_base", "mode", "role_maker"])

@@ -1,5 +1,7 @@
 """Collective training of 1.8: ``fleet.init(role)``, ``fleet.distributed_optimizer(optimizer)``."""
 
+import warnings
+
 import _flotilla as core
 from paddle.base.compiler import BuildStrategy, ExecutionStrategy
 from paddle.distributed.fleet.base import fleet_base as _fleet
@@ -44,6 +46,17 @@ class DistributedStrategy(OptionsOfCore):
         if name in _NOTHING and not self._core.is_set(name):
             return None
         return super().__getattr__(name)
+
+    def _set(self, name, value):
+        if name == "recompute_checkpoints":  # variables or their names
+            value = [getattr(one, "name", one) for one in value]
+        try:
+            super()._set(name, value)
+        except ValueError as error:
+            if name in self._core.names():
+                raise
+            warnings.warn(f"{error} It changes nothing.", stacklevel=3)
+            object.__setattr__(self, name, value)
 
 
 class CollectiveOptimizer(_fleet.DistributedOptimizer):
@@ -113,7 +126,9 @@ class Collective(Fleet):
         local_cache_path=".cache",
         ignore_empty=True,
     ):
-        """Load the newest checkpoint and return its TrainStatus; a new one where there is none."""
+        """Load the newest checkpoint and return its TrainStatus; None where there is none."""
+        if ignore_empty and _checkpoints.newest(path) is None:
+            return None
         return self._inside.load_check_point(
             *(executor, path, trainer_id, main_program or self._program(), fs),
             *(local_cache_path, ignore_empty),
