@@ -139,6 +139,20 @@ class LodHandle {
   const Cell* cell_ = nullptr;
 };
 
+// The offsets of the sequences in an output's rows, which the Step itself finds out; `infer` named
+// kOwnLod as their source.
+class LodOut {
+ public:
+  LodOut() = default;
+  LodOut(PrepareHost* host, int32_t value) : host_(host), value_(value) {}
+  // Called once in each run of the Step.
+  void set(LoD lod) const;
+
+ private:
+  PrepareHost* host_ = nullptr;
+  int32_t value_ = -1;
+};
+
 // Draws a stream for one run.
 class RandomSource {
  public:
@@ -177,6 +191,7 @@ class PrepareHost {
   virtual Progress* progress() const { return nullptr; }
   // What a host without other processes need not offer.
   virtual void resize_rows(int32_t value, int64_t count);
+  virtual void set_lod(int32_t value, LoD lod);
   virtual std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
                                           const std::vector<int32_t>& outs);
   virtual bool goes_on(Step /*wait*/) { return false; }
@@ -191,6 +206,8 @@ template <typename T>
 void LateSparseOut<T>::resize(int64_t count) const {
   host_->resize_rows(value_, count);
 }
+
+inline void LodOut::set(LoD lod) const { host_->set_lod(value_, std::move(lod)); }
 
 class PrepareContext {
  public:
@@ -260,6 +277,9 @@ class PrepareContext {
   }
 
   LodHandle lod(std::string_view slot, size_t i = 0);
+  LodOut lod_out(std::string_view slot, size_t i = 0) {
+    return LodOut(&host_, output_port(slot, i).value);
+  }
 
   // `out` may overwrite `in` element by element, if nobody reads `in` afterwards. The kernel must
   // be right either way.

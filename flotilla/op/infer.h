@@ -17,6 +17,9 @@
 
 namespace flotilla {
 
+// VarMeta::lod_source of an output whose LoD its own op makes while it runs.
+inline constexpr int32_t kOwnLod = -2;
+
 // What is known of a variable before its elements are.
 struct VarMeta {
   VarKind kind = VarKind::kTensor;

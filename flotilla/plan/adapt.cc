@@ -8,6 +8,7 @@
 // plan.
 
 #include "flotilla/op/build.h"
+#include "flotilla/op/needs_value.h"
 #include "flotilla/plan/planner.h"
 
 namespace flotilla::plan {
@@ -71,6 +72,7 @@ bool Planner::adapt(const std::vector<FeedSpec>& feeds) {
     meta.shape = feeds[i].shape;
     meta.sequences = feeds[i].sequences;
   }
+  forget_late_sizes();
   for (const Prepared& op : prepared_) {
     if (!prepare_again(op, changed)) return false;
   }
@@ -87,6 +89,16 @@ bool Planner::adapt(const std::vector<FeedSpec>& feeds) {
   return true;
 }
 
+// What the last run found out is as unknown again as it was when the plan was made.
+void Planner::forget_late_sizes() {
+  for (Value& value : draft_.values) {
+    if (value.home != Home::kLate) continue;
+    const int32_t lod_source = value.meta.lod_source;
+    value.meta = value.capacity;
+    value.meta.lod_source = lod_source;
+  }
+}
+
 bool Planner::prepare_again(const Prepared& op, std::vector<bool>& changed) {
   const auto any_changed = [&](const Ports& ports) {
     for (const auto& [slot, values] : ports) {
@@ -97,23 +109,9 @@ bool Planner::prepare_again(const Prepared& op, std::vector<bool>& changed) {
     return false;
   };
   if (!any_changed(op.inputs)) return true;
-  const InferContext::Metas metas = infer(op, metas_of(op.outputs, false), false);
-  for (const auto& [slot, values] : op.outputs) {
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (values[i] < 0) continue;
-      Value& value = at(values[i]);
-      VarMeta meta = metas.at(slot)[i];
-      meta.lod_source = value.meta.lod_source;
-      if (same(value.meta, meta)) continue;
-      if (value.home != Home::kArena || value.pinned) return false;
-      const int64_t room = value.capacity_bytes(), rows_room = value.capacity_rows_bytes();
-      value.meta = std::move(meta);
-      if (value.bytes() > room || value.rows_bytes() > rows_room) return false;
-      changed[static_cast<size_t>(values[i])] = true;
-    }
-  }
+  if (!resize_outputs(op, changed)) return false;
   Node& node = draft_.nodes[op.node];
-  if (!node.kept) return true;
+  if (!node.kept || op.late) return true;
   again_ = true;
   node_ = &node;
   next_workspace_ = 0;
@@ -130,6 +128,30 @@ bool Planner::prepare_again(const Prepared& op, std::vector<bool>& changed) {
   again_ = false;
   node_ = nullptr;
   return fits;
+}
+
+bool Planner::resize_outputs(const Prepared& op, std::vector<bool>& changed) {
+  InferContext::Metas metas;
+  try {
+    metas = infer(op, metas_of(op.outputs, false), false);
+  } catch (const NeedsValue&) {
+    return true;  // all of its outputs are late
+  }
+  for (const auto& [slot, values] : op.outputs) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i] < 0 || at(values[i]).home == Home::kLate) continue;
+      Value& value = at(values[i]);
+      VarMeta meta = metas.at(slot)[i];
+      meta.lod_source = value.meta.lod_source;
+      if (same(value.meta, meta)) continue;
+      if (value.home != Home::kArena || value.pinned) return false;
+      const int64_t room = value.capacity_bytes(), rows_room = value.capacity_rows_bytes();
+      value.meta = std::move(meta);
+      if (value.bytes() > room || value.rows_bytes() > rows_room) return false;
+      changed[static_cast<size_t>(values[i])] = true;
+    }
+  }
+  return true;
 }
 
 const Cell* Planner::again(int32_t value, const Layout& layout) {

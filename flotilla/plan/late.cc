@@ -64,6 +64,8 @@ void Planner::prepare_late(Prepared op) {
     if (!at(v).layout.plain()) v = reordered(v, {});
     at(v).used = true;
     node.reads.push_back(v);
+    const int32_t source = at(v).meta.lod_source;
+    if (source >= 0 && source != v) node.reads.push_back(source);
   });
   for_each_value(op.outputs, [&](int32_t v) {
     require(at(v).layout.plain(), "variable \"{}\" in layout {} cannot take a result of {}",
@@ -71,6 +73,9 @@ void Planner::prepare_late(Prepared op) {
     at(v).used = at(v).written = true;
     node.writes.push_back(v);
   });
+  op.node = draft_.nodes.size();
+  op.late = true;
+  prepared_.push_back(op);
   LateOp& late = late_ops_.emplace_back();
   late.op = std::move(op);
   node.step = [this, &late] { run_late(late); };
@@ -95,8 +100,18 @@ void Planner::read_values(const Ports& ports) {
   });
 }
 
+// And so is the number of sequences, where an op made them.
+void Planner::read_sequences(const Ports& ports) {
+  for_each_value(ports, [&](int32_t v) {
+    VarMeta& meta = at(v).meta;
+    const LoD* lod = meta.lod_source < 0 ? nullptr : at(meta.lod_source).cell.lod;
+    if (lod != nullptr && !lod->empty()) meta.sequences = std::ssize(lod->back()) - 1;
+  });
+}
+
 void Planner::run_late(LateOp& late) {
   read_values(late.op.inputs);
+  read_sequences(late.op.inputs);
   InferContext::Metas inputs = metas_of(late.op.inputs, false);
   if (!late.step || !same(inputs, late.inputs)) {
     const InferContext::Metas metas = infer(late.op, metas_of(late.op.outputs, false), false);

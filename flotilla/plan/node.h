@@ -42,6 +42,7 @@ struct Value {
   std::shared_ptr<Pool::Block> late_rows = {};
   bool written = false;  // by a node of this plan
   bool follows = false;  // should lie where a value lies that is exchanged
+  LoD own_lod = {};      // what its op made of sequences
   Cell cell = {};
   Cell rows = {};  // kSelectedRows: the row numbers
 

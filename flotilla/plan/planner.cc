@@ -241,7 +241,7 @@ int32_t Planner::writing(const Block& block, const std::string& name, const VarM
               v.meta.dtype, v.meta.shape, meta.dtype, meta.shape);
       v.layout = {};
     }
-    const int32_t lod_source = v.meta.lod_source;
+    const int32_t lod_source = meta.lod_source == kOwnLod ? value : v.meta.lod_source;
     v.meta = meta;
     v.meta.lod_source = lod_source;
     v.meta.value.reset();
@@ -257,6 +257,7 @@ int32_t Planner::writing(const Block& block, const std::string& name, const VarM
                                    .home = late ? Home::kLate : Home::kArena,
                                    .pinned = pinned_.contains(name)});
   if (at(value).pinned) at(value).meta.value.reset();
+  if (meta.lod_source == kOwnLod) at(value).meta.lod_source = value;
   current_[name] = value;
   return value;
 }
@@ -367,7 +368,21 @@ void Planner::emit_reorder(std::vector<Node>& nodes, int32_t from, int32_t to) {
 
 const Cell* Planner::lod_of(int32_t value) {
   const int32_t source = at(value).meta.lod_source;
-  return source < 0 ? nullptr : &at(source).cell;
+  if (source < 0) return nullptr;
+  const bool made_here = at(source).home == Home::kArena || at(source).home == Home::kLate;
+  if (made_here && !again_ && late_ == nullptr) {
+    at(source).used = true;  // whoever makes the LoD runs first
+    node_->reads.push_back(source);
+  }
+  return &at(source).cell;
+}
+
+void Planner::set_lod(int32_t value, LoD lod) {
+  Value& v = at(value);
+  v.meta.lod_level = static_cast<int32_t>(lod.size());
+  v.meta.sequences = std::ssize(lod.back()) - 1;
+  v.own_lod = std::move(lod);
+  v.cell.lod = &v.own_lod;
 }
 
 void Planner::share(int32_t from, int32_t to, bool view) {

@@ -38,6 +38,7 @@ struct Prepared {
   Ports inputs = {};
   Ports outputs = {};
   size_t node = 0;
+  bool late = false;  // prepared when it is its turn to run, not before
 };
 
 // An op that can be prepared only when it is its turn to run: the shape of an input or an output is
@@ -96,6 +97,7 @@ class Planner final : public PrepareHost {
   ps::Worker* servers() const override { return servers_; }
   Progress* progress() const override { return progress_; }
   void resize_rows(int32_t value, int64_t count) override;
+  void set_lod(int32_t value, LoD lod) override;
   std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
                                   const std::vector<int32_t>& outs) override;
   bool goes_on(Step wait) override;
@@ -115,6 +117,7 @@ class Planner final : public PrepareHost {
   void prepare_late(Prepared op);
   void run_late(LateOp& op);
   void read_values(const Ports& ports);
+  void read_sequences(const Ports& ports);
   // What is computed from rows of unknown number has an unknown number of rows.
   void forget_rows(const Prepared& op, InferContext::Metas& outputs) const;
   const Cell* late_cell(int32_t value, const Layout& layout, bool writes);
@@ -126,7 +129,9 @@ class Planner final : public PrepareHost {
   // Adapting (adapt.cc).
   void give_capacity();
   void infer_capacity(const Prepared& op, const InferContext::Metas& declared);
+  void forget_late_sizes();
   bool prepare_again(const Prepared& op, std::vector<bool>& changed);
+  bool resize_outputs(const Prepared& op, std::vector<bool>& changed);
   const Cell* again(int32_t value, const Layout& layout);
   const Cell* workspace_again(int64_t bytes);
   void finish_fetches();

@@ -57,9 +57,11 @@ bool is_moved(const OpCase& c, const OpDef& def, const std::string& slot) {
 std::vector<Var*> add_weights(Experiment& e) {
   Block& block = e.built.program->global_block();
   std::vector<Var*> vars;
+  // Some shapes are known only when the op runs.
+  const std::vector<Tensor> found = run_program(*e.built.program, e.built.feeds, e.targets);
   for (size_t i = 0; i < e.targets.size(); ++i) {
     const Var& target = block.var(e.targets[i]);
-    const Tensor weight = uniform(target.shape, -1, 1, 100 + i, target.dtype);
+    const Tensor weight = uniform(found[i].shape(), -1, 1, 100 + i, target.dtype);
     Var& var = block.add_var({.name = fmt::format("weight_{}", i),
                               .dtype = target.dtype,
                               .shape = target.shape,

@@ -33,10 +33,11 @@ void bind_data(nb::module_& m);
 void bind_generate(nb::module_& m);  // part of data
 void bind_check(nb::module_& m);     // part of data
 void bind_image(nb::module_& m);     // part of data
-void bind_loader(nb::module_& m);    // part of data and runtime
-void bind_dataset(nb::module_& m);   // part of data and runtime
-void refuse_after_fork();            // and what needs the threads of this process
-void refuse_in_worker();             // what a worker process of a loader must not do
+void bind_function(nb::module_& m);
+void bind_loader(nb::module_& m);   // part of data and runtime
+void bind_dataset(nb::module_& m);  // part of data and runtime
+void refuse_after_fork();           // and what needs the threads of this process
+void refuse_in_worker();            // what a worker process of a loader must not do
 void bind_shard(nb::module_& m);
 void bind_fleet(nb::module_& m);  // with the strategy of passes
 void bind_job(nb::module_& m);

@@ -5,11 +5,13 @@ Flotilla and compare. A case is a dict:
 
     name    unique; seeds the inputs
     paddle  the version that answered
-    vars    name -> {shape, dtype, rule}: the inputs; dtypes of other variables as {dtype}
+    vars    name -> {shape, dtype, rule}: the inputs; dtypes of other variables as {dtype}. `lod`:
+            the lengths of their sequences, level by level
     ops     [{type, inputs, outputs, attrs}], slots -> variable names; attrs name -> [kind, value]
     fetch   outputs to compare
     grad    inputs whose gradients are compared, for the gradient `<out>@SEED` of each of `seeds`
     sparse  answers that are row-sparse -> their dense shape
+    lods    answers whose sequences are compared too, as `<name>.lod/<level>`
     after   ops that follow the backward ones and may read `<input>@GRAD`
 
 An input that an op also writes (a parameter of an optimizer) is a persistable variable, set in the
@@ -54,7 +56,7 @@ def run(case, keep_sparse=False):
     sparse = case.get("sparse", {})
     with static.scope_guard(scope), static.program_guard(main, startup):
         variables = {
-            name: _declare(main, name, array, name in state)
+            name: _declare(main, name, array, name in state, _lod(case, name))
             for name, array in arrays.items()
             if not name.endswith("@SEED")
         }
@@ -73,10 +75,20 @@ def run(case, keep_sparse=False):
                 fetches[name] = _densify(main, fetches[name], shape)
         for name in state:
             scope.var(name).get_tensor().set(arrays[name], place)
-        feed = {name: array for name, array in arrays.items() if name not in state}
+        feed = {
+            name: _with_lod(array, _lod(case, name))
+            for name, array in arrays.items()
+            if name not in state
+        }
         executor = static.Executor(place)
-        values = executor.run(main, feed=feed, fetch_list=list(fetches.values()))
+        values = executor.run(
+            main, feed=feed, fetch_list=list(fetches.values()), return_numpy=False
+        )
         answers = dict(zip(fetches, (np.array(value) for value in values)))
+        for name, value in zip(fetches, values):
+            if name in case.get("lods", ()):
+                for level, lengths in enumerate(value.recursive_sequence_lengths()):
+                    answers[f"{name}.lod/{level}"] = np.array(lengths, "int64")
         if keep_sparse:
             for name in sparse:
                 rows = scope.find_var(name).get_selected_rows()
@@ -90,13 +102,25 @@ def _written(case):
     return {name for op in ops for names in op["outputs"].values() for name in names}
 
 
-def _declare(program, name, array, is_state):
+def _lod(case, name):
+    return case["vars"].get(name, {}).get("lod")
+
+
+def _with_lod(array, lengths):
+    if lengths is None:
+        return array
+    import paddle.fluid as fluid
+
+    return fluid.create_lod_tensor(array, lengths, place)
+
+
+def _declare(program, name, array, is_state, lod=None):
     shape, dtype = list(array.shape), str(array.dtype)
     if is_state:
         return program.global_block().create_var(
             name=name, shape=shape, dtype=dtype, persistable=True, stop_gradient=False
         )
-    variable = static.data(name, shape, dtype)
+    variable = static.data(name, shape, dtype, lod_level=len(lod or ()))
     variable.stop_gradient = not dtype.startswith("float")
     return variable
 
@@ -123,9 +147,15 @@ def _gradients(program, case, variables, arrays):
     seeds = []
     for name, target in zip(case["seeds"], targets):
         seed = name + "@SEED"
+        lod = _lod(case, seed)
         if arrays[seed].size == 1:  # a scalar has shape () or (1,), as the release has it
             arrays[seed] = arrays[seed].reshape(target.shape)
-        seeds.append(_declare(program, seed, arrays[seed], False))
+        if arrays[seed].shape == tuple(target.shape):
+            seeds.append(_declare(program, seed, arrays[seed], False, lod))
+        else:  # the number of rows is known only when the program runs
+            about = {"shape": list(target.shape), "dtype": str(arrays[seed].dtype)}
+            about.update(is_data=True, lod_level=len(lod or ()))
+            seeds.append(program.global_block().create_var(name=seed, **about))
     inputs = [variables[name] for name in case["grad"]]
     found = static.gradients(targets, inputs, target_gradients=seeds)
     for name, variable in zip(case["grad"], found):

@@ -104,7 +104,8 @@ def run(line):
         for parameter in main.all_parameters():
             value = _parameter(parameter.name, parameter.shape)
             scope.find_var(parameter.name).get_tensor().set(value, place)
-        found = executor.run(main, feed, [var.name for var in fetches.values()])
+        names = [var.name for var in fetches.values()]
+        found = executor.run(main, feed, names, return_numpy=False)  # some have sequences
     return dict(zip(fetches, (np.array(array) for array in found)))
 
 

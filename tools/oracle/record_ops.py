@@ -26,7 +26,7 @@ KINDS = ["int", "float", "string", "ints", "floats", "strings", "bool", "bools",
 
 
 def main():
-    modules = ["fluid"] if IS_18 else ["math", "nn", "tensor"]
+    modules = ["fluid", "fluid_sequences"] if IS_18 else ["math", "nn", "tensor"]
     index, answers, refused = [], {}, []
     for module in modules:
         for case in importlib.import_module("cases." + module).cases():
@@ -53,10 +53,14 @@ def record(case):
     for op in case["ops"] + case.get("after", []):
         op["attrs"] = with_kinds(op["type"], op["attrs"])
     if case.get("grad"):
-        forward = {key: case[key] for key in ("name", "vars", "ops", "fetch")}
-        shapes = {name: array.shape for name, array in op_program.run(forward).items()}
+        forward = {
+            key: case[key] for key in ("name", "vars", "ops", "fetch", "lods") if key in case
+        }
+        found = op_program.run(forward)
         for name in case["seeds"]:
-            case["vars"][name + "@SEED"] = uniform(*shapes[name])
+            seed = uniform(*found[name].shape)
+            levels = [found[key].tolist() for key in sorted(found) if key.startswith(name + ".lod")]
+            case["vars"][name + "@SEED"] = {**seed, "lod": levels} if levels else seed
     return op_program.run(case, keep_sparse=True)
 
 

@@ -155,6 +155,24 @@ Step bernoulli(PrepareContext& c) {
       };
 }
 
+// One column of each row, as likely as its number says.
+template <typename T>
+Step choose(PrepareContext& c) {
+  return
+      [rows = c.shape("X")[0], columns = c.shape("X")[1],
+       source = c.random(c.attr<int64_t>("seed")), x = c.in<T>("X"), out = c.out<int64_t>("Out")] {
+        const RandomStream stream = source.draw();
+        for (int64_t r = 0; r < rows; ++r) {
+          T left = unit_number<T>(stream.at(static_cast<uint64_t>(r))[0]);
+          int64_t column = 0;
+          while (column + 1 < columns && left >= x.data()[r * columns + column]) {
+            left -= x.data()[r * columns + column++];
+          }
+          out.data()[r] = column;
+        }
+      };
+}
+
 // ---- Definitions --------------------------------------------------------------------------------
 
 const AttrSpec kDType = {"dtype", int32_t{5}, "code of the dtype of Out"};
@@ -188,22 +206,32 @@ const OpDef& uniform_random = define_op({
     .dtype_slot = "Out",
 });
 
-const OpDef& uniform_random_batch_size_like = []() -> const OpDef& {
-  std::vector<AttrSpec> attrs = uniform_attrs(kShortShape);
+// As many rows as another tensor has.
+OpDef batch_size_like(std::string type, std::string doc, std::vector<AttrSpec> attrs,
+                      std::vector<Kernel> kernels) {
   attrs.push_back({"input_dim_idx", int32_t{0}, "the axis of Input whose extent is taken"});
   attrs.push_back({"output_dim_idx", int32_t{0}, "the axis of Out that gets it"});
-  return define_op({
-      .type = "uniform_random_batch_size_like",
-      .doc = "Numbers spread evenly over [min, max), as many rows as Input has.",
+  return {
+      .type = std::move(type),
+      .doc = std::move(doc),
       .inputs = {{.name = "Input", .doc = "gives one extent", .no_grad = true, .shape_only = true}},
       .outputs = kOut,
       .attrs = std::move(attrs),
       .infer = infer_batch_like,
-      .kernels =
-          kernels_for<float, double>([]<typename T>(PrepareContext& c) { return uniform<T>(c); }),
+      .kernels = std::move(kernels),
       .dtype_slot = "Out",
-  });
-}();
+  };
+}
+
+const OpDef& uniform_random_batch_size_like = define_op(batch_size_like(
+    "uniform_random_batch_size_like",
+    "Numbers spread evenly over [min, max), as many rows as Input has.", uniform_attrs(kShortShape),
+    kernels_for<float, double>([]<typename T>(PrepareContext& c) { return uniform<T>(c); })));
+
+const OpDef& gaussian_random_batch_size_like = define_op(batch_size_like(
+    "gaussian_random_batch_size_like", "Normally distributed numbers, as many rows as Input has.",
+    {kShortShape, kMean, kStd, kSeed, kDType},
+    kernels_for<float, double>([]<typename T>(PrepareContext& c) { return gaussian<T>(c); })));
 
 const OpDef& gaussian_random = define_op({
     .type = "gaussian_random",
@@ -253,6 +281,23 @@ const OpDef& randperm = define_op({
     .infer = infer_permutation,
     .kernels = kernels_for<int64_t, int32_t, float, double>(
         []<typename T>(PrepareContext& c) { return permutation<T>(c); }),
+});
+
+void infer_choice(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  require(x.shape.rank() == 2, "X must be a matrix, but has shape {}", x.shape);
+  c.out("Out") = VarMeta::tensor(i64, Shape{x.shape[0]});
+}
+
+const OpDef& sampling_id = define_op({
+    .type = "sampling_id",
+    .doc = "A column of each row of X, drawn by the probabilities there.",
+    .inputs = {{.name = "X", .doc = "probabilities, [rows, columns]", .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "i64, [rows]"}},
+    .attrs = {{"min", 0.0f, "not used"}, {"max", 1.0f, "not used"}, kSeed},
+    .infer = infer_choice,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return choose<T>(c); }),
 });
 
 const OpDef& bernoulli_op = define_op({

@@ -14,8 +14,8 @@ namespace flotilla::ops {
 
 class Sequences {
  public:
-  Sequences(PrepareContext& c, std::string_view slot)
-      : lod_(c.lod(slot)), what_(c.op().type()), slot_(slot) {}
+  Sequences(PrepareContext& c, std::string_view slot, size_t i = 0)
+      : lod_(c.lod(slot, i)), what_(c.op().type()), slot_(slot) {}
 
   // One more than there are sequences.
   std::span<const int64_t> offsets() const {

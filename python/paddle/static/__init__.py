@@ -27,5 +27,6 @@ from .input import InputSpec, data  # noqa: F401
 from .io import *  # noqa: F403
 from .makers import create_global_var, create_parameter  # noqa: F401
 from .metric import accuracy, auc, ctr_metric_bundle  # noqa: F401
+from .functions import py_func  # noqa: F401
 
 __getattr__, __dir__ = names_of(__name__, ["amp", "nn"])

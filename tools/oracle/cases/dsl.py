@@ -21,6 +21,11 @@ def full(value, *shape, dtype="float32"):
     return {"shape": list(shape), "dtype": dtype, "rule": ["full", value]}
 
 
+def sequences(array, *levels):
+    """`array` with sequences of these lengths, level by level."""
+    return {**array, "lod": [list(lengths) for lengths in levels]}
+
+
 def op(type, inputs, outputs, attrs=None):
     return {"type": type, "inputs": inputs, "outputs": outputs, "attrs": attrs or {}}
 
@@ -30,13 +35,16 @@ def program(name, variables, ops, fetch, **rest):
     return {"name": name, "vars": variables, "ops": ops, "fetch": fetch, **rest}
 
 
-def case(name, inputs, outputs="Out", attrs=None, *, grad="", seeds="", dtypes=None, sparse=None):
+def case(
+    name, inputs, outputs="Out", attrs=None, *, grad="", seeds="", dtypes=None, sparse=None, lods=""
+):
     """A case of one op, whose type is `name` up to the first dot.
 
     `inputs` maps slots to arrays or lists of them. `outputs` names slots: `Out*2` is a list of two,
     `-XShape` is not compared, and `ParamOut` beside an input `Param` is that very variable. `grad`
     names the input slots to differentiate by, `seeds` the output slots that gradients flow from
-    (default: the first); `dtypes` the outputs that are not float32.
+    (default: the first); `dtypes` the outputs that are not float32, `lods` those whose sequences
+    are compared.
     """
     variables, slots_in, slots_out, fetch = {}, {}, {}, []
     for slot, arrays in inputs.items():
@@ -62,6 +70,8 @@ def case(name, inputs, outputs="Out", attrs=None, *, grad="", seeds="", dtypes=N
         found["seeds"] = [name for slot in sources for name in slots_out[slot]]
     if sparse:
         found["sparse"] = sparse
+    if lods:
+        found["lods"] = [name for slot in lods.split() for name in slots_out[slot]]
     return found
 
 

@@ -11,6 +11,7 @@ from . import (  # noqa: F401
     metric_op,
     nn,
     ops,
+    rnn,
     sequence_lod,
     tensor,
     vision,
@@ -22,6 +23,7 @@ from .loss import *  # noqa: F403
 from .metric_op import *  # noqa: F403
 from .nn import *  # noqa: F403
 from .ops import *  # noqa: F403
+from .rnn import *  # noqa: F403
 from .sequence_lod import *  # noqa: F403
 from .tensor import *  # noqa: F403
 from .vision import *  # noqa: F403

@@ -10,12 +10,18 @@ from paddle.nn.functional.loss import (  # noqa: F401
     softmax_with_cross_entropy,
     square_error_cost,
 )
+from paddle.static.nn.sampled import (  # noqa: F401
+    hsigmoid,
+    nce,
+    sampled_softmax_with_cross_entropy,
+)
 from paddle.tensor.manipulation import flatten, squeeze
 from paddle.tensor.math import multiply, scale, subtract, sum
 
 __all__ = [
-    *("bpr_loss", "cross_entropy", "dice_loss", "huber_loss", "kldiv_loss", "margin_rank_loss"),
-    *("mse_loss", "npair_loss", "rank_loss", "smooth_l1"),
+    *("bpr_loss", "cross_entropy", "dice_loss", "edit_distance", "huber_loss", "kldiv_loss"),
+    *("margin_rank_loss", "sampled_softmax_with_cross_entropy", "teacher_student_sigmoid_loss"),
+    *("hsigmoid", "mse_loss", "nce", "npair_loss", "rank_loss", "smooth_l1"),
     *("sigmoid_cross_entropy_with_logits", "softmax_with_cross_entropy", "square_error_cost"),
 ]
 
@@ -76,6 +82,35 @@ def bpr_loss(input, label, name=None):
     chosen = sum(multiply(input, ours), -1, keepdim=True)
     behind = multiply(softplus(subtract(input, chosen)), 1.0 - ours)
     return scale(sum(behind, -1, keepdim=True), 1 / (classes - 1))
+
+
+def teacher_student_sigmoid_loss(input, label, soft_max_up_bound=15.0, soft_max_lower_bound=-15.0):
+    """The cross entropies of a click and of a teacher's score, both in one label: -2 and -1 stand
+    for no click and a click without a score; 1 is added to the score of a click."""
+    bounds = {"soft_max_up_bound": float(soft_max_up_bound)}
+    bounds["soft_max_lower_bound"] = float(soft_max_lower_bound)
+    return core.op("teacher_student_sigmoid_loss", {"X": input, "Label": label}, bounds)
+
+
+def edit_distance(
+    input, label, normalized=True, ignored_tokens=None, input_length=None, label_length=None
+):
+    """(how far each sequence is from that of ``label``, the number of sequences).
+
+    ``normalized``: distances are divided by the length of the label. With lengths, sequences are
+    the beginnings of padded rows.
+    """
+    if ignored_tokens:
+        attrs = {"tokens": list(ignored_tokens)}
+        input, label = (core.op("sequence_erase", {"X": x}, attrs) for x in (input, label))
+    inputs = {"Hyps": input, "Refs": label}
+    if input_length is not None and label_length is not None:
+        inputs.update(HypsLength=input_length, RefsLength=label_length)
+    outs = ["Out", "SequenceNum"]
+    found = core.op(
+        "edit_distance", inputs, {"normalized": normalized}, outs=outs, stop_gradient=True
+    )
+    return tuple(found)
 
 
 __getattr__, __dir__ = names_of(__name__)

@@ -16,6 +16,7 @@ from paddle.static.nn.common import (  # noqa: F401
     layer_norm,
 )
 from paddle.static.nn.common import prelu as _prelu
+from paddle.static.nn.data_norm import data_norm  # noqa: F401
 from paddle.tensor import manipulation
 from paddle.tensor.attribute import rank, shape  # noqa: F401
 from paddle.tensor.creation import meshgrid as _meshgrid
@@ -50,11 +51,13 @@ from paddle.tensor.math import logsumexp as _logsumexp
 from paddle.tensor.math import scale  # noqa: F401
 from paddle.tensor.search import index_sample, index_select  # noqa: F401
 
+from .more_nn import *  # noqa: F403
+from .more_nn import __all__ as _more
 from .ops import *  # noqa: F403
 from .ops import __all__ as _ops
 
 __all__ = [
-    "continuous_value_model",
+    *("continuous_value_model", "data_norm"),
     *("adaptive_pool2d", "batch_norm", "clip", "clip_by_norm", "conv2d", "cumsum", "dropout"),
     *("elementwise_add", "elementwise_div", "elementwise_floordiv", "elementwise_max"),
     *("elementwise_min", "elementwise_mod", "elementwise_mul", "elementwise_pow"),
@@ -70,6 +73,7 @@ __all__ = [
     *("autoincreased_step_counter", "cos_sim", "index_sample", "sequence_mask", "shard_index"),
     *("addmm", "clamp", "cross", "elementwise_equal", "kron", "soft_relu"),
     *("bmm", "dot", "flip", "index_select", "logsumexp", "meshgrid", "roll", "t", "tril", "triu"),
+    *_more,
     *_ops,
 ]
 

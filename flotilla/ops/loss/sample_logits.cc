@@ -1,0 +1,206 @@
+// flotilla/ops/loss/sample_logits.cc
+//
+// sample_logits: for a softmax over some of the classes only (Jean et al., 2015). Each row of
+// Logits gives those of its labels and of `num_samples` classes that all rows share, less the
+// logarithm of how likely a class is drawn.
+//
+//   Samples = labels, then drawn classes; SampledLogits = Logits[Samples] - log(Probabilities)
+//
+// Low class numbers are likely: P(k) = log((k + 2) / (k + 1)) / log(classes + 1). Classes are drawn
+// until `num_samples` different ones are found, in `tries` tries: Probabilities = 1 - (1 -
+// P)^tries. A drawn class that is a label of the row is taken out by 1e20, with
+// remove_accidental_hits.
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/loss/labels.h"
+
+namespace flotilla::ops {
+namespace {
+
+constexpr double kTakenOut = 1e20;
+
+void infer(InferContext& c) {
+  check_labels(c, "Labels");
+  const Shape &logits = c.in("Logits").shape, &labels = c.in("Labels").shape;
+  const int64_t drawn = c.attr<int64_t>("num_samples");
+  require(logits.rank() == 2 && labels.rank() == 2,
+          "Logits and Labels must be matrices, but are {} and {}", logits, labels);
+  require(drawn > 0 && (logits[1] < 0 || drawn <= logits[1]),
+          "num_samples must lie in [1, {}], the number of classes, but is {}", logits[1], drawn);
+  const DType dtype = c.in("Logits").dtype;
+  const Shape both = {logits[0], labels[1] < 0 ? -1 : labels[1] + drawn};
+  if (c.attr<bool>("use_customized_samples")) {
+    for (const char* slot : {"CustomizedSamples", "CustomizedProbabilities"}) {
+      require(c.has_in(slot), "use_customized_samples needs {}", slot);
+      const Shape& given = c.in(slot).shape;
+      require(given == both || !given.known() || !both.known(), "{} must have shape {}, but has {}",
+              slot, both, given);
+    }
+  }
+  c.out("Samples") = VarMeta::tensor(i64, both);
+  c.out("Probabilities") = VarMeta::tensor(dtype, both);
+  c.out("LogitsDim") = VarMeta::tensor(dtype, logits);
+  c.out("LabelsDim") = VarMeta::tensor(c.in("Labels").dtype, labels);
+  c.out("SampledLogits") = VarMeta::tensor(dtype, both);
+  c.out("SampledLabels") = VarMeta::tensor(i64, labels);
+}
+
+double likely(int64_t label, int64_t classes) {
+  const double k = static_cast<double>(label);
+  return std::log((k + 2) / (k + 1)) / std::log(static_cast<double>(classes + 1));
+}
+
+// Different classes, and how many tries it took to find them.
+struct Drawn {
+  std::vector<int64_t> classes = {};
+  int64_t tries = 0;
+
+  double probability(int64_t label, int64_t all) const {
+    const double p = likely(label, all);
+    const double count = static_cast<double>(classes.size());
+    if (tries == std::ssize(classes)) return p * count;
+    return -std::expm1(static_cast<double>(tries) * std::log1p(-p));
+  }
+};
+
+Drawn draw(const RandomStream& stream, int64_t count, int64_t classes) {
+  Drawn found;
+  std::vector<bool> seen(static_cast<size_t>(classes));
+  const double range = std::log(static_cast<double>(classes + 1));
+  while (std::ssize(found.classes) < count) {
+    const uint32_t bits = stream.at(static_cast<uint64_t>(found.tries++))[0];
+    const auto place = static_cast<int64_t>(std::exp(unit_number<double>(bits) * range)) - 1;
+    const int64_t label = std::clamp<int64_t>(place, 0, classes - 1);
+    if (seen[static_cast<size_t>(label)]) continue;
+    seen[static_cast<size_t>(label)] = true;
+    found.classes.push_back(label);
+  }
+  return found;
+}
+
+template <typename T>
+struct Sizes {
+  int64_t rows, classes, labels, drawn;
+  bool removes;
+
+  explicit Sizes(PrepareContext& c)
+      : rows(c.shape("Logits")[0]),
+        classes(c.shape("Logits")[1]),
+        labels(c.shape("Labels")[1]),
+        drawn(c.attr<int64_t>("num_samples")),
+        removes(c.attr<bool>("remove_accidental_hits")) {}
+  int64_t both() const { return labels + drawn; }
+
+  // Row i of SampledLogits, once its samples and probabilities are there.
+  void gather(int64_t i, const T* logits, const int64_t* samples, const T* likely, T* to) const {
+    const int64_t* mine = samples + i * both();
+    for (int64_t k = 0; k < both(); ++k) {
+      require(0 <= mine[k] && mine[k] < classes,
+              "sample {} of row {} is {}, but there are {} classes", k, i, mine[k], classes);
+      T value = logits[i * classes + mine[k]];
+      const bool hit = k >= labels && std::find(mine, mine + labels, mine[k]) != mine + labels;
+      if (removes && hit) value -= static_cast<T>(kTakenOut);
+      to[i * both() + k] = value - std::log(likely[i * both() + k]);
+    }
+  }
+};
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const bool custom = c.attr<bool>("use_customized_samples");
+  return [s = Sizes<T>(c), custom, labels = LabelsIn(c, "Labels"),
+          random = c.random(c.attr<int64_t>("seed")), logits = c.in<T>("Logits"),
+          given = custom ? LabelsIn(c, "CustomizedSamples") : LabelsIn(),
+          given_likely = custom ? c.in<T>("CustomizedProbabilities") : In<T>(),
+          samples = c.out<int64_t>("Samples"), likely = c.out<T>("Probabilities"),
+          out = c.out<T>("SampledLogits"), places = c.out<int64_t>("SampledLabels")] {
+    const Drawn drawn = custom ? Drawn() : draw(random.draw(), s.drawn, s.classes);
+    parallel_for(s.rows, s.both() * 40, [&](int64_t i) {
+      for (int64_t k = 0; k < s.both(); ++k) {
+        const int64_t at = i * s.both() + k;
+        samples.data()[at] = custom         ? given[at]
+                             : k < s.labels ? labels.checked(i * s.labels + k, s.classes, 0)
+                                            : drawn.classes[static_cast<size_t>(k - s.labels)];
+        likely.data()[at] = custom
+                                ? given_likely.data()[at]
+                                : static_cast<T>(drawn.probability(samples.data()[at], s.classes));
+      }
+      for (int64_t k = 0; k < s.labels; ++k) places.data()[i * s.labels + k] = k;
+      s.gather(i, logits.data(), samples.data(), likely.data(), out.data());
+    });
+  };
+}
+
+void infer_grad(InferContext& c) {
+  c.out("Logits@GRAD") = VarMeta::tensor(c.in("LogitsDim").dtype, c.in("LogitsDim").shape);
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const int64_t rows = c.shape("Samples")[0], both = c.shape("Samples")[1];
+  return [=, classes = c.shape("LogitsDim")[1], samples = c.in<int64_t>("Samples"),
+          dout = c.in<T>("SampledLogits@GRAD"), dx = c.out<T>("Logits@GRAD")] {
+    parallel_for(rows, both * 4 + classes, [&](int64_t i) {
+      T* to = dx.data() + i * classes;
+      std::fill_n(to, classes, T{0});
+      for (int64_t at = i * both; at < (i + 1) * both; ++at)
+        to[samples.data()[at]] += dout.data()[at];
+    });
+  };
+}
+
+const std::vector<AttrSpec> kAttrs = {
+    {"use_customized_samples", false, "whether samples are given"},
+    {"uniq", true, "always: drawn classes are different"},
+    {"remove_accidental_hits", true, "whether labels among drawn classes are taken out"},
+    {"num_samples", 1, "classes to draw"},
+    {"seed", 0, "not 0: the same classes are drawn in each run"}};
+
+const OpDef& sample_logits = define_op({
+    .type = "sample_logits",
+    .doc = "The logits of labels and of classes that are drawn.",
+    .inputs =
+        {{.name = "Logits", .doc = "[rows, classes]"},
+         {.name = "Labels", .doc = "[rows, labels of each]", .no_grad = true},
+         {.name = "CustomizedSamples",
+          .doc = "labels and classes",
+          .optional = true,
+          .no_grad = true},
+         {.name = "CustomizedProbabilities", .doc = "of each", .optional = true, .no_grad = true}},
+    .outputs = {{.name = "Samples", .doc = "i64: labels, then drawn classes", .no_grad = true},
+                {.name = "Probabilities", .doc = "of each", .no_grad = true},
+                {.name = "LogitsDim", .doc = "carries the shape of Logits", .no_grad = true},
+                {.name = "LabelsDim",
+                 .doc = "carries the shape of Labels",
+                 .optional = true,
+                 .no_grad = true},
+                {.name = "SampledLogits", .doc = "[rows, labels + num_samples]"},
+                {.name = "SampledLabels", .doc = "i64: where labels stand there", .no_grad = true}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"LogitsDim", "Samples"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& sample_logits_grad = define_op({
+    .type = "sample_logits_grad",
+    .doc = "Gradient of sample_logits.",
+    .inputs = {{.name = "LogitsDim", .doc = "carries the shape of Logits", .shape_only = true},
+               {.name = "Samples", .doc = "of sample_logits"},
+               {.name = "SampledLogits@GRAD", .doc = "gradient of SampledLogits"}},
+    .outputs = {{.name = "Logits@GRAD", .doc = "gradient of Logits"}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .dtype_slot = "SampledLogits@GRAD",
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,220 @@
+// flotilla/ops/nn/conv2d_transpose.cc
+//
+// conv2d_transpose: the convolution that takes Output to Input, turned round: each element of Input
+// adds its filter to Output. So Output is the gradient of that convolution's source, and the
+// gradients of Input and Filter are that convolution and the gradient of its weights.
+//
+// Output has (H - 1) * stride - paddings + reach of the filter rows, or what output_size says: at
+// most stride - 1 rows more, which are only padded less at the end. The same holds for columns.
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/nn/channels.h"
+#include "flotilla/ops/nn/conv_loops.h"
+#include "flotilla/ops/nn/window.h"
+
+namespace flotilla::ops {
+namespace {
+
+using onednn::ConvProblem;
+
+// One axis of Output.
+struct Spread {
+  int64_t extent = 0;
+  int64_t pad_begin = 0;
+  int64_t pad_end = 0;
+};
+
+template <typename Context>
+Spread spread(const Context& c, int axis, int64_t input, int64_t filter) {
+  using Ints = std::vector<int64_t>;
+  const int64_t stride = c.template attr<Ints>("strides").at(static_cast<size_t>(axis));
+  const int64_t dilation = c.template attr<Ints>("dilations").at(static_cast<size_t>(axis));
+  const Ints paddings = c.template attr<Ints>("paddings");
+  const Ints wanted = c.template attr<Ints>("output_size");
+  const std::string algorithm = c.template attr<std::string>("padding_algorithm");
+  require(algorithm == "EXPLICIT" || algorithm == "VALID",
+          "padding_algorithm must be EXPLICIT or VALID, but is \"{}\"", algorithm);
+  require(paddings.size() == 2 || paddings.size() == 4,
+          "paddings must be two or four numbers, but are {}", fmt::join(paddings, ", "));
+  const bool each = paddings.size() == 4;
+  const size_t first = static_cast<size_t>(each ? 2 * axis : axis);
+  Spread found = {.pad_begin = paddings[first], .pad_end = paddings[each ? first + 1 : first]};
+  if (algorithm == "VALID") found.pad_begin = found.pad_end = 0;
+  if (input < 0) return {.extent = wanted.empty() ? -1 : wanted[static_cast<size_t>(axis)]};
+  const int64_t all = (input - 1) * stride + dilation * (filter - 1) + 1;
+  found.extent = all - found.pad_begin - found.pad_end;
+  if (!wanted.empty()) {
+    const int64_t more = wanted.at(static_cast<size_t>(axis)) - found.extent;
+    require(0 <= more && more < stride, "output_size must lie in [{}, {}) along axis {}, but is {}",
+            found.extent, found.extent + stride, axis + 2, wanted[static_cast<size_t>(axis)]);
+    found.pad_end -= more;
+    found.extent += more;
+  }
+  require(found.extent > 0, "paddings {} and {} leave nothing of {} rows", found.pad_begin,
+          found.pad_end, all);
+  return found;
+}
+
+void infer(InferContext& c) {
+  const Shape &given = c.in("Input").shape, &filter = c.in("Filter").shape;
+  const DataFormat format(c.attr<std::string>("data_format"));
+  require(given.rank() == 4 && filter.rank() == 4,
+          "Input and Filter must have rank 4, but have shapes {} and {}", given, filter);
+  const Shape input = format.first(given);
+  const int64_t groups = c.attr<int64_t>("groups");
+  require(groups > 0 && filter[0] % groups == 0, "{} channels cannot be cut into {} groups",
+          filter[0], groups);
+  require(input[1] < 0 || input[1] == filter[0],
+          "Input of shape {} has {} channels, but Filter of shape {} takes {}", given, input[1],
+          filter, filter[0]);
+  const Shape out = {input[0], filter[1] * groups, spread(c, 0, input[2], filter[2]).extent,
+                     spread(c, 1, input[3], filter[3]).extent};
+  c.out("Output") = VarMeta::tensor(c.in("Input").dtype, format.program(out));
+}
+
+// The convolution from Output to Input.
+ConvProblem problem_of(PrepareContext& c, const DataFormat& format, const Shape& output) {
+  ConvProblem p = {.src = format.first(output),
+                   .weights = c.shape("Filter"),
+                   .dst = format.first(c.shape("Input")),
+                   .groups = c.attr<int64_t>("groups")};
+  p.strides = c.attr<std::vector<int64_t>>("strides");
+  p.dilations = c.attr<std::vector<int64_t>>("dilations");
+  for (const int axis : {0, 1}) {
+    const Spread s = spread(c, axis, p.dst[axis + 2], p.weights[axis + 2]);
+    p.pads_begin.push_back(s.pad_begin);
+    p.pads_end.push_back(s.pad_end);
+  }
+  return p;
+}
+
+Step forward_f32(PrepareContext& c) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  const auto conv =
+      std::make_shared<onednn::ConvBackwardData>(problem_of(c, format, c.shape("Output")));
+  return [conv, x = c.in<float>("Input", 0, format.program(conv->dst(), 4)),
+          w = c.in<float>("Filter", 0, conv->weights()),
+          y = c.out<float>("Output", 0, format.program(conv->src(), 4)),
+          scratch = c.workspace(conv->scratch_bytes())] {
+    conv->run(x.data(), w.data(), y.data(), scratch.data());
+  };
+}
+
+Step backward_data_f32(PrepareContext& c, const ConvProblem& problem, const DataFormat& format) {
+  const auto conv = std::make_shared<onednn::ConvForward>(problem);
+  return [conv, dy = c.in<float>("Output@GRAD", 0, format.program(conv->src(), 4)),
+          w = c.in<float>("Filter", 0, conv->weights()),
+          dx = c.out<float>("Input@GRAD", 0, format.program(conv->dst(), 4)),
+          scratch = c.workspace(conv->scratch_bytes())] {
+    conv->run(dy.data(), w.data(), nullptr, dx.data(), scratch.data());
+  };
+}
+
+Step backward_weights_f32(PrepareContext& c, const ConvProblem& problem, const DataFormat& format) {
+  const auto conv = std::make_shared<onednn::ConvBackwardWeights>(problem);
+  return [conv, dy = c.in<float>("Output@GRAD", 0, format.program(conv->src(), 4)),
+          x = c.in<float>("Input", 0, format.program(conv->dst(), 4)),
+          dw = c.out<float>("Filter@GRAD", 0, conv->weights()),
+          scratch = c.workspace(conv->scratch_bytes())] {
+    conv->run(dy.data(), x.data(), dw.data(), nullptr, scratch.data());
+  };
+}
+
+Step backward_f32(PrepareContext& c) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  const ConvProblem problem = problem_of(c, format, c.shape("Output@GRAD"));
+  std::vector<Step> steps;
+  if (c.has("Filter@GRAD")) steps.push_back(backward_weights_f32(c, problem, format));
+  if (c.has("Input@GRAD")) steps.push_back(backward_data_f32(c, problem, format));
+  return [steps] {
+    for (const Step& step : steps) step();
+  };
+}
+
+Step forward_f64(PrepareContext& c) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  const Image out(c.shape("Output"), format), in(c.shape("Input"), format);
+  return [in, out, p = problem_of(c, format, c.shape("Output")), input = c.in<double>("Input"),
+          filter = c.in<double>("Filter"), output = c.out<double>("Output")] {
+    const double *x = input.data(), *w = filter.data();
+    double* y = output.data();
+    std::fill_n(y, out.extents.numel(), 0.0);
+    for_products(out, in, p, 0, p.weights[0],
+                 [=](int64_t o, int64_t k, int64_t i) { y[o] += x[i] * w[k]; });
+  };
+}
+
+Step backward_f64(PrepareContext& c) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  const Image out(c.shape("Output@GRAD"), format), in(c.shape("Input"), format);
+  const bool data = c.has("Input@GRAD"), weights = c.has("Filter@GRAD");
+  return [in, out, p = problem_of(c, format, c.shape("Output@GRAD")), input = c.in<double>("Input"),
+          filter = c.in<double>("Filter"), gradient = c.in<double>("Output@GRAD"),
+          dinput = data ? c.out<double>("Input@GRAD") : Out<double>(),
+          dfilter = weights ? c.out<double>("Filter@GRAD") : Out<double>()] {
+    double* dx = dinput ? dinput.data() : nullptr;
+    double* dw = dfilter ? dfilter.data() : nullptr;
+    if (dx != nullptr) std::fill_n(dx, in.extents.numel(), 0.0);
+    if (dw != nullptr) std::fill_n(dw, p.weights.numel(), 0.0);
+    for_products(out, in, p, 0, p.weights[0], [&](int64_t o, int64_t k, int64_t i) {
+      if (dx != nullptr) dx[i] += gradient.data()[o] * filter.data()[k];
+      if (dw != nullptr) dw[k] += gradient.data()[o] * input.data()[i];
+    });
+  };
+}
+
+void infer_grad(InferContext& c) {
+  c.out("Input@GRAD") = c.in("Input");
+  c.out("Filter@GRAD") = c.in("Filter");
+}
+
+using Ints = std::vector<int32_t>;
+
+const std::vector<AttrSpec> kAttrs = {
+    {"strides", Ints{1, 1}, "steps of the filter in Output, down and right"},
+    {"paddings", Ints{0, 0}, "cut off from Output: two numbers, or top, bottom, left, right"},
+    {"padding_algorithm", "EXPLICIT", "EXPLICIT, or VALID for none"},
+    {"dilations", Ints{1, 1}, "distances of the filter's elements"},
+    {"groups", 1, "how many parts the channels are cut into"},
+    {"output_size", Ints{}, "height and width of Output, where they are not the least"},
+    {"output_padding", Ints{}, "of no effect: output_size says it"},
+    {"data_format", "NCHW", "NCHW or NHWC"},
+    {"workspace_size_MB", 512, "of no effect"},
+    {"fuse_relu", false, "of no effect"},
+    {"fuse_activation", "", "of no effect"},
+    {"fuse_alpha", 0.0f, "of no effect"},
+    {"fuse_beta", 0.0f, "of no effect"},
+    {"is_test", false, "of no effect"}};
+
+const OpDef& conv2d_transpose = define_op({
+    .type = "conv2d_transpose",
+    .doc = "Adds a filter to an image for each element of another.",
+    .inputs = {{"Input", "images, [N, C, H, W] or [N, H, W, C]"},
+               {"Filter", "[C, filters / groups, height, width]"}},
+    .outputs = {{"Output", "larger images with a channel for each filter"}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"Input", "Filter"}),
+    .kernels = {{kCpu, f32, forward_f32}, {kCpu, f64, forward_f64}},
+});
+
+const OpDef& conv2d_transpose_grad = define_op({
+    .type = "conv2d_transpose_grad",
+    .doc = "Gradient of conv2d_transpose.",
+    .inputs = {{"Input", "as before"},
+               {"Filter", "as before"},
+               {"Output@GRAD", "gradient of Output"}},
+    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
+                {.name = "Filter@GRAD", .doc = "gradient of Filter", .optional = true}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}},
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,47 @@
+// flotilla/ops/nn/conv2d_transpose_test.cc
+
+#include "flotilla/testing/check_op.h"
+
+namespace flotilla {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+TEST(Conv2dTranspose, AllKernelsAgree) {
+  const Tensor x = uniform({2, 4, 3, 2}, -1, 1);
+  for (const Attrs& attrs : {Attrs{}, Attrs{{"strides", Ints{2, 1}}, {"paddings", Ints{1, 0}}},
+                             Attrs{{"strides", Ints{2, 2}}, {"output_size", Ints{8, 6}}},
+                             Attrs{{"dilations", Ints{2, 1}}, {"paddings", Ints{1, 0, 0, 1}}}}) {
+    check_op({.type = "conv2d_transpose",
+              .inputs = {{"Input", x}, {"Filter", uniform({4, 3, 3, 3}, -1, 1, 2)}},
+              .attrs = attrs});
+  }
+  check_op({.type = "conv2d_transpose",
+            .inputs = {{"Input", x}, {"Filter", uniform({4, 2, 2, 3}, -1, 1, 2)}},
+            .attrs = {{"groups", 2}}});
+  check_op({.type = "conv2d_transpose",
+            .inputs = {{"Input", uniform({2, 3, 2, 4}, -1, 1)},
+                       {"Filter", uniform({4, 2, 2, 3}, -1, 1, 2)}},
+            .attrs = {{"data_format", "NHWC"}, {"strides", Ints{2, 2}}}});
+}
+
+TEST(Conv2dTranspose, AddsTheFilterForEachElement) {
+  const Tensor x = tensor({1, 10}, Shape{1, 1, 1, 2});
+  const Tensor filter = tensor({1, 2, 3}, Shape{1, 1, 1, 3});
+  EXPECT_THAT(run_op("conv2d_transpose", {{"Input", x}, {"Filter", filter}}).at("Output"),
+              equal_to(tensor({1, 12, 23, 30}, Shape{1, 1, 1, 4})));
+}
+
+TEST(Conv2dTranspose, Refusals) {
+  const Inputs inputs = {{"Input", full({2, 4, 3, 2}, 1)}, {"Filter", full({4, 3, 3, 3}, 1)}};
+  EXPECT_REFUSED(
+      build_op("conv2d_transpose", inputs, {{"strides", Ints{2, 2}}, {"output_size", Ints{9, 5}}}),
+      "output_size must lie in [7, 9) along axis 2, but is 9");
+  EXPECT_REFUSED(build_op("conv2d_transpose",
+                          {{"Input", full({2, 3, 3, 2}, 1)}, {"Filter", full({4, 3, 3, 3}, 1)}}),
+                 "Input of shape [2, 3, 3, 2] has 3 channels, but Filter of shape [4, 3, 3, 3] "
+                 "takes 4");
+}
+
+}  // namespace
+}  // namespace flotilla

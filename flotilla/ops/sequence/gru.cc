@@ -1,0 +1,270 @@
+// flotilla/ops/sequence/gru.cc
+//
+// gru: gated recurrent units over sequences (Cho et al., 2014). A row of Input holds what the
+// caller has made of one step, three parts of `width` numbers: update gate, reset gate, candidate.
+//
+//   u, r = gate(Input_ur + h' W_ur + Bias_ur)                h': hidden state of the step before
+//   k = activation(Input_k + (r h') W_k + Bias_k)
+//   h = (1 - u) h' + u k, or with origin_mode u h' + (1 - u) k
+//
+// Weight holds W_ur, [width, 2 * width], and behind it W_k, [width, width]. BatchGate holds u, r, k
+// of each row and BatchResetHiddenPrev r h', both in the order of Input; BatchHidden is Hidden.
+
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/sequence/recurrent.h"
+#include "flotilla/ops/tensor/known_value.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_sequences(c, "Input");
+  const Shape &x = c.in("Input").shape, &weight = c.in("Weight").shape;
+  require(x.rank() == 2 && weight.rank() == 2 && weight[1] == 3 * weight[0] &&
+              (x[1] < 0 || x[1] == weight[1]),
+          "Input and Weight must have shapes [rows, 3 * width] and [width, 3 * width], but have {} "
+          "and {}",
+          x, weight);
+  const int64_t width = weight[0], sequences = c.in("Input").sequences;
+  require(!c.has_in("Bias") || c.in("Bias").shape.numel() == 3 * width,
+          "Bias must hold {} numbers, but has shape {}", 3 * width,
+          c.has_in("Bias") ? c.in("Bias").shape : Shape());
+  if (c.has_in("H0")) {
+    const Shape& first = c.in("H0").shape;
+    require(first.rank() == 2 && first[1] == width &&
+                (first[0] < 0 || sequences < 0 || first[0] == sequences),
+            "H0 must have shape [{}, {}], a row for each sequence, but has {}", sequences, width,
+            first);
+  }
+  c.out("Hidden") = like(c.in("Input"), Shape{x[0], width});
+  c.out("BatchHidden") = c.out("Hidden");
+  c.out("BatchResetHiddenPrev") = c.out("Hidden");
+  c.out("BatchGate") = like(c.in("Input"));
+}
+
+template <typename T>
+struct Network {
+  int64_t rows = 0;
+  int64_t width = 0;
+  bool reverse = false;
+  bool origin = false;
+  Activation gate = {};
+  Activation candidate = {};
+  Sequences sequences;
+  In<T> weight;
+  In<T> bias;
+  In<T> h0;
+
+  explicit Network(PrepareContext& c)
+      : rows(c.shape("Input")[0]),
+        width(c.shape("Weight")[0]),
+        reverse(c.attr<bool>("is_reverse")),
+        origin(c.attr<bool>("origin_mode")),
+        gate(activation_of(c.attr<std::string>("gate_activation"))),
+        candidate(activation_of(c.attr<std::string>("activation"))),
+        sequences(c, "Input"),
+        weight(c.in<T>("Weight")),
+        bias(c.has("Bias") ? c.in<T>("Bias") : In<T>()),
+        h0(c.has("H0") ? c.in<T>("H0") : In<T>()) {}
+
+  const T* gate_weight() const { return weight.data(); }
+  const T* candidate_weight() const { return weight.data() + 2 * width * width; }
+  Walk walk(int64_t s) const {
+    const std::span<const int64_t> offsets = sequences.offsets();
+    return {offsets[s], offsets[s + 1], reverse};
+  }
+  const T* first(int64_t s) const { return h0 ? h0.data() + s * width : nullptr; }
+  int64_t count() const { return sequences.count(); }
+  // Operations for a sequence, to share them out.
+  int64_t work() const { return 6 * width * width * (rows / std::max<int64_t>(count(), 1) + 1); }
+};
+
+// One step of a sequence: the gates of row g, which holds Input, and the new hidden row.
+template <typename T>
+void step_forward(const Network<T>& n, const T* h_before, T* g, T* reset, T* h) {
+  const int64_t w = n.width;
+  for (int64_t j = 0; n.bias && j < 3 * w; ++j) g[j] += n.bias.data()[j];
+  if (h_before != nullptr) add_product(h_before, n.gate_weight(), w, 2 * w, g);
+  T *u = g, *r = g + w, *k = g + 2 * w;
+  for (int64_t d = 0; d < w; ++d) {
+    u[d] = activate(n.gate, u[d]);
+    r[d] = activate(n.gate, r[d]);
+    reset[d] = h_before == nullptr ? T{0} : r[d] * h_before[d];
+  }
+  if (h_before != nullptr) add_product(reset, n.candidate_weight(), w, w, k);
+  for (int64_t d = 0; d < w; ++d) {
+    k[d] = activate(n.candidate, k[d]);
+    const T old = h_before == nullptr ? T{0} : h_before[d];
+    h[d] = n.origin ? u[d] * old + (1 - u[d]) * k[d] : (1 - u[d]) * old + u[d] * k[d];
+  }
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  return [n = Network<T>(c), in = c.in<T>("Input"), hidden = c.out<T>("Hidden"),
+          gates = c.out<T>("BatchGate"), reset = c.out<T>("BatchResetHiddenPrev"),
+          copy = c.has("BatchHidden") ? c.out<T>("BatchHidden") : Out<T>()] {
+    const int64_t w = n.width;
+    parallel_for(n.count(), n.work(), [&](int64_t s) {
+      const Walk walk = n.walk(s);
+      const T* h = n.first(s);
+      for (int64_t step = 0; step < walk.length(); ++step) {
+        const int64_t r = walk.row(step);
+        std::copy_n(in.data() + r * 3 * w, 3 * w, gates.data() + r * 3 * w);
+        step_forward(n, h, gates.data() + r * 3 * w, reset.data() + r * w, hidden.data() + r * w);
+        h = hidden.data() + r * w;
+        if (copy) std::copy_n(h, w, copy.data() + r * w);
+      }
+    });
+  };
+}
+
+void infer_grad(InferContext& c) {
+  for (const char* slot : {"Input", "H0", "Weight", "Bias"}) {
+    if (c.has_in(slot)) c.out(std::string(slot) + "@GRAD") = like(c.in(slot));
+  }
+}
+
+// One step backwards: dg, the gradient of what goes into each activation; dh becomes that of the
+// hidden state before, `dreset` is scratch.
+template <typename T>
+void step_backward(const Network<T>& n, const T* g, const T* h_before, T* dh, T* dreset, T* dg) {
+  const int64_t w = n.width;
+  const T *u = g, *r = g + w, *k = g + 2 * w;
+  std::fill_n(dreset, w, T{0});
+  for (int64_t d = 0; d < w; ++d) {
+    const T old = h_before == nullptr ? T{0} : h_before[d];
+    const T to_u = dh[d] * (n.origin ? old - k[d] : k[d] - old);
+    const T to_k = dh[d] * (n.origin ? 1 - u[d] : u[d]);
+    dg[d] = to_u * slope(n.gate, u[d]);
+    dg[2 * w + d] = to_k * slope(n.candidate, k[d]);
+    dh[d] *= n.origin ? u[d] : 1 - u[d];
+  }
+  add_product_back(dg + 2 * w, n.candidate_weight(), w, w, dreset);
+  for (int64_t d = 0; d < w; ++d) {
+    const T old = h_before == nullptr ? T{0} : h_before[d];
+    dg[w + d] = dreset[d] * old * slope(n.gate, r[d]);
+    dh[d] += dreset[d] * r[d];
+  }
+  add_product_back(dg, n.gate_weight(), w, 2 * w, dh);
+}
+
+template <typename T>
+Out<T> wanted(PrepareContext& c, const char* slot) {
+  return c.has(slot) ? c.out<T>(slot) : Out<T>();
+}
+
+// dGates of every row, and the gradient of H0.
+template <typename T>
+Step walk_back(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> hidden) {
+  const Out<T> carried = c.workspace<T>(std::max<int64_t>(2 * n.width * n.rows, 1));
+  return [=, gates = c.in<T>("BatchGate"), dhidden = c.in<T>("Hidden@GRAD"),
+          dh0 = wanted<T>(c, "H0@GRAD")] {
+    const int64_t w = n.width;
+    parallel_for(n.count(), 2 * n.work(), [&](int64_t s) {
+      const Walk walk = n.walk(s);
+      if (walk.length() == 0) {
+        if (dh0) std::fill_n(dh0.data() + s * w, w, T{0});
+        return;
+      }
+      T *dh = carried.data() + walk.begin * 2 * w, *dreset = dh + w;
+      std::fill_n(dh, w, T{0});
+      for (int64_t step = walk.length(); step-- > 0;) {
+        const int64_t r = walk.row(step);
+        const T* h_before = step > 0 ? hidden.data() + walk.row(step - 1) * w : n.first(s);
+        for (int64_t d = 0; d < w; ++d) dh[d] += dhidden.data()[r * w + d];
+        step_backward(n, gates.data() + r * 3 * w, h_before, dh, dreset, dgates.data() + r * 3 * w);
+      }
+      if (dh0) std::copy_n(dh, w, dh0.data() + s * w);
+    });
+  };
+}
+
+// The gradients of what all rows share.
+template <typename T>
+Step sum_up(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> hidden) {
+  const int64_t w = n.width;
+  const Out<int64_t> previous = c.workspace<int64_t>(std::max<int64_t>(n.rows, 1));
+  return [=, reset = c.in<T>("BatchResetHiddenPrev"), dweight = wanted<T>(c, "Weight@GRAD"),
+          dbias = wanted<T>(c, "Bias@GRAD")] {
+    if (dbias) sum_rows(n.rows, 3 * w, dgates.data(), dbias.data());
+    if (!dweight) return;
+    const T* h0 = n.h0 ? n.h0.data() : nullptr;
+    find_previous(n.sequences.offsets(), n.reverse, previous.data());
+    const auto h = [&](int64_t r) { return before(previous.data()[r], hidden.data(), h0, w); };
+    const auto gate = [&](int64_t r) { return dgates.data() + r * 3 * w; };
+    sum_products(n.rows, w, 2 * w, h, gate, dweight.data());
+    sum_products(
+        n.rows, w, w, [&](int64_t r) { return reset.data() + r * w; },
+        [&](int64_t r) { return gate(r) + 2 * w; }, dweight.data() + 2 * w * w);
+  };
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const Network<T> n(c);
+  // The gradient of Input is that of the gates.
+  const Out<T> dgates = c.has("Input@GRAD")
+                            ? c.out<T>("Input@GRAD")
+                            : c.workspace<T>(std::max<int64_t>(3 * n.width * n.rows, 1));
+  const In<T> hidden = c.in<T>("Hidden");
+  return [back = walk_back(c, n, dgates, hidden), sum = sum_up(c, n, dgates, hidden)] {
+    back();
+    sum();
+  };
+}
+
+const std::vector<AttrSpec> kAttrs = {
+    {"activation", "tanh", "of the candidate: identity, sigmoid, tanh or relu"},
+    {"gate_activation", "sigmoid", "likewise"},
+    {"is_reverse", false, "whether sequences are read from their end"},
+    {"origin_mode", false, "whether the update gate keeps the old state, not the candidate"}};
+
+const std::vector<Slot> kInputs = {
+    {.name = "Input", .doc = "rows with a LoD, [rows, 3 * width]"},
+    {.name = "H0", .doc = "hidden state before each sequence", .optional = true},
+    {.name = "Weight", .doc = "[width, 3 * width]"},
+    {.name = "Bias", .doc = "[1, 3 * width]", .optional = true}};
+
+std::vector<Slot> grad_inputs() {
+  std::vector<Slot> slots = kInputs;
+  slots[0].shape_only = slots[3].shape_only = true;
+  for (const char* name : {"Hidden", "BatchGate", "BatchResetHiddenPrev"}) {
+    slots.push_back({.name = name, .doc = "of gru"});
+  }
+  slots.push_back({.name = "Hidden@GRAD", .doc = "gradient of Hidden"});
+  return slots;
+}
+
+const OpDef& gru = define_op({
+    .type = "gru",
+    .doc = "Gated recurrent units over sequences.",
+    .inputs = kInputs,
+    .outputs = {{.name = "Hidden", .doc = "[rows, width]"},
+                {.name = "BatchGate", .doc = "for the gradient", .no_grad = true},
+                {.name = "BatchResetHiddenPrev", .doc = "for the gradient", .no_grad = true},
+                {.name = "BatchHidden", .doc = "Hidden", .optional = true, .no_grad = true}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad =
+        grad_op({"Input", "H0", "Weight", "Bias", "Hidden", "BatchGate", "BatchResetHiddenPrev"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& gru_grad = define_op({
+    .type = "gru_grad",
+    .doc = "Gradient of gru.",
+    .inputs = grad_inputs(),
+    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
+                {.name = "H0@GRAD", .doc = "gradient of H0", .optional = true},
+                {.name = "Weight@GRAD", .doc = "gradient of Weight", .optional = true},
+                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

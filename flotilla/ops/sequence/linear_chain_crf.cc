@@ -1,0 +1,239 @@
+// flotilla/ops/sequence/linear_chain_crf.cc
+//
+// linear_chain_crf: minus the logarithm of the probability that a chain has the tags of Label,
+// where the probability of tags is proportional to the exponential of the sum of their scores
+// (Lafferty, McCallum and Pereira, 2001). See crf.h for the scores.
+//
+//   LogLikelihood = log(sum over all tags of exp(score)) - score(Label)
+//
+// Alpha is scaled to sum to one at each step; EmissionExps = exp(Emission - its row's largest),
+// TransitionExps = exp(Transition).
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/sequence/crf.h"
+#include "flotilla/ops/tensor/known_value.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  const int64_t chains = check_chains(c);
+  const VarMeta &emission = c.in("Emission"), &label = c.in("Label");
+  const int64_t steps = emission.shape.numel(0, emission.shape.rank() - 1);
+  require(steps < 0 || label.shape.numel() < 0 || label.shape.numel() == steps,
+          "Label must hold a tag for each of {} steps, but has shape {}", steps, label.shape);
+  c.out("Alpha") = like(emission);
+  c.out("EmissionExps") = like(emission);
+  c.out("TransitionExps") = like(c.in("Transition"));
+  c.out("LogLikelihood") = VarMeta::tensor(emission.dtype, Shape{chains, 1});
+}
+
+// Scales a row to sum to one and returns what the sum was.
+template <typename T>
+T scale_row(T* row, int64_t n) {
+  T sum = 0;
+  for (int64_t j = 0; j < n; ++j) sum += row[j];
+  for (int64_t j = 0; j < n; ++j) row[j] /= sum;
+  return sum;
+}
+
+// One chain: alpha[k][j] ~ the weight of all beginnings of k + 1 steps that end with tag j.
+template <typename T>
+T chain_cost(const Chains& s, const Piece& chain, const LabelsIn& labels, const T* x, const T* exps,
+             const T* weights, const T* w, T* alpha) {
+  const int64_t n = s.tags;
+  T log_sum = 0, score = 0;
+  int64_t before = 0;
+  for (int64_t k = 0; k < chain.length; ++k) {
+    const int64_t row = (chain.begin + k) * n;
+    for (int64_t j = 0; j < n; ++j) {
+      T sum = k == 0 ? weights[j] : T{0};
+      for (int64_t i = 0; k > 0 && i < n; ++i) sum += alpha[row - n + i] * weights[(i + 2) * n + j];
+      alpha[row + j] = sum * exps[row + j];
+    }
+    const T most = *std::max_element(x + row, x + row + n);
+    log_sum += most + std::log(scale_row(alpha + row, n));
+    const int64_t tag = labels.checked(chain.begin + k, n, 0);
+    score += x[row + tag] + (k == 0 ? w[tag] : w[(before + 2) * n + tag]);
+    before = tag;
+  }
+  if (chain.length == 0) return T{0};
+  T ends = 0;
+  const T* last = alpha + (chain.begin + chain.length - 1) * n;
+  for (int64_t j = 0; j < n; ++j) ends += last[j] * weights[n + j];
+  return log_sum + std::log(ends) - score - w[n + before];
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  return [s = Chains(c), steps = c.shape("Emission").numel(), labels = LabelsIn(c, "Label"),
+          x = c.in<T>("Emission"), w = c.in<T>("Transition"), alpha = c.out<T>("Alpha"),
+          exps = c.out<T>("EmissionExps"), weights = c.out<T>("TransitionExps"),
+          cost = c.out<T>("LogLikelihood")] {
+    const int64_t n = s.tags;
+    for (int64_t i = 0; i < (n + 2) * n; ++i) weights.data()[i] = std::exp(w.data()[i]);
+    std::fill_n(alpha.data(), steps, T{0});  // behind the chains of padded rows
+    parallel_for(steps / n, n * 20, [&](int64_t row) {
+      const T* from = x.data() + row * n;
+      const T most = *std::max_element(from, from + n);
+      for (int64_t j = 0; j < n; ++j) exps.data()[row * n + j] = std::exp(from[j] - most);
+    });
+    const std::vector<Piece> chains = s.pieces.all();
+    parallel_for(std::ssize(chains), n * n * 20, [&](int64_t i) {
+      cost.data()[i] = chain_cost(s, chains[static_cast<size_t>(i)], labels, x.data(), exps.data(),
+                                  weights.data(), w.data(), alpha.data());
+    });
+  };
+}
+
+void infer_grad(InferContext& c) {
+  c.out("Emission@GRAD") = like(c.in("Emission"));
+  c.out("Transition@GRAD") = like(c.in("Transition"));
+}
+
+// What one chain adds to the gradients: the probability of each tag, and of each pair, less one
+// where Label has them. `beta` is scratch of one row for each step: the weight of all ends.
+template <typename T>
+struct Backward {
+  const Chains& s;
+  const LabelsIn& labels;
+  const T* alpha;
+  const T* exps;
+  const T* weights;
+  T* beta;
+  T* demission;    // may be null
+  T* dtransition;  // of this chain alone; may be null
+
+  void ends(const Piece& chain) const {
+    const int64_t n = s.tags;
+    for (int64_t k = chain.length; k-- > 0;) {
+      T* row = beta + (chain.begin + k) * n;
+      for (int64_t i = 0; i < n; ++i) {
+        T sum = k + 1 == chain.length ? weights[n + i] : T{0};
+        for (int64_t j = 0; k + 1 < chain.length && j < n; ++j) {
+          sum += weights[(i + 2) * n + j] * row[n + j] * exps[(chain.begin + k + 1) * n + j];
+        }
+        row[i] = sum;
+      }
+      scale_row(row, n);
+    }
+  }
+
+  // The probabilities of the tags of one step.
+  std::vector<T> tags_at(int64_t step) const {
+    std::vector<T> found(static_cast<size_t>(s.tags));
+    const int64_t row = step * s.tags;
+    for (int64_t j = 0; j < s.tags; ++j) {
+      found[static_cast<size_t>(j)] = alpha[row + j] * beta[row + j];
+    }
+    scale_row(found.data(), s.tags);
+    return found;
+  }
+
+  void add_pairs(int64_t step, T g) const {
+    const int64_t n = s.tags, row = step * n;
+    std::vector<T> pairs(static_cast<size_t>(n * n));
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        pairs[static_cast<size_t>(i * n + j)] =
+            alpha[row - n + i] * weights[(i + 2) * n + j] * exps[row + j] * beta[row + j];
+      }
+    }
+    scale_row(pairs.data(), n * n);
+    for (int64_t i = 0; i < n * n; ++i) dtransition[2 * n + i] += g * pairs[static_cast<size_t>(i)];
+    dtransition[(labels[step - 1] + 2) * n + labels[step]] -= g;
+  }
+
+  void run(const Piece& chain, T g) const {
+    const int64_t n = s.tags;
+    ends(chain);
+    for (int64_t k = 0; k < chain.length; ++k) {
+      const int64_t step = chain.begin + k, tag = labels[step];
+      const std::vector<T> found = tags_at(step);
+      for (int64_t j = 0; j < n; ++j) {
+        const T part = g * (found[static_cast<size_t>(j)] - (j == tag ? T{1} : T{0}));
+        if (demission != nullptr) demission[step * n + j] = part;
+        if (dtransition != nullptr && k == 0) dtransition[j] += part;
+        if (dtransition != nullptr && k + 1 == chain.length) dtransition[n + j] += part;
+      }
+      if (dtransition != nullptr && k > 0) add_pairs(step, g);
+    }
+  }
+};
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const int64_t numbers = c.shape("Emission").numel();
+  return
+      [s = Chains(c), numbers, labels = LabelsIn(c, "Label"), alpha = c.in<T>("Alpha"),
+       exps = c.in<T>("EmissionExps"), weights = c.in<T>("TransitionExps"),
+       dcost = c.in<T>("LogLikelihood@GRAD"), beta = c.workspace<T>(std::max<int64_t>(numbers, 1)),
+       dx = c.has("Emission@GRAD") ? c.out<T>("Emission@GRAD") : Out<T>(),
+       dw = c.has("Transition@GRAD") ? c.out<T>("Transition@GRAD") : Out<T>()] {
+        if (dx) std::fill_n(dx.data(), numbers, T{0});
+        if (dw) std::fill_n(dw.data(), (s.tags + 2) * s.tags, T{0});
+        const std::vector<Piece> chains = s.pieces.all();
+        for (size_t i = 0; i < chains.size(); ++i) {
+          const Backward<T> back = {s,
+                                    labels,
+                                    alpha.data(),
+                                    exps.data(),
+                                    weights.data(),
+                                    beta.data(),
+                                    dx ? dx.data() : nullptr,
+                                    dw ? dw.data() : nullptr};
+          back.run(chains[i], dcost.data()[i]);
+        }
+      };
+}
+
+const Slot kLabel = {.name = "Label", .doc = "a tag for each step", .no_grad = true};
+const Slot kLength = {.name = "Length",
+                      .doc = "steps of each chain, where rows are padded",
+                      .optional = true,
+                      .no_grad = true};
+
+const OpDef& linear_chain_crf = define_op({
+    .type = "linear_chain_crf",
+    .doc = "The cost of the tags of chains.",
+    .inputs = {{.name = "Emission", .doc = "scores of the tags of each step"},
+               {.name = "Transition", .doc = "[tags + 2, tags]"},
+               kLabel,
+               kLength},
+    .outputs = {{.name = "Alpha", .doc = "for the gradient", .no_grad = true},
+                {.name = "EmissionExps", .doc = "for the gradient", .no_grad = true},
+                {.name = "TransitionExps", .doc = "for the gradient", .no_grad = true},
+                {.name = "LogLikelihood", .doc = "[chains, 1]: the cost of each"}},
+    .infer = infer,
+    .grad = grad_op(
+        {"Emission", "Transition", "Label", "Length", "Alpha", "EmissionExps", "TransitionExps"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& linear_chain_crf_grad = define_op({
+    .type = "linear_chain_crf_grad",
+    .doc = "Gradient of linear_chain_crf.",
+    .inputs = {{.name = "Emission", .doc = "input of the op", .shape_only = true},
+               {.name = "Transition", .doc = "input of the op", .shape_only = true},
+               kLabel,
+               kLength,
+               {.name = "Alpha", .doc = "of the op"},
+               {.name = "EmissionExps", .doc = "of the op"},
+               {.name = "TransitionExps", .doc = "of the op"},
+               {.name = "LogLikelihood@GRAD", .doc = "gradient of the costs"}},
+    .outputs = {{.name = "Emission@GRAD", .doc = "gradient of Emission", .optional = true},
+                {.name = "Transition@GRAD", .doc = "gradient of Transition", .optional = true}},
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .dtype_slot = "LogLikelihood@GRAD",
+});
+
+}  // namespace
+}  // namespace flotilla::ops

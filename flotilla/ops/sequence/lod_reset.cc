@@ -1,0 +1,188 @@
+// flotilla/ops/sequence/lod_reset.cc
+//
+// Operators whose result holds the elements of X in their order, but other sequences:
+//
+// sequence_reshape: rows of `new_dim` elements; sequences stay together.
+// lod_reset:        the sequences of Y where it has some, else offsets that are the elements of Y
+//                   or `target_lod`; with `append` as a further level below those of X.
+
+#include <cstring>
+
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/tensor/sequences.h"
+
+namespace flotilla::ops {
+namespace {
+
+// Copies the elements unless both lie in one place.
+struct SameBytes {
+  int64_t bytes = 0;
+  In<char> in;
+  Out<char> out;
+
+  SameBytes(PrepareContext& c, const char* from, const char* to)
+      : bytes(c.shape(from).numel() * size_of(c.dtype(from))),
+        in(c.in_bytes(from)),
+        out(c.out_bytes(to)) {
+    c.view(from, to);
+  }
+  void copy() const {
+    if (in.data() != out.data()) std::memcpy(out.data(), in.data(), static_cast<size_t>(bytes));
+  }
+};
+
+void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  return [same = SameBytes(c, "Out@GRAD", "X@GRAD")] { same.copy(); };
+}
+
+OpDef gradient_of(const OpDef& forward) {
+  return {.type = forward.type + "_grad",
+          .doc = "Gradient of " + forward.type + ".",
+          .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
+                     {.name = "Out@GRAD", .doc = "gradient of Out"}},
+          .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+          .attrs = forward.attrs,
+          .infer = infer_grad,
+          .kernels = kernels_for<float, double>(
+              []<typename T>(PrepareContext& c) { return backward<T>(c); }),
+          .dtype_slot = "Out@GRAD"};
+}
+
+// ---- sequence_reshape ---------------------------------------------------------------------------
+
+void infer_reshape(InferContext& c) {
+  check_sequences(c, "X");
+  const VarMeta& x = c.in("X");
+  const int64_t width = c.attr<int64_t>("new_dim");
+  require(x.shape.rank() == 2, "X must be a matrix, but has shape {}", x.shape);
+  require(width > 0, "new_dim must be positive, but is {}", width);
+  const int64_t numbers = x.shape.numel();
+  require(numbers < 0 || numbers % width == 0,
+          "the {} elements of X cannot be cut into rows of new_dim {}", numbers, width);
+  VarMeta out = VarMeta::tensor(x.dtype, Shape{numbers < 0 ? -1 : numbers / width, width});
+  out.lod_level = 1;
+  out.sequences = x.sequences;
+  out.lod_source = kOwnLod;
+  c.out("Out") = std::move(out);
+}
+
+Step reshape(PrepareContext& c) {
+  return [same = SameBytes(c, "X", "Out"), before = c.shape("X")[1], after = c.shape("Out")[1],
+          sequences = Sequences(c, "X"), lod = c.lod_out("Out")] {
+    LoD made = {{0}};
+    const std::span<const int64_t> offsets = sequences.offsets();
+    for (int64_t s = 0; s < sequences.count(); ++s) {
+      const int64_t numbers = (offsets[s + 1] - offsets[s]) * before;
+      require(numbers % after == 0,
+              "sequence {} of {} elements cannot be cut into rows of new_dim {}", s, numbers,
+              after);
+      made[0].push_back(made[0].back() + numbers / after);
+    }
+    same.copy();
+    lod.set(std::move(made));
+  };
+}
+
+const OpDef& sequence_reshape = define_op({
+    .type = "sequence_reshape",
+    .doc = "Cuts sequences into rows of another width.",
+    .inputs = {{.name = "X", .doc = "matrix with a LoD"}},
+    .outputs = {{.name = "Out", .doc = "the same elements in rows of new_dim"}},
+    .attrs = {{"new_dim", 0, "elements in a row"}},
+    .infer = infer_reshape,
+    .grad = grad_op({"X"}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(
+        []<typename T>(PrepareContext& c) { return reshape(c); }),
+});
+const OpDef& sequence_reshape_grad = define_op(gradient_of(sequence_reshape));
+
+// ---- lod_reset ----------------------------------------------------------------------------------
+
+void infer_reset(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  const std::vector<int64_t> target = c.attr<std::vector<int64_t>>("target_lod");
+  require(x.shape.rank() > 0, "X must have rows, but has shape {}", x.shape);
+  require(c.has_in("Y") || target.size() > 1,
+          "lod_reset needs sequences: Y, or a target_lod of at least two offsets");
+  VarMeta out = like(x);
+  const bool append = c.attr<bool>("append");
+  const bool from_lod = c.has_in("Y") && c.in("Y").lod_level > 0;
+  out.lod_level = (append ? x.lod_level : 0) + (from_lod ? c.in("Y").lod_level : 1);
+  out.sequences = from_lod ? c.in("Y").sequences : c.has_in("Y") ? -1 : std::ssize(target) - 1;
+  if (c.has_in("Y") && !from_lod) {
+    check_labels(c, "Y");
+    const int64_t offsets = c.in("Y").shape.numel();
+    if (offsets > 0) out.sequences = offsets - 1;
+  }
+  out.lod_source = kOwnLod;
+  c.out("Out") = std::move(out);
+}
+
+// Where the new sequences come from.
+struct NewLod {
+  bool append = false;
+  int64_t rows = 0;
+  LodHandle x;
+  LodHandle y;
+  LabelsIn numbers;
+  int64_t count = 0;  // of numbers
+  std::vector<int64_t> target;
+
+  explicit NewLod(PrepareContext& c)
+      : append(c.attr<bool>("append")),
+        rows(c.shape("X")[0]),
+        x(c.lod("X")),
+        target(c.attr<std::vector<int64_t>>("target_lod")) {
+    if (!c.has("Y")) return;
+    y = c.lod("Y");
+    if (c.meta("Y").lod_level > 0) return;
+    numbers = LabelsIn(c, "Y");
+    count = c.shape("Y").numel();
+  }
+
+  LoD operator()() const {
+    LoD made = append && x.get() != nullptr ? *x.get() : LoD();
+    if (const LoD* other = y.get(); other != nullptr && !other->empty()) {
+      made.insert(made.end(), other->begin(), other->end());
+    } else {
+      std::vector<int64_t> offsets = target;
+      if (count > 0) offsets.clear();
+      for (int64_t i = 0; i < count; ++i) offsets.push_back(numbers[i]);
+      made.push_back(std::move(offsets));
+    }
+    check_lod(made, rows);
+    return made;
+  }
+};
+
+Step reset(PrepareContext& c) {
+  return [same = SameBytes(c, "X", "Out"), made = NewLod(c), lod = c.lod_out("Out")] {
+    lod.set(made());
+    same.copy();
+  };
+}
+
+const OpDef& lod_reset = define_op({
+    .type = "lod_reset",
+    .doc = "Gives the rows of X other sequences.",
+    .inputs =
+        {{.name = "X", .doc = "rows"},
+         {.name = "Y", .doc = "whose LoD is taken, or offsets", .optional = true, .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "X with other sequences"}},
+    .attrs = {{"target_lod", std::vector<int64_t>{}, "offsets, where Y is not there"},
+              {"append", false, "whether they become a level below those of X"}},
+    .infer = infer_reset,
+    .grad = grad_op({"X"}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(
+        []<typename T>(PrepareContext& c) { return reset(c); }),
+});
+const OpDef& lod_reset_grad = define_op(gradient_of(lod_reset));
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,308 @@
+// flotilla/ops/sequence/lstm.cc
+//
+// lstm: long short-term memory over sequences (Hochreiter and Schmidhuber, 1997), with peepholes
+// (Gers and Schmidhuber, 2000). A row of Input holds what the caller has made of one step, four
+// parts of `width` numbers: candidate, input gate, forget gate, output gate.
+//
+//   g = Input + h' Weight + Bias[0, 4 width)                h', c': of the step before
+//   k = candidate(g_k), i = gate(g_i + p_i c'), f = gate(g_f + p_f c')
+//   c = k i + c' f, o = gate(g_o + p_o c), h = o cell(c)    p: Bias[4 width, 7 width)
+//
+// BatchGate holds k, i, f, o of each row and BatchCellPreAct holds cell(c), both in the order of
+// Input.
+
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/sequence/recurrent.h"
+#include "flotilla/ops/tensor/known_value.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_sequences(c, "Input");
+  const Shape &x = c.in("Input").shape, &weight = c.in("Weight").shape;
+  require(x.rank() == 2 && weight.rank() == 2 && weight[1] == 4 * weight[0] &&
+              (x[1] < 0 || x[1] == weight[1]),
+          "Input and Weight must have shapes [rows, 4 * width] and [width, 4 * width], but have {} "
+          "and {}",
+          x, weight);
+  const int64_t width = weight[0], numbers = (c.attr<bool>("use_peepholes") ? 7 : 4) * width;
+  require(c.in("Bias").shape.numel() == numbers, "Bias must hold {} numbers, but has shape {}",
+          numbers, c.in("Bias").shape);
+  for (const char* slot : {"H0", "C0"}) {
+    if (!c.has_in(slot)) continue;
+    const Shape& first = c.in(slot).shape;
+    const int64_t sequences = c.in("Input").sequences;
+    require(first.rank() == 2 && first[1] == width &&
+                (first[0] < 0 || sequences < 0 || first[0] == sequences),
+            "{} must have shape [{}, {}], a row for each sequence, but has {}", slot, sequences,
+            width, first);
+  }
+  c.out("Hidden") = like(c.in("Input"), Shape{x[0], width});
+  c.out("Cell") = c.out("Hidden");
+  c.out("BatchGate") = like(c.in("Input"));
+  c.out("BatchCellPreAct") = c.out("Hidden");
+}
+
+template <typename T>
+struct Network {
+  int64_t rows = 0;
+  int64_t width = 0;
+  bool peeps = false;
+  bool reverse = false;
+  Activation gate = {};
+  Activation cell = {};
+  Activation candidate = {};
+  Sequences sequences;
+  In<T> weight;
+  In<T> bias;
+  In<T> h0;
+  In<T> c0;
+
+  explicit Network(PrepareContext& c)
+      : rows(c.shape("Input")[0]),
+        width(c.shape("Weight")[0]),
+        peeps(c.attr<bool>("use_peepholes")),
+        reverse(c.attr<bool>("is_reverse")),
+        gate(activation_of(c.attr<std::string>("gate_activation"))),
+        cell(activation_of(c.attr<std::string>("cell_activation"))),
+        candidate(activation_of(c.attr<std::string>("candidate_activation"))),
+        sequences(c, "Input"),
+        weight(c.in<T>("Weight")),
+        bias(c.in<T>("Bias")),
+        h0(c.has("H0") ? c.in<T>("H0") : In<T>()),
+        c0(c.has("C0") ? c.in<T>("C0") : In<T>()) {}
+
+  // Of gate 0 (input), 1 (forget) or 2 (output), at unit d.
+  T peephole(int64_t which, int64_t d) const {
+    return peeps ? bias.data()[(4 + which) * width + d] : T{0};
+  }
+  Walk walk(int64_t s) const {
+    const std::span<const int64_t> offsets = sequences.offsets();
+    return {offsets[s], offsets[s + 1], reverse};
+  }
+  // A row of H0 or C0; null where there is none.
+  const T* first(In<T> all, int64_t s) const { return all ? all.data() + s * width : nullptr; }
+  // Operations of a step, to share out sequences.
+  int64_t work() const { return 8 * width * width * (rows / std::max<int64_t>(count(), 1) + 1); }
+  int64_t count() const { return sequences.count(); }
+};
+
+// One step of a sequence: the gates of row g, which holds Input, and the new cell and hidden rows.
+template <typename T>
+void step_forward(const Network<T>& n, const T* h_before, const T* c_before, T* g, T* c, T* active,
+                  T* h) {
+  const int64_t w = n.width;
+  for (int64_t j = 0; j < 4 * w; ++j) g[j] += n.bias.data()[j];
+  if (h_before != nullptr) add_product(h_before, n.weight.data(), w, 4 * w, g);
+  T *k = g, *i = g + w, *f = g + 2 * w, *o = g + 3 * w;
+  for (int64_t d = 0; d < w; ++d) {
+    const T old = c_before == nullptr ? T{0} : c_before[d];
+    k[d] = activate(n.candidate, k[d]);
+    i[d] = activate(n.gate, i[d] + n.peephole(0, d) * old);
+    f[d] = activate(n.gate, f[d] + n.peephole(1, d) * old);
+    c[d] = k[d] * i[d] + old * f[d];
+    o[d] = activate(n.gate, o[d] + n.peephole(2, d) * c[d]);
+    active[d] = activate(n.cell, c[d]);
+    h[d] = o[d] * active[d];
+  }
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  return [n = Network<T>(c), in = c.in<T>("Input"), hidden = c.out<T>("Hidden"),
+          cell = c.out<T>("Cell"), gates = c.out<T>("BatchGate"),
+          active = c.out<T>("BatchCellPreAct")] {
+    const int64_t w = n.width;
+    parallel_for(n.count(), n.work(), [&](int64_t s) {
+      const Walk walk = n.walk(s);
+      const T *h = n.first(n.h0, s), *old = n.first(n.c0, s);
+      for (int64_t step = 0; step < walk.length(); ++step) {
+        const int64_t r = walk.row(step);
+        std::copy_n(in.data() + r * 4 * w, 4 * w, gates.data() + r * 4 * w);
+        step_forward(n, h, old, gates.data() + r * 4 * w, cell.data() + r * w,
+                     active.data() + r * w, hidden.data() + r * w);
+        h = hidden.data() + r * w;
+        old = cell.data() + r * w;
+      }
+    });
+  };
+}
+
+void infer_grad(InferContext& c) {
+  for (const char* slot : {"Input", "H0", "C0", "Weight", "Bias"}) {
+    if (c.has_in(slot)) c.out(std::string(slot) + "@GRAD") = like(c.in(slot));
+  }
+}
+
+// One step backwards: dg, the gradient of what goes into each activation; dc becomes that of the
+// cell before.
+template <typename T>
+void step_backward(const Network<T>& n, const T* g, const T* active, const T* c_before, const T* dh,
+                   T* dc, T* dg) {
+  const int64_t w = n.width;
+  const T *k = g, *i = g + w, *f = g + 2 * w, *o = g + 3 * w;
+  for (int64_t d = 0; d < w; ++d) {
+    const T old = c_before == nullptr ? T{0} : c_before[d];
+    const T to_o = dh[d] * active[d] * slope(n.gate, o[d]);
+    const T to_c = dc[d] + dh[d] * o[d] * slope(n.cell, active[d]) + to_o * n.peephole(2, d);
+    const T to_i = to_c * k[d] * slope(n.gate, i[d]), to_f = to_c * old * slope(n.gate, f[d]);
+    dg[d] = to_c * i[d] * slope(n.candidate, k[d]);
+    dg[w + d] = to_i;
+    dg[2 * w + d] = to_f;
+    dg[3 * w + d] = to_o;
+    dc[d] = to_c * f[d] + to_i * n.peephole(0, d) + to_f * n.peephole(1, d);
+  }
+}
+
+template <typename T>
+Out<T> wanted(PrepareContext& c, const char* slot) {
+  return c.has(slot) ? c.out<T>(slot) : Out<T>();
+}
+template <typename T>
+In<T> given(PrepareContext& c, const char* slot) {
+  return c.has(slot) ? c.in<T>(slot) : In<T>();
+}
+
+// Adds a row that may not be there.
+template <typename T>
+void add_row(In<T> from, int64_t row, int64_t width, T* to) {
+  if (!from) return;
+  for (int64_t d = 0; d < width; ++d) to[d] += from.data()[row * width + d];
+}
+
+// dGates of every row, and the gradients of H0 and C0.
+template <typename T>
+Step walk_back(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> cell) {
+  const Out<T> carried = c.workspace<T>(std::max<int64_t>(2 * n.width * n.rows, 1));
+  return [=, gates = c.in<T>("BatchGate"), active = c.in<T>("BatchCellPreAct"),
+          dhidden = given<T>(c, "Hidden@GRAD"), dcell = given<T>(c, "Cell@GRAD"),
+          dh0 = wanted<T>(c, "H0@GRAD"), dc0 = wanted<T>(c, "C0@GRAD")] {
+    const int64_t w = n.width;
+    parallel_for(n.count(), 2 * n.work(), [&](int64_t s) {
+      const Walk walk = n.walk(s);
+      if (walk.length() == 0) {
+        if (dh0) std::fill_n(dh0.data() + s * w, w, T{0});
+        if (dc0) std::fill_n(dc0.data() + s * w, w, T{0});
+        return;
+      }
+      T *dh = carried.data() + walk.begin * 2 * w, *dc = dh + w;
+      std::fill_n(dh, 2 * w, T{0});
+      for (int64_t step = walk.length(); step-- > 0;) {
+        const int64_t r = walk.row(step);
+        const T* c_before = step > 0 ? cell.data() + walk.row(step - 1) * w : n.first(n.c0, s);
+        T* dg = dgates.data() + r * 4 * w;
+        add_row(dhidden, r, w, dh);
+        add_row(dcell, r, w, dc);
+        step_backward(n, gates.data() + r * 4 * w, active.data() + r * w, c_before, dh, dc, dg);
+        std::fill_n(dh, w, T{0});
+        add_product_back(dg, n.weight.data(), w, 4 * w, dh);
+      }
+      if (dh0) std::copy_n(dh, w, dh0.data() + s * w);
+      if (dc0) std::copy_n(dc, w, dc0.data() + s * w);
+    });
+  };
+}
+
+// The gradients of what all rows share.
+template <typename T>
+Step sum_up(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> cell) {
+  const Out<int64_t> previous = c.workspace<int64_t>(std::max<int64_t>(n.rows, 1));
+  return [=, hidden = c.in<T>("Hidden"), dweight = wanted<T>(c, "Weight@GRAD"),
+          dbias = wanted<T>(c, "Bias@GRAD")] {
+    const int64_t w = n.width;
+    const T *h0 = n.h0 ? n.h0.data() : nullptr, *c0 = n.c0 ? n.c0.data() : nullptr;
+    const auto gate = [&](int64_t r) { return dgates.data() + r * 4 * w; };
+    find_previous(n.sequences.offsets(), n.reverse, previous.data());
+    if (dweight) {
+      const auto h = [&](int64_t r) { return before(previous.data()[r], hidden.data(), h0, w); };
+      sum_products(n.rows, w, 4 * w, h, gate, dweight.data());
+    }
+    if (!dbias) return;
+    sum_rows(n.rows, 4 * w, dgates.data(), dbias.data());
+    if (!n.peeps) return;
+    T* peepholes = dbias.data() + 4 * w;
+    std::fill_n(peepholes, 3 * w, T{0});
+    for (int64_t r = 0; r < n.rows; ++r) {
+      const T* old = before(previous.data()[r], cell.data(), c0, w);
+      for (int64_t d = 0; d < w; ++d) {
+        if (old != nullptr) peepholes[d] += gate(r)[w + d] * old[d];
+        if (old != nullptr) peepholes[w + d] += gate(r)[2 * w + d] * old[d];
+        peepholes[2 * w + d] += gate(r)[3 * w + d] * cell.data()[r * w + d];
+      }
+    }
+  };
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const Network<T> n(c);
+  // The gradient of Input is that of the gates.
+  const Out<T> dgates = c.has("Input@GRAD")
+                            ? c.out<T>("Input@GRAD")
+                            : c.workspace<T>(std::max<int64_t>(4 * n.width * n.rows, 1));
+  const In<T> cell = c.in<T>("Cell");
+  return [back = walk_back(c, n, dgates, cell), sum = sum_up(c, n, dgates, cell)] {
+    back();
+    sum();
+  };
+}
+
+const std::vector<AttrSpec> kAttrs = {
+    {"use_peepholes", true, "whether gates see the cell"},
+    {"is_reverse", false, "whether sequences are read from their end"},
+    {"gate_activation", "sigmoid", "identity, sigmoid, tanh or relu"},
+    {"cell_activation", "tanh", "likewise"},
+    {"candidate_activation", "tanh", "likewise"}};
+
+const std::vector<Slot> kInputs = {
+    {.name = "Input", .doc = "rows with a LoD, [rows, 4 * width]"},
+    {.name = "H0", .doc = "hidden state before each sequence", .optional = true},
+    {.name = "C0", .doc = "cell before each sequence", .optional = true},
+    {.name = "Weight", .doc = "[width, 4 * width]"},
+    {.name = "Bias", .doc = "of the gates, then the peepholes"}};
+
+std::vector<Slot> grad_inputs() {
+  std::vector<Slot> slots = kInputs;
+  slots[0].shape_only = true;
+  for (const char* name : {"Hidden", "Cell", "BatchGate", "BatchCellPreAct"}) {
+    slots.push_back({.name = name, .doc = "of lstm"});
+  }
+  slots.push_back({.name = "Hidden@GRAD", .doc = "gradient of Hidden", .optional = true});
+  slots.push_back({.name = "Cell@GRAD", .doc = "gradient of Cell", .optional = true});
+  return slots;
+}
+
+const OpDef& lstm = define_op({
+    .type = "lstm",
+    .doc = "Long short-term memory over sequences.",
+    .inputs = kInputs,
+    .outputs = {{.name = "Hidden", .doc = "[rows, width]"},
+                {.name = "Cell", .doc = "[rows, width]"},
+                {.name = "BatchGate", .doc = "for the gradient", .no_grad = true},
+                {.name = "BatchCellPreAct", .doc = "for the gradient", .no_grad = true}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op(
+        {"Input", "H0", "C0", "Weight", "Bias", "Hidden", "Cell", "BatchGate", "BatchCellPreAct"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& lstm_grad = define_op({
+    .type = "lstm_grad",
+    .doc = "Gradient of lstm.",
+    .inputs = grad_inputs(),
+    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
+                {.name = "H0@GRAD", .doc = "gradient of H0", .optional = true},
+                {.name = "C0@GRAD", .doc = "gradient of C0", .optional = true},
+                {.name = "Weight@GRAD", .doc = "gradient of Weight", .optional = true},
+                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,133 @@
+// flotilla/ops/sequence/recurrent.h
+//
+// What recurrent operators over sequences share: their activations, the walk along a sequence, and
+// products of one row with a matrix. Rows of different sequences never meet, so threads share out
+// sequences; gradients of weights are summed up afterwards, row by row in their order.
+
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/tensor/sequences.h"
+
+namespace flotilla::ops {
+
+enum class Activation { kIdentity, kSigmoid, kTanh, kRelu };
+
+inline Activation activation_of(const std::string& name) {
+  if (name == "identity") return Activation::kIdentity;
+  if (name == "sigmoid") return Activation::kSigmoid;
+  if (name == "tanh") return Activation::kTanh;
+  if (name == "relu") return Activation::kRelu;
+  refuse("an activation must be one of identity, sigmoid, tanh, relu, but is \"{}\"", name);
+}
+
+template <typename T>
+T activate(Activation kind, T x) {
+  switch (kind) {
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::kTanh:
+      return std::tanh(x);
+    case Activation::kRelu:
+      return std::max(x, T{0});
+    case Activation::kIdentity:
+      break;
+  }
+  return x;
+}
+
+// The derivative where the activation gave `y`.
+template <typename T>
+T slope(Activation kind, T y) {
+  switch (kind) {
+    case Activation::kSigmoid:
+      return y * (1 - y);
+    case Activation::kTanh:
+      return 1 - y * y;
+    case Activation::kRelu:
+      return y > 0 ? T{1} : T{0};
+    case Activation::kIdentity:
+      break;
+  }
+  return T{1};
+}
+
+// to += row M, M of [rows, columns]
+template <typename T>
+void add_product(const T* row, const T* m, int64_t rows, int64_t columns, T* to) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const T factor = row[i];
+    const T* line = m + i * columns;
+    for (int64_t j = 0; j < columns; ++j) to[j] += factor * line[j];
+  }
+}
+
+// to += row M^T, M of [rows, columns]
+template <typename T>
+void add_product_back(const T* row, const T* m, int64_t rows, int64_t columns, T* to) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const T* line = m + i * columns;
+    T sum = 0;
+    for (int64_t j = 0; j < columns; ++j) sum += row[j] * line[j];
+    to[i] += sum;
+  }
+}
+
+// One sequence in the order in which it is read.
+struct Walk {
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool reverse = false;
+
+  int64_t length() const { return end - begin; }
+  int64_t row(int64_t step) const { return reverse ? end - 1 - step : begin + step; }
+};
+
+// For each row of a batch, the row that was read before it; -1 - s for the first of sequence s.
+inline void find_previous(std::span<const int64_t> offsets, bool reverse, int64_t* previous) {
+  for (int64_t s = 0; s + 1 < std::ssize(offsets); ++s) {
+    const Walk walk = {offsets[s], offsets[s + 1], reverse};
+    for (int64_t step = 0; step < walk.length(); ++step) {
+      previous[walk.row(step)] = step == 0 ? -1 - s : walk.row(step - 1);
+    }
+  }
+}
+
+// What stood before a row: the row of `all` read before it, the sequence's row of `first`, or null.
+template <typename T>
+const T* before(int64_t previous, const T* all, const T* first, int64_t width) {
+  if (previous >= 0) return all + previous * width;
+  return first == nullptr ? nullptr : first + (-1 - previous) * width;
+}
+
+// out = sum over rows r of left(r)^T right(r), [lines, columns]; left(r) may be null.
+template <typename T, typename L, typename R>
+void sum_products(int64_t rows, int64_t lines, int64_t columns, L left, R right, T* out) {
+  parallel_for(lines, rows * columns, [&](int64_t i) {
+    T* to = out + i * columns;
+    std::fill_n(to, columns, T{0});
+    for (int64_t r = 0; r < rows; ++r) {
+      const T* l = left(r);
+      if (l == nullptr) continue;
+      const T factor = l[i];
+      const T* line = right(r);
+      for (int64_t j = 0; j < columns; ++j) to[j] += factor * line[j];
+    }
+  });
+}
+
+// out = sum over rows of values, [columns]
+template <typename T>
+void sum_rows(int64_t rows, int64_t columns, const T* values, T* out) {
+  std::fill_n(out, columns, T{0});
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t j = 0; j < columns; ++j) out[j] += values[r * columns + j];
+  }
+}
+
+}  // namespace flotilla::ops

@@ -1,0 +1,122 @@
+// flotilla/ops/sequence/rows.h
+//
+// Operators that only pick rows: row i of the result is row rows[i] of X. What differs between them
+// is a class that says which:
+//
+//   struct Reversed {
+//     explicit Reversed(PrepareContext& c);    // also of the gradient op, which has the same
+//     inputs Picked operator()() const;               // in every run
+//   };
+//   const OpDef& reverse = define_op(picking_op<Reversed>({.type = "sequence_reverse", ...}));
+//   const OpDef& reverse_grad = define_op(picking_grad<Reversed>(reverse));
+//
+// The gradient of a row of X is the sum over all places it was picked for.
+
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/sequences.h"
+
+namespace flotilla::ops {
+
+struct Picked {
+  std::vector<int64_t> rows = {};
+  LoD lod = {};  // of the result, where it has one of its own
+};
+
+// Elements of one row: X's axes from `axes` on, of which the first `axes` number the rows.
+inline int64_t row_width(const Shape& x, int64_t axes) { return x.numel(axes, x.rank()); }
+
+// The axes of X that number rows: more than one where rows are padded.
+template <typename Pick>
+constexpr int64_t row_axes() {
+  if constexpr (requires { Pick::kRowAxes; }) return Pick::kRowAxes;
+  return 1;
+}
+
+inline void copy_rows(const Picked& picked, const char* from, int64_t bytes, char* to) {
+  for (size_t i = 0; i < picked.rows.size(); ++i) {
+    std::memcpy(to + static_cast<int64_t>(i) * bytes, from + picked.rows[i] * bytes,
+                static_cast<size_t>(bytes));
+  }
+}
+
+// The slot of the only output.
+inline std::string picked_slot(const PrepareContext& c) {
+  return c.op().has_output("Y") ? "Y" : "Out";
+}
+
+template <typename Pick>
+Step pick_forward(PrepareContext& c) {
+  const std::string slot = picked_slot(c);
+  const int64_t bytes = row_width(c.shape("X"), row_axes<Pick>()) * size_of(c.dtype("X"));
+  const Shape shape = c.shape(slot);
+  if (shape.known()) {
+    const bool own = Pick::kMakesLod;
+    return [pick = Pick(c), bytes, x = c.in_bytes("X"), out = c.out_bytes(slot),
+            lod = own ? c.lod_out(slot) : LodOut()] {
+      const Picked picked = pick();
+      copy_rows(picked, x.data(), bytes, out.data());
+      if (Pick::kMakesLod) lod.set(picked.lod);
+    };
+  }
+  return [pick = Pick(c), bytes, shape, x = c.in_bytes("X"), out = c.late_out<char>(slot),
+          lod = c.lod_out(slot)] {
+    Picked picked = pick();
+    Shape found = shape;
+    found[0] = std::ssize(picked.rows);
+    copy_rows(picked, x.data(), bytes, out.resize(found));
+    if (!picked.lod.empty()) lod.set(std::move(picked.lod));
+  };
+}
+
+template <typename Pick, typename T>
+Step pick_backward(PrepareContext& c) {
+  const std::string slot = c.has("Y@GRAD") ? "Y@GRAD" : "Out@GRAD";
+  return [pick = Pick(c), width = row_width(c.shape("X"), row_axes<Pick>()),
+          n = c.shape("X").numel(), dout = c.in<T>(slot), dx = c.out<T>("X@GRAD")] {
+    const Picked picked = pick();
+    std::fill_n(dx.data(), n, T{0});
+    for (size_t i = 0; i < picked.rows.size(); ++i) {
+      const T* from = dout.data() + static_cast<int64_t>(i) * width;
+      T* to = dx.data() + picked.rows[i] * width;
+      for (int64_t j = 0; j < width; ++j) to[j] += from[j];
+    }
+  };
+}
+
+// `def` without kernels and gradient.
+template <typename Pick>
+OpDef picking_op(OpDef def, std::initializer_list<std::string_view> uses) {
+  def.kernels =
+      kernels_for_all([]<typename T>(PrepareContext& c) { return pick_forward<Pick>(c); });
+  def.grad = grad_op(uses);
+  def.dtype_slot = "X";
+  return def;
+}
+
+template <typename Pick>
+OpDef picking_grad(const OpDef& forward) {
+  const std::string slot = forward.outputs.front().name + "@GRAD";
+  OpDef def = {.type = forward.type + "_grad",
+               .doc = "Gradient of " + forward.type + ".",
+               .inputs = forward.inputs,
+               .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+               .attrs = forward.attrs,
+               .infer = [](InferContext& c) { c.out("X@GRAD") = like(c.in("X")); },
+               .kernels = kernels_for<float, double>(
+                   []<typename T>(PrepareContext& c) { return pick_backward<Pick, T>(c); }),
+               .dtype_slot = slot};
+  for (Slot& input : def.inputs) input.shape_only = input.name == "X" || input.shape_only;
+  def.inputs.push_back({.name = slot, .doc = "gradient of the result"});
+  return def;
+}
+
+}  // namespace flotilla::ops

@@ -1,0 +1,54 @@
+// flotilla/ops/sequence/sequence_enumerate.cc
+//
+// sequence_enumerate: each number of a sequence with the `win_size` - 1 behind it; `pad_value`
+// stands for those behind the end.
+
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/sequences.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_sequences(c, "X");
+  check_labels(c, "X");
+  const Shape& x = c.in("X").shape;
+  const int64_t window = c.attr<int64_t>("win_size");
+  require(x.rank() == 1 || (x.rank() == 2 && x[1] == 1),
+          "sequence_enumerate takes a column of numbers, but X has shape {}", x);
+  require(window >= 2, "win_size must be at least 2, but is {}", window);
+  c.out("Out") = like(c.in("X"), Shape{x[0], window});
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  return [window = c.attr<int64_t>("win_size"), pad = static_cast<T>(c.attr<int64_t>("pad_value")),
+          sequences = Sequences(c, "X"), x = c.in<T>("X"), out = c.out<T>("Out")] {
+    const std::span<const int64_t> offsets = sequences.offsets();
+    for (int64_t s = 0; s < sequences.count(); ++s) {
+      for (int64_t row = offsets[s]; row < offsets[s + 1]; ++row) {
+        for (int64_t k = 0; k < window; ++k) {
+          const bool inside = row + k < offsets[s + 1];
+          out.data()[row * window + k] = inside ? x.data()[row + k] : pad;
+        }
+      }
+    }
+  };
+}
+
+const OpDef& sequence_enumerate = define_op({
+    .type = "sequence_enumerate",
+    .doc = "All windows of sequences of numbers.",
+    .inputs = {{.name = "X", .doc = "i32 or i64 with a LoD", .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "[rows, win_size]"}},
+    .attrs = {{"win_size", 2, "numbers in a window"},
+              {"pad_value", 0, "what stands behind the end of a sequence"}},
+    .infer = infer,
+    .kernels =
+        kernels_for<int32_t, int64_t>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,113 @@
+// flotilla/ops/sequence/sequence_scatter.cc
+//
+// sequence_scatter: Out = X, and to row i are added the numbers of sequence i of Updates, each at
+// the column that Ids names.
+
+#include <algorithm>
+
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/sequences.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_sequences(c, "Ids");
+  check_labels(c, "Ids");
+  const VarMeta &x = c.in("X"), &ids = c.in("Ids"), &updates = c.in("Updates");
+  require(x.shape.rank() == 2, "X must be a matrix, but has shape {}", x.shape);
+  require(ids.shape.numel() < 0 || ids.shape.numel() == updates.shape.numel(),
+          "Ids of shape {} and Updates of shape {} must hold as many numbers", ids.shape,
+          updates.shape);
+  require(x.shape[0] < 0 || ids.sequences < 0 || x.shape[0] == ids.sequences,
+          "X of shape {} must have a row for each of the {} sequences of Ids", x.shape,
+          ids.sequences);
+  c.out("Out") = like(x);
+}
+
+// Calls f(element of the rows, number in the sequences) for each update.
+struct Places {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  Sequences sequences;
+  LabelsIn ids;
+
+  Places(PrepareContext& c, const Shape& x)
+      : rows(x[0]), columns(x[1]), sequences(c, "Ids"), ids(c, "Ids") {}
+
+  template <typename F>
+  void for_each(F f) const {
+    const std::span<const int64_t> offsets = sequences.offsets();
+    require(sequences.count() == rows, "X has {} rows, but Ids has {} sequences", rows,
+            sequences.count());
+    for (int64_t s = 0; s < rows; ++s) {
+      for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
+        const int64_t column = ids[i];
+        require(0 <= column && column < columns,
+                "id {} of sequence {} is no column of X: it has {}", column, s, columns);
+        f(s * columns + column, i);
+      }
+    }
+  }
+};
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  c.in_place("X", "Out");
+  return [places = Places(c, c.shape("X")), n = c.shape("X").numel(), x = c.in<T>("X"),
+          updates = c.in<T>("Updates"), out = c.out<T>("Out")] {
+    if (out.data() != x.data()) std::copy_n(x.data(), n, out.data());
+    places.for_each([&](int64_t to, int64_t from) { out.data()[to] += updates.data()[from]; });
+  };
+}
+
+void infer_grad(InferContext& c) {
+  c.out("X@GRAD") = like(c.in("Out@GRAD"));
+  c.out("Updates@GRAD") = like(c.in("Updates"));
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const int64_t n = c.shape("Out@GRAD").numel();
+  return [n, places = Places(c, c.shape("Out@GRAD")), dout = c.in<T>("Out@GRAD"),
+          dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
+          dupdates = c.has("Updates@GRAD") ? c.out<T>("Updates@GRAD") : Out<T>()] {
+    if (dx) std::copy_n(dout.data(), n, dx.data());
+    if (!dupdates) return;
+    places.for_each([&](int64_t from, int64_t to) { dupdates.data()[to] = dout.data()[from]; });
+  };
+}
+
+const Slot kIds = {.name = "Ids", .doc = "columns, i32 or i64 with a LoD", .no_grad = true};
+
+const OpDef& sequence_scatter = define_op({
+    .type = "sequence_scatter",
+    .doc = "Adds the numbers of a sequence to a row.",
+    .inputs = {{.name = "X", .doc = "[sequences, columns]"},
+               kIds,
+               {.name = "Updates", .doc = "a number for each id"}},
+    .outputs = {{.name = "Out", .doc = "same shape as X"}},
+    .infer = infer,
+    .grad = grad_op({"Ids", "Updates"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& sequence_scatter_grad = define_op({
+    .type = "sequence_scatter_grad",
+    .doc = "Gradient of sequence_scatter.",
+    .inputs = {kIds,
+               {.name = "Updates", .doc = "input of the op", .shape_only = true},
+               {.name = "Out@GRAD", .doc = "gradient of Out"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
+                {.name = "Updates@GRAD", .doc = "gradient of Updates", .optional = true}},
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .dtype_slot = "Out@GRAD",
+});
+
+}  // namespace
+}  // namespace flotilla::ops

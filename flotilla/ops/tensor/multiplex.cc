@@ -1,0 +1,103 @@
+// flotilla/ops/tensor/multiplex.cc
+//
+// multiplex: row i of Out is row i of the Ids[i]-th input.
+
+#include <algorithm>
+#include <vector>
+
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/tensor/known_value.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_labels(c, "Ids");
+  const VarMeta& first = c.in("X");
+  const Shape& ids = c.in("Ids").shape;
+  require(c.in_count("X") > 1, "multiplex chooses from several inputs, but there is one");
+  require(first.shape.rank() >= 2, "inputs must have rows, but the first has shape {}",
+          first.shape);
+  for (size_t i = 1; i < c.in_count("X"); ++i) {
+    require(c.in("X", i).shape == first.shape, "all inputs must have shape {}, but input {} has {}",
+            first.shape, i, c.in("X", i).shape);
+  }
+  require(ids.numel() < 0 || first.shape[0] < 0 || ids.numel() == first.shape[0],
+          "Ids must hold a number for each of {} rows, but has shape {}", first.shape[0], ids);
+  c.out("Out") = like(first);
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const Shape& shape = c.shape("X");
+  std::vector<In<T>> inputs;
+  for (size_t i = 0; i < c.count("X"); ++i) inputs.push_back(c.in<T>("X", i));
+  return [inputs, rows = shape[0], width = shape.numel(1, shape.rank()), ids = LabelsIn(c, "Ids"),
+          out = c.out<T>("Out")] {
+    const int64_t count = std::ssize(inputs);
+    for (int64_t r = 0; r < rows; ++r) {
+      require(0 <= ids[r] && ids[r] < count, "row {} asks for input {}, but there are {}", r,
+              ids[r], count);
+      const In<T>& from = inputs[static_cast<size_t>(ids[r])];
+      std::copy_n(from.data() + r * width, width, out.data() + r * width);
+    }
+  };
+}
+
+void infer_grad(InferContext& c) {
+  for (size_t i = 0; i < c.in_count("X"); ++i) c.out("X@GRAD", i) = like(c.in("X", i));
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const Shape& shape = c.shape("Out@GRAD");
+  std::vector<Out<T>> grads;
+  for (size_t i = 0; i < c.count("X"); ++i) {
+    grads.push_back(c.has("X@GRAD", i) ? c.out<T>("X@GRAD", i) : Out<T>());
+  }
+  return [grads, rows = shape[0], width = shape.numel(1, shape.rank()), ids = LabelsIn(c, "Ids"),
+          dout = c.in<T>("Out@GRAD")] {
+    for (size_t i = 0; i < grads.size(); ++i) {
+      if (!grads[i]) continue;
+      for (int64_t r = 0; r < rows; ++r) {
+        T* to = grads[i].data() + r * width;
+        if (ids[r] == static_cast<int64_t>(i)) {
+          std::copy_n(dout.data() + r * width, width, to);
+        } else {
+          std::fill_n(to, width, T{0});
+        }
+      }
+    }
+  };
+}
+
+const Slot kIds = {.name = "Ids", .doc = "i32 or i64: an input for each row", .no_grad = true};
+
+const OpDef& multiplex = define_op({
+    .type = "multiplex",
+    .doc = "Rows, each from the input that Ids names.",
+    .inputs = {kIds, {.name = "X", .doc = "tensors of one shape", .list = true}},
+    .outputs = {{.name = "Out", .doc = "of that shape"}},
+    .infer = infer,
+    .grad = grad_op({"Ids", "X"}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(
+        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .dtype_slot = "X",
+});
+
+const OpDef& multiplex_grad = define_op({
+    .type = "multiplex_grad",
+    .doc = "Gradient of multiplex.",
+    .inputs = {kIds,
+               {.name = "X", .doc = "inputs of the op", .list = true, .shape_only = true},
+               {.name = "Out@GRAD", .doc = "gradient of Out"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .dtype_slot = "Out@GRAD",
+});
+
+}  // namespace
+}  // namespace flotilla::ops
