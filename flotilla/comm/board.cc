@@ -86,23 +86,25 @@ int Board::turn(const Call& call, const Check& check) {
   return other;
 }
 
-void Board::post(int to, const char* data, int64_t bytes, int64_t whole, const Check& check) {
+void Board::post(int to, const char* data, int64_t bytes, const Call& call, const Check& check) {
   Mail& box = mail(rank_, to);
   const uint32_t number = box.posted.value.load(std::memory_order_relaxed);
   wait_for(box.taken, number, to, check);  // the piece before this one
-  std::memcpy(box.data, data, static_cast<size_t>(bytes));
-  box.posted.calls[0] = {.verb = Verb::kSend, .bytes = whole};
+  if (bytes > 0) std::memcpy(box.data, data, static_cast<size_t>(bytes));
+  box.posted.calls[0] = call;
   raise(box.posted, number + 1);
 }
 
-int64_t Board::take(int from, char* data, int64_t bytes, int64_t whole, const Check& check) {
+const Call& Board::posted_by(int from, const Check& check) {
   Mail& box = mail(from, rank_);
-  const uint32_t number = box.taken.value.load(std::memory_order_relaxed) + 1;
-  wait_for(box.posted, number, from, check);
-  if (const int64_t sent = box.posted.calls[0].bytes; sent != whole) return sent;
-  std::memcpy(data, box.data, static_cast<size_t>(bytes));
-  raise(box.taken, number);
-  return whole;
+  wait_for(box.posted, box.taken.value.load(std::memory_order_relaxed) + 1, from, check);
+  return box.posted.calls[0];
+}
+
+void Board::take(int from, char* data, int64_t bytes) {
+  Mail& box = mail(from, rank_);
+  if (bytes > 0) std::memcpy(data, box.data, static_cast<size_t>(bytes));
+  raise(box.taken, box.taken.value.load(std::memory_order_relaxed) + 1);
 }
 
 void Board::raise(Counter& counter, uint32_t value) {
@@ -113,7 +115,7 @@ void Board::raise(Counter& counter, uint32_t value) {
   if (counter.sleepers.load() != 0) wake_on(counter.value);
 }
 
-void Board::wait_for(Counter& counter, uint32_t value, int whose, const Check& check) const {
+void Board::wait_for(Counter& counter, uint32_t value, int whose, const Check& check) {
   if (reached(counter.value.load(std::memory_order_acquire), value)) return;
   const bool shares_core = counter.core.load(std::memory_order_relaxed) == ::sched_getcpu();
   for (int spin = shares_core ? spins_ : 0; spin < spins_; ++spin) {
@@ -123,9 +125,11 @@ void Board::wait_for(Counter& counter, uint32_t value, int whose, const Check& c
   counter.sleepers.fetch_add(1);
   try {
     for (;;) {
+      // In this order: it may come this far and leave then.
+      const std::string why = why_left(whose);
       const uint32_t seen = counter.value.load();
       if (reached(seen, value)) break;
-      check(whose);
+      check(whose, why);
       sleep_on(counter.value, seen);
     }
   } catch (...) {
@@ -135,11 +139,24 @@ void Board::wait_for(Counter& counter, uint32_t value, int whose, const Check& c
   counter.sleepers.fetch_sub(1);
 }
 
-void Board::wake() {
+std::string Board::why_left(int rank) {
+  const Seat& theirs = seat(rank);
+  return theirs.presence.load() == kLeft ? theirs.why_left : "";
+}
+
+void Board::leave(const std::string& why) {
+  Seat& mine = seat(rank_);
+  uint32_t here = kHere;
+  if (mine.presence.compare_exchange_strong(here, kLeaves)) {
+    why.copy(mine.why_left, sizeof mine.why_left - 1);
+    mine.presence.store(kLeft);
+  }
   for (int r = 0; r < size_; ++r) {
     wake_on(seat(r).turn.value);
-    wake_on(mail(rank_, r).taken.value);
-    wake_on(mail(r, rank_).posted.value);
+    for (Mail* box : {&mail(rank_, r), &mail(r, rank_)}) {
+      wake_on(box->posted.value);
+      wake_on(box->taken.value);
+    }
   }
 }
 

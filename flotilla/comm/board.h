@@ -9,7 +9,7 @@
 // that still reads, so that one wait per turn is enough.
 //
 // Beside its counter a rank shows what it is about to do: whoever waits for the counter reads that
-// line anyway.
+// line anyway. A rank that will take no more turns says why.
 //
 // Waiting spins for a moment and then sleeps on a futex. Where the rank that is waited for was last
 // seen on this very core, spinning would only keep it from working: then it sleeps at once.
@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "flotilla/comm/call.h"
 
@@ -42,8 +43,9 @@ class Board {
     Place out = {};
   };
 
-  // What waits look at while they sleep; throws to end them.
-  using Check = std::function<void(int waits_for)>;
+  // What waits look at while they sleep; throws to end them. `why_left` is of the rank that is
+  // waited for; "": it is still there.
+  using Check = std::function<void(int waits_for, const std::string& why_left)>;
 
   static int64_t bytes(int size);
   // `memory` is zeroed, aligned to a page and the same for all ranks of the group.
@@ -63,13 +65,16 @@ class Board {
     return const_cast<Board*>(this)->seat(rank).shown[turn_ % 2];
   }
 
-  // One piece of at most kMailBytes; `whole` is the length of all pieces of one call.
-  void post(int to, const char* data, int64_t bytes, int64_t whole, const Check& check);
-  // What `whole` is for the sender. Nothing is taken where it differs.
-  int64_t take(int from, char* data, int64_t bytes, int64_t whole, const Check& check);
+  // One piece of at most kMailBytes, of this call.
+  void post(int to, const char* data, int64_t bytes, const Call& call, const Check& check);
+  // Waits for the next piece; the call that it is of.
+  const Call& posted_by(int from, const Check& check);
+  // Takes it. REQUIRES: posted_by() has returned
+  void take(int from, char* data, int64_t bytes);
 
-  // Whoever sleeps on this board looks at its check again.
-  void wake();
+  // This rank takes no more turns; the first reason counts. Whoever sleeps on this board looks at
+  // its check again. From any thread.
+  void leave(const std::string& why);
 
  private:
   // Counters have a cache line of their own: others spin on them.
@@ -80,9 +85,12 @@ class Board {
     Call calls[2] = {};          // of a turn and of the one before; of mail, the first
   };
   static_assert(sizeof(Counter) == 64);
+  enum Presence : uint32_t { kHere, kLeaves, kLeft };
   struct alignas(64) Seat {
     Counter turn;
     Shown shown[2];
+    std::atomic<uint32_t> presence = kHere;
+    char why_left[1020] = {};  // ends with a zero
   };
   struct alignas(64) Mail {
     Counter posted;
@@ -94,7 +102,8 @@ class Board {
   Mail& mail(int from, int to);
   char* slot_of(int rank, uint32_t turn);
   static void raise(Counter& counter, uint32_t value);
-  void wait_for(Counter& counter, uint32_t value, int whose, const Check& check) const;
+  void wait_for(Counter& counter, uint32_t value, int whose, const Check& check);
+  std::string why_left(int rank);
 
   char* const memory_;
   const int rank_;

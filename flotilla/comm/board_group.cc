@@ -35,18 +35,19 @@ void show_copy(const char* from, char* slot, int64_t bytes) {
 
 }  // namespace
 
-BoardGroup::BoardGroup(std::shared_ptr<void> memory, int rank, int size,
+BoardGroup::BoardGroup(std::shared_ptr<void> memory, std::vector<int> ranks, int rank,
                        std::unique_ptr<Sight> sight)
-    : Group(rank, size),
+    : Group(std::move(ranks), rank),
       memory_(std::move(memory)),
-      board_(memory_.get(), rank, size),
+      board_(memory_.get(), rank, size()),
       sight_(std::move(sight)),
-      check_([this](int waits_for) {
+      check_([this](int waits_for, const std::string& why_left) {
         if (aborted()) throw_aborted();
-        if (const std::string why = sight_->gone(waits_for); !why.empty()) lose(why);
+        if (!why_left.empty()) lose(why_left);
+        if (const std::string why = sight_->gone(rank_of(waits_for)); !why.empty()) lose(why);
       }),
-      ins_(static_cast<size_t>(size)),
-      outs_(static_cast<size_t>(size)) {}
+      ins_(static_cast<size_t>(size())),
+      outs_(static_cast<size_t>(size())) {}
 
 bool BoardGroup::show(const void* in, int64_t in_bytes, const void* out, int64_t out_bytes) {
   const Place place = sight_->show(in, in_bytes);
@@ -69,10 +70,10 @@ void BoardGroup::do_all_reduce(const void* in, void* out, int64_t count, DType d
   }
   for (int64_t at = 0; at < bytes; at += Board::kSlotBytes) {
     const int64_t piece = std::min(Board::kSlotBytes, bytes - at);
-    show_copy(static_cast<const char*>(in) + at, board_.slot(), piece);
+    show_copy(bytes_at(in, at), board_.slot(), piece);
     turn();
     for (int r = 0; r < size(); ++r) ins_[static_cast<size_t>(r)] = board_.slot_of(r);
-    void* const to = static_cast<char*>(out) + at;
+    void* const to = bytes_at(out, at);
     combine(ins_, {&to, 1}, piece / element, dtype, how, size());
   }
 }
@@ -82,10 +83,6 @@ bool BoardGroup::all_reduce_around(const void* in, void* out, int64_t count, DTy
   if (aborted()) throw_aborted();
   const int64_t element = size_of(dtype);
   const int64_t bytes = count * element;
-  set_call({.verb = Verb::kAllReduce,
-            .how = static_cast<uint8_t>(how),
-            .dtype = static_cast<uint8_t>(dtype),
-            .bytes = bytes});
   if (!show(in, bytes, out, bytes)) return false;
   if (const int64_t n = find_slices(count, element); n > 0) {
     void* const mine = outs_[static_cast<size_t>(rank())];
@@ -103,8 +100,9 @@ int64_t BoardGroup::find_slices(int64_t count, int64_t element) {
   for (int r = 0; r < size() && begin < end; ++r) {
     const Board::Shown& shown = board_.shown_by(r);
     const auto i = static_cast<size_t>(r);
-    char* const in = sight_->see(r, shown.in, count * element);
-    char* const out = shown.in == shown.out ? in : sight_->see(r, shown.out, count * element);
+    char* const in = sight_->see(rank_of(r), shown.in, count * element);
+    char* const out =
+        shown.in == shown.out ? in : sight_->see(rank_of(r), shown.out, count * element);
     ins_[i] = in + begin * element;
     outs_[i] = out + begin * element;
   }
@@ -118,7 +116,7 @@ void BoardGroup::do_reduce_scatter(const void* in, void* out, int64_t count, DTy
   if (show(in, part * size(), in, part * size())) {
     for (int r = 0; r < size(); ++r) {
       ins_[static_cast<size_t>(r)] =
-          sight_->see(r, board_.shown_by(r).in, part * size()) + part * rank();
+          sight_->see(rank_of(r), board_.shown_by(r).in, part * size()) + part * rank();
     }
     combine(ins_, {&out, 1}, count, dtype, how, size());
     return turn();
@@ -128,13 +126,13 @@ void BoardGroup::do_reduce_scatter(const void* in, void* out, int64_t count, DTy
   for (int64_t at = 0; at < part; at += room) {
     const int64_t piece = std::min(room, part - at);
     for (int r = 0; r < size(); ++r) {
-      show_copy(static_cast<const char*>(in) + part * r + at, board_.slot() + r * room, piece);
+      show_copy(bytes_at(in, part * r + at), board_.slot() + r * room, piece);
     }
     turn();
     for (int r = 0; r < size(); ++r) {
       ins_[static_cast<size_t>(r)] = board_.slot_of(r) + rank() * room;
     }
-    void* const to = static_cast<char*>(out) + at;
+    void* const to = bytes_at(out, at);
     combine(ins_, {&to, 1}, piece / element, dtype, how, size());
   }
 }
@@ -146,13 +144,13 @@ void BoardGroup::do_broadcast(void* data, int64_t bytes, int root) {
     turn();
     const Place place = board_.shown_by(root).in;
     if (place.region != 0) {
-      if (rank() != root) copy(sight_->see(root, place, bytes), data, bytes);
+      if (rank() != root) copy(sight_->see(rank_of(root), place, bytes), data, bytes);
       return turn();
     }
   }
   for (int64_t at = 0; at < bytes; at += Board::kSlotBytes) {
     const int64_t piece = std::min(Board::kSlotBytes, bytes - at);
-    char* mine = static_cast<char*>(data) + at;
+    char* mine = bytes_at(data, at);
     if (rank() == root) show_copy(mine, board_.slot(), piece);
     turn();
     if (rank() != root) std::memcpy(mine, board_.slot_of(root), static_cast<size_t>(piece));
@@ -162,11 +160,10 @@ void BoardGroup::do_broadcast(void* data, int64_t bytes, int root) {
 void BoardGroup::do_all_gather(const void* in, void* out, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += Board::kSlotBytes) {
     const int64_t piece = std::min(Board::kSlotBytes, bytes - at);
-    show_copy(static_cast<const char*>(in) + at, board_.slot(), piece);
+    show_copy(bytes_at(in, at), board_.slot(), piece);
     turn();
     for (int r = 0; r < size(); ++r) {
-      std::memcpy(static_cast<char*>(out) + bytes * r + at, board_.slot_of(r),
-                  static_cast<size_t>(piece));
+      std::memcpy(bytes_at(out, bytes * r + at), board_.slot_of(r), static_cast<size_t>(piece));
     }
   }
 }
@@ -176,30 +173,35 @@ void BoardGroup::do_all_to_all(const void* in, void* out, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += room) {
     const int64_t piece = std::min(room, bytes - at);
     for (int r = 0; r < size(); ++r) {
-      show_copy(static_cast<const char*>(in) + bytes * r + at, board_.slot() + r * room, piece);
+      show_copy(bytes_at(in, bytes * r + at), board_.slot() + r * room, piece);
     }
     turn();
     for (int r = 0; r < size(); ++r) {
-      std::memcpy(static_cast<char*>(out) + bytes * r + at, board_.slot_of(r) + rank() * room,
+      std::memcpy(bytes_at(out, bytes * r + at), board_.slot_of(r) + rank() * room,
                   static_cast<size_t>(piece));
     }
   }
 }
 
+// Nothing is a piece, too.
 void BoardGroup::do_send(const void* data, int64_t bytes, int to) {
-  for (int64_t at = 0; at < bytes; at += Board::kMailBytes) {
-    board_.post(to, static_cast<const char*>(data) + at, std::min(Board::kMailBytes, bytes - at),
-                bytes, check_);
-  }
+  int64_t at = 0;
+  do {
+    const int64_t piece = std::min(Board::kMailBytes, bytes - at);
+    board_.post(to, bytes_at(data, at), piece, call(), check_);
+    at += piece;
+  } while (at < bytes);
 }
 
 void BoardGroup::do_recv(void* data, int64_t bytes, int from) {
-  for (int64_t at = 0; at < bytes; at += Board::kMailBytes) {
-    const int64_t sent = board_.take(from, static_cast<char*>(data) + at,
-                                     std::min(Board::kMailBytes, bytes - at), bytes, check_);
-    require(sent == bytes, "rank {} sends {} bytes, but rank {} receives {}", rank_of(from), sent,
-            rank_of(rank()), bytes);
-  }
+  int64_t at = 0;
+  do {
+    const Call& theirs = board_.posted_by(from, check_);
+    if (!call().fits(theirs)) refuse_other(from, theirs);
+    const int64_t piece = std::min(Board::kMailBytes, bytes - at);
+    board_.take(from, bytes_at(data, at), piece);
+    at += piece;
+  } while (at < bytes);
 }
 
 void BoardGroup::do_barrier() { turn(); }

@@ -18,7 +18,7 @@
 
 namespace flotilla::comm {
 
-// How ranks see each other's memory, and whether they are still there.
+// How ranks see each other's memory, and whether they are still there. Ranks are those of the job.
 class Sight {
  public:
   virtual ~Sight() = default;
@@ -26,20 +26,19 @@ class Sight {
   virtual Place show(const void* data, int64_t bytes) = 0;
   // The same bytes as we see them. REQUIRES: place.region != 0
   virtual char* see(int rank, const Place& place, int64_t bytes) = 0;
-  // "" or, where the member is known to be gone, what is known of it.
+  // "" or, where the rank is known to be gone, what is known of it.
   virtual std::string gone(int rank) = 0;
-  // The rank in the job of a member.
-  virtual int rank_of(int member) const = 0;
 };
 
 class BoardGroup final : public Group {
  public:
   // `memory` is what Board wants.
-  BoardGroup(std::shared_ptr<void> memory, int rank, int size, std::unique_ptr<Sight> sight);
+  BoardGroup(std::shared_ptr<void> memory, std::vector<int> ranks, int rank,
+             std::unique_ptr<Sight> sight);
 
   // All-reduce with something in between, for what lies in memory that all members see: rank r
   // combines slice r, `between(slice, count)` does more with it, and everybody gets all slices.
-  // False: some of the memory is not seen, and nothing was done.
+  // False: some of the memory is not seen, and nothing was done. REQUIRES: act_for()
   using Between = std::function<void(void* slice, int64_t count)>;
   bool all_reduce_around(const void* in, void* out, int64_t count, DType dtype, Reduce how,
                          const Between& between);
@@ -54,9 +53,7 @@ class BoardGroup final : public Group {
   void do_send(const void* data, int64_t bytes, int to) override;
   void do_recv(void* data, int64_t bytes, int from) override;
   void do_barrier() override;
-  void wake() override { board_.wake(); }
-  bool sees_calls() const override { return true; }
-  int rank_of(int member) const override { return sight_->rank_of(member); }
+  void wake() override { board_.leave(reason()); }
 
   // Shows `in` and `out` where peers can see them and takes a turn. True: everybody's can be seen.
   bool show(const void* in, int64_t in_bytes, const void* out, int64_t out_bytes);

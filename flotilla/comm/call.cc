@@ -25,6 +25,15 @@ std::string_view name_of(Verb verb) {
   return i < kVerbs.size() ? kVerbs[i] : "something unknown";
 }
 
+bool Call::fits(const Call& theirs) const {
+  Call expected = *this;
+  if (verb == Verb::kSend || verb == Verb::kRecv) {
+    expected.verb = verb == Verb::kSend ? Verb::kRecv : Verb::kSend;
+    expected.root = theirs.root;  // this one: it would not be seen here otherwise
+  }
+  return theirs == expected;
+}
+
 std::string Call::text() const {
   if (verb == Verb::kBarrier) return "barrier";
   const std::string what = fmt::format("{} of {} bytes", name_of(verb), bytes);

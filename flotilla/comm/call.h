@@ -1,8 +1,7 @@
 // flotilla/comm/call.h
 //
 // What a member of a group is about to do. Members make the same calls in the same order; a backend
-// shows each to the others where that costs nothing, so that one that differs is named instead of
-// waited for.
+// shows each to the others, so that one that differs is named instead of waited for.
 
 #pragma once
 
@@ -39,6 +38,8 @@ struct Call {
   int64_t bytes = 0;
 
   bool operator==(const Call&) const = default;
+  // Whether what a member calls goes with this: the same, or the other side of a send.
+  bool fits(const Call& theirs) const;
   // "all_gather of 12 bytes"
   std::string text() const;
 };

@@ -1,7 +1,6 @@
 #include "flotilla/comm/group.h"
 
 #include <memory>
-#include <vector>
 
 #include "flotilla/base/error.h"
 #include "flotilla/comm/reduce.h"
@@ -9,13 +8,6 @@
 
 namespace flotilla::comm {
 namespace {
-
-char* part(void* data, int64_t bytes, int index) {
-  return static_cast<char*>(data) + bytes * index;
-}
-const char* part(const void* data, int64_t bytes, int index) {
-  return static_cast<const char*>(data) + bytes * index;
-}
 
 Call reducing(Verb verb, int64_t count, DType dtype, Reduce how) {
   check_reducible(dtype);
@@ -27,25 +19,31 @@ Call reducing(Verb verb, int64_t count, DType dtype, Reduce how) {
 
 }  // namespace
 
-Group::Group(int rank, int size) : rank_(rank), size_(size) {
-  invariant(size > 0 && rank >= 0 && rank < size, "rank {} of a group of {}", rank, size);
+Group::Group(std::vector<int> ranks, int rank) : ranks_(std::move(ranks)), rank_(rank) {
+  invariant(rank >= 0 && rank < size(), "rank {} of a group of {}", rank, size());
+}
+
+void Group::act_for(const Call& call) {
+  call_ = call;
+  is_layer_ = true;
 }
 
 bool Group::begin(const Call& call, const void* in, void* out) {
-  call_ = call;
+  if (!is_layer_) call_ = call;
   if (aborted()) throw_aborted();
   require(call.bytes >= 0, "{}: the length must be 0 or more, but is {}", name_of(call.verb),
           call.bytes);
-  if (size_ == 1) copy(in, out, call.bytes);
-  if (size_ == 1 || call.bytes > 0) return size_ > 1;
+  if (size() == 1) copy(in, out, call.bytes);
+  if (size() == 1 || call.bytes > 0) return size() > 1;
   // Nothing of everybody; a member for which it is something must not wait.
-  if (call.verb != Verb::kSend && call.verb != Verb::kRecv) do_barrier();
+  if (call.verb == Verb::kSend || call.verb == Verb::kRecv) return true;
+  do_barrier();
   return false;
 }
 
 void Group::check_member(Verb verb, int rank) const {
-  require(rank >= 0 && rank < size_, "{}: there is no rank {} in a group of {}", name_of(verb),
-          rank, size_);
+  require(rank >= 0 && rank < size(), "{}: there is no rank {} in a group of {}", name_of(verb),
+          rank, size());
 }
 
 void Group::all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) {
@@ -84,56 +82,56 @@ void Group::all_gather(const void* in, void* out, int64_t bytes) {
 void Group::gather(const void* in, void* out, int64_t bytes, int root) {
   check_member(Verb::kGather, root);
   if (!begin({.verb = Verb::kGather, .root = root, .bytes = bytes}, in, out)) return;
+  do_barrier();  // the call is that of all, before two of them wait for each other
   if (rank_ != root) return do_send(in, bytes, root);
-  for (int r = 0; r < size_; ++r) {
-    if (r != root) do_recv(part(out, bytes, r), bytes, r);
+  for (int r = 0; r < size(); ++r) {
+    if (r != root) do_recv(bytes_at(out, bytes * r), bytes, r);
   }
-  copy(in, part(out, bytes, root), bytes);
+  copy(in, bytes_at(out, bytes * root), bytes);
 }
 
 void Group::scatter(const void* in, void* out, int64_t bytes, int root) {
   check_member(Verb::kScatter, root);
   if (!begin({.verb = Verb::kScatter, .root = root, .bytes = bytes}, in, out)) return;
+  do_barrier();
   if (rank_ != root) return do_recv(out, bytes, root);
-  for (int r = 0; r < size_; ++r) {
-    if (r != root) do_send(part(in, bytes, r), bytes, r);
+  for (int r = 0; r < size(); ++r) {
+    if (r != root) do_send(bytes_at(in, bytes * r), bytes, r);
   }
-  copy(part(in, bytes, root), out, bytes);
+  copy(bytes_at(in, bytes * root), out, bytes);
 }
 
 void Group::all_to_all(const void* in, void* out, int64_t bytes) {
   if (begin({.verb = Verb::kAllToAll, .bytes = bytes}, in, out)) do_all_to_all(in, out, bytes);
 }
 
+template <typename F>
+void Group::in_twos(F&& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInvalidArgument) tell(error.sentence());
+    throw;
+  }
+}
+
 void Group::send(const void* data, int64_t bytes, int to) {
   check_member(Verb::kSend, to);
-  require(to != rank_, "send: rank {} cannot send to itself", rank_);
+  require(to != rank_, "send: rank {} cannot send to itself", rank_of(rank_));
   if (begin({.verb = Verb::kSend, .root = to, .bytes = bytes}, nullptr, nullptr)) {
-    do_send(data, bytes, to);
+    in_twos([&] { do_send(data, bytes, to); });
   }
 }
 
 void Group::recv(void* data, int64_t bytes, int from) {
   check_member(Verb::kRecv, from);
-  require(from != rank_, "recv: rank {} cannot receive from itself", rank_);
+  require(from != rank_, "recv: rank {} cannot receive from itself", rank_of(rank_));
   if (begin({.verb = Verb::kRecv, .root = from, .bytes = bytes}, nullptr, nullptr)) {
-    do_recv(data, bytes, from);
+    in_twos([&] { do_recv(data, bytes, from); });
   }
 }
 
 void Group::barrier() { begin({.verb = Verb::kBarrier}, nullptr, nullptr); }
-
-void Group::expect_same(int64_t bytes) {
-  if (size_ == 1 || sees_calls()) return;
-  std::vector<int64_t> all(static_cast<size_t>(size_));
-  all_gather(&bytes, all.data(), sizeof bytes);
-  for (int r = 1; r < size_; ++r) {
-    const int64_t other = all[static_cast<size_t>(r)];
-    require(other == all[0],
-            "rank {} gives {} bytes, but rank {} gives {}: all members of a group give the same",
-            rank_of(0), all[0], rank_of(r), other);
-  }
-}
 
 void Group::abort(const std::string& reason) {
   {
@@ -151,8 +149,8 @@ std::string Group::reason() const {
 
 void Group::throw_aborted() const {
   const MutexLock lock(mutex_);
-  throw Error(ErrorKind::kUnavailable,
-              fmt::format("{} of rank {} was ended: {}", name_of(call_.verb), rank_, reason_));
+  throw Error(ErrorKind::kUnavailable, fmt::format("{} of rank {} was ended: {}",
+                                                   name_of(call_.verb), rank_of(rank_), reason_));
 }
 
 void Group::refuse_other(int member, const Call& theirs) const {
@@ -165,9 +163,13 @@ void Group::refuse_other(int member, const Call& theirs) const {
       rank_of(after ? member : rank_), (after ? theirs : call_).text());
 }
 
-void Group::lose(const std::string& reason) {
+void Group::tell(const std::string& reason) {
   abort(reason);
   if (lost_) lost_(reason);
+}
+
+void Group::lose(const std::string& reason) {
+  tell(reason);
   throw_aborted();
 }
 

@@ -2,22 +2,25 @@
 //
 // Processes that compute one thing together: every member makes the same calls in the same order,
 // and each call ends when its part is done. A member that makes another one than the others, or the
-// same with another length, is named by all of them where a backend sees it (docs/algorithms.md).
+// same with another length, is named by all of them (docs/algorithms.md).
 //
 //   group.all_reduce(gradient, gradient, n, f32, Reduce::kSum);
 //
 // Sums run in the order of ranks, so that every member gets the same bits, every time. A call that
-// waits for a member that is gone, or that somebody aborts, throws kUnavailable with the reason.
+// waits for a member that is gone, or that somebody aborts, throws kUnavailable with the reason,
+// which goes on to whoever waits for this one.
 //
 // Thread safety: one thread makes the calls; abort() may come from any.
 
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "flotilla/base/dtype.h"
 #include "flotilla/base/mutex.h"
@@ -27,6 +30,10 @@ namespace flotilla::comm {
 
 enum class Reduce { kSum, kMax, kMin, kProd, kAverage };
 
+// The launcher tells within this time why a rank is gone, which is better than to say that its
+// connection was closed.
+constexpr std::chrono::milliseconds kForTheLauncher{500};
+
 class Group {
  public:
   virtual ~Group() = default;
@@ -34,7 +41,9 @@ class Group {
   Group& operator=(const Group&) = delete;
 
   int rank() const { return rank_; }
-  int size() const { return size_; }
+  int size() const { return static_cast<int>(ranks_.size()); }
+  // The rank in the job of a member: what it is called where it is named.
+  int rank_of(int member) const { return ranks_[static_cast<size_t>(member)]; }
 
   // Where something is reduced, `in` and `out` are the same or do not overlap, and elements are
   // f32, f64, bf16, i32 or i64. Elsewhere they do not overlap.
@@ -58,9 +67,8 @@ class Group {
   void recv(void* data, int64_t bytes, int from);
   void barrier();
 
-  // Refuses lengths that differ between members before an all-reduce, a reduce or a broadcast of
-  // which nobody has compared them: between hosts those find out too late.
-  void expect_same(int64_t bytes);
+  // For a group that is a layer of another one: what its members compare is the call of that one.
+  void act_for(const Call& call);
 
   // Ends the call that waits and all later ones, here; the first reason counts.
   void abort(const std::string& reason);
@@ -72,7 +80,8 @@ class Group {
   void on_lost(std::function<void(const std::string& reason)> tell) { lost_ = std::move(tell); }
 
  protected:
-  Group(int rank, int size);
+  // This one is ranks[rank].
+  Group(std::vector<int> ranks, int rank);
 
   // What a backend brings. `size` is at least 2, lengths are positive and roots exist.
   virtual void do_all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) = 0;
@@ -90,27 +99,28 @@ class Group {
   bool aborted() const { return aborted_.load(); }
   // Throws that the call was ended, and why. REQUIRES: aborted()
   [[noreturn]] void throw_aborted() const;
-  // Aborts, tells and throws: what a backend calls where it finds a member gone.
+  // Aborts, and passes the reason on.
+  void tell(const std::string& reason);
+  // The same where a backend finds a member gone.
   [[noreturn]] void lose(const std::string& reason);
 
   // The call in progress.
   const Call& call() const { return call_; }
-  void set_call(const Call& call) { call_ = call; }
   // Throws that a member makes another call than this one.
   [[noreturn]] void refuse_other(int member, const Call& theirs) const;
-  // Whether a call that differs is seen by every call itself.
-  virtual bool sees_calls() const { return false; }
-  // The rank in the job of a member: what it is called where it is named.
-  virtual int rank_of(int member) const { return member; }
 
  private:
   // Refuses bad arguments; false: there is nothing to do for several.
   bool begin(const Call& call, const void* in, void* out);
   void check_member(Verb verb, int rank) const;
+  // Calls `work`, in which only two members meet: of what they refuse the others are told.
+  template <typename F>
+  void in_twos(F&& work);
 
+  const std::vector<int> ranks_;
   const int rank_;
-  const int size_;
   Call call_;
+  bool is_layer_ = false;
   std::atomic<bool> aborted_ = false;
   mutable Mutex mutex_;
   std::string reason_ FLT_GUARDED_BY(mutex_);

@@ -15,9 +15,6 @@ namespace {
 // pays only when the network is busy for longer than a message takes.
 constexpr int64_t kLeadersBytes = 16 << 10;
 
-const char* bytes_at(const void* data, int64_t at) { return static_cast<const char*>(data) + at; }
-char* bytes_at(void* data, int64_t at) { return static_cast<char*>(data) + at; }
-
 // An average is a sum until all hosts are in it.
 Reduce before_the_end(Reduce how) { return how == Reduce::kAverage ? Reduce::kSum : how; }
 
@@ -28,27 +25,38 @@ bool LayeredGroup::even(const std::vector<std::vector<int>>& hosts) {
                      [&](const auto& host) { return host.size() == hosts[0].size(); });
 }
 
-LayeredGroup::LayeredGroup(Layers layers, int rank, int size)
-    : Group(rank, size), layers_(std::move(layers)), even_(even(layers_.hosts)) {}
+LayeredGroup::LayeredGroup(Layers layers, std::vector<int> ranks, int rank)
+    : Group(std::move(ranks), rank), layers_(std::move(layers)), even_(even(layers_.hosts)) {
+  for (Group* layer :
+       std::initializer_list<Group*>{layers_.near.get(), layers_.far.get(), layers_.others.get()}) {
+    if (layer != nullptr) used_.push_back(layer);
+  }
+}
 
 template <typename F>
 void LayeredGroup::inside(F&& work) {
+  for (Group* layer : used_) layer->act_for(call());
   try {
     work();
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kInvalidArgument) {
+      tell(error.sentence());
+      throw;
+    }
     if (aborted()) throw_aborted();
-    for (const Group* layer : std::initializer_list<const Group*>{
-             layers_.near.get(), layers_.far.get(), layers_.others.get()}) {
-      if (layer != nullptr && !layer->reason().empty()) lose(layer->reason());
+    for (const Group* layer : used_) {
+      if (!layer->reason().empty()) lose(layer->reason());
     }
     throw;
   }
 }
 
+void LayeredGroup::meet_near() {
+  if (layers_.near) layers_.near->barrier();
+}
+
 void LayeredGroup::wake() {
-  if (layers_.near) layers_.near->abort(reason());
-  if (layers_.far) layers_.far->abort(reason());
-  layers_.others->abort(reason());
+  for (Group* layer : used_) layer->abort(reason());
 }
 
 size_t LayeredGroup::host_of(int member) const {
@@ -69,11 +77,6 @@ char* LayeredGroup::shared(int64_t bytes) {
     shared_ = layers_.allocate(bytes);
   }
   return static_cast<char*>(shared_->data());
-}
-
-char* LayeredGroup::scratch(int64_t bytes) {
-  if (std::cmp_less(scratch_.size(), bytes)) scratch_.resize(static_cast<size_t>(bytes));
-  return scratch_.data();
 }
 
 void LayeredGroup::do_all_reduce(const void* in, void* out, int64_t count, DType dtype,
@@ -125,47 +128,118 @@ void LayeredGroup::finish_average(void* sum, int64_t count, DType dtype, Reduce 
 
 void LayeredGroup::do_reduce_scatter(const void* in, void* out, int64_t count, DType dtype,
                                      Reduce how) {
-  const int64_t part = count * size_of(dtype);
-  if (!even_) {
-    std::vector<char> all(static_cast<size_t>(part * size()));
-    do_all_reduce(in, all.data(), count * size(), dtype, how);
-    return copy(all.data() + part * rank(), out, part);
-  }
   inside([&] {
-    // Rank i of this host adds up what is for rank i of every host, and they give it to each other.
-    const auto hosts = static_cast<int64_t>(layers_.hosts.size());
-    const auto places = static_cast<int64_t>(here().size());
-    char* const parts = scratch(part * hosts * (places + 1));
-    char* const mine = parts + part * hosts * places;
-    for (int64_t i = 0; i < places; ++i) {
-      for (int64_t h = 0; h < hosts; ++h) {
-        const int member = layers_.hosts[static_cast<size_t>(h)][static_cast<size_t>(i)];
-        copy(bytes_at(in, part * member), parts + part * (i * hosts + h), part);
-      }
+    if (even_) {
+      reduce_scatter_evenly(in, out, count, dtype, before_the_end(how));
+    } else {
+      reduce_scatter_unevenly(in, out, count, dtype, before_the_end(how));
     }
-    const Reduce first = before_the_end(how);
-    layers_.near->reduce_scatter(parts, mine, count * hosts, dtype, first);
-    layers_.far->reduce_scatter(mine, out, count, dtype, first);
     finish_average(out, count, dtype, how);
   });
+}
+
+void LayeredGroup::reduce_scatter_evenly(const void* in, void* out, int64_t count, DType dtype,
+                                         Reduce how) {
+  // Rank i of this host adds up what is for rank i of every host, and they give it to each other.
+  const int64_t part = count * size_of(dtype);
+  const auto hosts = static_cast<int64_t>(layers_.hosts.size());
+  const auto places = static_cast<int64_t>(here().size());
+  char* const parts = scratch_.at_least(part * hosts * (places + 1));
+  char* const mine = parts + part * hosts * places;
+  for (int64_t i = 0; i < places; ++i) {
+    for (int64_t h = 0; h < hosts; ++h) {
+      const int member = layers_.hosts[static_cast<size_t>(h)][static_cast<size_t>(i)];
+      copy(bytes_at(in, part * member), parts + part * (i * hosts + h), part);
+    }
+  }
+  layers_.near->reduce_scatter(parts, mine, count * hosts, dtype, how);
+  layers_.far->reduce_scatter(mine, out, count, dtype, how);
+}
+
+std::vector<int> LayeredGroup::served_by(size_t host, size_t place) const {
+  std::vector<int> found = {layers_.hosts[host][place]};
+  size_t next = 0;
+  for (size_t other = 0; other < layers_.hosts.size(); ++other) {
+    if (other == host) continue;
+    for (const int member : layers_.hosts[other]) {
+      if (next++ % layers_.hosts[host].size() == place) found.push_back(member);
+    }
+  }
+  return found;
+}
+
+void LayeredGroup::reduce_scatter_unevenly(const void* in, void* out, int64_t count, DType dtype,
+                                           Reduce how) {
+  // Each rank of this host adds up what its members have for some ranks, and sends it to them.
+  const int64_t part = count * size_of(dtype);
+  const auto places = static_cast<int64_t>(here().size());
+  const int64_t hosts = std::ssize(layers_.hosts);
+  const int64_t most = 1 + (size() - places + places - 1) / places;  // parts of one rank
+  char* const parts = scratch_.at_least(part * (most * places + most + hosts));
+  char* const sums = parts + part * most * places;
+  char* const came = sums + part * most;
+  std::memset(parts, 0, static_cast<size_t>(part * most * places));  // not all ranks have `most`
+  for (int64_t i = 0; i < places; ++i) {
+    char* to = parts + part * most * i;
+    for (const int member : served_by(layers_.host, static_cast<size_t>(i))) {
+      copy(bytes_at(in, part * member), std::exchange(to, to + part), part);
+    }
+  }
+  if (layers_.near) {
+    layers_.near->reduce_scatter(parts, sums, count * most, dtype, how);
+  } else {
+    copy(parts, sums, part * most);
+  }
+
+  std::vector<GlooGroup::Part> trades(static_cast<size_t>(size()));
+  const std::vector<int> mine = served_by(layers_.host, static_cast<size_t>(place_of(rank())));
+  for (size_t i = 1; i < mine.size(); ++i) {
+    GlooGroup::Part& trade = trades[static_cast<size_t>(mine[i])];
+    trade.from = sums + part * static_cast<int64_t>(i);
+    trade.send_bytes = part;
+  }
+  std::vector<const void*> ins(static_cast<size_t>(hosts), sums);
+  for (size_t h = 0; h < ins.size(); ++h) {
+    if (h == layers_.host) continue;
+    GlooGroup::Part& trade = trades[static_cast<size_t>(server_of(rank(), h))];
+    trade.to = came + part * static_cast<int64_t>(h);
+    trade.recv_bytes = part;
+    ins[h] = trade.to;
+  }
+  layers_.others->trade(trades);
+  combine(ins, {&out, 1}, count, dtype, how, size());
+}
+
+int LayeredGroup::server_of(int member, size_t host) const {
+  for (size_t place = 0; place < layers_.hosts[host].size(); ++place) {
+    const std::vector<int> served = served_by(host, place);
+    if (std::find(served.begin(), served.end(), member) != served.end()) {
+      return layers_.hosts[host][place];
+    }
+  }
+  invariant(false, "member {} is not served by host {}", member, host);
+  return -1;
 }
 
 void LayeredGroup::do_broadcast(void* data, int64_t bytes, int root) {
   const size_t from = host_of(root);
   inside([&] {
     const bool at_root = from == layers_.host;
+    if (!at_root) meet_near();
     if (at_root && layers_.near) layers_.near->broadcast(data, bytes, place_of(root));
     if (place_of(rank()) == 0) layers_.far->broadcast(data, bytes, static_cast<int>(from));
     if (!at_root && layers_.near) layers_.near->broadcast(data, bytes, 0);
+    if (at_root) meet_near();  // whether the other hosts call the same
   });
 }
 
 void LayeredGroup::do_all_gather(const void* in, void* out, int64_t bytes) {
   inside([&] {
+    meet_near();
     const auto n = static_cast<int64_t>(here().size());
     if (!even_) {
       layers_.others->all_gather(in, out, bytes);
-      char* near = scratch(bytes * n);
+      char* near = scratch_.at_least(bytes * n);
       if (layers_.near) {
         layers_.near->all_gather(in, near, bytes);
       } else {
@@ -179,7 +253,7 @@ void LayeredGroup::do_all_gather(const void* in, void* out, int64_t bytes) {
     }
     // First what rank i of every host has, then the same of the others of this host.
     const auto hosts = static_cast<int64_t>(layers_.hosts.size());
-    char* mine = scratch(bytes * hosts * (n + 1));
+    char* mine = scratch_.at_least(bytes * hosts * (n + 1));
     char* all = mine + bytes * hosts;
     layers_.far->all_gather(in, mine, bytes);
     layers_.near->all_gather(mine, all, bytes * hosts);
@@ -194,11 +268,12 @@ void LayeredGroup::do_all_gather(const void* in, void* out, int64_t bytes) {
 
 void LayeredGroup::do_all_to_all(const void* in, void* out, int64_t bytes) {
   inside([&] {
+    meet_near();
     layers_.others->all_to_all(in, out, bytes);
     if (!layers_.near)
       return copy(bytes_at(in, bytes * rank()), bytes_at(out, bytes * rank()), bytes);
     const auto n = static_cast<int64_t>(here().size());
-    char* give = scratch(bytes * n * 2);
+    char* give = scratch_.at_least(bytes * n * 2);
     char* get = give + bytes * n;
     for (int64_t i = 0; i < n; ++i) {
       copy(bytes_at(in, bytes * here()[static_cast<size_t>(i)]), give + bytes * i, bytes);

@@ -20,7 +20,9 @@
 #include <vector>
 
 #include "flotilla/comm/board_group.h"
+#include "flotilla/comm/gloo/gloo_group.h"
 #include "flotilla/comm/group.h"
+#include "flotilla/comm/slices.h"
 #include "flotilla/device/allocator.h"
 
 namespace flotilla::comm {
@@ -36,9 +38,9 @@ class LayeredGroup final : public Group {
     std::unique_ptr<BoardGroup> near = {};
     // Rank i of each host, where this is rank i of its own, in the order of hosts. Null for all but
     // the first rank of a host where hosts differ in their number of ranks.
-    std::unique_ptr<Group> far = {};
+    std::unique_ptr<GlooGroup> far = {};
     // All members, but only those of other hosts can be talked to: see GlooGroup.
-    std::unique_ptr<Group> others = {};
+    std::unique_ptr<GlooGroup> others = {};
 
     // Memory that the members of this host see.
     std::function<std::shared_ptr<Buffer>(int64_t bytes)> allocate = {};
@@ -47,7 +49,7 @@ class LayeredGroup final : public Group {
   // All hosts have the same number of ranks.
   static bool even(const std::vector<std::vector<int>>& hosts);
 
-  LayeredGroup(Layers layers, int rank, int size);
+  LayeredGroup(Layers layers, std::vector<int> ranks, int rank);
 
  private:
   void do_all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) override;
@@ -61,6 +63,8 @@ class LayeredGroup final : public Group {
   void do_barrier() override;
   void wake() override;
 
+  void reduce_scatter_evenly(const void* in, void* out, int64_t count, DType dtype, Reduce how);
+  void reduce_scatter_unevenly(const void* in, void* out, int64_t count, DType dtype, Reduce how);
   void reduce_by_slices(const void* in, void* out, int64_t count, DType dtype, Reduce how);
   void reduce_by_leaders(const void* in, void* out, int64_t count, DType dtype, Reduce how);
   // Sums of the hosts become the result.
@@ -68,20 +72,27 @@ class LayeredGroup final : public Group {
   // A sum over all members becomes what was asked for.
   void finish_average(void* sum, int64_t count, DType dtype, Reduce how) const;
 
-  // Calls `work`, which uses the layers; what ends one of them ends this group.
+  // Calls `work`, which uses the layers; what ends one of them, or is refused by one, ends this
+  // group, and its members are told. Every call meets the members of this host first, and then at
+  // least the first rank of every host those of the others: one that differs is met by somebody.
   template <typename F>
   void inside(F&& work);
+  void meet_near();
   const std::vector<int>& here() const { return layers_.hosts[layers_.host]; }
   // Where a member stands: its host, and its place there.
   size_t host_of(int member) const;
   int place_of(int member) const;
+  // In an uneven reduce-scatter: the members for which this one adds up what its host has, itself
+  // first, and who does so for a member.
+  std::vector<int> served_by(size_t host, size_t place) const;
+  int server_of(int member, size_t host) const;
   char* shared(int64_t bytes);
-  char* scratch(int64_t bytes);
 
   const Layers layers_;
   const bool even_;
+  std::vector<Group*> used_;  // those of the layers that there are
   std::shared_ptr<Buffer> shared_;
-  std::vector<char> scratch_;
+  Scratch scratch_;
 };
 
 }  // namespace flotilla::comm

@@ -18,40 +18,34 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The launcher tells within this time why a process is gone, which is better than to say that its
-// socket was closed.
-constexpr std::chrono::milliseconds kForTheLauncher{500};
-
-// What processes of one host see of each other. The ranks of a group are named by `ranks`.
+// What processes of one host see of each other.
 class NearSight final : public Sight {
  public:
-  NearSight(Neighbours& neighbours, std::shared_ptr<Regions> regions, std::vector<int> ranks)
-      : neighbours_(neighbours), regions_(std::move(regions)), ranks_(std::move(ranks)) {}
+  NearSight(Neighbours& neighbours, std::shared_ptr<Regions> regions)
+      : neighbours_(neighbours), regions_(std::move(regions)) {}
 
   Place show(const void* data, int64_t bytes) override { return regions_->show(data, bytes); }
 
   char* see(int rank, const Place& place, int64_t bytes) override {
-    return regions_->see(rank_of(rank), place, bytes, [&] {
-      if (const std::string why = gone(rank); !why.empty()) {
-        throw Error(ErrorKind::kUnavailable, why);
-      }
-    });
+    return regions_->see(rank, place, bytes, [&] { check(rank); });
   }
 
   std::string gone(int rank) override {
-    const int who = rank_of(rank);
-    if (!neighbours_.reached(who) || !neighbours_.gone(who)) return "";
-    const auto since = noticed_.emplace(who, Clock::now()).first->second;
+    if (!neighbours_.reached(rank) || !neighbours_.gone(rank)) return "";
+    const auto since = noticed_.emplace(rank, Clock::now()).first->second;
     if (Clock::now() - since < kForTheLauncher) return "";
-    return fmt::format("rank {} of this host has closed its connection", who);
+    return fmt::format("rank {} of this host has closed its connection", rank);
   }
 
-  int rank_of(int member) const override { return ranks_[static_cast<size_t>(member)]; }
+  // Throws where it is gone.
+  void check(int rank) {
+    const std::string why = gone(rank);
+    if (!why.empty()) throw Error(ErrorKind::kUnavailable, why);
+  }
 
  private:
   Neighbours& neighbours_;
   const std::shared_ptr<Regions> regions_;
-  const std::vector<int> ranks_;
   std::map<int, Clock::time_point> noticed_;
 };
 
@@ -87,7 +81,7 @@ class ProcessWorld final : public World {
       if (std::cmp_equal(member, rank)) layers.host = place;
     }
     if (layers.hosts.size() == 1) return make_near(id, ranks, rank);
-    if (layers.hosts.size() == ranks.size()) return make_far(channel_of(id, 0), ranks, rank);
+    if (layers.hosts.size() == ranks.size()) return make_far(id, ranks, rank);
     return make_layered(id, ranks, rank, std::move(layers));
   }
 
@@ -105,20 +99,17 @@ class ProcessWorld final : public World {
     if (LayeredGroup::even(layers.hosts) || place == 0) {
       std::vector<int> counterparts;
       for (const auto& host : layers.hosts) counterparts.push_back(host[place]);
-      layers.far =
-          make_far(channel_of(id, 0), world_ranks(counterparts), static_cast<int>(layers.host));
+      layers.far = make_far(id, world_ranks(counterparts), static_cast<int>(layers.host));
     }
-    layers.others = make_far(channel_of(id, 1), ranks, rank);
+    layers.others = make_far(id, ranks, rank);
     layers.allocate = [regions = regions_](int64_t bytes) { return regions->allocate(bytes); };
-    return std::make_unique<LayeredGroup>(std::move(layers), rank, static_cast<int>(ranks.size()));
+    return std::make_unique<LayeredGroup>(std::move(layers), ranks, rank);
   }
 
-  std::unique_ptr<Group> make_far(uint64_t channel, const std::vector<int>& ranks, int rank) {
-    return std::make_unique<GlooGroup>(mesh_, ranks, rank, channel);
-  }
-  // A ring has two: that of its hosts, and that of its ranks.
-  static uint64_t channel_of(int64_t id, uint64_t which) {
-    return static_cast<uint64_t>(id) * 2 + which;
+  // All groups between hosts of one ring share a channel: members that make different calls see
+  // it, although each call uses one of them.
+  std::unique_ptr<GlooGroup> make_far(int64_t id, const std::vector<int>& ranks, int rank) {
+    return std::make_unique<GlooGroup>(mesh_, ranks, rank, static_cast<uint64_t>(id));
   }
 
   int host_of(int rank) const {
@@ -136,22 +127,19 @@ class ProcessWorld final : public World {
 
   std::unique_ptr<BoardGroup> make_near(int64_t id, const std::vector<int>& ranks, int rank) {
     const int size = static_cast<int>(ranks.size());
-    auto sight = std::make_unique<NearSight>(neighbours_, regions_, ranks);
+    auto sight = std::make_unique<NearSight>(neighbours_, regions_);
     const uint64_t number = static_cast<uint64_t>(id);
     const std::shared_ptr<void> memory =
         rank == 0
             ? regions_->make_board(number, Board::bytes(size), {ranks.begin() + 1, ranks.end()})
-            : regions_->take_board(ranks[0], number, Board::bytes(size), [&] {
-                if (const std::string why = sight->gone(0); !why.empty()) {
-                  throw Error(ErrorKind::kUnavailable, why);
-                }
-              });
-    return std::make_unique<BoardGroup>(memory, rank, size, std::move(sight));
+            : regions_->take_board(ranks[0], number, Board::bytes(size),
+                                   [&] { sight->check(ranks[0]); });
+    return std::make_unique<BoardGroup>(memory, ranks, rank, std::move(sight));
   }
 
-  void on_abort(const std::string& /*reason*/) override {
+  void on_abort(const std::string& reason) override {
     neighbours_.leave();
-    if (mesh_) mesh_->leave();
+    if (mesh_) mesh_->leave(reason);
   }
 
   const std::shared_ptr<rpc::StoreClient> store_;

@@ -12,7 +12,7 @@ namespace {
 // The group of a rank that is alone in it.
 class Single final : public Group {
  public:
-  Single() : Group(0, 1) {}
+  explicit Single(int rank) : Group({rank}, 0) {}
 
  private:
   // Group itself does what a group of one needs.
@@ -141,7 +141,7 @@ void World::make_ring(int64_t id, const std::vector<int>& ranks) {
           fmt::join(ranks, ", "), id);
   std::shared_ptr<Group> group;
   if (ranks.size() == 1) {
-    group = std::make_shared<Single>();
+    group = std::make_shared<Single>(rank_);
   } else {
     queue_.run([&] { group = make_group(id, ranks, static_cast<int>(me - ranks.begin())); });
   }

@@ -101,7 +101,6 @@ void bind_calls(nb::module_& m) {
   m.def("all_reduce",
         [](Array data, const std::string& dtype, const std::string& how, int64_t ring) {
           exchange(ring, [&](comm::Group& group) {
-            group.expect_same(bytes_of(data));
             group.all_reduce(data.data(), data.data(), static_cast<int64_t>(data.size()),
                              parse_dtype(dtype), reduce_of(how));
           });
@@ -109,7 +108,6 @@ void bind_calls(nb::module_& m) {
   m.def("reduce_to",
         [](Array data, const std::string& dtype, const std::string& how, int root, int64_t ring) {
           exchange(ring, [&](comm::Group& group) {
-            group.expect_same(bytes_of(data));
             group.reduce(data.data(), data.data(), static_cast<int64_t>(data.size()),
                          parse_dtype(dtype), reduce_of(how), root);
           });
@@ -125,10 +123,7 @@ void bind_calls(nb::module_& m) {
           });
         });
   m.def("broadcast", [](Array data, int root, int64_t ring) {
-    exchange(ring, [&](comm::Group& group) {
-      group.expect_same(bytes_of(data));
-      group.broadcast(data.data(), bytes_of(data), root);
-    });
+    exchange(ring, [&](comm::Group& group) { group.broadcast(data.data(), bytes_of(data), root); });
   });
   // `out` and `in` of these hold a part for each worker, one behind the other.
   m.def("all_gather", [](Array in, Array out, int64_t ring) {

@@ -6,6 +6,7 @@ Without FLT_TEST_FULL a seeded sample of the faults runs.
 
 import os
 import random
+import re
 import time
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from job import FLEETRUN
 
 FULL = bool(os.environ.get("FLT_TEST_FULL"))
 PROGRAM = Path(FLEETRUN).resolve().parent / "test_comm_ranks"
+
+# Seconds. Two are promised and a tenth is usual, but a machine that tests run on may be busy.
+SOON = 10
 
 FAULTS = {
     "kill": (137, "worker {} failed first", "killed by signal 9"),
@@ -68,13 +72,10 @@ def test_a_fault_ends_the_job(tmp_path, kind, rank, step):
             assert f"worker {rank}" in text, text
 
 
-def start(tmp_path, net, each, *arguments):
+def start(tmp_path, net, each, *arguments, options=()):
+    options = [f"--ips={','.join(net.ips)}", f"--nproc_per_node={each}", *options]
     return [
-        Host(
-            tmp_path / str(i),
-            [f"--ips={','.join(net.ips)}", f"--nproc_per_node={each}", PROGRAM, *arguments],
-            inside=net.inside(i),
-        )
+        Host(tmp_path / str(i), [*options, PROGRAM, *arguments], inside=net.inside(i))
         for i in range(net.count)
     ]
 
@@ -102,7 +103,74 @@ def test_arrays_of_different_lengths_on_two_hosts_are_named(tmp_path, network):
     options = [f"--ips={','.join(net.ips)}", "--nproc_per_node=1"]
     hosts = [Host(tmp_path / str(i), options, LENGTHS, inside=net.inside(i)) for i in range(2)]
     assert [host.wait() for host in hosts] == [1, 1], [host.err for host in hosts]
-    assert "rank 0 gives 32 bytes, but rank 1 gives 40" in hosts[0].err + hosts[1].err
+    said = (
+        "rank 0 calls all_reduce of 32 bytes f64 (sum), but rank 1 all_reduce of 40 bytes f64 (sum)"
+    )
+    for host in hosts:
+        assert said in host.err + "".join(logs(host).values())
+
+
+def expect_all_name_the_lengths(hosts, rank, step):
+    """In the log of every rank, whoever found out."""
+    longer = [2, 700, 9000, 70000][step % 4] * 4
+    for text in [text for host in hosts for text in logs(host).values()]:
+        assert f"all_reduce of {longer} bytes f32 (sum)" in text, text
+        assert f"all_reduce of {longer // 2} bytes f32 (sum)" in text, text
+        assert f"rank {rank} " in text, text
+
+
+@pytest.mark.parametrize("step", [8, 10, 11])
+def test_a_length_that_differs_is_named_by_all_on_one_host(tmp_path, step):
+    job = Host(tmp_path / "0", ["--nproc_per_node=3", PROGRAM, "0", "1", str(step), "halve"])
+    assert job.wait() == 1, job.err
+    expect_all_name_the_lengths([job], 1, step)
+
+
+@pytest.mark.parametrize("each, step", [(1, 8), (1, 11), (2, 9), (2, 11)])
+def test_a_length_that_differs_is_named_by_all_on_two_hosts(tmp_path, network, each, step):
+    rank = 2 * each - 1
+    hosts = start(tmp_path, network(2), each, "0", str(rank), str(step), "halve")
+    assert [host.wait() for host in hosts] == [1, 1], [host.err for host in hosts]
+    expect_all_name_the_lengths(hosts, rank, step)
+
+
+def time_of(text, what):
+    (found,) = re.findall(rf"^{what} at ([0-9.]+) ", text, re.MULTILINE)
+    return float(found)
+
+
+def expect_bounded_ends(name, hosts, rank, where, known_after=0.0):
+    """Every other rank ends its call soon after the launcher knows, and says in what, who and where."""
+    who = rf"worker {rank} \(pid \d+ on {where}\)"  # by the launcher; by a neighbour, where it is late
+    who += rf"|the connection to rank {rank} on host {where}|rank {rank} of this host"
+    why = re.compile(rf"all_reduce of rank \d+ was ended: ({who})")
+    said = [text for host in hosts for text in logs(host).values()]
+    (wrong,) = [time_of(text, "goes wrong") for text in said if "goes wrong" in text]
+    took = []
+    for text in [text for text in said if "goes wrong" not in text]:
+        assert why.search(text), text
+        took.append(time_of(text, "ended") - wrong - known_after)
+    print(f"{name}: calls ended after {', '.join(f'{seconds:.2f}' for seconds in took)} s")
+    assert max(took) < SOON, took
+
+
+@pytest.mark.parametrize("kind", ["kill", "stop"])
+def test_calls_end_soon_after_a_fault_on_one_host(tmp_path, kind):
+    options = ["--nproc_per_node=3", "--stall_timeout=2", PROGRAM, "0", "1", "50", kind]
+    job = Host(tmp_path / "0", options)
+    assert job.wait() == FAULTS[kind][0], job.err
+    expect_bounded_ends(f"{kind} on one host", [job], 1, "127.0.0.1", 2 if kind == "stop" else 0)
+
+
+@pytest.mark.parametrize("kind", ["kill", "stop"])
+@pytest.mark.parametrize("each", [1, 2])
+def test_calls_end_soon_after_a_fault_on_two_hosts(tmp_path, network, each, kind):
+    rank = 2 * each - 1
+    options = ["--stall_timeout=2"]
+    hosts = start(tmp_path, network(2), each, "0", str(rank), "50", kind, options=options)
+    assert [host.wait() for host in hosts] == [FAULTS[kind][0]] * 2, [host.err for host in hosts]
+    name = f"{kind}, {each} on each of two hosts"
+    expect_bounded_ends(name, hosts, rank, "192.168.0.2", 2 if kind == "stop" else 0)
 
 
 def test_a_process_killed_on_another_host_is_named_everywhere(tmp_path, network):

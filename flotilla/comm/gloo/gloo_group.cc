@@ -1,5 +1,6 @@
 #include "flotilla/comm/gloo/gloo_group.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -13,31 +14,26 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Up to here a second step takes longer than that everybody sends everything to everybody.
-constexpr int64_t kOneStepBytes = 16 << 10;
 // What is on its way at once, twice: while one piece is added up, the next one travels.
 constexpr int64_t kPieceBytes = 4 << 20;
 
-// The launcher tells within this time why a rank is gone, which is better than to say that its
-// connection was closed.
-constexpr std::chrono::milliseconds kForTheLauncher{500};
-constexpr std::chrono::milliseconds kLook{5};
+constexpr int64_t kLine = 64;  // slices are cut in whole ones
 
-const char* bytes_at(const void* data, int64_t at) { return static_cast<const char*>(data) + at; }
-char* bytes_at(void* data, int64_t at) { return static_cast<char*>(data) + at; }
+constexpr std::chrono::milliseconds kLook{5};
 
 }  // namespace
 
 GlooGroup::GlooGroup(std::shared_ptr<Mesh> mesh, std::vector<int> ranks, int rank, uint64_t channel)
-    : Group(rank, static_cast<int>(ranks.size())),
+    : Group(std::move(ranks), rank),
       mesh_(std::move(mesh)),
-      ranks_(std::move(ranks)),
-      channel_(channel) {}
+      channel_(channel),
+      firsts_(
+          std::make_unique_for_overwrite<char[]>(static_cast<size_t>(2 * size() * kFirstBytes))) {}
 
-GlooGroup::~GlooGroup() = default;
+GlooGroup::~GlooGroup() { forget(); }
 
 void GlooGroup::move(int with, const Part& part) {
-  const int peer = ranks_[static_cast<size_t>(with)];
+  const int peer = rank_of(with);
   const auto add = [&](std::unique_ptr<Mesh::Transfer> transfer) {
     const MutexLock lock(moving_mutex_);
     moving_.push_back({with, std::move(transfer)});
@@ -82,10 +78,11 @@ void GlooGroup::forget() {
 
 void GlooGroup::lost(int member, const std::string& why) {
   forget();
+  const int rank = rank_of(member);
+  if (const std::string said = mesh_->why_left(rank); !said.empty() && !aborted()) lose(said);
   const Clock::time_point until = Clock::now() + kForTheLauncher;
   while (!aborted() && Clock::now() < until) std::this_thread::sleep_for(kLook);
   if (aborted()) throw_aborted();
-  const int rank = ranks_[static_cast<size_t>(member)];
   lose(fmt::format("the connection to rank {} on host {} is lost: {}", rank, mesh_->address(rank),
                    why));
 }
@@ -96,12 +93,17 @@ void GlooGroup::wake() {
 }
 
 template <typename F>
-int64_t GlooGroup::start(F&& part) {
+void GlooGroup::for_others(F&& work) {
   // Each begins with the next rank, so that not everybody sends to the same one first.
   for (int i = 1; i < size(); ++i) {
     const int r = (rank() + i) % size();
-    if (mesh_->connected(ranks_[static_cast<size_t>(r)])) move(r, part(r));
+    if (mesh_->connected(rank_of(r))) work(r);
   }
+}
+
+template <typename F>
+int64_t GlooGroup::start(F&& part) {
+  for_others([&](int r) { move(r, part(r)); });
   return started_;
 }
 
@@ -110,52 +112,121 @@ void GlooGroup::exchange(F&& part) {
   arrive(start(part));
 }
 
-std::vector<GlooGroup::Head> GlooGroup::compare_calls(const void* data, int64_t bytes) {
-  std::vector<Head> heads(static_cast<size_t>(size()), {.call = call()});
-  Head mine = {.call = call()};
-  if (bytes > 0) std::memcpy(mine.data, data, static_cast<size_t>(bytes));
-  exchange([&](int r) {
-    char* const theirs = reinterpret_cast<char*>(&heads[static_cast<size_t>(r)]);
-    return Part{reinterpret_cast<const char*>(&mine), theirs, sizeof mine, sizeof mine};
-  });
+char* GlooGroup::first_to(int member) const { return firsts_.get() + 2 * member * kFirstBytes; }
+char* GlooGroup::first_from(int member) const { return first_to(member) + kFirstBytes; }
+
+GlooGroup::Head GlooGroup::head_from(int member) const {
+  Head head;
+  std::memcpy(&head, first_from(member), sizeof head);
+  return head;
+}
+
+void GlooGroup::start_call(int with, const Part& part, bool follows) {
+  const Head head = {.call = call(), .follows = follows};
+  std::memcpy(first_to(with), &head, sizeof head);
+  copy(part.from, first_to(with) + sizeof head, part.send_bytes);
+  move(with, {.from = first_to(with),
+              .to = first_from(with),
+              .send_bytes = static_cast<int64_t>(sizeof head) + part.send_bytes,
+              .recv_bytes = kFirstBytes});
+}
+
+void GlooGroup::take_part(int with, const Part& part) const {
+  copy(first_from(with) + sizeof(Head), part.to, part.recv_bytes);
+}
+
+void GlooGroup::refuse_difference(bool followed) {
+  int other = -1;
   for (int r = 0; r < size(); ++r) {
-    const Call& theirs = heads[static_cast<size_t>(r)].call;
-    if (theirs != call()) refuse_other(r, theirs);
+    const bool met = r != rank() && mesh_->connected(rank_of(r));
+    if (met && other < 0 && !call().fits(head_from(r).call)) other = r;
   }
-  return heads;
+  if (other < 0) return;
+  // What somebody has sent beside the call is taken, and answered where it waits for that, so that
+  // the next call finds nothing of this one.
+  char nothing = 0;
+  if (!followed) {
+    char* const unused = scratch_.at_least(piece_room() * size());
+    start([&](int r) {
+      if (head_from(r).follows == 0) return Part{};
+      return Part{&nothing, unused + piece_room() * r, 1, piece_room()};
+    });
+  }
+  arrive(started_);
+  refuse_other(other, head_from(other).call);
 }
 
-char* GlooGroup::scratch(int64_t bytes) {
-  if (std::cmp_less(scratch_.size(), bytes)) scratch_.resize(static_cast<size_t>(bytes));
-  return scratch_.data();
+template <typename F>
+void GlooGroup::call_and_exchange(int64_t longest, F&& part) {
+  const bool is_short = longest <= kShortBytes;
+  for_others([&](int r) { start_call(r, is_short ? part(r) : Part{}, false); });
+  arrive(started_);
+  refuse_difference(false);
+  if (!is_short) return exchange(part);
+  for_others([&](int r) { take_part(r, part(r)); });
 }
 
-void GlooGroup::combine_with(const char* others, const char* mine, void* out, int64_t count,
-                             DType dtype, Reduce how) {
-  const int64_t bytes = count * size_of(dtype);
+void GlooGroup::trade(const std::vector<Part>& parts) {
+  if (aborted()) throw_aborted();
+  int64_t longest = 0;
+  for (const Part& part : parts) longest = std::max({longest, part.send_bytes, part.recv_bytes});
+  call_and_exchange(longest, [&](int r) { return parts[static_cast<size_t>(r)]; });
+}
+
+void GlooGroup::call_and_move(int with, const Part& part) {
+  const bool is_short = part.send_bytes + part.recv_bytes <= kShortBytes;
+  start_call(with, is_short ? part : Part{}, false);
+  arrive(started_);
+  if (const Call theirs = head_from(with).call; !call().fits(theirs)) refuse_other(with, theirs);
+  if (is_short) return take_part(with, part);
+  move(with, part);
+  arrive(started_);
+}
+
+void GlooGroup::combine_with(const char* others, int64_t room, const char* mine, void* out,
+                             int64_t count, DType dtype, Reduce how) {
   std::vector<const void*> ins;
-  for (int r = 0; r < size(); ++r) ins.push_back(r == rank() ? mine : others + bytes * r);
+  for (int r = 0; r < size(); ++r) ins.push_back(r == rank() ? mine : others + room * r);
   combine(ins, {&out, 1}, count, dtype, how, size());
 }
 
 void GlooGroup::do_all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) {
+  const int64_t bytes = count * size_of(dtype);
+  if (bytes > kShortBytes) return all_reduce_in_pieces(in, out, count, dtype, how);
+  char* const others = scratch_.at_least(bytes * size());
+  call_and_exchange(bytes, [&](int r) {
+    return Part{bytes_at(in, 0), others + bytes * r, bytes, bytes};
+  });
+  combine_with(others, bytes, bytes_at(in, 0), out, count, dtype, how);
+}
+
+// Between two ranks one step sends no more than two would.
+int64_t GlooGroup::piece_room() const {
+  return size() == 2 ? kPieceBytes : (kPieceBytes / kLine / size() + 1) * kLine;
+}
+
+void GlooGroup::all_reduce_in_pieces(const void* in, void* out, int64_t count, DType dtype,
+                                     Reduce how) {
   const int64_t element = size_of(dtype);
-  // Between two ranks one step sends no more than two would.
-  const bool one_step = size() == 2 || count * element <= kOneStepBytes;
+  const bool one_step = size() == 2;
   const int64_t most = std::min(count, kPieceBytes / element);
   const int64_t pieces = (count + most - 1) / most;
-  const int64_t room = (one_step ? most : most / size() + 64) * element * size();
-  char* const others = scratch(2 * room);
+  char* const others = scratch_.at_least(2 * piece_room() * size());
   const auto piece = [&](int64_t k) {
     return Piece{.in = bytes_at(in, k * most * element),
                  .out = bytes_at(out, k * most * element),
-                 .others = others + k % 2 * room,
+                 .others = others + k % 2 * piece_room() * size(),
                  .count = std::min(most, count - k * most),
                  .element = element,
                  .slices = one_step ? 1 : size()};
   };
-  // The next piece is on its way while this one is added up.
+  // The first piece is on its way while calls are compared, and each next one while one is added
+  // up.
+  for_others([&](int r) { start_call(r, {}, true); });
+  const int64_t called = started_;
   int64_t mark = start_piece(piece(0));
+  arrive(called);
+  refuse_difference(true);
   for (int64_t k = 0; k < pieces; ++k) {
     const int64_t next = k + 1 < pieces ? start_piece(piece(k + 1)) : mark;
     arrive(mark);
@@ -164,7 +235,7 @@ void GlooGroup::do_all_reduce(const void* in, void* out, int64_t count, DType dt
     const int mine = one_step ? 0 : rank();
     char* const sum = p.out + p.begin(mine);
     const int64_t bytes = p.bytes(mine);
-    combine_with(p.others, p.in + p.begin(mine), sum, bytes / element, dtype, how);
+    combine_with(p.others, piece_room(), p.in + p.begin(mine), sum, bytes / element, dtype, how);
     if (one_step) continue;
     start([&](int r) { return Part{sum, p.out + p.begin(r), bytes, p.bytes(r)}; });
   }
@@ -172,32 +243,33 @@ void GlooGroup::do_all_reduce(const void* in, void* out, int64_t count, DType dt
 }
 
 int64_t GlooGroup::start_piece(const Piece& p) {
-  if (p.slices == 1) {
-    return start([&](int r) {
-      return Part{p.in, p.others + p.bytes(0) * r, p.bytes(0), p.bytes(0)};
-    });
-  }
-  // Everybody sends slice r to rank r, which sums it.
-  const int64_t mine = p.bytes(rank());
+  // Everybody sends slice r to rank r, which sums it; one slice goes to all. There is always a
+  // message, and room for the longest: what the others call may be known only later.
   return start([&](int r) {
-    return Part{p.in + p.begin(r), p.others + mine * r, p.bytes(r), mine};
+    const int slice = p.slices == 1 ? 0 : r;
+    const int64_t bytes = p.bytes(slice);
+    return Part{.from = bytes > 0 ? p.in + p.begin(slice) : p.in,
+                .to = p.others + piece_room() * r,
+                .send_bytes = std::max(bytes, int64_t{1}),
+                .recv_bytes = piece_room()};
   });
 }
 
 void GlooGroup::do_reduce_scatter(const void* in, void* out, int64_t count, DType dtype,
                                   Reduce how) {
-  compare_calls();
   const int64_t bytes = count * size_of(dtype);
-  char* others = scratch(bytes * size());
-  exchange([&](int r) { return Part{bytes_at(in, bytes * r), others + bytes * r, bytes, bytes}; });
-  combine_with(others, bytes_at(in, bytes * rank()), out, count, dtype, how);
+  char* others = scratch_.at_least(bytes * size());
+  call_and_exchange(bytes, [&](int r) {
+    return Part{bytes_at(in, bytes * r), others + bytes * r, bytes, bytes};
+  });
+  combine_with(others, bytes, bytes_at(in, bytes * rank()), out, count, dtype, how);
 }
 
 void GlooGroup::do_broadcast(void* data, int64_t bytes, int root) {
   const bool gives = rank() == root;
   char* all = static_cast<char*>(data);
-  if (bytes <= kOneStepBytes || size() == 2) {
-    return exchange([&](int r) {
+  if (bytes <= kShortBytes || size() == 2) {
+    return call_and_exchange(bytes, [&](int r) {
       return Part{all, all, gives ? bytes : 0, r == root ? bytes : 0};
     });
   }
@@ -206,7 +278,7 @@ void GlooGroup::do_broadcast(void* data, int64_t bytes, int root) {
   const auto begin = [&](int r) { return slice_begin(bytes, 1, r, size()); };
   const auto length = [&](int r) { return begin(r + 1) - begin(r); };
   const int64_t mine = length(rank());
-  exchange([&](int r) {
+  call_and_exchange(bytes, [&](int r) {
     return Part{all + begin(r), all + begin(rank()), gives ? length(r) : 0, r == root ? mine : 0};
   });
   exchange([&](int r) {
@@ -215,39 +287,29 @@ void GlooGroup::do_broadcast(void* data, int64_t bytes, int root) {
 }
 
 void GlooGroup::do_all_gather(const void* in, void* out, int64_t bytes) {
-  if (const bool fits = std::cmp_less_equal(bytes, sizeof Head::data); fits) {
-    const std::vector<Head> heads = compare_calls(in, bytes);
-    for (int r = 0; r < size(); ++r) {
-      if (!mesh_->connected(rank_of(r))) continue;
-      std::memcpy(bytes_at(out, bytes * r), heads[static_cast<size_t>(r)].data,
-                  static_cast<size_t>(bytes));
-    }
-  } else {
-    compare_calls();
-    exchange([&](int r) { return Part{bytes_at(in, 0), bytes_at(out, bytes * r), bytes, bytes}; });
-  }
-  std::memcpy(bytes_at(out, bytes * rank()), in, static_cast<size_t>(bytes));
+  call_and_exchange(bytes, [&](int r) {
+    return Part{bytes_at(in, 0), bytes_at(out, bytes * r), bytes, bytes};
+  });
+  copy(in, bytes_at(out, bytes * rank()), bytes);
 }
 
 void GlooGroup::do_all_to_all(const void* in, void* out, int64_t bytes) {
-  compare_calls();
-  exchange([&](int r) {
+  call_and_exchange(bytes, [&](int r) {
     return Part{bytes_at(in, bytes * r), bytes_at(out, bytes * r), bytes, bytes};
   });
-  std::memcpy(bytes_at(out, bytes * rank()), bytes_at(in, bytes * rank()),
-              static_cast<size_t>(bytes));
+  copy(bytes_at(in, bytes * rank()), bytes_at(out, bytes * rank()), bytes);
 }
 
 void GlooGroup::do_send(const void* data, int64_t bytes, int to) {
-  move(to, {.from = bytes_at(data, 0), .send_bytes = bytes});
-  arrive(started_);
+  call_and_move(to, {.from = bytes_at(data, 0), .send_bytes = bytes});
 }
 
 void GlooGroup::do_recv(void* data, int64_t bytes, int from) {
-  move(from, {.to = bytes_at(data, 0), .recv_bytes = bytes});
-  arrive(started_);
+  call_and_move(from, {.to = bytes_at(data, 0), .recv_bytes = bytes});
 }
 
-void GlooGroup::do_barrier() { compare_calls(); }
+void GlooGroup::do_barrier() {
+  call_and_exchange(0, [](int) { return Part{}; });
+}
 
 }  // namespace flotilla::comm

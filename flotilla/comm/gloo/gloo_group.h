@@ -3,6 +3,11 @@
 // Collectives among ranks of different hosts over the connections of a Mesh. Gloo
 // carries the bytes; what is summed is summed here, in the order of ranks and for every type, so
 // that all ranks get the same bits. Steps and bytes: docs/algorithms.md.
+//
+// Gloo ends the process that gets more than it expects. So the first message of a call to each
+// other member is received with room for the longest that there is: it says what is called, and
+// holds what there is to send where that is short. What is longer is received when the call is
+// known to be the same, or with room for the longest, too.
 
 #pragma once
 
@@ -24,7 +29,6 @@ class GlooGroup final : public Group {
   GlooGroup(std::shared_ptr<Mesh> mesh, std::vector<int> ranks, int rank, uint64_t channel);
   ~GlooGroup() override;
 
- private:
   // From where and to where; a part without bytes is not sent, and both sides know it.
   struct Part {
     const char* from = nullptr;
@@ -32,6 +36,10 @@ class GlooGroup final : public Group {
     int64_t send_bytes = 0;
     int64_t recv_bytes = 0;
   };
+  // Sends to and receives from each member of another host its part. REQUIRES: act_for()
+  void trade(const std::vector<Part>& parts);
+
+ private:
   // What is on its way, with whom.
   struct Moving {
     int with = 0;
@@ -48,16 +56,31 @@ class GlooGroup final : public Group {
   void do_recv(void* data, int64_t bytes, int from) override;
   void do_barrier() override;
   void wake() override;
-  int rank_of(int member) const override { return ranks_[static_cast<size_t>(member)]; }
 
-  // The first message of a call, always of the same length: Gloo refuses what is not as long as
-  // expected, without a word on whose it is.
+  // Up to here a second step takes longer than that everybody sends everything to everybody: it
+  // goes along with the call.
+  static constexpr int64_t kShortBytes = 16 << 10;
+  // How the first message of a call to a member begins.
   struct Head {
     Call call = {};
-    char data[48] = {};  // all that is sent, where there is room
+    int64_t follows = 0;  // 1: another message, whatever that member calls
   };
-  // Tells every other member what is called here and refuses what differs; the heads of all.
-  std::vector<Head> compare_calls(const void* data = nullptr, int64_t bytes = 0);
+  static constexpr int64_t kFirstBytes = int64_t{sizeof(Head)} + kShortBytes;
+
+  // Starts to tell a member what is called here, and to hear what it calls. A part goes along.
+  void start_call(int with, const Part& part, bool follows);
+  // What has come: how it begins, and the part.
+  char* first_to(int member) const;
+  char* first_from(int member) const;
+  Head head_from(int member) const;
+  void take_part(int with, const Part& part) const;
+  // Refuses a call that differs after all have told each other theirs. `followed` is what was told.
+  void refuse_difference(bool followed);
+  // All of it, with every other member. What is not short comes in messages of its own.
+  template <typename F>
+  void call_and_exchange(int64_t longest, F&& part);
+  // The same with one of them.
+  void call_and_move(int with, const Part& part);
 
   // Sends to and receives from every other member what part(r) says. start() only starts it; the
   // result is what arrive() waits for.
@@ -65,6 +88,9 @@ class GlooGroup final : public Group {
   int64_t start(F&& part);
   template <typename F>
   void exchange(F&& part);
+  // Calls work(r) for every member that can be talked to.
+  template <typename F>
+  void for_others(F&& work);
   void move(int with, const Part& part);
   // Waits for what has started up to there.
   void arrive(int64_t mark);
@@ -72,11 +98,11 @@ class GlooGroup final : public Group {
   void forget();
   [[noreturn]] void lost(int member, const std::string& why);
 
-  // A piece of an all-reduce: sent whole, or in a slice for each rank.
+  // A piece of a long all-reduce: sent whole, or in a slice for each rank.
   struct Piece {
     const char* in = nullptr;
     char* out = nullptr;
-    char* others = nullptr;  // where their values come to lie
+    char* others = nullptr;  // where their values come to lie, piece_room() for each
     int64_t count = 0;
     int64_t element = 0;
     int slices = 1;
@@ -85,21 +111,22 @@ class GlooGroup final : public Group {
     int64_t begin(int slice) const { return slice_begin(count, element, slice, slices) * element; }
     int64_t bytes(int slice) const { return begin(slice + 1) - begin(slice); }
   };
+  void all_reduce_in_pieces(const void* in, void* out, int64_t count, DType dtype, Reduce how);
   int64_t start_piece(const Piece& piece);
-  // `others` holds a part of each member, by rank.
-  void combine_with(const char* others, const char* mine, void* out, int64_t count, DType dtype,
-                    Reduce how);
-
-  char* scratch(int64_t bytes);
+  int64_t piece_room() const;
+  // `others` holds a part of each member, by rank, each `room` behind the other.
+  void combine_with(const char* others, int64_t room, const char* mine, void* out, int64_t count,
+                    DType dtype, Reduce how);
 
   const std::shared_ptr<Mesh> mesh_;
-  const std::vector<int> ranks_;
   const uint64_t channel_;
   Mutex moving_mutex_;
   std::deque<Moving> moving_ FLT_GUARDED_BY(moving_mutex_);
   int64_t started_ = 0;  // transfers, ever
   int64_t arrived_ = 0;
-  std::vector<char> scratch_;
+  // The first messages, to and from each member.
+  const std::unique_ptr<char[]> firsts_;
+  Scratch scratch_;
 };
 
 }  // namespace flotilla::comm

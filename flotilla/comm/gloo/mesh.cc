@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/mutex.h"
 #include "flotilla/comm/gloo/sockets.h"
 #include "flotilla/comm/queue.h"
 #include "flotilla/rpc/store_server.h"
@@ -28,6 +29,10 @@ constexpr std::chrono::seconds kGreeting = 5 * kConnect;
 // plane decides how long a peer may take, so Gloo gets a limit that never comes.
 constexpr std::chrono::milliseconds kForEver = std::chrono::hours(24 * 365);
 
+// For what has arrived or will not, and for what others may not expect yet.
+constexpr std::chrono::milliseconds kMoment{10};
+constexpr std::chrono::milliseconds kLastWords{200};
+
 // From when on a host that answers nothing is gone: also where the control plane can still reach
 // both, and only the way between them is cut.
 constexpr std::chrono::seconds kSilence{16};
@@ -38,6 +43,9 @@ constexpr std::chrono::seconds kSilence{16};
 constexpr size_t kListenerBytes = gloo::transport::Address::kMaxByteSize;
 constexpr size_t kWordBytes = 32;
 constexpr uint64_t kWordChannel = ~uint64_t{0};
+// On which a rank says at last why it leaves, padded to this length.
+constexpr uint64_t kFarewellChannel = kWordChannel - 1;
+constexpr size_t kFarewellBytes = 1024;
 
 // Gloo writes to sockets that may be closed; that is an error, not the end of the process.
 void ignore_broken_pipes() {
@@ -154,13 +162,58 @@ class Mesh::Pairs {
 
   gloo::transport::Context& context() { return *context_; }
 
-  void close() {
-    for (size_t r = 0; r < options_.hosts.size(); ++r) {
-      if (far(r)) context_->getPair(static_cast<int>(r))->close();
+  void expect_farewell(size_t rank) {
+    Farewell& farewell = farewells_[rank];
+    farewell.arriving = context_->createUnboundBuffer(farewell.text.data(), kFarewellBytes);
+    farewell.arriving->recv(static_cast<int>(rank), kFarewellChannel);
+  }
+
+  // Asks for it where the connection is lost: it has arrived, or will not.
+  std::string farewell_of(size_t rank) {
+    Farewell& farewell = farewells_.at(rank);
+    try {
+      if (!farewell.heard) farewell.heard = farewell.arriving->waitRecv(kMoment);
+    } catch (const std::exception&) {
+      return "";  // it said nothing
     }
+    return farewell.heard ? farewell.text.c_str() : "";
+  }
+
+  // Who has just connected may not expect the words yet: they get a moment.
+  void close(const std::string& why) {
+    const MutexLock lock(closing_);
+    if (!last_words_.empty()) return;
+    last_words_ = why;
+    last_words_.resize(kFarewellBytes);
+    last_words_.back() = 0;
+    const auto for_others = [&](auto work) {
+      for (size_t r = 0; r < options_.hosts.size(); ++r) {
+        try {
+          if (far(r)) work(static_cast<int>(r));
+        } catch (const std::exception&) {
+          // It is gone itself.
+        }
+      }
+    };
+    for_others([&](int r) {
+      leaving_[r] = context_->createUnboundBuffer(last_words_.data(), kFarewellBytes);
+      leaving_[r]->send(r, kFarewellChannel);
+    });
+    const auto until = std::chrono::steady_clock::now() + kLastWords;
+    for_others([&](int r) {
+      const auto left = until - std::chrono::steady_clock::now();
+      leaving_[r]->waitSend(
+          std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left), kMoment));
+    });
+    for_others([&](int r) { context_->getPair(r)->close(); });
   }
 
  private:
+  struct Farewell {
+    std::string text = std::string(kFarewellBytes, '\0');
+    std::unique_ptr<gloo::transport::UnboundBuffer> arriving = {};
+    bool heard = false;
+  };
   struct Greeting {
     std::string mine = {};
     std::string theirs = std::string(kWordBytes, '\0');
@@ -182,6 +235,10 @@ class Mesh::Pairs {
   const std::shared_ptr<gloo::transport::Context> context_;
   const std::string words_;               // that others must say, by rank
   std::map<size_t, Greeting> greetings_;  // that are not over, by rank
+  std::map<size_t, Farewell> farewells_;  // by rank
+  Mutex closing_;
+  std::string last_words_ FLT_GUARDED_BY(closing_);
+  std::map<int, std::unique_ptr<gloo::transport::UnboundBuffer>> leaving_ FLT_GUARDED_BY(closing_);
 };
 
 Mesh::Mesh(rpc::StoreClient& store, const Options& options)
@@ -210,7 +267,10 @@ Mesh::Mesh(rpc::StoreClient& store, const Options& options)
     addresses_[r] = value.substr(0, end);
     pairs_->connect(r, value.substr(end + 1));
   });
-  for_others([&](size_t r) { pairs_->expect_word(r); });
+  for_others([&](size_t r) {
+    pairs_->expect_word(r);
+    pairs_->expect_farewell(r);
+  });
 }
 
 Mesh::~Mesh() = default;
@@ -231,6 +291,8 @@ std::unique_ptr<Mesh::Transfer> Mesh::recv(int from, uint64_t channel, void* dat
   return std::make_unique<Receiving>(std::move(buffer));
 }
 
-void Mesh::leave() { pairs_->close(); }
+void Mesh::leave(const std::string& why) { pairs_->close(why); }
+
+std::string Mesh::why_left(int rank) { return pairs_->farewell_of(static_cast<size_t>(rank)); }
 
 }  // namespace flotilla::comm

@@ -53,8 +53,10 @@ class Mesh {
   // The address of a rank's host.
   const std::string& address(int rank) const { return addresses_[static_cast<size_t>(rank)]; }
 
-  // Closes all connections: for the others this rank is gone.
-  void leave();
+  // Closes all connections: for the others this rank is gone, and they can read why.
+  void leave(const std::string& why);
+  // What a rank to which the connection is lost has said; "": nothing.
+  std::string why_left(int rank);
 
  private:
   class Pairs;

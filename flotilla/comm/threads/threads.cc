@@ -47,8 +47,7 @@ class Meeting {
 // Threads see all memory under the same addresses.
 class ThreadSight final : public Sight {
  public:
-  ThreadSight(std::shared_ptr<Meeting> meeting, std::vector<int> ranks)
-      : meeting_(std::move(meeting)), ranks_(std::move(ranks)) {}
+  explicit ThreadSight(std::shared_ptr<Meeting> meeting) : meeting_(std::move(meeting)) {}
 
   Place show(const void* data, int64_t) override {
     return {.region = 1, .offset = reinterpret_cast<uint64_t>(data)};
@@ -56,12 +55,10 @@ class ThreadSight final : public Sight {
   char* see(int, const Place& place, int64_t) override {
     return reinterpret_cast<char*>(place.offset);
   }
-  std::string gone(int rank) override { return meeting_->gone(rank_of(rank)); }
-  int rank_of(int member) const override { return ranks_[static_cast<size_t>(member)]; }
+  std::string gone(int rank) override { return meeting_->gone(rank); }
 
  private:
   const std::shared_ptr<Meeting> meeting_;
-  const std::vector<int> ranks_;
 };
 
 class ThreadWorld final : public World {
@@ -79,9 +76,8 @@ class ThreadWorld final : public World {
 
  private:
   std::unique_ptr<Group> make_group(int64_t id, const std::vector<int>& ranks, int rank) override {
-    return std::make_unique<BoardGroup>(meeting_->board(id, ranks), rank,
-                                        static_cast<int>(ranks.size()),
-                                        std::make_unique<ThreadSight>(meeting_, ranks));
+    return std::make_unique<BoardGroup>(meeting_->board(id, ranks), ranks, rank,
+                                        std::make_unique<ThreadSight>(meeting_));
   }
   void on_abort(const std::string& reason) override { meeting_->leave(rank(), reason); }
 

@@ -34,13 +34,15 @@ TEST(Threads, AnotherCallIsNamed) {
                             }),
             "rank 0 calls barrier, but rank 1 all_reduce of 16 bytes f32 (sum): all members of a "
             "group make the same calls with the same lengths, in the same order");
-  EXPECT_EQ(refusal_of_rank(1,
-                            [&](comm::World& world) {
-                              if (world.rank() == 0) return world.ring(0).send(data, 16, 1);
-                              float mine[2] = {};
-                              world.ring(0).recv(mine, 8, 0);
-                            }),
-            "rank 0 sends 16 bytes, but rank 1 receives 8");
+  EXPECT_EQ(
+      refusal_of_rank(1,
+                      [&](comm::World& world) {
+                        if (world.rank() == 0) return world.ring(0).send(data, 16, 1);
+                        float mine[2] = {};
+                        world.ring(0).recv(mine, 8, 0);
+                      }),
+      "rank 0 calls send of 16 bytes, but rank 1 recv of 8 bytes: all members of a group make "
+      "the same calls with the same lengths, in the same order");
 }
 
 TEST(Alone, IsAGroupOfOne) {

@@ -26,6 +26,10 @@ _HOW = {
 }
 
 
+# Of arrays; in a program, also bfloat16.
+_REDUCIBLE = ("float32", "float64", "int32", "int64")
+
+
 class Group:
     """Some workers of the job, by their ranks."""
 
@@ -93,7 +97,13 @@ def _world():
 def new_group(ranks=None, backend=None, timeout=None):
     """A group of some workers. Every worker calls this, also those that are not in it."""
     world = _world()
+    if ranks is not None and not isinstance(ranks, (list, tuple, range)):
+        raise TypeError(f"ranks must be a list of ranks, but is {ranks!r}")
     ranks = sorted(world.ranks if ranks is None else ranks)
+    if not ranks or len(set(ranks)) < len(ranks) or not set(ranks) <= set(world.ranks):
+        raise ValueError(
+            f"a group holds different ranks of 0 to {len(world.ranks) - 1}, but was given {ranks}"
+        )
     group = Group(max(_groups) + 1, ranks)
     if group.is_member():
         core.make_ring(group.id, ranks)
@@ -104,8 +114,8 @@ def new_group(ranks=None, backend=None, timeout=None):
 def get_group(id=0):
     """The group with this number."""
     _world()
-    if id not in _groups:
-        raise ValueError(f"there is no group {id}; the groups are {sorted(_groups)}")
+    if not isinstance(id, int) or id not in _groups:
+        raise ValueError(f"there is no group {id!r}; the groups are {sorted(_groups)}")
     return _groups[id]
 
 
@@ -121,22 +131,26 @@ class _Done:
         return True
 
 
-def _group(group):
+def find_group(group):
     """The group that a call names by itself, by its number, or not at all."""
     if group is None:
         return _world()
-    return get_group(group) if isinstance(group, int) else group
+    if isinstance(group, Group):
+        return group
+    if isinstance(group, int) and not isinstance(group, bool):
+        return get_group(group)
+    raise TypeError(f"group must be a group, its number or None, but is {group!r}")
 
 
 def _ring(group):
     """The number of a group; None where this worker is not in it."""
-    group = _group(group)
+    group = find_group(group)
     return group.id if group.is_member() else None
 
 
 def _member(group, rank, word):
     """The rank in the group of a worker that was named by its rank in the job."""
-    group = _group(group)
+    group = find_group(group)
     found = group.get_group_rank(rank)
     if found < 0:
         raise ValueError(f"{word}={rank} is not in the group of ranks {group.ranks}")
@@ -144,19 +158,60 @@ def _member(group, rank, word):
 
 
 def _how(op):
-    if op not in _HOW:
-        raise ValueError(f"op must be one of ReduceOp.{'/'.join(vars(ReduceOp))}, but is {op!r}")
+    if not isinstance(op, int) or op not in _HOW:
+        raise ValueError(f"op must be ReduceOp.SUM, MAX, MIN, PROD or AVG, but is {op!r}")
     return _HOW[op]
 
 
-def _writable(tensor, word):
+def _writable(tensor, word, reduces=False):
     """An array that a call fills in place."""
-    if isinstance(tensor, np.ndarray) and tensor.flags.c_contiguous and tensor.flags.writeable:
+    if not isinstance(tensor, np.ndarray):
+        found = type(tensor).__name__
+    elif not tensor.flags.c_contiguous:
+        found = "one in another order"
+    elif not tensor.flags.writeable:
+        found = "one that cannot be written"
+    elif reduces and tensor.dtype.name not in _REDUCIBLE:
+        raise ValueError(f"{word} takes {', '.join(_REDUCIBLE)}, but got {tensor.dtype}")
+    else:
+        _numbers(tensor, word)
         return tensor
     raise TypeError(
-        f"{word} takes a variable of a program or a writable numpy array in C order, but got "
-        f"{type(tensor).__name__}"
+        f"{word} takes a variable of a program or a writable numpy array in C order, but got {found}"
     )
+
+
+def _numbers(tensor, word):
+    """An array whose elements mean the same in the memory of any worker."""
+    array = np.ascontiguousarray(tensor)
+    if array.dtype.kind in "biufc":
+        return array
+    found = f"one of {array.dtype}" if isinstance(tensor, np.ndarray) else type(tensor).__name__
+    raise TypeError(f"{word} takes a variable of a program or an array of numbers, but got {found}")
+
+
+def _list(value, word):
+    """A list that a call appends to."""
+    if not isinstance(value, list):
+        raise TypeError(f"{word} must be a list, but is {value!r}")
+    return value
+
+
+def _parts(parts, size, word):
+    """What a worker has for each of a group, one behind the other."""
+    if not isinstance(parts, (list, tuple)) or len(parts) != size:
+        found = f"has {len(parts)}" if isinstance(parts, (list, tuple)) else f"is {parts!r}"
+        raise ValueError(
+            f"{word} must be a list with a part for each of {size} workers, but {found}"
+        )
+    arrays = [_numbers(part, word) for part in parts]
+    for array in arrays:
+        if (array.shape, array.dtype) != (arrays[0].shape, arrays[0].dtype):
+            raise ValueError(
+                f"the parts of {word} must have one shape and dtype, but some are "
+                f"{arrays[0].dtype}{list(arrays[0].shape)} and {array.dtype}{list(array.shape)}"
+            )
+    return np.stack(arrays)
 
 
 def _append(type, x, out, ring, sync_op, **attrs):
@@ -187,7 +242,7 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None, sync_op=True):
         if how == "avg":
             raise ValueError("ReduceOp.AVG is for arrays; in a program, divide after ReduceOp.SUM")
         return _append(f"c_allreduce_{how}", tensor, tensor, ring, sync_op)
-    core.all_reduce(_writable(tensor, "all_reduce"), tensor.dtype.name, how, ring)
+    core.all_reduce(_writable(tensor, "all_reduce", True), tensor.dtype.name, how, ring)
     return None if sync_op else _Done()
 
 
@@ -199,7 +254,7 @@ def reduce(tensor, dst=0, op=ReduceOp.SUM, group=None, sync_op=True):
     root = _member(group, dst, "dst")
     if isinstance(tensor, Variable):
         return _append(f"c_reduce_{how}", tensor, tensor, ring, sync_op, root_id=root)
-    core.reduce_to(_writable(tensor, "reduce"), tensor.dtype.name, how, root, ring)
+    core.reduce_to(_writable(tensor, "reduce", True), tensor.dtype.name, how, root, ring)
     return None if sync_op else _Done()
 
 
@@ -219,12 +274,13 @@ def all_gather(tensor_list, tensor, group=None, sync_op=True):
     if (ring := _ring(group)) is None:
         return None
     size = get_group(ring).nranks
+    _list(tensor_list, "tensor_list")
     if isinstance(tensor, Variable):
         out = tensor.block.create_var(dtype=tensor.dtype)
         done = _append("c_allgather", tensor, out, ring, sync_op, nranks=size)
         tensor_list.extend(_split(out, size))
         return done
-    array = np.ascontiguousarray(tensor)
+    array = _numbers(tensor, "all_gather")
     out = np.empty((size, *array.shape), array.dtype)
     core.all_gather(array, out, ring)
     tensor_list.extend(out)
@@ -233,6 +289,7 @@ def all_gather(tensor_list, tensor, group=None, sync_op=True):
 
 def all_gather_object(object_list, obj, group=None):
     """Append what every worker gave: arrays, numbers, texts, lists and dicts of them."""
+    _list(object_list, "object_list")
     if (ring := _ring(group)) is not None:
         object_list.extend(gather_values(obj, ring))
 
@@ -247,7 +304,8 @@ def gather_values(value, ring=0):
 def broadcast_object_list(object_list, src=0, group=None):
     """Every worker's list becomes that of the worker ``src``."""
     root, lists = _member(group, src, "src"), []
-    mine = _group(group).rank == root
+    _list(object_list, "object_list")
+    mine = find_group(group).rank == root
     all_gather_object(lists, list(object_list) if mine else None, group)
     if lists:
         object_list[:] = lists[root]
@@ -258,14 +316,13 @@ def reduce_scatter(tensor, tensor_list, op=ReduceOp.SUM, group=None, sync_op=Tru
     how = _how(op)
     if (ring := _ring(group)) is None:
         return None
+    size = get_group(ring).nranks
     if isinstance(tensor, Variable):
-        size = get_group(ring).nranks
         parts = tensor_list if isinstance(tensor_list, Variable) else _concat(tensor_list)
         return _append("c_reducescatter", parts, tensor, ring, sync_op, nranks=size)
-    parts = np.ascontiguousarray(
-        np.concatenate([np.ravel(part) for part in tensor_list]), tensor.dtype
-    )
-    core.reduce_scatter(parts, _writable(tensor, "reduce_scatter"), tensor.dtype.name, how, ring)
+    out = _writable(tensor, "reduce_scatter", True)
+    parts = _parts(tensor_list, size, "tensor_list").astype(out.dtype, copy=False)
+    core.reduce_scatter(parts, out, out.dtype.name, how, ring)
     return None if sync_op else _Done()
 
 
@@ -279,8 +336,8 @@ def scatter(tensor, tensor_list=None, src=0, group=None, sync_op=True):
         parts = _concat(tensor_list if mine else [tensor] * size)
         return _append("c_scatter", parts, tensor, ring, sync_op, root=root, nranks=size)
     out = _writable(tensor, "scatter")
-    parts = np.stack(tensor_list).astype(out.dtype) if mine else np.empty(0, out.dtype)
-    core.scatter(parts, out, root, ring)
+    parts = _parts(tensor_list, size, "tensor_list") if mine else np.empty(0)
+    core.scatter(parts.astype(out.dtype, copy=False), out, root, ring)
     return None if sync_op else _Done()
 
 
@@ -289,15 +346,16 @@ def alltoall(in_tensor_list, out_tensor_list, group=None, sync_op=True):
     if (ring := _ring(group)) is None:
         return None
     size = get_group(ring).nranks
-    if len(in_tensor_list) != size:
-        raise ValueError(f"{len(in_tensor_list)} parts for {size} workers")
-    if isinstance(in_tensor_list[0], Variable):
+    _list(out_tensor_list, "out_tensor_list")
+    if in_tensor_list and isinstance(in_tensor_list[0], Variable):
+        if len(in_tensor_list) != size:
+            raise ValueError(f"{len(in_tensor_list)} parts for {size} workers")
         parts = _concat(in_tensor_list)
         out = parts.block.create_var(dtype=parts.dtype)
         done = _append("alltoall", parts, out, ring, sync_op)
         out_tensor_list.extend(_split(out, size))
         return done
-    parts = np.ascontiguousarray(np.stack(in_tensor_list))
+    parts = _parts(in_tensor_list, size, "in_tensor_list")
     out = np.empty_like(parts)
     core.all_to_all(parts, out, ring)
     out_tensor_list.extend(out)
@@ -313,7 +371,7 @@ def send(tensor, dst=0, group=None, sync_op=True):
         attrs = {"ring_id": ring, "peer": peer, "use_calc_stream": bool(sync_op)}
         tensor.block.append_op(type="send_v2", inputs={"X": [tensor]}, attrs=attrs)
     else:
-        core.send(np.ascontiguousarray(tensor), peer, ring)
+        core.send(_numbers(tensor, "send"), peer, ring)
     return None if sync_op else _Done()
 
 

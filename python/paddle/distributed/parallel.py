@@ -83,9 +83,17 @@ def get_backend(group=None):
 
 def get_rank(group=None):
     """The rank of this worker, in the job or in a group."""
-    return core.data_role_from_environment().index if group is None else group.rank
+    return (
+        core.data_role_from_environment().index
+        if group is None
+        else communication.find_group(group).rank
+    )
 
 
 def get_world_size(group=None):
     """How many workers there are, in the job or in a group."""
-    return core.data_role_from_environment().workers if group is None else group.nranks
+    return (
+        core.data_role_from_environment().workers
+        if group is None
+        else communication.find_group(group).nranks
+    )
