@@ -75,3 +75,45 @@ def test_words_of_a_strategy(tmp_path):
         job = Job(folder, ["--worker_num=1", "--server_num=1"], PROGRAM.replace("STRATEGY", words))
         assert job.wait() == code, job.err
         assert said in job.log("workerlog.0")
+
+
+SUMMARIES = """
+    import numpy as np
+    import paddle.fluid as fluid
+    from paddle.fluid.incubate.fleet.base.role_maker import PaddleCloudRoleMaker
+    from paddle.fluid.incubate.fleet.parameter_server.pslib import fleet
+
+    fleet.init(PaddleCloudRoleMaker())
+    x = fluid.data("x", [None, 2])
+    first = {"batch_size": 100.0, "batch_sum": 0.0, "batch_square": 100.0}
+    normed = fluid.layers.data_norm(x, name="norm", param_attr=first, epsilon=0.0)
+    cost = fluid.layers.mean(fluid.layers.fc(normed, 1))
+    fleet.distributed_optimizer(fluid.optimizer.Adam(0.01)).minimize([cost])
+    if fleet.is_server():
+        fleet.init_server()
+        fleet.run_server()
+    else:
+        exe = fluid.Executor(fluid.CPUPlace())
+        exe.run(fluid.default_startup_program())
+        fleet.init_worker()
+        rows = np.array([[1, 2], [3, 6]], "float32")
+        for _ in range(50):
+            exe.run(fleet.main_program, feed={"x": rows}, fetch_list=[cost])
+        fleet.save_persistables(exe, "model")
+        exe.run(fleet.main_program, feed={"x": rows}, fetch_list=[cost])
+        sums = [
+            np.array(fluid.global_scope().find_var("norm." + word).get_tensor())
+            for word in ("batch_size", "batch_sum", "batch_square_sum")
+        ]
+        batches = (sums[0] - 100) / 2  # some may still be on their way
+        assert (batches > 20).all() and (batches < 52).all(), sums
+        assert np.allclose(sums[1], batches * [4, 8], rtol=0.1), sums
+        assert (sums[2] > 100).all(), sums
+        fleet.stop_worker()
+"""
+
+
+def test_servers_add_up_the_summaries_of_data_norm(tmp_path):
+    """Fifty batches of two rows are added to a hundred rows that the summaries start with."""
+    job = Job(tmp_path, ["--worker_num=1", "--server_num=1"], SUMMARIES)
+    assert job.wait() == 0, job.log("workerlog.0")

@@ -16,6 +16,7 @@ from paddle.distributed.fleet.base.distributed_strategy import DistributedStrate
 from paddle.distributed.fleet.base.role_maker import RoleMakerBase
 
 from ...base.fleet_base import DistributedOptimizer, Fleet, Mode
+from ._summaries import WithSummaries
 
 # Words of a strategy that ask for what happens anyway.
 _ALWAYS = {"device_worker", "loss_names", "use_cvm", "no_cvm"}
@@ -38,7 +39,9 @@ class DownpourOptimizer(DistributedOptimizer):
     """An optimizer whose ``minimize`` makes the programs of the fleet."""
 
     def __init__(self, optimizer, strategy=None):
-        super().__init__(optimizer, _strategy_of(strategy or {}), fleet._inside._role())
+        super().__init__(
+            WithSummaries(optimizer), _strategy_of(strategy or {}), fleet._inside._role()
+        )
 
     def minimize(
         self, losses, scopes=None, startup_programs=None, parameter_list=None, no_grad_set=None
@@ -155,7 +158,7 @@ class PSLib(Fleet):
         self._by_first(lambda: self._inside.shrink(self._unseen_days))
 
     def shrink_dense_table(self, decay, emb_dim=11, scope=None, table_id=None):
-        """Nothing to do: statistics of data_norm, which this is for, are not kept on servers."""
+        """Nothing to do: summaries of data_norm, which this is for, decay with each batch."""
 
     def clear_model(self):
         """Drop all rows of the sparse tables."""
