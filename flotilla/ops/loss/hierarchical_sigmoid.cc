@@ -18,6 +18,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -87,9 +88,8 @@ class Paths {
 template <typename T>
 Step forward(PrepareContext& c) {
   const int64_t rows = c.shape("X")[0], width = c.shape("X")[1], longest = c.shape("PreOut")[1];
-  return [=, paths = Paths(c), x = c.in<T>("X"), w = c.in<T>("W"),
-          b = c.has("Bias") ? c.in<T>("Bias") : In<T>(), out = c.out<T>("Out"),
-          pre = c.out<T>("PreOut")] {
+  return [=, paths = Paths(c), x = c.in<T>("X"), w = c.in<T>("W"), b = given<T>(c, "Bias"),
+          out = c.out<T>("Out"), pre = c.out<T>("PreOut")] {
     parallel_for(rows, longest * (width + 40), [&](int64_t i) {
       T* to = pre.data() + i * longest;
       std::fill_n(to, longest, std::log(T{2}));

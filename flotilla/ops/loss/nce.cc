@@ -15,6 +15,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -111,11 +112,6 @@ T dot(const T* a, const T* b, int64_t n) {
   T sum = 0;
   for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
   return sum;
-}
-
-template <typename T>
-In<T> given(PrepareContext& c, const char* slot) {
-  return c.has(slot) ? c.in<T>(slot) : In<T>();
 }
 
 template <typename T>

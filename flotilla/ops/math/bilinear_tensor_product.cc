@@ -9,6 +9,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -41,7 +42,7 @@ struct Sizes {
 template <typename T>
 Step forward(PrepareContext& c) {
   return [s = Sizes(c), x = c.in<T>("X"), y = c.in<T>("Y"), w = c.in<T>("Weight"),
-          b = c.has("Bias") ? c.in<T>("Bias") : In<T>(), out = c.out<T>("Out")] {
+          b = given<T>(c, "Bias"), out = c.out<T>("Out")] {
     parallel_for(s.rows * s.size, s.work(), [&](int64_t at) {
       const int64_t n = at / s.size, k = at % s.size;
       const T* right = y.data() + n * s.right;
@@ -68,8 +69,7 @@ void infer_grad(InferContext& c) {
 template <typename T>
 Step sides(PrepareContext& c, const Sizes& s) {
   return [s, x = c.in<T>("X"), y = c.in<T>("Y"), w = c.in<T>("Weight"), g = c.in<T>("Out@GRAD"),
-          dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
-          dy = c.has("Y@GRAD") ? c.out<T>("Y@GRAD") : Out<T>()] {
+          dx = wanted<T>(c, "X@GRAD"), dy = wanted<T>(c, "Y@GRAD")] {
     parallel_for(s.rows, s.size * s.work() * 2, [&](int64_t n) {
       const T *left = x.data() + n * s.left, *right = y.data() + n * s.right;
       if (dx) std::fill_n(dx.data() + n * s.left, s.left, T{0});
@@ -95,8 +95,7 @@ Step sides(PrepareContext& c, const Sizes& s) {
 template <typename T>
 Step parameters(PrepareContext& c, const Sizes& s) {
   return [s, x = c.in<T>("X"), y = c.in<T>("Y"), g = c.in<T>("Out@GRAD"),
-          dw = c.has("Weight@GRAD") ? c.out<T>("Weight@GRAD") : Out<T>(),
-          db = c.has("Bias@GRAD") ? c.out<T>("Bias@GRAD") : Out<T>()] {
+          dw = wanted<T>(c, "Weight@GRAD"), db = wanted<T>(c, "Bias@GRAD")] {
     parallel_for(dw ? s.size * s.left : 0, s.rows * s.right, [&](int64_t at) {
       T* to = dw.data() + at * s.right;
       std::fill_n(to, s.right, T{0});

@@ -18,6 +18,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -114,11 +115,6 @@ struct Summary {
     square += rows * epsilon;
   }
 };
-
-template <typename T>
-Out<T> wanted(PrepareContext& c, const std::string& slot) {
-  return c.has(slot) ? c.out<T>(slot) : Out<T>();
-}
 
 template <typename T>
 Step summaries(PrepareContext& c, const Table<T>& table) {

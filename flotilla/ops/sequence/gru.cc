@@ -13,6 +13,7 @@
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/sequence/recurrent.h"
 #include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -64,8 +65,8 @@ struct Network {
         candidate(activation_of(c.attr<std::string>("activation"))),
         sequences(c, "Input"),
         weight(c.in<T>("Weight")),
-        bias(c.has("Bias") ? c.in<T>("Bias") : In<T>()),
-        h0(c.has("H0") ? c.in<T>("H0") : In<T>()) {}
+        bias(given<T>(c, "Bias")),
+        h0(given<T>(c, "H0")) {}
 
   const T* gate_weight() const { return weight.data(); }
   const T* candidate_weight() const { return weight.data() + 2 * width * width; }
@@ -103,7 +104,7 @@ template <typename T>
 Step forward(PrepareContext& c) {
   return [n = Network<T>(c), in = c.in<T>("Input"), hidden = c.out<T>("Hidden"),
           gates = c.out<T>("BatchGate"), reset = c.out<T>("BatchResetHiddenPrev"),
-          copy = c.has("BatchHidden") ? c.out<T>("BatchHidden") : Out<T>()] {
+          copy = wanted<T>(c, "BatchHidden")] {
     const int64_t w = n.width;
     parallel_for(n.count(), n.work(), [&](int64_t s) {
       const Walk walk = n.walk(s);
@@ -147,11 +148,6 @@ void step_backward(const Network<T>& n, const T* g, const T* h_before, T* dh, T*
     dh[d] += dreset[d] * r[d];
   }
   add_product_back(dg, n.gate_weight(), w, 2 * w, dh);
-}
-
-template <typename T>
-Out<T> wanted(PrepareContext& c, const char* slot) {
-  return c.has(slot) ? c.out<T>(slot) : Out<T>();
 }
 
 // dGates of every row, and the gradient of H0.

@@ -17,6 +17,7 @@
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/sequence/crf.h"
 #include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -173,8 +174,7 @@ Step backward(PrepareContext& c) {
       [s = Chains(c), numbers, labels = LabelsIn(c, "Label"), alpha = c.in<T>("Alpha"),
        exps = c.in<T>("EmissionExps"), weights = c.in<T>("TransitionExps"),
        dcost = c.in<T>("LogLikelihood@GRAD"), beta = c.workspace<T>(std::max<int64_t>(numbers, 1)),
-       dx = c.has("Emission@GRAD") ? c.out<T>("Emission@GRAD") : Out<T>(),
-       dw = c.has("Transition@GRAD") ? c.out<T>("Transition@GRAD") : Out<T>()] {
+       dx = wanted<T>(c, "Emission@GRAD"), dw = wanted<T>(c, "Transition@GRAD")] {
         if (dx) std::fill_n(dx.data(), numbers, T{0});
         if (dw) std::fill_n(dw.data(), (s.tags + 2) * s.tags, T{0});
         const std::vector<Piece> chains = s.pieces.all();

@@ -14,6 +14,7 @@
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/sequence/recurrent.h"
 #include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -70,8 +71,8 @@ struct Network {
         sequences(c, "Input"),
         weight(c.in<T>("Weight")),
         bias(c.in<T>("Bias")),
-        h0(c.has("H0") ? c.in<T>("H0") : In<T>()),
-        c0(c.has("C0") ? c.in<T>("C0") : In<T>()) {}
+        h0(given<T>(c, "H0")),
+        c0(given<T>(c, "C0")) {}
 
   // Of gate 0 (input), 1 (forget) or 2 (output), at unit d.
   T peephole(int64_t which, int64_t d) const {
@@ -153,15 +154,6 @@ void step_backward(const Network<T>& n, const T* g, const T* active, const T* c_
     dg[3 * w + d] = to_o;
     dc[d] = to_c * f[d] + to_i * n.peephole(0, d) + to_f * n.peephole(1, d);
   }
-}
-
-template <typename T>
-Out<T> wanted(PrepareContext& c, const char* slot) {
-  return c.has(slot) ? c.out<T>(slot) : Out<T>();
-}
-template <typename T>
-In<T> given(PrepareContext& c, const char* slot) {
-  return c.has(slot) ? c.in<T>(slot) : In<T>();
 }
 
 // Adds a row that may not be there.

@@ -13,6 +13,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
@@ -89,23 +90,23 @@ void infer_grad(InferContext& c) {
 
 template <typename T>
 Step backward(PrepareContext& c) {
-  return [rows = Rows(c), n = c.shape("X").numel(), x = c.in<T>("X"), filter = c.in<T>("Filter"),
-          dout = c.in<T>("Out@GRAD"), dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
-          df = c.has("Filter@GRAD") ? c.out<T>("Filter@GRAD") : Out<T>()] {
-    const std::vector<int64_t> offsets = rows.offsets();
-    const int64_t w = rows.width;
-    if (dx) std::fill_n(dx.data(), n, T{0});
-    if (df) std::fill_n(df.data(), rows.context * w, T{0});
-    for (size_t s = 0; s + 1 < offsets.size(); ++s) {
-      rows.for_pairs(offsets[s], offsets[s + 1], [&](int64_t i, int64_t behind, int64_t j) {
-        for (int64_t d = 0; d < w; ++d) {
-          const T g = dout.data()[i * w + d];
-          if (dx) dx.data()[behind * w + d] += g * filter.data()[j * w + d];
-          if (df) df.data()[j * w + d] += g * x.data()[behind * w + d];
+  return
+      [rows = Rows(c), n = c.shape("X").numel(), x = c.in<T>("X"), filter = c.in<T>("Filter"),
+       dout = c.in<T>("Out@GRAD"), dx = wanted<T>(c, "X@GRAD"), df = wanted<T>(c, "Filter@GRAD")] {
+        const std::vector<int64_t> offsets = rows.offsets();
+        const int64_t w = rows.width;
+        if (dx) std::fill_n(dx.data(), n, T{0});
+        if (df) std::fill_n(df.data(), rows.context * w, T{0});
+        for (size_t s = 0; s + 1 < offsets.size(); ++s) {
+          rows.for_pairs(offsets[s], offsets[s + 1], [&](int64_t i, int64_t behind, int64_t j) {
+            for (int64_t d = 0; d < w; ++d) {
+              const T g = dout.data()[i * w + d];
+              if (dx) dx.data()[behind * w + d] += g * filter.data()[j * w + d];
+              if (df) df.data()[j * w + d] += g * x.data()[behind * w + d];
+            }
+          });
         }
-      });
-    }
-  };
+      };
 }
 
 const OpDef& row_conv = define_op({

@@ -8,6 +8,7 @@
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/loss/labels.h"
 #include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
@@ -72,8 +73,7 @@ template <typename T>
 Step backward(PrepareContext& c) {
   const int64_t n = c.shape("Out@GRAD").numel();
   return [n, places = Places(c, c.shape("Out@GRAD")), dout = c.in<T>("Out@GRAD"),
-          dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
-          dupdates = c.has("Updates@GRAD") ? c.out<T>("Updates@GRAD") : Out<T>()] {
+          dx = wanted<T>(c, "X@GRAD"), dupdates = wanted<T>(c, "Updates@GRAD")] {
     if (dx) std::copy_n(dout.data(), n, dx.data());
     if (!dupdates) return;
     places.for_each([&](int64_t from, int64_t to) { dupdates.data()[to] = dout.data()[from]; });

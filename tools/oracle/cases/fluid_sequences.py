@@ -121,6 +121,23 @@ def click_models():
             grad=every + (" scale_w bias" if more else ""),
         )
 
+    tags = sequences(values([1, 2, 3, 1], 4, 1, dtype="int64"), [1, 2, 1])
+    instances = sequences(uniform(5, 2), [2, 1, 2])
+    for name, wanted in (("", [1]), (".two", [3, 1]), (".none", [7])):
+        yield case(
+            "filter_by_instag" + name,
+            {
+                "Ins": instances,
+                "Ins_tag": tags,
+                "Filter_tag": values(wanted, len(wanted), dtype="int64"),
+            },
+            "Out LossWeight IndexMap",
+            {"is_lod": True, "out_val_if_empty": 2},
+            dtypes={"IndexMap": "int64"},
+            grad="Ins",
+            lods="Out LossWeight",
+        )
+
 
 def word_models():
     classes, labels = 6, values([1, 4, 0], 3, 1, dtype="int64")

@@ -3,14 +3,18 @@
 import _flotilla as core
 from paddle._words import code, several
 from paddle.base.framework import Variable
+from paddle.fluid.layers.vision import image_resize
 from paddle.static.nn.crf import crf_decoding, linear_chain_crf  # noqa: F401
 from paddle.static.nn.products import bilinear_tensor_product, row_conv  # noqa: F401
 from paddle.static.nn.transposed import conv2d_transpose  # noqa: F401
+from paddle.tensor.linalg import matmul
+from paddle.tensor.manipulation import reshape
 from paddle.static.functions import py_func  # noqa: F401
 
 __all__ = [
     *("bilinear_tensor_product", "chunk_eval", "conv2d_transpose", "crf_decoding"),
-    "gaussian_random_batch_size_like",
+    *("affine_channel", "filter_by_instag", "fsp_matrix", "gaussian_random_batch_size_like"),
+    *("image_resize_short", "pad_constant_like"),
     *("hash", "linear_chain_crf", "lod_append", "lod_reset", "lrn", "multiplex", "py_func"),
     *("row_conv", "sampling_id", "unique", "unique_with_counts"),
 ]
@@ -100,3 +104,43 @@ def chunk_eval(
     outs = ["Precision", "Recall", "F1-Score"]
     outs += ["NumInferChunks", "NumLabelChunks", "NumCorrectChunks"]
     return tuple(core.op("chunk_eval", inputs, attrs, outs=outs, stop_gradient=True))
+
+
+def filter_by_instag(ins, ins_tag, filter_tag, is_lod, out_val_if_empty=0):
+    """[the instances of ``ins`` that have one of the tags ``filter_tag``, weights of 1 for each].
+
+    Where there is none, one row of ``out_val_if_empty`` with the weight 0. ``is_lod``: an instance
+    is a sequence, not a row.
+    """
+    inputs = {"Ins": ins, "Ins_tag": ins_tag, "Filter_tag": filter_tag}
+    attrs = {"is_lod": is_lod, "out_val_if_empty": out_val_if_empty}
+    outs = ["Out", "LossWeight", "IndexMap"]
+    return core.op("filter_by_instag", inputs, attrs, outs=outs)[:2]
+
+
+def affine_channel(x, scale=None, bias=None, data_layout="NCHW", name=None, act=None):
+    """Each channel of images times a number of ``scale``, plus one of ``bias``."""
+    axis = {"axis": 1 if data_layout == "NCHW" else 3}
+    scaled = core.op("elementwise_mul", {"X": x, "Y": scale}, axis)
+    return core.op("elementwise_add", {"X": scaled, "Y": bias}, axis, name=name, act=act)
+
+
+def fsp_matrix(x, y):
+    """How the channels of two images go together: the means of their products, [N, Cx, Cy]."""
+    flat = [reshape(one, [0, one.shape[1], -1]) for one in (x, y)]
+    return matmul(flat[0], flat[1], transpose_y=True) / float(x.shape[2] * x.shape[3])
+
+
+def pad_constant_like(x, y, pad_value=0.0, name=None):
+    """``y`` with ``pad_value`` behind it along each axis, up to the extents of ``x``."""
+    behind = [number for a, b in zip(x.shape, y.shape) for number in (0, a - b)]
+    attrs = {"paddings": behind, "pad_value": float(pad_value)}
+    return core.op("pad", {"X": y}, attrs, name=name)
+
+
+def image_resize_short(input, out_short_len, resample="BILINEAR"):
+    """Images whose shorter side has ``out_short_len`` elements."""
+    sides = input.shape[2:4]
+    short = min(sides)
+    size = [out_short_len if a == short else int(a * out_short_len / short + 0.5) for a in sides]
+    return image_resize(input, size, resample=resample)

@@ -1,0 +1,178 @@
+// flotilla/ops/sequence/filter_by_instag.cc
+//
+// filter_by_instag: the instances of Ins of which a tag in Ins_tag is one of Filter_tag. An
+// instance is a sequence, or with `is_lod` false a row; Ins_tag has a sequence of tags for each.
+//
+// IndexMap holds a row for each instance that is kept: its first row in Out, its first row in Ins,
+// the number of its rows. Where none is kept, Out is one row of out_val_if_empty whose LossWeight
+// is 0; all others have 1.
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/sequences.h"
+
+namespace flotilla::ops {
+namespace {
+
+VarMeta made_here(DType dtype, Shape shape) {
+  VarMeta made = VarMeta::tensor(dtype, std::move(shape));
+  made.lod_level = 1;
+  made.lod_source = kOwnLod;
+  return made;
+}
+
+void infer(InferContext& c) {
+  const VarMeta& ins = c.in("Ins");
+  if (c.attr<bool>("is_lod")) check_sequences(c, "Ins");
+  check_sequences(c, "Ins_tag");
+  check_labels(c, "Ins_tag");
+  check_labels(c, "Filter_tag");
+  require(ins.shape.rank() == 2, "Ins must be a matrix, but has shape {}", ins.shape);
+  c.out("Out") = made_here(ins.dtype, Shape{-1, ins.shape[1]});
+  c.out("LossWeight") = made_here(f32, Shape{-1, 1});
+  c.out("IndexMap") = made_here(i64, Shape{-1, 3});
+}
+
+struct Kept {
+  int64_t to = 0;
+  int64_t from = 0;
+  int64_t rows = 0;
+};
+
+// Which instances a run keeps.
+struct Filter {
+  bool is_lod = true;
+  int64_t rows = 0;
+  int64_t wanted = 0;  // numbers in Filter_tag
+  std::vector<Sequences> ins;
+  Sequences tags;
+  LabelsIn tag_numbers;
+  LabelsIn filter;
+
+  explicit Filter(PrepareContext& c)
+      : is_lod(c.attr<bool>("is_lod")),
+        rows(c.shape("Ins")[0]),
+        wanted(c.shape("Filter_tag").numel()),
+        tags(c, "Ins_tag"),
+        tag_numbers(c, "Ins_tag"),
+        filter(c, "Filter_tag") {
+    if (is_lod) ins.emplace_back(c, "Ins");
+  }
+
+  std::vector<Kept> operator()() const {
+    const int64_t count = is_lod ? ins.front().count() : rows;
+    require(tags.count() == count, "Ins has {} instances, but Ins_tag has {} sequences", count,
+            tags.count());
+    std::set<int64_t> listed;
+    for (int64_t i = 0; i < wanted; ++i) listed.insert(filter[i]);
+    std::vector<Kept> kept;
+    int64_t row = 0;
+    for (int64_t s = 0; s < count; ++s) {
+      const std::span<const int64_t> offsets = tags.offsets();
+      bool fits = false;
+      for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
+        fits = fits || listed.contains(tag_numbers[i]);
+      }
+      if (!fits) continue;
+      const int64_t from = is_lod ? ins.front().offsets()[s] : s;
+      const int64_t end = is_lod ? ins.front().offsets()[s + 1] : s + 1;
+      kept.push_back({row, from, end - from});
+      row += end - from;
+    }
+    return kept;
+  }
+};
+
+LoD one_by_one(int64_t count) {
+  LoD lod = {{0}};
+  for (int64_t i = 1; i <= count; ++i) lod[0].push_back(i);
+  return lod;
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  return [filter = Filter(c), width = c.shape("Ins")[1],
+          empty = static_cast<T>(c.attr<int64_t>("out_val_if_empty")), ins = c.in<T>("Ins"),
+          out = c.late_out<T>("Out"), weights = c.late_out<float>("LossWeight"),
+          map = c.late_out<int64_t>("IndexMap"), out_lod = c.lod_out("Out"),
+          weights_lod = c.lod_out("LossWeight"), map_lod = c.lod_out("IndexMap")] {
+    std::vector<Kept> kept = filter();
+    const bool none = kept.empty();
+    if (none) kept.push_back({0, 1, 1});
+    const int64_t rows = kept.back().to + kept.back().rows, count = std::ssize(kept);
+    T* to = out.resize(Shape{rows, width});
+    std::fill_n(weights.resize(Shape{count, 1}), count, none ? 0.0f : 1.0f);
+    int64_t* places = map.resize(Shape{count, 3});
+    LoD lod = {{0}};
+    for (const Kept& one : kept) {
+      for (const int64_t number : {one.to, one.from, one.rows}) *places++ = number;
+      lod[0].push_back(one.to + one.rows);
+      if (!none) {
+        std::copy_n(ins.data() + one.from * width, one.rows * width, to + one.to * width);
+      }
+    }
+    if (none) std::fill_n(to, width, empty);
+    out_lod.set(std::move(lod));
+    weights_lod.set(one_by_one(count));
+    map_lod.set(one_by_one(count));
+  };
+}
+
+void infer_grad(InferContext& c) { c.out("Ins@GRAD") = like(c.in("Ins")); }
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  return [n = c.shape("Ins").numel(), width = c.shape("Ins")[1], count = c.shape("IndexMap")[0],
+          weights = c.in<float>("LossWeight"), map = c.in<int64_t>("IndexMap"),
+          dout = c.in<T>("Out@GRAD"), dins = c.out<T>("Ins@GRAD")] {
+    std::fill_n(dins.data(), n, T{0});
+    if (weights.data()[0] == 0) return;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t* place = map.data() + i * 3;
+      std::copy_n(dout.data() + place[0] * width, place[2] * width, dins.data() + place[1] * width);
+    }
+  };
+}
+
+const std::vector<AttrSpec> kAttrs = {
+    {"is_lod", true, "whether an instance is a sequence, not a row"},
+    {"out_val_if_empty", int64_t{0}, "what Out holds where nothing is kept"}};
+
+const OpDef& filter_by_instag = define_op({
+    .type = "filter_by_instag",
+    .doc = "The instances that have one of some tags.",
+    .inputs = {{.name = "Ins", .doc = "rows of instances"},
+               {.name = "Ins_tag", .doc = "tags with a LoD", .no_grad = true},
+               {.name = "Filter_tag", .doc = "tags that are wanted", .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "rows of those that are kept"},
+                {.name = "LossWeight", .doc = "1 for each that is kept", .no_grad = true},
+                {.name = "IndexMap", .doc = "where they come from", .no_grad = true}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"Ins", "LossWeight", "IndexMap"}),
+    .kernels = kernels_for<float, double, int64_t>(
+        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& filter_by_instag_grad = define_op({
+    .type = "filter_by_instag_grad",
+    .doc = "Gradient of filter_by_instag.",
+    .inputs = {{.name = "Ins", .doc = "input of the op", .shape_only = true},
+               {.name = "LossWeight", .doc = "of the op"},
+               {.name = "IndexMap", .doc = "of the op"},
+               {.name = "Out@GRAD", .doc = "gradient of Out"}},
+    .outputs = {{.name = "Ins@GRAD", .doc = "gradient of Ins"}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .dtype_slot = "Out@GRAD",
+});
+
+}  // namespace
+}  // namespace flotilla::ops
