@@ -175,6 +175,14 @@ void Planner::resize_rows(int32_t value, int64_t count) {
   resize(value, v.meta.shape);
 }
 
+void Planner::set_lod(int32_t value, LoD lod) {
+  Value& v = at(value);
+  v.meta.lod_level = static_cast<int32_t>(lod.size());
+  v.meta.sequences = std::ssize(lod.back()) - 1;
+  v.own_lod = std::move(lod);
+  v.cell.lod = &v.own_lod;
+}
+
 void* Planner::resize(int32_t value, const Shape& shape) {
   Value& v = at(value);
   v.meta.shape = shape;

@@ -377,14 +377,6 @@ const Cell* Planner::lod_of(int32_t value) {
   return &at(source).cell;
 }
 
-void Planner::set_lod(int32_t value, LoD lod) {
-  Value& v = at(value);
-  v.meta.lod_level = static_cast<int32_t>(lod.size());
-  v.meta.sequences = std::ssize(lod.back()) - 1;
-  v.own_lod = std::move(lod);
-  v.cell.lod = &v.own_lod;
-}
-
 void Planner::share(int32_t from, int32_t to, bool view) {
   if (from >= 0 && to >= 0 && !again_ && late_ == nullptr)
     node_->shares.push_back({from, to, view});

@@ -4,8 +4,9 @@
 // adds its filter to Output. So Output is the gradient of that convolution's source, and the
 // gradients of Input and Filter are that convolution and the gradient of its weights.
 //
-// Output has (H - 1) * stride - paddings + reach of the filter rows, or what output_size says: at
-// most stride - 1 rows more, which are only padded less at the end. The same holds for columns.
+// Output has (H - 1) * stride - paddings + reach of the filter rows, or what output_size says, or
+// output_padding more: at most stride - 1, which are only padded less at the end. The same holds
+// for columns.
 
 #include <algorithm>
 #include <memory>
@@ -48,13 +49,16 @@ Spread spread(const Context& c, int axis, int64_t input, int64_t filter) {
   if (input < 0) return {.extent = wanted.empty() ? -1 : wanted[static_cast<size_t>(axis)]};
   const int64_t all = (input - 1) * stride + dilation * (filter - 1) + 1;
   found.extent = all - found.pad_begin - found.pad_end;
-  if (!wanted.empty()) {
-    const int64_t more = wanted.at(static_cast<size_t>(axis)) - found.extent;
-    require(0 <= more && more < stride, "output_size must lie in [{}, {}) along axis {}, but is {}",
-            found.extent, found.extent + stride, axis + 2, wanted[static_cast<size_t>(axis)]);
-    found.pad_end -= more;
-    found.extent += more;
-  }
+  const Ints padding = c.template attr<Ints>("output_padding");
+  const size_t at = static_cast<size_t>(axis);
+  const int64_t more = !wanted.empty()    ? wanted.at(at) - found.extent
+                       : !padding.empty() ? padding.at(at)
+                                          : 0;
+  require(0 <= more && (more == 0 || more < stride),
+          "Output may have {} to {} elements along axis {}, but {} are wanted", found.extent,
+          found.extent + stride - 1, axis + 2, found.extent + more);
+  found.pad_end -= more;
+  found.extent += more;
   require(found.extent > 0, "paddings {} and {} leave nothing of {} rows", found.pad_begin,
           found.pad_end, all);
   return found;
@@ -182,7 +186,7 @@ const std::vector<AttrSpec> kAttrs = {
     {"dilations", Ints{1, 1}, "distances of the filter's elements"},
     {"groups", 1, "how many parts the channels are cut into"},
     {"output_size", Ints{}, "height and width of Output, where they are not the least"},
-    {"output_padding", Ints{}, "of no effect: output_size says it"},
+    {"output_padding", Ints{}, "elements above the least, where output_size says nothing"},
     {"data_format", "NCHW", "NCHW or NHWC"},
     {"workspace_size_MB", 512, "of no effect"},
     {"fuse_relu", false, "of no effect"},

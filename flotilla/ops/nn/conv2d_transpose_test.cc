@@ -11,6 +11,7 @@ TEST(Conv2dTranspose, AllKernelsAgree) {
   const Tensor x = uniform({2, 4, 3, 2}, -1, 1);
   for (const Attrs& attrs : {Attrs{}, Attrs{{"strides", Ints{2, 1}}, {"paddings", Ints{1, 0}}},
                              Attrs{{"strides", Ints{2, 2}}, {"output_size", Ints{8, 6}}},
+                             Attrs{{"strides", Ints{2, 3}}, {"output_padding", Ints{1, 2}}},
                              Attrs{{"dilations", Ints{2, 1}}, {"paddings", Ints{1, 0, 0, 1}}}}) {
     check_op({.type = "conv2d_transpose",
               .inputs = {{"Input", x}, {"Filter", uniform({4, 3, 3, 3}, -1, 1, 2)}},
@@ -36,7 +37,7 @@ TEST(Conv2dTranspose, Refusals) {
   const Inputs inputs = {{"Input", full({2, 4, 3, 2}, 1)}, {"Filter", full({4, 3, 3, 3}, 1)}};
   EXPECT_REFUSED(
       build_op("conv2d_transpose", inputs, {{"strides", Ints{2, 2}}, {"output_size", Ints{9, 5}}}),
-      "output_size must lie in [7, 9) along axis 2, but is 9");
+      "Output may have 7 to 8 elements along axis 2, but 9 are wanted");
   EXPECT_REFUSED(build_op("conv2d_transpose",
                           {{"Input", full({2, 3, 3, 2}, 1)}, {"Filter", full({4, 3, 3, 3}, 1)}}),
                  "Input of shape [2, 3, 3, 2] has 3 channels, but Filter of shape [4, 3, 3, 3] "

@@ -4,7 +4,7 @@ import _flotilla as core
 from paddle._words import several
 from paddle.tensor.manipulation import squeeze, unsqueeze
 
-__all__ = ["conv1d", "conv2d"]
+__all__ = ["conv1d", "conv2d", "conv2d_transpose"]
 
 
 def _pair(value):
@@ -38,6 +38,39 @@ def conv2d(
     if bias is None:
         return made
     return core.op("elementwise_add", {"X": made, "Y": bias}, {"axis": channel}, name=name)
+
+
+def conv2d_transpose(
+    x,
+    weight,
+    bias=None,
+    stride=1,
+    padding=0,
+    output_padding=0,
+    dilation=1,
+    groups=1,
+    output_size=None,
+    data_format="NCHW",
+    name=None,
+):
+    """Make images larger: each element adds a filter of ``weight``, [channels, filters / groups,
+    height, width], to the result.
+
+    ``output_size``, or ``output_padding`` more than the least, says how large the result is.
+    """
+    paddings, algorithm = core.conv_padding(padding, data_format)
+    attrs = {"strides": _pair(stride), "dilations": _pair(dilation), "groups": groups}
+    attrs.update(paddings=paddings, padding_algorithm=algorithm, data_format=data_format)
+    if output_size is not None:
+        attrs["output_size"] = _pair(output_size)
+    elif output_padding:
+        attrs["output_padding"] = _pair(output_padding)
+    name = name or core.unique_name("conv2d_transpose")
+    made = core.op("conv2d_transpose", {"Input": x, "Filter": weight}, attrs, name=name)
+    if bias is None:
+        return made
+    axis = {"axis": 1 if data_format == "NCHW" else 3}
+    return core.op("elementwise_add", {"X": made, "Y": bias}, axis, name=name)
 
 
 def conv1d(

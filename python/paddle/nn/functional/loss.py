@@ -10,8 +10,8 @@ from paddle.tensor.stat import mean
 from .common import embedding, label_smooth, one_hot
 
 __all__ = [
-    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div"),
-    *("l1_loss", "log_loss", "mse_loss", "nll_loss", "smooth_l1_loss"),
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "hsigmoid_loss"),
+    *("kl_div", "l1_loss", "log_loss", "mse_loss", "nll_loss", "smooth_l1_loss"),
     *("softmax_with_cross_entropy", "square_error_cost"),
 ]
 
@@ -169,3 +169,28 @@ def kl_div(input, label, reduction="mean", name=None):
     if reduction == "batchmean":
         return sum(loss) / cast(shape(input)[0], loss.dtype)
     return reduced(loss, reduction)
+
+
+def hsigmoid_loss(
+    input,
+    label,
+    num_classes,
+    weight,
+    bias=None,
+    path_table=None,
+    path_code=None,
+    is_sparse=False,
+    name=None,
+):
+    """The cost of the turns on the way to a label in a binary tree of classes, whose inner nodes
+    have rows of ``weight``.
+
+    The tree is complete, unless ``path_table``, the inner nodes from the root on, and
+    ``path_code``, the turns there, say the way; both end with -1.
+    """
+    given = {"Bias": bias, "PathTable": path_table, "PathCode": path_code}
+    inputs = {"X": input, "W": weight, "Label": label}
+    inputs.update({slot: one for slot, one in given.items() if one is not None})
+    attrs = {"num_classes": num_classes, "is_sparse": is_sparse, "remote_prefetch": is_sparse}
+    outs = ["Out", "PreOut"]
+    return core.op("hierarchical_sigmoid", inputs, attrs, name=name, outs=outs)[0]

@@ -6,7 +6,7 @@ from paddle.nn.initializer import KaimingNormal
 
 from .layers import Layer
 
-__all__ = ["Conv1D", "Conv2D"]
+__all__ = ["Conv1D", "Conv2D", "Conv2DTranspose"]
 
 
 _CONV2D = """A convolution over height and width.
@@ -83,3 +83,40 @@ def _over(word, function, axes, what, data_format):
 
 Conv1D = _over("Conv1D", F.conv1d, 1, "A convolution over the length of sequences.", "NCL")
 Conv2D = _over("Conv2D", F.conv2d, 2, _CONV2D, "NCHW")
+
+
+class Conv2DTranspose(Layer):
+    """A convolution over height and width turned round: it makes images larger.
+
+    >>> nn.Conv2DTranspose(3, 8, 2, stride=2)(paddle.static.data("x", [None, 3, 16, 16])).shape
+    (-1, 8, 32, 32)
+    """
+
+    def __init__(
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride=1,
+        padding=0,
+        output_padding=0,
+        dilation=1,
+        groups=1,
+        weight_attr=None,
+        bias_attr=None,
+        data_format="NCHW",
+    ):
+        super().__init__()
+        several = isinstance(kernel_size, (list, tuple))
+        window = list(kernel_size) if several else [kernel_size, kernel_size]
+        shape = [in_channels, out_channels // groups, *window]
+        self._options = {"stride": stride, "padding": padding, "dilation": dilation}
+        self._options.update(groups=groups, data_format=data_format)
+        self._output_padding = output_padding
+        self.weight = self.create_parameter(shape, weight_attr)
+        self.bias = self.create_parameter([out_channels], bias_attr, is_bias=True)
+
+    def forward(self, x, output_size=None):
+        """Larger images, of ``output_size`` where that is given."""
+        words = {"output_padding": self._output_padding, "output_size": output_size}
+        return F.conv2d_transpose(x, self.weight, self.bias, **words, **self._options)

@@ -4,6 +4,7 @@ import _flotilla as core
 import numpy as np
 from paddle._words import several
 from paddle.base.initializer import NumpyArrayInitializer
+from paddle.nn.functional.loss import hsigmoid_loss
 
 SAMPLERS = {"uniform": 0, "log_uniform": 1, "custom_dist": 2}
 
@@ -30,7 +31,7 @@ def nce(
         raise ValueError(f"sampler must be one of {', '.join(SAMPLERS)}, but is {sampler!r}")
     layer = name or core.unique_name("nce")
     drawn = 10 if num_neg_samples is None else int(num_neg_samples)
-    inputs = _weights("Weight", input, num_total_classes, param_attr, bias_attr, layer)
+    inputs = _weights("Weight", "Bias", input, num_total_classes, param_attr, bias_attr, layer)
     inputs.update(Input=input, Label=label, SampleWeight=several(sample_weight))
     if sampler == "custom_dist":
         inputs.update(_custom(custom_dist, num_total_classes, layer))
@@ -71,13 +72,10 @@ def hsigmoid(
         raise ValueError("path_table and path_code need is_custom=True")
     layer = name or core.unique_name("hierarchical_sigmoid")
     nodes = num_classes if is_custom else num_classes - 1
-    inputs = _weights("W", input, nodes, param_attr, bias_attr, layer)
-    inputs.update(X=input, Label=label)
-    if is_custom:
-        inputs.update(PathTable=path_table, PathCode=path_code)
+    learnt = _weights("weight", "bias", input, nodes, param_attr, bias_attr, layer)
     sparse = bool(is_sparse and is_custom)  # the complete tree has few nodes
-    attrs = {"num_classes": num_classes, "is_sparse": sparse, "remote_prefetch": sparse}
-    return core.op("hierarchical_sigmoid", inputs, attrs, layer=layer, outs=["Out", "PreOut"])[0]
+    paths = {"path_table": path_table, "path_code": path_code}
+    return hsigmoid_loss(input, label, num_classes, **learnt, **paths, is_sparse=sparse)
 
 
 def sampled_softmax_with_cross_entropy(
@@ -113,14 +111,12 @@ def sampled_softmax_with_cross_entropy(
     return loss / num_true
 
 
-def _weights(slot, input, rows, param_attr, bias_attr, layer):
-    """A row for each class, and a number unless ``bias_attr`` is False."""
-    found = {
-        slot: core.create_parameter([rows, input.shape[1]], input.dtype, param_attr, layer=layer)
-    }
+def _weights(weight, bias, input, rows, param_attr, bias_attr, layer):
+    """A row for each class, and a number unless ``bias_attr`` is False, under these names."""
+    shape, words = [rows, input.shape[1]], {"is_bias": True, "layer": layer}
+    found = {weight: core.create_parameter(shape, input.dtype, param_attr, layer=layer)}
     if bias_attr is not False:
-        words = {"is_bias": True, "layer": layer}
-        found["Bias"] = core.create_parameter([rows, 1], input.dtype, bias_attr, **words)
+        found[bias] = core.create_parameter([rows, 1], input.dtype, bias_attr, **words)
     return found
 
 

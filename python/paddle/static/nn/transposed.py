@@ -1,6 +1,7 @@
 """Convolutions turned round."""
 
 import _flotilla as core
+from paddle.nn.functional.conv import conv2d_transpose as transposed
 
 
 def conv2d_transpose(
@@ -27,41 +28,29 @@ def conv2d_transpose(
     last = data_format == "NHWC"
     extents = input.shape[1:3] if last else input.shape[2:4]
     strides, dilations, groups = _pair(stride), _pair(dilation), groups or 1
-    algorithm = padding.upper() if isinstance(padding, str) else "EXPLICIT"
-    paddings = [0, 0] if isinstance(padding, str) else _paddings(padding, last)
     size = None if output_size is None else _pair(output_size)
     if filter_size is None:
         if size is None:
             raise ValueError("conv2d_transpose needs filter_size or output_size")
+        paddings = core.conv_padding(padding, data_format)[0]
         filter_size = _filter_size(size, extents, paddings, strides, dilations)
     shape = [input.shape[-1 if last else 1], num_filters // groups, *_pair(filter_size)]
     weight = core.create_parameter(shape, input.dtype, param_attr, layer=layer)
-    attrs = {"strides": strides, "paddings": paddings, "padding_algorithm": algorithm}
-    attrs.update(dilations=dilations, groups=groups, data_format=data_format)
-    if size is not None:
-        attrs["output_size"] = size
-    slots = {"Input": input, "Filter": weight}
-    if bias_attr is False:
-        return core.op("conv2d_transpose", slots, attrs, layer=layer, act=act)
-    made = core.op("conv2d_transpose", slots, attrs, layer=layer)
     words = {"is_bias": True, "layer": layer}
     bias = core.create_parameter([num_filters], input.dtype, bias_attr, **words)
-    slots, axis = {"X": made, "Y": bias}, {"axis": 3 if last else 1}
-    return core.op("elementwise_add", slots, axis, layer=layer, act=act)
+    made = transposed(
+        *(input, weight, bias, strides, padding),
+        dilation=dilations,
+        groups=groups,
+        output_size=size,
+        data_format=data_format,
+        name=layer,
+    )
+    return made if act is None else core.op(act, {"X": made})
 
 
 def _pair(value):
     return list(value) if isinstance(value, (list, tuple)) else [value, value]
-
-
-def _paddings(padding, last):
-    """Two numbers, or four: top, bottom, left, right."""
-    if not isinstance(padding, (list, tuple)):
-        return [padding, padding]
-    if not isinstance(padding[0], (list, tuple)):
-        return list(padding)
-    pairs = padding[1:3] if last else padding[2:4]
-    return [number for pair in pairs for number in pair]
 
 
 def _filter_size(size, extents, paddings, strides, dilations):
