@@ -114,6 +114,22 @@ def test_word_vectors_learn_with_nce(executor, words):
     assert np.mean(losses[-10:]) < 0.6 * np.mean(losses[:5])
 
 
+def test_nce_draws_anew_in_each_run_unless_it_has_a_seed(executor):
+    """The program's seed repeats the whole job, not its steps."""
+    fluid.default_main_program().random_seed = 7
+    x = fluid.data("x", [None, 8])
+    label = fluid.data("label", [None, 1], "int64")
+    for seed in (0, 5):
+        layers.nce(x, label, 1000, num_neg_samples=20, seed=seed)
+    ops = fluid.default_main_program().global_block().ops
+    drawn = [op.output("SampleLabels")[0] for op in ops if op.type == "nce"]
+    executor.run(fluid.default_startup_program())
+    feed = {"x": np.ones([2, 8], "float32"), "label": np.ones([2, 1], "int64")}
+    first, second = (executor.run(feed=feed, fetch_list=drawn) for _ in range(2))
+    assert (first[0] != second[0]).any()
+    assert (first[1] == second[1]).all()
+
+
 def test_refusals_of_nce():
     x = fluid.data("x", [None, 8])
     label = fluid.data("label", [None, 1], "int64")

@@ -116,12 +116,13 @@ T dot(const T* a, const T* b, int64_t n) {
 
 template <typename T>
 Step forward(PrepareContext& c) {
+  const int64_t seed = c.attr<int64_t>("seed");
   return [s = Sizes(c), sampler = Sampler(c), labels = LabelsIn(c, "Label"),
-          chosen = c.attr<std::vector<int64_t>>("custom_neg_classes"),
-          random = c.random(c.attr<int64_t>("seed")), x = c.in<T>("Input"), w = c.in<T>("Weight"),
+          chosen = c.attr<std::vector<int64_t>>("custom_neg_classes"), random = c.random(seed),
+          repeats = seed != 0, runs = uint64_t{0}, x = c.in<T>("Input"), w = c.in<T>("Weight"),
           b = given<T>(c, "Bias"), weights = given<T>(c, "SampleWeight"), cost = c.out<T>("Cost"),
-          logits = c.out<T>("SampleLogits"), classes = c.out<int64_t>("SampleLabels")] {
-    const RandomStream stream = random.draw();
+          logits = c.out<T>("SampleLogits"), classes = c.out<int64_t>("SampleLabels")]() mutable {
+    const RandomStream stream = random.draw(repeats ? 0 : runs++);
     parallel_for(s.rows, s.both() * (s.width + 40), [&](int64_t i) {
       T total = 0;
       for (int64_t k = 0; k < s.both(); ++k) {

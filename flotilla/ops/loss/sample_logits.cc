@@ -113,13 +113,15 @@ struct Sizes {
 template <typename T>
 Step forward(PrepareContext& c) {
   const bool custom = c.attr<bool>("use_customized_samples");
-  return [s = Sizes<T>(c), custom, labels = LabelsIn(c, "Labels"),
-          random = c.random(c.attr<int64_t>("seed")), logits = c.in<T>("Logits"),
+  const int64_t seed = c.attr<int64_t>("seed");
+  return [s = Sizes<T>(c), custom, labels = LabelsIn(c, "Labels"), random = c.random(seed),
+          repeats = seed != 0, runs = uint64_t{0}, logits = c.in<T>("Logits"),
           given = custom ? LabelsIn(c, "CustomizedSamples") : LabelsIn(),
           given_likely = custom ? c.in<T>("CustomizedProbabilities") : In<T>(),
           samples = c.out<int64_t>("Samples"), likely = c.out<T>("Probabilities"),
-          out = c.out<T>("SampledLogits"), places = c.out<int64_t>("SampledLabels")] {
-    const Drawn drawn = custom ? Drawn() : draw(random.draw(), s.drawn, s.classes);
+          out = c.out<T>("SampledLogits"), places = c.out<int64_t>("SampledLabels")]() mutable {
+    const Drawn drawn =
+        custom ? Drawn() : draw(random.draw(repeats ? 0 : runs++), s.drawn, s.classes);
     parallel_for(s.rows, s.both() * 40, [&](int64_t i) {
       for (int64_t k = 0; k < s.both(); ++k) {
         const int64_t at = i * s.both() + k;

@@ -158,19 +158,20 @@ Step bernoulli(PrepareContext& c) {
 // One column of each row, as likely as its number says.
 template <typename T>
 Step choose(PrepareContext& c) {
-  return
-      [rows = c.shape("X")[0], columns = c.shape("X")[1],
-       source = c.random(c.attr<int64_t>("seed")), x = c.in<T>("X"), out = c.out<int64_t>("Out")] {
-        const RandomStream stream = source.draw();
-        for (int64_t r = 0; r < rows; ++r) {
-          T left = unit_number<T>(stream.at(static_cast<uint64_t>(r))[0]);
-          int64_t column = 0;
-          while (column + 1 < columns && left >= x.data()[r * columns + column]) {
-            left -= x.data()[r * columns + column++];
-          }
-          out.data()[r] = column;
-        }
-      };
+  const int64_t seed = c.attr<int64_t>("seed");
+  return [rows = c.shape("X")[0], columns = c.shape("X")[1], source = c.random(seed),
+          repeats = seed != 0, runs = uint64_t{0}, x = c.in<T>("X"),
+          out = c.out<int64_t>("Out")]() mutable {
+    const RandomStream stream = source.draw(repeats ? 0 : runs++);
+    for (int64_t r = 0; r < rows; ++r) {
+      T left = unit_number<T>(stream.at(static_cast<uint64_t>(r))[0]);
+      int64_t column = 0;
+      while (column + 1 < columns && left >= x.data()[r * columns + column]) {
+        left -= x.data()[r * columns + column++];
+      }
+      out.data()[r] = column;
+    }
+  };
 }
 
 // ---- Definitions --------------------------------------------------------------------------------
