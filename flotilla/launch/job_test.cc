@@ -17,6 +17,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pair;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
@@ -115,6 +116,13 @@ TEST(JobTest, ServersAndWorkersHaveTheVariablesOfTheDocument) {
       AllOf(Contains(Pair("TRAINING_ROLE", "TRAINER")), Contains(Pair("PADDLE_TRAINER_ID", "1")),
             Contains(Pair("CUDA_VISIBLE_DEVICES", "1")), Contains(Pair("FLAGS_selected_gpus", "0")),
             Contains(Pair("PADDLE_HETER_TRAINER_IP_PORT_LIST", ""))));
+}
+
+TEST(JobTest, OnlyProcessesOfAJobWithServersHaveATrainingRole) {
+  const Job job = plan({"--nproc_per_node=2"});
+  EXPECT_THAT(names(job.processes.at(0).hidden), Not(Contains("TRAINING_ROLE")));
+  EXPECT_THAT(plan({"--server_num=1", "--worker_num=1", "--heter_worker_num=0"}).processes,
+              SizeIs(2));
 }
 
 TEST(JobTest, AHostFindsItselfInTheList) {

@@ -37,7 +37,6 @@ void describe_collective(const Job& job, Process& process) {
   process.hidden.insert(process.hidden.end(),
                         {{"PADDLE_RANK_IN_NODE", fmt::to_string(process.local)},
                          {"PADDLE_LOCAL_DEVICE_IDS", ids},
-                         {"TRAINING_ROLE", "TRAINER"},
                          {"PADDLE_GLOBAL_RANK", fmt::to_string(process.rank)},
                          {"PADDLE_GLOBAL_SIZE", fmt::to_string(all.size())},
                          {"PADDLE_LOCAL_RANK", fmt::to_string(process.local)},

@@ -101,7 +101,16 @@ constexpr std::pair<const char*, const char*> kAliases[] = {
     {"enable_gpu_log", ""},
     {"legacy", ""},
     {"use_paddlecloud", ""},
+    {"auto_parallel_config", ""},
+    {"auto_tuner_json", ""},
+    {"cluster_topo_path", ""},
+    {"rank_mapping_path", ""},
+    {"enable_auto_mapping", ""},
+    {"heter_devices", ""},
 };
+
+// launch_ps took these and started everything on one host.
+constexpr const char* kUnusedByLaunchPs[] = {"cluster_node_ips", "node_ip"};
 
 // Those by which the launcher chooses the mode, in the order in which it lists them.
 constexpr const char* kServerFlags[] = {"worker_num", "server_num", "heter_worker_num",
@@ -144,6 +153,7 @@ double seconds_of(const std::string& who, const std::string& text) {
 // The smallest value that makes sense.
 int64_t least_of(std::string_view name) {
   if (name == "rank" || name == "elastic_level") return -1;
+  if (name == "heter_worker_num") return 0;
   return name.ends_with("_num") || name.starts_with("nproc") ? 1 : 0;
 }
 
@@ -165,7 +175,11 @@ void store(JobOptions& options, const Flag& flag, const std::string& who, const 
 }
 
 // Null: an option that changes nothing.
-const Flag* find_flag(const std::string& argument, std::string_view name) {
+const Flag* find_flag(const std::string& argument, std::string_view name, Front front) {
+  if (front == Front::kLaunchPs &&
+      std::ranges::find(kUnusedByLaunchPs, name) != std::end(kUnusedByLaunchPs)) {
+    return nullptr;
+  }
   std::vector<std::string> known;
   std::string_view wanted = name;
   for (const auto& [alias, meant] : kAliases) {
@@ -318,7 +332,7 @@ JobOptions parse_options(std::span<const std::string> arguments, Front front) {
     require(argument.starts_with("--"), "the launcher has no option \"{}\". See --help", argument);
     const size_t equals = argument.find('=');
     const std::string who = argument.substr(0, equals);
-    const Flag* flag = find_flag(who, who.substr(2));
+    const Flag* flag = find_flag(who, who.substr(2), front);
     std::string value;
     if (equals != std::string::npos) {
       value = argument.substr(equals + 1);

@@ -66,6 +66,15 @@ TEST(OptionsTest, KnowsTheDefaultsOfLaunchPs) {
   EXPECT_EQ(options.log_dir, "logs");
 }
 
+TEST(OptionsTest, LaunchPsTakesHostsAndUsesThemForNothing) {
+  const JobOptions options = parse(
+      {"--cluster_node_ips=10.0.0.1,10.0.0.2", "--node_ip", "10.0.0.1", "--server_num=1", "a.py"},
+      Front::kLaunchPs);
+  EXPECT_FALSE(options.ips);
+  EXPECT_FALSE(options.node_ip);
+  EXPECT_EQ(options.server_num, 1);
+}
+
 TEST(OptionsTest, ListsModeOptionsInTheLaunchersOwnOrder) {
   const JobOptions options =
       parse({"--server_num=1", "--gpus=0,1", "--worker_num=2", "--http_port=80", "train.py"});

@@ -43,6 +43,14 @@ Variable power(const Operand& base, const Operand& exponent) {
   return binary("elementwise_pow", base, exponent);
 }
 
+// A rate that lives in the scope under a name of 1.x, where programs look it up and save it.
+Variable kept(const char* name, Variable rate) {
+  LayerHelper helper("learning_rate");
+  const Variable var = helper.global_var(name, {1}, f32, constant(0));
+  helper.append("assign", {{"X", {rate.name()}}}, {{"Out", {name}}});
+  return var;
+}
+
 }  // namespace
 
 Variable noam_decay(double d_model, double warmup_steps, double learning_rate) {
@@ -97,7 +105,7 @@ Variable piecewise_decay(const std::vector<double>& boundaries, const std::vecto
     parts.push_back((mask - mask_before) * values[i]);
     mask_before = mask;
   }
-  return op("sum", {{"X", parts}}, {}, {.layer = "learning_rate"});
+  return kept("learning_rate", op("sum", {{"X", parts}}));
 }
 
 Variable cosine_decay(double rate, double step_each_epoch, double epochs) {
@@ -113,7 +121,7 @@ Variable linear_lr_warmup(const Operand& after, double warmup_steps, double star
   const Variable rising = t * ((end - start) / warmup_steps) + start;
   const Variable first = warming * rising;
   const Variable then = (1 - warming) * after;
-  return first + then;
+  return kept("learning_rate_warmup", first + then);
 }
 
 }  // namespace flotilla::layers

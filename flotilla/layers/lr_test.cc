@@ -137,6 +137,12 @@ TEST_F(LrOps, WarmupToAScheduleSharesItsCounter) {
               Pointwise(IsNear(), {0., .125, .25, .375, .1, .2, .3, .3}));
   EXPECT_EQ(main_->global_block().count("increment"), 1);
 }
+TEST_F(LrOps, SomeLiveInTheScopeUnderTheNamesOf1x) {
+  linear_lr_warmup(piecewise_decay({5}, {.1, .2}), 4, 0, .5);
+  for (const char* name : {"learning_rate", "learning_rate_warmup"}) {
+    EXPECT_TRUE(main_->global_block().var(name).persistable) << name;
+  }
+}
 TEST_F(LrOps, HaveTheRoleOfASchedule) {
   cosine_decay(.5, 2, 5);
   for (const auto& op : main_->global_block().ops()) EXPECT_EQ(op->role(), kLrSchedRole);

@@ -253,6 +253,12 @@ Names remove_updates(Rewrite& rewrite) {
       accumulators.insert(vars.begin(), vars.end());
     }
   }
+  const auto kept_by_update = [&](const std::string& name) { return accumulators.contains(name); };
+  for (size_t i = 0; i < block.size(); ++i) {  // Adamax has its power moved on by another op
+    const std::vector<std::string> written = block.op(i).output_names();
+    if (is_update(block.op(i)) || written.empty()) continue;
+    if (std::ranges::all_of(written, kept_by_update)) rewrite.remove(i);
+  }
   return accumulators;
 }
 

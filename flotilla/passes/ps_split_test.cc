@@ -179,10 +179,18 @@ TEST_F(PsSplit, KeepsADenseEmbeddingDense) {
 }
 
 TEST_F(PsSplit, RefusesWhatServersCannotDo) {
-  layers::Optimizer("rmsprop", {}).minimize(linear());
+  layers::Optimizer("lamb", {}).minimize(linear());
   EXPECT_REFUSED(split(PsMode::kSync),
-                 "parameter servers have no rule for rmsprop, which updates \"fc_0.b_0\"; there "
-                 "are: adagrad, adam, adamw, ftrl, momentum, sgd");
+                 "parameter servers have no rule for lamb, which updates \"fc_0.b_0\"; there "
+                 "are: adadelta, adagrad, adam, adamax, adamw, ftrl, momentum, rmsprop, sgd");
+}
+
+TEST_F(PsSplit, TakesAwayTheOpThatMovesAPowerOn) {
+  layers::Optimizer("adamax", {}).minimize(linear());
+  EXPECT_GT(main_->global_block().count("scale"), 0);
+  EXPECT_EQ(split(PsMode::kSync).front().rule, "adamax");
+  EXPECT_EQ(main_->global_block().count("scale"), 0);
+  EXPECT_EQ(main_->global_block().find_var("fc_0.w_0_beta1_pow_acc_0"), nullptr);
 }
 
 // Clipping needs the rows that the worker has, and leaves rows; decay is the servers' all the same.

@@ -18,6 +18,9 @@ const std::map<std::string, std::vector<std::string>, std::less<>> kRules = {
     {"adamw", {"beta1", "beta2", "epsilon", "coeff", "lr_ratio"}},
     {"adagrad", {"epsilon"}},
     {"ftrl", {"l1", "l2", "lr_power"}},
+    {"rmsprop", {"decay", "momentum", "epsilon", "centered"}},
+    {"adadelta", {"rho", "epsilon"}},
+    {"adamax", {"beta1", "beta2", "epsilon"}},
 };
 
 float number_of(const Op& op, std::string_view name) {

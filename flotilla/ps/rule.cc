@@ -15,6 +15,9 @@
 namespace flotilla::ps {
 namespace {
 
+constexpr const char* kRules =
+    "sgd, momentum, adam, adamw, adagrad, ftrl, rmsprop, adadelta, adamax";
+
 // Hands out parameters by name, and refuses those that nobody asked for.
 class Parameters {
  public:
@@ -85,9 +88,25 @@ Rule::Rule(const TableSpec& table) : l1_(table.l1), l2_(table.l2) {
     ftrl_ = {.l1 = given.get("l1", 0),
              .l2 = given.get("l2", 0),
              .lr_power = given.get("lr_power", -0.5f)};
+  } else if (name == "rmsprop") {
+    kind_ = kRmsprop;
+    arrays_ = given.get("centered", 0) != 0 ? 3 : 2;
+    rmsprop_ = {.decay = given.get("decay", 0.9f),
+                .momentum = given.get("momentum", 0),
+                .epsilon = given.get("epsilon", 1e-10f)};
+  } else if (name == "adadelta") {
+    kind_ = kAdadelta;
+    arrays_ = 2;
+    adadelta_ = {.rho = given.get("rho", 0.95f), .epsilon = given.get("epsilon", 1e-6f)};
+  } else if (name == "adamax") {
+    kind_ = kAdamax;
+    arrays_ = 2;
+    adamax_ = {.beta1 = given.get("beta1", 0.9f),
+               .beta2 = given.get("beta2", 0.999f),
+               .epsilon = given.get("epsilon", 1e-8f)};
+    adam_.beta1 = adamax_.beta1;  // whose powers are counted
   } else {
-    const std::vector<std::string> known = {"sgd", "momentum", "adam", "adamw", "adagrad", "ftrl"};
-    refuse("tables have no rule \"{}\"; there are: {}", name, fmt::join(known, ", "));
+    refuse("tables have no rule \"{}\"; there are: {}", name, kRules);
   }
   given.refuse_others();
   require(table.kind == TableSpec::kSparse || !row_powers_,
@@ -141,6 +160,23 @@ void Rule::apply(std::span<float> param, std::span<const float> grad, std::span<
       update::Ftrl<float> rule = ftrl_;
       rule.lr = round.lr;
       return update::ftrl(param, grad, state.first(n), state.subspan(n, n), rule);
+    }
+    case kRmsprop: {
+      update::Rmsprop<float> rule = rmsprop_;
+      rule.lr = round.lr;
+      return update::rmsprop(param, grad, state.first(n), state.subspan(2 * n), state.subspan(n, n),
+                             rule);
+    }
+    case kAdadelta: {
+      update::Adadelta<float> rule = adadelta_;
+      rule.lr = round.lr;
+      return update::adadelta(param, grad, state.first(n), state.subspan(n, n), rule);
+    }
+    case kAdamax: {
+      update::Adamax<float> rule = adamax_;
+      rule.lr = round.lr;
+      rule.beta1_power = round.beta1_power;
+      return update::adamax(param, grad, state.first(n), state.subspan(n, n), rule);
     }
   }
 }

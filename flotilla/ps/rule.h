@@ -8,6 +8,9 @@
 //   param[n] moment1[n] moment2[n] {beta1_power beta2_power}          adam, adamw; {}: row_powers
 //   param[n] moment[n]                                                adagrad
 //   param[n] square[n] linear[n]                                      ftrl
+//   param[n] mean_square[n] moment[n] {mean_grad[n]}                  rmsprop; {}: centered
+//   param[n] square_grad[n] square_step[n]                            adadelta
+//   param[n] moment[n] norm[n]                                        adamax
 //
 // A row that a push leaves out stays as it is: Adam is what the op calls lazy, Momentum's velocity
 // waits.
@@ -19,16 +22,19 @@
 #include <string_view>
 
 #include "flotilla/ps/table.h"
+#include "flotilla/update/adadelta.h"
 #include "flotilla/update/adam.h"
+#include "flotilla/update/adamax.h"
 #include "flotilla/update/ftrl.h"
 #include "flotilla/update/momentum.h"
+#include "flotilla/update/rmsprop.h"
 
 namespace flotilla::ps {
 
 // What is the same for all rows of a push.
 struct Round {
   float lr = 0;
-  // Adam's powers of this step, unless rows count their own.
+  // Adam's and Adamax's powers of this step, unless rows count their own.
   float beta1_power = 0;
   float beta2_power = 0;
 };
@@ -68,7 +74,7 @@ class Rule {
   }
 
  private:
-  enum Kind { kSgd, kMomentum, kAdam, kAdagrad, kFtrl };
+  enum Kind { kSgd, kMomentum, kAdam, kAdagrad, kFtrl, kRmsprop, kAdadelta, kAdamax };
 
   void adam_step(std::span<float> param, std::span<const float> grad, std::span<float> state,
                  const Round& round) const;
@@ -84,6 +90,9 @@ class Rule {
   update::Adam<float> adam_ = {};
   update::Momentum<float> momentum_ = {};
   update::Ftrl<float> ftrl_ = {};
+  update::Rmsprop<float> rmsprop_ = {};
+  update::Adadelta<float> adadelta_ = {};
+  update::Adamax<float> adamax_ = {};
 };
 
 }  // namespace flotilla::ps

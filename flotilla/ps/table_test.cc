@@ -39,7 +39,7 @@ TEST(Table, RefusesWhatCannotBe) {
                  "the rule adam has no parameter \"beta3\" Did you mean \"beta1\"?");
   EXPECT_REFUSED(parse_table("table 1 w sparse width=10 rule=lion"),
                  "tables have no rule \"lion\"; there are: sgd, momentum, adam, adamw, adagrad, "
-                 "ftrl");
+                 "ftrl, rmsprop, adadelta, adamax");
   EXPECT_REFUSED(parse_table("table 1 w sparse width=0"),
                  "the width of w must be from 1 to 1048576, but is 0");
   EXPECT_REFUSED(parse_table("table 1 w sparse width=3 init=xavier(1, 2)"),
@@ -178,6 +178,33 @@ TEST(Rule, StatePerParameter) {
   EXPECT_EQ(state("adamw(coeff=0.1)"), 20);
   EXPECT_EQ(state("adagrad"), 10);
   EXPECT_EQ(state("ftrl"), 20);
+  EXPECT_EQ(state("rmsprop"), 20);
+  EXPECT_EQ(state("rmsprop(centered=1)"), 30);
+  EXPECT_EQ(state("adadelta"), 20);
+  EXPECT_EQ(state("adamax"), 20);
+}
+
+TEST(Rule, StepsAreThoseOfTheFormulas) {
+  const auto second_step = [](const std::string& text) {
+    const Rule rule(parse_table("table 0 w dense width=1 rule=" + text));
+    std::vector<float> param = {1}, state(static_cast<size_t>(rule.state_size(1)));
+    rule.start(state, 1);
+    Powers powers = rule.first_powers();
+    for (int step = 0; step < 2; ++step) {
+      rule.apply(param, std::vector<float>{2}, state, {.lr = 0.1f, .beta1_power = powers.beta1});
+      powers = rule.next(powers);
+    }
+    return param[0];
+  };
+  // mean_square 2 and 3, with the rate 0.1 and the gradient 2
+  EXPECT_NEAR(second_step("rmsprop(decay=0.5)"), 1 - 0.2 / std::sqrt(2) - 0.2 / std::sqrt(3), 1e-6);
+  // less the square of mean_grad, which is 1 and 1.5
+  EXPECT_NEAR(second_step("rmsprop(decay=0.5, centered=1)"), 1 - 0.2 - 0.2 / std::sqrt(0.75), 1e-6);
+  // the unbiased moment is the gradient, as is the norm
+  EXPECT_NEAR(second_step("adamax"), 0.8, 1e-6);
+  // of square_step: 0, and half of the first step's square 4 * 1 / 3
+  EXPECT_NEAR(second_step("adadelta(rho=0.5, epsilon=1)"),
+              1 - 0.2 / std::sqrt(3) - 0.2 * std::sqrt((2. / 3 + 1) / 4), 1e-6);
 }
 
 }  // namespace

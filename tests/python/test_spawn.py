@@ -102,7 +102,7 @@ def test_children_get_the_environment_of_a_job(monkeypatch):
         assert env["PADDLE_CURRENT_ENDPOINT"] == endpoints[rank]
         assert env["PADDLE_TRAINERS_NUM"] == "2"
         assert env["FLAGS_selected_gpus"] == "45"[rank]
-        assert env["TRAINING_ROLE"] == "TRAINER"
+        assert env["TRAINING_ROLE"] is None  # Paddle says it to processes that have servers
         assert env["FLT_STORE"] == seen[0]["FLT_STORE"] != "another job's"
         assert int(env["OMP_NUM_THREADS"]) == max(1, len(os.sched_getaffinity(0)) // 2)
     assert seen[0]["FLT_JOB_TOKEN"] == seen[1]["FLT_JOB_TOKEN"] != "another job's"
