@@ -9,6 +9,7 @@ from . import (  # noqa: F401
     learning_rate_scheduler,
     loss,
     metric_op,
+    more_tensor,
     nn,
     ops,
     rnn,
@@ -21,6 +22,7 @@ from .io import *  # noqa: F403
 from .learning_rate_scheduler import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .metric_op import *  # noqa: F403
+from .more_tensor import *  # noqa: F403
 from .nn import *  # noqa: F403
 from .ops import *  # noqa: F403
 from .rnn import *  # noqa: F403

@@ -1,0 +1,31 @@
+"""Random tensors in the words of 1.8, which no recording can hold."""
+
+import numpy as np
+import paddle.fluid as fluid
+import pytest
+from paddle.fluid import layers
+
+
+def test_random_numbers(executor):
+    whole = [layers.randint(3, 9, [50], seed=4) for _ in range(2)]
+    order = layers.randperm(20, seed=4)
+    normal = layers.randn([2000])
+    found = executor.run(fetch_list=[*whole, order, normal])
+    np.testing.assert_array_equal(found[0], found[1])  # the same seed
+    assert found[0].min() >= 3 and found[0].max() < 9
+    assert sorted(found[2]) == list(range(20))
+    assert abs(found[3].mean()) < 0.15 and abs(found[3].std() - 1) < 0.15
+
+
+def test_results_go_where_they_are_wanted(executor):
+    out = fluid.default_main_program().global_block().create_var(name="out", dtype="float32")
+    layers.full([2], 1.5, out=out, dtype="float32")
+    (found,) = executor.run(fetch_list=["out"])
+    np.testing.assert_array_equal(found, [1.5, 1.5])
+
+
+def test_a_crop_takes_numbers():
+    x = fluid.data("x", [3, 4])
+    assert layers.crop_tensor(x, [-1, 2], [1, 1]).shape == (2, 2)
+    with pytest.raises(ValueError, match="a crop by variables is not there yet"):
+        layers.crop_tensor(x, [layers.fill_constant([1], "int32", 2), 2])
