@@ -68,11 +68,11 @@ ALONE = """
         expect(said, lambda: dist.get_world_size(group))
     ranks = list(range(size))
     for wrong in [size, -1, "0", 0.5, None]:
-        expect(f"dst={wrong} is not in the group of ranks {ranks}", lambda: dist.reduce(ones(2), wrong))
-        expect(f"src={wrong} is not in the group of ranks {ranks}", lambda: dist.broadcast(ones(2), wrong))
-        expect(f"dst={wrong} is not in the group of ranks {ranks}", lambda: dist.send(ones(2), wrong))
-        expect(f"src={wrong} is not in the group of ranks {ranks}", lambda: dist.recv(ones(2), wrong))
-        expect(f"src={wrong} is not in the group of ranks {ranks}",
+        expect(f"dst={wrong!r} is not in the group of ranks {ranks}", lambda: dist.reduce(ones(2), wrong))
+        expect(f"src={wrong!r} is not in the group of ranks {ranks}", lambda: dist.broadcast(ones(2), wrong))
+        expect(f"dst={wrong!r} is not in the group of ranks {ranks}", lambda: dist.send(ones(2), wrong))
+        expect(f"src={wrong!r} is not in the group of ranks {ranks}", lambda: dist.recv(ones(2), wrong))
+        expect(f"src={wrong!r} is not in the group of ranks {ranks}",
                lambda: dist.scatter(ones(2), [ones(2)] * size, wrong))
     expect(f"send: rank {rank} cannot send to itself", lambda: dist.send(ones(2), rank))
     expect(f"recv: rank {rank} cannot receive from itself", lambda: dist.recv(ones(2), rank))
@@ -152,6 +152,9 @@ TOGETHER = """
     expect_both("barrier", "scatter of 8 bytes",
                 lambda: dist.barrier() if odd else dist.scatter(ones(2), None, src=size - 1))
 
+    said = f"this one was given {[0, 1] if odd else [0]}, and worker {0 if odd else size - 1} "
+    expect(said, lambda: dist.new_group([0, 1] if odd else [0]))
+
     # What looks odd and is right.
     nothing, scalar, gathered = ones(0, 3), np.array(float(rank)), []
     dist.all_reduce(nothing)
@@ -218,6 +221,7 @@ def test_what_ends_the_group(tmp_path, name, ranks):
     check = f"""
     assert {said!r} in heard, heard
     if not dist.is_initialized():
+        expect("this worker has left the others", lambda: dist.all_reduce(ones(2)))
         raise SystemExit(print("done"))
     heard = refusal(lambda: dist.all_reduce(ones(2)))
     assert "all_reduce of rank " in heard and {said!r} in heard, heard

@@ -67,11 +67,11 @@ class GlooGroup final : public Group {
   };
   static constexpr int64_t kFirstBytes = int64_t{sizeof(Head)} + kShortBytes;
 
+  char* first_to(int member) const;
+  char* first_from(int member) const;
   // Starts to tell a member what is called here, and to hear what it calls. A part goes along.
   void start_call(int with, const Part& part, bool follows);
   // What has come: how it begins, and the part.
-  char* first_to(int member) const;
-  char* first_from(int member) const;
   Head head_from(int member) const;
   void take_part(int with, const Part& part) const;
   // Refuses a call that differs after all have told each other theirs. `followed` is what was told.

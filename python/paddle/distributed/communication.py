@@ -1,5 +1,7 @@
 """What workers say to each other: on numpy arrays at once, on variables as ops of the program."""
 
+import os
+
 import numpy as np
 
 import _flotilla as core
@@ -72,11 +74,17 @@ class Group:
 
 
 _groups = {}
+_left = None  # the process that has left the others
 
 
 def meet(role):
     """Wait for all workers of the job."""
     if not core.workers_met():
+        if _left == os.getpid() and role.workers > 1:
+            raise RuntimeError(
+                "this worker has left the others by destroy_process_group(), and can meet them again "
+                "only in another process"
+            )
         core.meet_workers(role)
         _groups.clear()  # a fork has a copy of its parent's
     _groups.setdefault(0, Group(0, range(core.ring(0)[1])))
@@ -84,7 +92,10 @@ def meet(role):
 
 def forget_groups():
     """The opposite of :func:`meet`."""
-    core.leave_workers()
+    global _left
+    if core.workers_met():
+        core.leave_workers()
+        _left = os.getpid()
     _groups.clear()
 
 
@@ -105,6 +116,12 @@ def new_group(ranks=None, backend=None, timeout=None):
             f"a group holds different ranks of 0 to {len(world.ranks) - 1}, but was given {ranks}"
         )
     group = Group(max(_groups) + 1, ranks)
+    for worker, other in enumerate(gather_values(ranks)):
+        if other != ranks:
+            raise ValueError(
+                f"all workers make the same groups, but this one was given {ranks}, and worker "
+                f"{worker} {other}"
+            )
     if group.is_member():
         core.make_ring(group.id, ranks)
     _groups[group.id] = group
@@ -153,7 +170,7 @@ def _member(group, rank, word):
     group = find_group(group)
     found = group.get_group_rank(rank)
     if found < 0:
-        raise ValueError(f"{word}={rank} is not in the group of ranks {group.ranks}")
+        raise ValueError(f"{word}={rank!r} is not in the group of ranks {group.ranks}")
     return found
 
 
