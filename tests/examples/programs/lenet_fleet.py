@@ -12,7 +12,7 @@ import paddle.distributed.fleet as fleet
 import paddle.nn as nn
 import paddle.nn.functional as F
 from paddle.io import BatchSampler, DataLoader, DistributedBatchSampler
-from paddle.vision.transforms import ToTensor
+from paddle.vision.transforms import Compose, Normalize, Transpose
 
 
 class LeNet(nn.Layer):
@@ -108,8 +108,9 @@ def main():
     exe = paddle.static.Executor(place)
     exe.run(startup_prog)
 
-    train_set = paddle.vision.datasets.MNIST(mode="train", transform=ToTensor())
-    test_set = paddle.vision.datasets.MNIST(mode="test", transform=ToTensor())
+    transform = Compose([Transpose(), Normalize(mean=[127.5], std=[127.5])])
+    train_set = paddle.vision.datasets.MNIST(mode="train", transform=transform)
+    test_set = paddle.vision.datasets.MNIST(mode="test", transform=transform)
     sampler = DistributedBatchSampler(
         train_set, batch_size=args.batch_size, shuffle=True, drop_last=True
     )
