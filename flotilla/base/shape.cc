@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "flotilla/base/element_count.h"
 #include "flotilla/base/error.h"
 
 namespace flotilla {
@@ -14,7 +15,11 @@ int64_t Shape::numel(int64_t begin, int64_t end) const {
   }
   if (empty) return 0;  // the product of the others need not fit
   int64_t product = 1;
-  for (int64_t a = begin; a < end; ++a) product *= (*this)[a];
+  for (int64_t a = begin; a < end; ++a) {
+    require((*this)[a] <= kMaxElements / product,
+            "a tensor can have 2^55 elements at most, but one of shape {} has more", *this);
+    product *= (*this)[a];
+  }
   return product;
 }
 

@@ -1,5 +1,7 @@
 #include "flotilla/ir/op.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "flotilla/ir/program.h"
@@ -34,6 +36,45 @@ bool holds(const Slots& slots, std::string_view var) {
 void rename(Slots& slots, std::string_view from, std::string_view to) {
   for (auto& [slot, vars] : slots)
     std::replace(vars.begin(), vars.end(), std::string(from), std::string(to));
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \n") - begin + 1);
+}
+
+// `File "a.py", line 3, in f` and its source as "a.py:3 in f: source"; empty: no such frame, or one
+// of Paddle's own files.
+std::string user_frame(std::string_view frame, std::string_view source) {
+  constexpr std::string_view kFile = "File \"", kLine = "\", line ", kIn = ", in ";
+  frame = trimmed(frame);
+  const size_t line = frame.find(kLine), in = frame.find(kIn);
+  if (!frame.starts_with(kFile) || line >= in || in == std::string_view::npos) return {};
+  const std::string_view file = frame.substr(kFile.size(), line - kFile.size());
+  if (file.find("/paddle/") != std::string_view::npos) return {};
+  const std::string_view number = frame.substr(line + kLine.size(), in - line - kLine.size());
+  return fmt::format("{}:{} in {}: {}", file, number, frame.substr(in + kIn.size()),
+                     trimmed(source));
+}
+
+// Our own stacks end with the line that is meant. Paddle's hold whole tracebacks with its own files
+// in them: up to 1.8 from the inside out, one string for a frame; later the other way round, the
+// source line behind its frame.
+std::string line_of_user(const std::vector<std::string>& stack) {
+  const bool inside_out = stack.front().find('\n') != std::string::npos;
+  std::string found;
+  for (size_t i = 0; i < stack.size() && !(inside_out && !found.empty()); ++i) {
+    const std::string_view entry = stack[i];
+    const size_t end = inside_out ? std::min(entry.find('\n'), entry.size()) : entry.size();
+    const std::string_view source = inside_out             ? entry.substr(end)
+                                    : i + 1 < stack.size() ? stack[i + 1]
+                                                           : std::string_view();
+    if (std::string frame = user_frame(entry.substr(0, end), source); !frame.empty()) {
+      found = std::move(frame);
+    }
+  }
+  return found.empty() ? stack.back() : found;
 }
 
 }  // namespace
@@ -75,7 +116,7 @@ const Attr* Op::find_attr(std::string_view name) const {
 
 std::string Op::from() const {
   const auto stack = attr_or<std::vector<std::string>>("op_callstack", {});
-  return stack.empty() ? "" : stack.back();
+  return stack.empty() ? "" : line_of_user(stack);
 }
 
 void Op::set_attr(std::string_view name, Attr value) {

@@ -195,7 +195,7 @@ class Parser {
     try {
       dtype = parse_dtype(dtype_name);
       shape = Shape(std::move(dims));
-      check_extents(shape, dtype, "the tensor");
+      check_extents(shape, "the tensor");
     } catch (const Error& error) {
       in_.fail(start, error.sentence());
     }

@@ -129,7 +129,7 @@ void read_tensor(const pb::VarType::TensorDesc& tensor, DType& dtype, Shape& sha
   // Paddle multiplies -1 by known extents where it flattens: unknown all the same.
   for (int64_t& extent : dims) extent = std::max<int64_t>(extent, -1);
   shape = Shape(std::move(dims));
-  check_extents(shape, dtype, place);
+  check_extents(shape, place);
 }
 
 int32_t read_lod_level(int32_t level, std::string_view place) {
@@ -195,7 +195,9 @@ Var read(const pb::VarDesc& desc, int32_t block) {
 // ---- the program
 
 void read(const pb::BlockDesc& desc, Block& block) {
-  block.set_forward_block(std::max(desc.forward_block_idx(), -1));
+  // Paddle lets blocks that its passes make name themselves.
+  const int32_t forward = desc.forward_block_idx();
+  block.set_forward_block(forward == block.index() ? -1 : std::max(forward, -1));
   for (const pb::VarDesc& var : desc.vars()) {
     require(block.find_var(var.name()) == nullptr, "block {}: variable {} stands there twice",
             block.index(), bare_or_quoted(var.name()));

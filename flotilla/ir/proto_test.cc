@@ -242,12 +242,20 @@ TEST(Proto, RefusesExtentsThatOverflow) {
     return bend([&](auto& p) { tensor_of(p).mutable_dims()->Assign(dims.begin(), dims.end()); });
   };
   const std::string refused =
-      "block 0, variable x: the product of its extents does not fit into 63 bits";
-  EXPECT_EQ(with_dims({int64_t{1} << 62}), refused);
-  EXPECT_EQ(with_dims({int64_t{1} << 40, int64_t{1} << 40, 0}), refused);
-  EXPECT_EQ(with_dims({-1, int64_t{1} << 40, int64_t{1} << 40}), refused);
-  EXPECT_EQ(with_dims({int64_t{1} << 60}), kAccepted);
+      "block 0, variable x: it can have 2^55 elements at most, but has shape ";
+  EXPECT_EQ(with_dims({int64_t{1} << 62}), refused + "[4611686018427387904]");
+  EXPECT_EQ(with_dims({int64_t{1} << 40, int64_t{1} << 40, 0}),
+            refused + "[1099511627776, 1099511627776, 0]");
+  EXPECT_EQ(with_dims({-1, int64_t{1} << 40, int64_t{1} << 40}),
+            refused + "[-1, 1099511627776, 1099511627776]");
+  EXPECT_EQ(with_dims({int64_t{1} << 55}), kAccepted);
   EXPECT_EQ(with_dims({0, 0, -1, 1000000, 1000000}), kAccepted);
+}
+
+TEST(Proto, ABlockThatNamesItselfAsItsForwardBlockHasNone) {
+  pb::ProgramDesc program = sound();
+  program.mutable_blocks(1)->set_forward_block_idx(1);
+  EXPECT_EQ(deserialize(program.SerializeAsString())->block(1).forward_block(), -1);
 }
 
 TEST(Proto, SurvivesAnyDamage) {

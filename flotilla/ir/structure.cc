@@ -1,8 +1,8 @@
 #include "flotilla/ir/structure.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "flotilla/base/element_count.h"
 #include "flotilla/ir/quote.h"
 
 namespace flotilla {
@@ -134,12 +134,12 @@ void check_blocks(const Program& program) {
   RunsCheck(graph).run();
 }
 
-void check_extents(const Shape& shape, DType dtype, std::string_view what) {
-  int64_t left = std::numeric_limits<int64_t>::max() / size_of(dtype);
+void check_extents(const Shape& shape, std::string_view what) {
+  int64_t left = kMaxElements;
   for (const int64_t extent : shape) {
     require(extent >= -1, "{}: an extent must be -1 or more, but is {}", what, extent);
     if (extent > 1) left /= extent;
-    require(left > 0, "{}: the product of its extents does not fit into 63 bits", what);
+    require(left > 0, "{}: it can have 2^55 elements at most, but has shape {}", what, shape);
   }
 }
 

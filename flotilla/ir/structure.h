@@ -25,9 +25,9 @@ std::vector<int32_t> sub_blocks(const Op& op);
 // nested too deep, naming the place.
 void check_blocks(const Program& program);
 
-// Refuses extents below -1, and extents whose product, zeros left out, does not fit into 63 bits as
-// bytes: so that Shape::numel cannot overflow. `what` opens the sentence.
-void check_extents(const Shape& shape, DType dtype, std::string_view what);
+// Refuses extents below -1, and extents whose product, zeros left out, is more than kMaxElements.
+// `what` opens the sentence.
+void check_extents(const Shape& shape, std::string_view what);
 
 // "block 0, op #3 (softmax)"
 std::string place_of(const Block& block, size_t position);

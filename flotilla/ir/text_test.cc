@@ -147,7 +147,8 @@ TEST(Text, RefusesWithLineAndColumn) {
       {"var x f32[-2]",
        "line 1, column 11: expected a number from -1 to 9223372036854775807, but found -2"},
       {"var x f32[9223372036854775807, 0, 2]",
-       "line 1, column 7: the tensor: the product of its extents does not fit into 63 bits"},
+       "line 1, column 7: the tensor: it can have 2^55 elements at most, but has shape "
+       "[9223372036854775807, 0, 2]"},
       {"var x f32[1] shiny", "line 1, column 14: shiny is no mark of a variable"},
       {"var x f32[1] lod=99", "line 1, column 18: expected a number from 0 to 64, but found 99"},
       {"var x f32[1] parameter(speed=1)", "line 1, column 24: speed is no setting of a parameter"},
@@ -214,6 +215,28 @@ TEST(Text, LongInputIsReadInOnePass) {
             "line 1, column 1: expected a statement, but found \"[\"");
   EXPECT_EQ(message_of([&] { parse("op() {a=" + brackets); }),
             "line 1, column 10: expected a value, but found \"[\"");
+}
+
+// Paddle keeps the whole traceback, its own files among them.
+TEST(Text, TheLineOfTheUserIsFoundInTheStacksOfPaddle) {
+  using Stack = std::vector<std::string>;
+  const Op later(
+      "relu", {}, {},
+      {{"op_callstack",
+        Stack{"  File \"train.py\", line 9, in <module>", "    loss = net(x)",
+              "  File \"net.py\", line 3, in net", "    return F.relu(x)",
+              "  File \"/site-packages/paddle/nn/functional/activation.py\", line 4, in relu",
+              "    helper.append_op("}}});
+  EXPECT_EQ(later.from(), "net.py:3 in net: return F.relu(x)");
+  const Op earlier(
+      "relu", {}, {},
+      {{"op_callstack", Stack{"  File \"/site-packages/paddle/fluid/framework.py\", line 2, in "
+                              "append_op\n    op = Op(\n",
+                              "  File \"net.py\", line 3, in net\n    return relu(x)\n",
+                              "  File \"train.py\", line 9, in <module>\n    loss = net(x)\n"}}});
+  EXPECT_EQ(earlier.from(), "net.py:3 in net: return relu(x)");
+  const Op none("relu", {}, {}, {{"op_callstack", Stack{"  File \"", "x\", line , in ", "\n"}}});
+  EXPECT_EQ(none.from(), "\n");
 }
 
 TEST(Text, BriefLeavesOutWhatEveryOpCarries) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "flotilla/ir/structure.h"
+
 namespace flotilla::layers {
 namespace {
 
@@ -57,6 +59,7 @@ Variable data(const std::string& name, Shape shape, DType dtype, const DataOptio
     dims.insert(dims.end(), shape.begin(), shape.end());
     shape = Shape(std::move(dims));
   }
+  check_extents(shape, fmt::format("data \"{}\"", name));
   Block& block = context().main->global_block();
   if (Var* existing = block.find_var(name)) {
     require(existing->shape == shape && existing->dtype == dtype,

@@ -1,6 +1,7 @@
 #include "flotilla/layers/op.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace flotilla::layers {
 namespace {
@@ -14,6 +15,9 @@ std::vector<OutSlot> needed_outputs(const OpDef& def) {
 }
 
 }  // namespace
+
+// The most variables that one op writes: a typing error must not fill the memory with names.
+constexpr int64_t kMaxOutputs = 1 << 20;
 
 Variables op_outputs(const std::string& type, const Inputs& inputs, Attrs attrs,
                      const OpOptions& options) {
@@ -29,6 +33,9 @@ Variables op_outputs(const std::string& type, const Inputs& inputs, Attrs attrs,
   }
   std::vector<std::string> names;
   for (const OutSlot& output : outputs) {
+    require(0 <= output.count && output.count <= kMaxOutputs,
+            "{} can write {} variables at most, but {} were asked for", type, kMaxOutputs,
+            output.count);
     for (int64_t i = 0; i < output.count; ++i) {
       names.push_back(names.empty() && !options.out.empty() ? options.out : helper.temporary());
       writes[output.slot].push_back(names.back());
@@ -52,12 +59,19 @@ Variable op(const std::string& type, const Inputs& inputs, Attrs attrs, const Op
   return made.front();
 }
 
+int64_t whole_number(const Operand& extent) {
+  const double number = extent.number();
+  require(std::abs(number) < 0x1p62 && number == std::trunc(number),
+          "an extent must be a whole number of at most 62 bits, but is {}", number);
+  return static_cast<int64_t>(number);
+}
+
 ShapeArgument shape_argument(const std::vector<Operand>& extents) {
   ShapeArgument made;
   const bool all_known = std::all_of(extents.begin(), extents.end(),
                                      [](const Operand& one) { return one.var() == nullptr; });
   for (const Operand& one : extents) {
-    made.extents.push_back(one.var() == nullptr ? static_cast<int64_t>(one.number()) : -1);
+    made.extents.push_back(one.var() == nullptr ? whole_number(one) : -1);
     if (all_known) continue;
     made.tensors.push_back(one.var() != nullptr ? Variable(*one.var())
                                                 : op("fill_constant", {},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "flotilla/ir/structure.h"
 #include "flotilla/ir/text.h"
 
 namespace flotilla {
@@ -80,6 +81,7 @@ void describe_outputs(Block& block, const Op& op, const InferContext& context) {
     for (size_t i = 0; i < vars.size(); ++i) {
       if (vars[i] == kEmptyVar) continue;
       Var* var = block.find_var_recursive(vars[i]);
+      check_extents(metas[i].shape, fmt::format("output \"{}\"", vars[i]));
       if (var == nullptr) var = &block.add_var({.name = vars[i]});
       var->kind = metas[i].kind;
       var->dtype = metas[i].dtype;

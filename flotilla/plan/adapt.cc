@@ -7,6 +7,8 @@
 // way (another layout, more workspace, memory that two values may no longer share) needs a new
 // plan.
 
+#include <bit>
+
 #include "flotilla/op/build.h"
 #include "flotilla/op/needs_value.h"
 #include "flotilla/plan/planner.h"
@@ -30,9 +32,7 @@ VarMeta rounded_up(VarMeta meta) {
 }  // namespace
 
 int64_t capacity_of(int64_t extent) {
-  int64_t capacity = 1;
-  while (capacity < extent) capacity *= 2;
-  return extent <= 0 ? extent : capacity;
+  return extent <= 0 ? extent : static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
 }
 
 void Planner::give_capacity() {

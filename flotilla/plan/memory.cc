@@ -4,12 +4,20 @@
 #include <numeric>
 #include <set>
 
+#include "flotilla/base/error.h"
+
 namespace flotilla::plan {
 namespace {
 
 constexpr int64_t kAlign = 64;
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+// More than any machine has, and so little that thousands of them can be added up.
+constexpr int64_t kMost = int64_t{1} << 50;
+
+int64_t aligned(int64_t bytes) {
+  require(bytes <= kMost, "a variable of {} bytes has no place in any memory", bytes);
+  return (bytes + kAlign - 1) / kAlign * kAlign;
+}
 
 bool is_effect(const Value& value) { return value.home == Home::kStore || value.pinned; }
 

@@ -1,5 +1,7 @@
 #include "layers_convert.h"
 
+#include <utility>
+
 #include "flotilla/layers/context.h"
 
 namespace flotilla::python {
@@ -12,12 +14,20 @@ std::string shown(nb::handle value) { return nb::cast<std::string>(nb::repr(valu
 int64_t to_int(nb::handle value) {
   const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
   if (!index.is_valid()) throw nb::python_error();
-  return nb::cast<int64_t>(index);
+  int64_t number = 0;
+  require(nb::try_cast(index, number), "{} does not fit into 64 bits", shown(index));
+  return number;
+}
+
+int32_t to_int32(nb::handle value) {
+  const int64_t number = to_int(value);
+  require(std::in_range<int32_t>(number), "{} does not fit into 32 bits", number);
+  return static_cast<int32_t>(number);
 }
 
 std::vector<int32_t> to_ints(nb::handle list) {
   std::vector<int32_t> numbers;
-  for (nb::handle item : list) numbers.push_back(static_cast<int32_t>(to_int(item)));
+  for (nb::handle item : list) numbers.push_back(to_int32(item));
   return numbers;
 }
 
@@ -78,7 +88,7 @@ layers::Operand to_operand(nb::handle value) {
   if (PyIndex_Check(value.ptr()) != 0) {
     // An array has an index only if it holds one whole number.
     const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
-    if (index.is_valid()) return nb::cast<int64_t>(index);
+    if (index.is_valid()) return to_int(index);
     PyErr_Clear();
   }
   const double number = PyFloat_AsDouble(value.ptr());
@@ -90,7 +100,7 @@ layers::Operand to_operand(nb::handle value) {
 }
 
 layers::Extents to_extents(nb::handle value) {
-  if (!is_list(value)) return to_int(value);
+  if (!is_list(value)) return to_int32(value);
   return to_ints(value);
 }
 

@@ -59,9 +59,9 @@ Ints strides_of(const Shape& operand, const Shape& out, const std::vector<Stored
 
 Shape aligned(const Shape& operand, int64_t axis, int64_t rank) {
   Ints dims = operand.dims();
-  const auto fits = [&] { return axis + static_cast<int64_t>(dims.size()) <= rank; };
-  if (axis == -1) axis = rank - operand.rank();
+  const auto fits = [&] { return std::max<int64_t>(axis, 0) + std::ssize(dims) <= rank; };
   while (!fits() && !dims.empty() && dims.back() == 1) dims.pop_back();
+  if (axis == -1) axis = rank - std::ssize(dims);
   invariant(axis >= 0 && fits(), "an operand of shape {} does not fit into rank {} at axis {}",
             operand, rank, axis);
   Shape full(Ints(static_cast<size_t>(rank), 1));

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <memory>
 
+#include "flotilla/base/element_count.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/nn/channels.h"
 #include "flotilla/ops/tensor/known_value.h"
@@ -49,7 +50,7 @@ std::pair<int64_t, int64_t> sizes_of(const Context& c, const Shape& x, bool from
   }
   const auto [high, wide] = scales_of(c);
   const auto scaled = [](int64_t extent, double scale) {
-    return extent < 0 ? -1 : static_cast<int64_t>(static_cast<double>(extent) * scale);
+    return extent < 0 ? -1 : checked_extent(static_cast<double>(extent) * scale);
   };
   if (high > 0) return {scaled(x[2], high), scaled(x[3], wide)};
   return {c.template attr<int64_t>("out_h"), c.template attr<int64_t>("out_w")};

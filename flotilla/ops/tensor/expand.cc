@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "flotilla/base/element_count.h"
 #include "flotilla/ops/math/reduce_engine.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -23,7 +24,7 @@ struct Repeats {
   Shape out() const {
     Ints dims;
     for (size_t a = 0; a < extents.size(); ++a) {
-      dims.push_back(extents[a] < 0 || times[a] < 0 ? -1 : extents[a] * times[a]);
+      dims.push_back(extents[a] < 0 || times[a] < 0 ? -1 : checked_product(extents[a], times[a]));
     }
     return Shape(std::move(dims));
   }

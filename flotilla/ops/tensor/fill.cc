@@ -3,6 +3,7 @@
 // The operators that give every element the same value: fill_constant and its forms that take
 // their shape or dtype from another tensor.
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -75,21 +76,32 @@ Step fill_step(PrepareContext& c, T value) {
   return [n = c.shape("Out").numel(), value, out = c.out<T>("Out")] { fill(out.data(), n, value); };
 }
 
+// A scalar has one axis here; programs of later releases of Paddle give it none.
+Shape scalar_or(Ints extents) {
+  if (extents.empty()) return {1};
+  return Shape(std::move(extents));
+}
+
+// `remember` keeps small tensors only, so the elements of a large one need not all be there.
+Ints repeated(int64_t value, const Shape& shape) {
+  return Ints(static_cast<size_t>(std::min<int64_t>(shape.numel(), 1024)), value);
+}
+
 // ---- fill_constant ------------------------------------------------------------------------------
 
 void infer_constant(InferContext& c) {
-  VarMeta out = VarMeta::tensor(dtype_attr(c),
-                                Shape(extents_of(c, {"ShapeTensor", "ShapeTensorList", "shape"})));
+  VarMeta out = VarMeta::tensor(
+      dtype_attr(c), scalar_or(extents_of(c, {"ShapeTensor", "ShapeTensorList", "shape"})));
   if (c.has_in("ValueTensor")) {
     require(c.in("ValueTensor").shape.numel() == 1,
             "ValueTensor of fill_constant must hold one element, but has shape {}",
             c.in("ValueTensor").shape);
     if (const std::optional<Ints>& value = c.in("ValueTensor").value; value && out.shape.known()) {
-      remember(out, Ints(static_cast<size_t>(out.shape.numel()), value->front()));
+      remember(out, repeated(value->front(), out.shape));
     }
   } else if (const Constant constant = constant_in(c); constant.is_whole && out.shape.known()) {
     if (out.shape.numel() <= 64) {
-      remember(out, Ints(static_cast<size_t>(out.shape.numel()), constant.whole));
+      remember(out, repeated(constant.whole, out.shape));
     }
   }
   c.out("Out") = std::move(out);
@@ -223,7 +235,7 @@ const OpDef& fill_zeros_like2 = define_op({
 // ---- assign_value -------------------------------------------------------------------------------
 
 void infer_values(InferContext& c) {
-  VarMeta out = VarMeta::tensor(dtype_attr(c), Shape(c.attr<Ints>("shape")));
+  VarMeta out = VarMeta::tensor(dtype_attr(c), scalar_or(c.attr<Ints>("shape")));
   if (out.dtype == i32) remember(out, c.attr<Ints>("int32_values"));
   if (out.dtype == i64) remember(out, c.attr<Ints>("int64_values"));
   c.out("Out") = std::move(out);

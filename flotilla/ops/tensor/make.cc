@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "flotilla/base/element_count.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -32,10 +33,13 @@ int64_t range_count(T first, T last, T step) {
   require(first == last || (step > 0) == (last > first),
           "range cannot go from {} to {} in steps of {}", first, last, step);
   if constexpr (std::is_integral_v<T>) {
-    const T span = last > first ? last - first : first - last, stride = step > 0 ? step : -step;
-    return (span + stride - 1) / stride;
+    // Without a sign the difference of any two numbers fits.
+    const auto wide = [](int64_t number) { return static_cast<uint64_t>(number); };
+    const uint64_t span = last > first ? wide(last) - wide(first) : wide(first) - wide(last);
+    const uint64_t stride = step > 0 ? wide(step) : -wide(step);
+    return checked_extent(static_cast<double>(span / stride + (span % stride != 0)));
   } else {
-    return static_cast<int64_t>(std::ceil((last - first) / step));
+    return checked_extent(std::ceil((last - first) / step));
   }
 }
 
