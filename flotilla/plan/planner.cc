@@ -1,10 +1,12 @@
 #include "flotilla/plan/planner.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <string_view>
 
 #include "flotilla/op/build.h"
+#include "flotilla/op/check.h"
 #include "flotilla/op/kernel_dtype.h"
 #include "flotilla/op/needs_value.h"
 
@@ -39,6 +41,30 @@ bool is_sync(const Op& op) {
          std::ranges::equal(op.input_list("X"), op.output_list("Out"));
 }
 
+InferContext::Metas declared_outputs(const Block& block, const Op& op) {
+  InferContext::Metas declared;
+  for (const auto& [slot, vars] : op.outputs()) {
+    for (const std::string& name : vars) {
+      const Var* var = block.find_var_recursive(name);
+      declared[slot].push_back(
+          var == nullptr ? VarMeta{}
+                         : VarMeta{.kind = var->kind, .dtype = var->dtype, .shape = var->shape});
+    }
+  }
+  return declared;
+}
+
+// A model saved for inference lacks the outputs that only gradients read; kernels write them all
+// the same, to nobody.
+std::vector<std::string> outputs_left_out(const Op& op, const OpDef& def) {
+  std::vector<std::string> slots;
+  for (const Slot& slot : def.outputs) {
+    const bool needed = !slot.optional && !slot.list && !slot.name.ends_with(kGradSuffix);
+    if (needed && op.output_list(slot.name).empty()) slots.push_back(slot.name);
+  }
+  return slots;
+}
+
 }  // namespace
 
 Planner::Planner(const Program& program, const PlanRequest& request)
@@ -65,8 +91,33 @@ void Planner::run() {
                                      .index = static_cast<int32_t>(i)});
   }
   give_capacity();
+  copy_feeds_that_are_written();
   plan_block(program_.global_block());
   finish_fetches();
+}
+
+// A loop reads what its last round wrote, so the variable has one place; the caller's memory cannot
+// be that place.
+void Planner::copy_feeds_that_are_written() {
+  for (size_t i = 0; i < request_.feeds.size(); ++i) {
+    const auto feed = static_cast<int32_t>(i);
+    const std::string& name = request_.feeds[i].name;
+    if (!pinned_.contains(name)) continue;
+    const int32_t copy = add_value({.name = name,
+                                    .meta = at(feed).meta,
+                                    .capacity = at(feed).capacity,
+                                    .origin = feed,
+                                    .pinned = true});
+    at(feed).used = at(copy).used = at(copy).written = true;
+    draft_.nodes.push_back({.step =
+                                [from = &at(feed), to = &at(copy).cell] {
+                                  std::memcpy(to->data, from->cell.data,
+                                              static_cast<size_t>(from->bytes()));
+                                },
+                            .reads = {feed},
+                            .writes = {copy}});
+    current_[name] = copy;
+  }
 }
 
 void Planner::plan_block(const Block& block) {
@@ -116,21 +167,16 @@ void Planner::plan_sub_block(const Block& block, const Op& op) {
 }
 
 void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
+  check_counts(op, def);
   Prepared made{.op = &op, .def = &def};
   for (const auto& [slot, vars] : op.inputs()) {
     for (const std::string& name : vars) {
       made.inputs[slot].push_back(name == kEmptyVar ? -1 : reading(block, name));
     }
   }
-  InferContext::Metas declared;
-  for (const auto& [slot, vars] : op.outputs()) {
-    for (const std::string& name : vars) {
-      const Var* var = block.find_var_recursive(name);
-      declared[slot].push_back(
-          var == nullptr ? VarMeta{}
-                         : VarMeta{.kind = var->kind, .dtype = var->dtype, .shape = var->shape});
-    }
-  }
+  InferContext::Metas declared = declared_outputs(block, op);
+  const std::vector<std::string> left_out = outputs_left_out(op, def);
+  for (const std::string& slot : left_out) declared[slot].push_back({});
   InferContext::Metas metas;
   try {
     metas = infer(made, declared, false);
@@ -140,12 +186,19 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
       for (VarMeta& meta : outputs) meta.shape = {-1};
     }
   }
+  check_outputs(op, metas);
+  check_gradient(op, metas_of(made.inputs, false));
   forget_rows(made, metas);
   for (const auto& [slot, vars] : op.outputs()) {
     for (size_t i = 0; i < vars.size(); ++i) {
       made.outputs[slot].push_back(
           vars[i] == kEmptyVar ? -1 : writing(block, vars[i], metas.at(slot)[i]));
     }
+  }
+  for (const std::string& slot : left_out) {
+    const VarMeta& meta = metas.at(slot).front();
+    made.outputs[slot] = {
+        add_value({.meta = meta, .home = size_unknown(meta) ? Home::kLate : Home::kArena})};
   }
   infer_capacity(made, declared);
   made.kernel =
@@ -263,8 +316,10 @@ int32_t Planner::writing(const Block& block, const std::string& name, const VarM
 }
 
 int32_t Planner::store_value(const std::string& name, Tensor* tensor, const Var* var, bool writes) {
-  Value value{
-      .name = name, .home = Home::kStore, .index = static_cast<int32_t>(store_vars_.size())};
+  Value value{.name = name,
+              .home = Home::kStore,
+              .index = static_cast<int32_t>(store_vars_.size()),
+              .pinned = pinned_.contains(name)};
   if (tensor != nullptr && tensor->defined()) {
     value.meta = {.dtype = tensor->dtype(),
                   .shape = tensor->shape(),

@@ -103,6 +103,7 @@ class Planner final : public PrepareHost {
   bool goes_on(Step wait) override;
 
  private:
+  void copy_feeds_that_are_written();
   void plan_block(const Block& block);
   void plan_op(const Block& block, const Op& op);
   void plan_sub_block(const Block& block, const Op& op);

@@ -183,6 +183,122 @@ TEST(Executor, LoopsAndBranchesRunTheirBlocks) {
   EXPECT_THAT(floats(executor.run(*program, {}, {"n"}, scope)[0]), ElementsAre(6));
 }
 
+TEST(Executor, ALoopMayChangeWhatWasFed) {
+  const auto program = parse(R"(
+    var x f32[2] data
+    var n f32[1]
+    var limit f32[1]
+    var go bool[1]
+    fill_constant() -> Out=n {shape=[1L], value=0.0, dtype=5}
+    fill_constant() -> Out=limit {shape=[1L], value=3.0, dtype=5}
+    less_than(X=n, Y=limit) -> Out=go
+    while(Condition=go) {sub_block=block 1}
+    block 1 in 0 {
+      scale(X=x) -> Out=x {scale=2.0}
+      scale(X=n) -> Out=n {bias=1.0}
+      less_than(X=n, Y=limit) -> Out=go
+    }
+  )");
+  Executor executor;
+  Scope scope;
+  const Feed x = feed("x", {1, 10}, {2});
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_THAT(floats(executor.run(*program, {x}, {"x"}, scope)[0]), ElementsAre(8, 80));
+  }
+  EXPECT_THAT(floats(x.tensor), ElementsAre(1, 10));  // the caller's memory is his
+}
+
+TEST(Executor, ABlockMayChangeWhatLiesInTheScope) {
+  const auto program = parse(R"(
+    var x f32[1]
+    var n f32[1]
+    var limit f32[1]
+    var go bool[1]
+    fill_constant() -> Out=n {shape=[1L], value=0.0, dtype=5}
+    fill_constant() -> Out=limit {shape=[1L], value=3.0, dtype=5}
+    less_than(X=n, Y=limit) -> Out=go
+    while(Condition=go) {sub_block=block 1}
+    block 1 in 0 {
+      scale(X=x) -> Out=x {scale=2.0}
+      scale(X=n) -> Out=n {bias=1.0}
+      less_than(X=n, Y=limit) -> Out=go
+    }
+  )");
+  Executor executor;
+  Scope scope;
+  scope.var("x") = Tensor::of<float>(std::vector<float>{1}, {1});
+  EXPECT_THAT(floats(executor.run(*program, {}, {"x"}, scope)[0]), ElementsAre(8));
+}
+
+// As Paddle saves models for inference.
+TEST(Executor, OutputsThatOnlyGradientsReadMayBeLeftOut) {
+  const auto program = parse(R"(
+    var x f32[1, 1, 1, 2] data
+    var y f32[1, 1, 1, 2]
+    instance_norm(X=x) -> Y=y {epsilon=0.0}
+  )");
+  Executor executor;
+  Scope scope;
+  EXPECT_THAT(floats(executor.run(*program, {feed("x", {1, 3}, {1, 1, 1, 2})}, {"y"}, scope)[0]),
+              ElementsAre(-1, 1));
+}
+
+TEST(Executor, RefusesOpsOfFilesThatNoKernelCouldRun) {
+  const auto message = [](const std::string& ops) {
+    const auto program = parse("var x f32[2, 3] data\nvar y f32[2, 3]\nvar z f32[2, 3]\n" + ops);
+    Executor executor;
+    Scope scope;
+    try {
+      executor.run(*program, {feed("x", {1, 2, 3, 4, 5, 6}, {2, 3})}, {"y"}, scope);
+    } catch (const Error& error) {
+      return error.sentence();
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message("relu(X=x) -> Out=[y, z]"),
+            "output Out of relu holds one variable, but 2 were given");
+  EXPECT_THAT(message("relu(X=@EMPTY@) -> Out=y"), HasSubstr("relu needs the input \"X\""));
+  EXPECT_THAT(message("fill_constant() -> Out=y {shape=[-9L, 4611686018427387904L], dtype=5}"),
+              HasSubstr("output Out of fill_constant: an extent must be -1 or more, but is -9"));
+  EXPECT_THAT(message("reduce_sum_grad(X=x, Out@GRAD=x) -> X@GRAD=y {dim=[0]}"),
+              HasSubstr("Out@GRAD of reduce_sum_grad must have the elements of shape [3], but has "
+                        "shape [2, 3]"));
+  EXPECT_EQ(message("relu(X=x) -> Out=y"), "accepted");
+}
+
+// How Paddle ends a cond.
+TEST(Executor, SelectInputTakesWhatTheBranchWrote) {
+  const auto program = parse(R"(
+    var x f32[1] data
+    var zero f32[1]
+    var low bool[1]
+    var high bool[1]
+    var which i32[1]
+    var if_low f32[1]
+    var if_high f32[1]
+    var out f32[1]
+    fill_constant() -> Out=zero {shape=longs[], value=0.0, dtype=5}
+    less_than(X=x, Y=zero) -> Out=low
+    conditional_block(Cond=low) {sub_block=block 1, is_scalar_condition=true}
+    logical_not(X=low) -> Out=high
+    conditional_block(Cond=high) {sub_block=block 2, is_scalar_condition=true}
+    cast(X=high) -> Out=which {in_dtype=0, out_dtype=2}
+    select_input(X=[if_low, if_high], Mask=which) -> Out=out
+    block 1 in 0 {
+      scale(X=x) -> Out=if_low {scale=-1.0}
+    }
+    block 2 in 0 {
+      scale(X=x) -> Out=if_high {scale=10.0}
+    }
+  )");
+  Executor executor;
+  Scope scope;
+  EXPECT_THAT(floats(executor.run(*program, {feed("x", {3}, {1})}, {"out"}, scope)[0]),
+              ElementsAre(30));
+  EXPECT_THAT(floats(executor.run(*program, {feed("x", {-3}, {1})}, {"out"}, scope)[0]),
+              ElementsAre(3));
+}
+
 // Rows 0, 1, 2, ... of a table of [[0, 1], [2, 3], ...], in two sequences.
 Feed id_feed(int64_t rows) {
   std::vector<int64_t> ids;

@@ -1,0 +1,90 @@
+#include "flotilla/op/check.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "flotilla/ir/structure.h"
+
+namespace flotilla {
+namespace {
+
+constexpr std::string_view kGradOp = "_grad";
+
+using Metas = InferContext::Metas;
+
+size_t count_of(const Metas& metas, const std::string& slot) {
+  const auto found = metas.find(slot);
+  return found == metas.end() ? 0 : found->second.size();
+}
+
+// The outputs of the forward op, where the inputs of its gradient tell them.
+std::optional<Metas> forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs) {
+  Metas ins, outs;
+  for (const Slot& slot : forward.inputs) {
+    if (const auto found = inputs.find(slot.name); found != inputs.end()) ins.insert(*found);
+    if (!slot.optional && count_of(ins, slot.name) == 0) return std::nullopt;
+  }
+  for (const Slot& slot : forward.outputs) {
+    outs[slot.name].resize(
+        std::max(count_of(inputs, slot.name), count_of(inputs, grad_name(slot.name))));
+  }
+  try {
+    InferContext context(op, forward, std::move(ins), std::move(outs), true);
+    forward.infer(context);
+    return context.outputs();
+  } catch (const Error&) {
+    return std::nullopt;  // its sizes depend on data, or on what only the forward op has
+  }
+}
+
+}  // namespace
+
+void check_counts(const Op& op, const OpDef& def) {
+  const auto check = [&](const std::vector<Slot>& slots, const Slots& given, const char* side) {
+    for (const Slot& slot : slots) {
+      const auto found = given.find(slot.name);
+      const size_t count = found == given.end() ? 0 : found->second.size();
+      require(slot.list || count <= 1, "{} {} of {} holds one variable, but {} were given", side,
+              slot.name, def.type, count);
+    }
+  };
+  check(def.inputs, op.inputs(), "input");
+  check(def.outputs, op.outputs(), "output");
+  for (const Slot& slot : def.inputs) {
+    const auto vars = op.input_list(slot.name);
+    require(slot.optional || slot.list || (!vars.empty() && vars.front() != kEmptyVar),
+            "{} needs the input \"{}\" ({})", def.type, slot.name, slot.doc);
+  }
+}
+
+void check_outputs(const Op& op, const Metas& outputs) {
+  for (const auto& [slot, metas] : outputs) {
+    for (const VarMeta& meta : metas) {
+      check_extents(meta.shape, fmt::format("output {} of {}", slot, op.type()));
+    }
+  }
+}
+
+void check_gradient(const Op& op, const Metas& inputs) {
+  if (!op.type().ends_with(kGradOp)) return;
+  const OpDef* forward =
+      find_op(std::string_view(op.type()).substr(0, op.type().size() - kGradOp.size()));
+  if (forward == nullptr || forward->infer == nullptr) return;
+  const std::optional<Metas> expected = forward_outputs(op, *forward, inputs);
+  if (!expected) return;
+  for (const auto& [slot, metas] : *expected) {
+    for (const std::string& name : {slot, grad_name(slot)}) {
+      const auto found = inputs.find(name);
+      for (size_t i = 0; found != inputs.end() && i < found->second.size(); ++i) {
+        const VarMeta &given = found->second[i], &made = metas[i];
+        const bool comparable = given.kind == VarKind::kTensor && made.kind == VarKind::kTensor &&
+                                given.shape.known() && made.shape.known();
+        require(!comparable || given.shape.numel() == made.shape.numel(),
+                "{} of {} must have the elements of shape {}, but has shape {}", name, op.type(),
+                made.shape, given.shape);
+      }
+    }
+  }
+}
+
+}  // namespace flotilla
