@@ -268,6 +268,12 @@ Role role_from_environment(bool collective) {
         "and TRAINING_ROLE do not say which of them are servers",
         role->started_by, role->workers);
   }
+  // It would pass for a worker that is alone.
+  for (const auto& [role, servers] : {std::pair("TRAINING_ROLE", "PADDLE_PSERVERS_IP_PORT_LIST"),
+                                      std::pair("PADDLE_TRAINING_ROLE", "PADDLE_PSERVER_IPS")}) {
+    require(env::text_or(role, "") != "PSERVER", "{} is PSERVER, but {} names no servers", role,
+            servers);
+  }
   return {};
 }
 

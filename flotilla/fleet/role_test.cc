@@ -138,6 +138,17 @@ TEST_F(RoleTest, RefusesContradictionsOfAJobWithServers) {
                  "TRAINING_ROLE must be set because PADDLE_PSERVERS_IP_PORT_LIST names servers");
 }
 
+TEST_F(RoleTest, RefusesAServerOfAJobWithoutServers) {
+  set("TRAINING_ROLE", "PSERVER");
+  EXPECT_REFUSED(role_from_environment(false),
+                 "TRAINING_ROLE is PSERVER, but PADDLE_PSERVERS_IP_PORT_LIST names no servers");
+  set("TRAINING_ROLE", "TRAINER");
+  EXPECT_EQ(role_from_environment(false).workers, 1);
+  set("PADDLE_TRAINING_ROLE", "PSERVER");
+  EXPECT_REFUSED(role_from_environment(false),
+                 "PADDLE_TRAINING_ROLE is PSERVER, but PADDLE_PSERVER_IPS names no servers");
+}
+
 TEST_F(RoleTest, ReadsHostsOfServersAndTheirPort) {
   set("TRAINING_ROLE", "PSERVER");
   set("PADDLE_PSERVERS", "10.0.0.1,10.0.0.2");

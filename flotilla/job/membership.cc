@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "flotilla/base/endpoint.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 
@@ -80,6 +81,8 @@ std::unique_ptr<Membership> Membership::join(const fleet::Role& role, const Prog
                    .host = own_host(role),
                    .pid = getpid()};
   if (const std::optional<std::string> address = env::text("FLT_STORE")) {
+    require(find_endpoint(*address).has_value(), "FLT_STORE must be host:port, but is \"{}\"",
+            *address);
     self.role = env::text_or("FLT_ROLE", "worker");
     self.rank = env::number_or("FLT_RANK", 0, 0, kMost);
     self.attempt = env::number_or("FLT_ATTEMPT", 0, 0, kMost);

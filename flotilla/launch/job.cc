@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/env.h"
@@ -25,6 +26,20 @@ std::vector<std::string> split(const std::string& text, const char* what) {
   require(!parts.empty() && std::count(parts.begin(), parts.end(), "") == 0,
           "{} is a list with commas between its entries, but \"{}\" has an empty one", what, text);
   return parts;
+}
+
+void refuse_twice(const std::vector<std::string>& names, const char* what) {
+  std::set<std::string_view> seen;
+  for (const std::string& name : names) {
+    require(seen.insert(name).second, "{} names {} twice", what, name);
+  }
+}
+
+// What a host is asked to start at most: a typing error must not bring it down.
+void check_count(int64_t processes, const char* what) {
+  constexpr int64_t kMost = 4096;
+  require(processes <= kMost, "{} starts {} processes on a host at most, but {} were asked for",
+          what, kMost, processes);
 }
 
 Endpoint parse_endpoint(const std::string& text, const char* what, bool needs_port) {
@@ -96,10 +111,12 @@ void plan_collective(const JobOptions& options, const Machine& machine, Maker& m
   const bool meets = meets_at_master(options);
   job.hosts = meets ? std::vector{own_address(options, machine)}
                     : split(options.ips.value_or("127.0.0.1"), "--ips");
+  refuse_twice(job.hosts, "--ips");
   const bool single = job.hosts.size() == 1;
   job.host = single ? 0 : find_self(job.hosts, options, machine, "--ips");
   const int64_t devices = std::ssize(job.devices.ids);
   const int64_t each = options.nproc_per_node.value_or(std::max<int64_t>(1, devices));
+  check_count(each, "--nproc_per_node");
   require(devices == 0 || devices % each == 0,
           "--nproc_per_node must divide the number of GPUs, but {} does not divide {}", each,
           devices);
@@ -123,14 +140,18 @@ std::vector<Endpoint> endpoints_of(const std::optional<std::string>& list,
                                    const char* count_name, bool needs_port, const Endpoint& first) {
   std::vector<Endpoint> found;
   if (list && !list->empty()) {
+    std::vector<std::string> with_port;
     for (const std::string& text : split(*list, list_name)) {
       found.push_back(parse_endpoint(text, list_name, needs_port));
+      if (found.back().port != 0) with_port.push_back(text);
     }
+    refuse_twice(with_port, list_name);
     require(!count || *count == static_cast<int64_t>(found.size()),
             "{} names {} processes, but {} is {}", list_name, found.size(), count_name,
             count.value_or(0));
     return found;
   }
+  check_count(count.value_or(0), count_name);
   for (int64_t i = 0; i < count.value_or(0); ++i) {
     found.push_back({first.host, first.port == 0 ? 0 : first.port + i});
   }
@@ -173,6 +194,7 @@ void plan_servers(const JobOptions& options, const Machine& machine, Maker& make
       }
     }
   }
+  refuse_twice(job.hosts, "--ips");
   const bool single = job.hosts.size() == 1;
   job.host = single ? 0 : find_self(job.hosts, options, machine, "the hosts of the job");
   const std::string& here = job.hosts[static_cast<size_t>(job.host)];

@@ -178,6 +178,13 @@ TEST(JobTest, RefusesInOneSentence) {
   EXPECT_THAT(refusal({"--servers=127.0.0.1:70000", "--worker_num=1"}), HasSubstr("1 to 65535"));
   EXPECT_THAT(refusal({"--servers=127.0.0.1:6170", "--server_num=2", "--worker_num=1"}),
               HasSubstr("--servers names 1 processes, but --server_num is 2"));
+  EXPECT_EQ(refusal({"--servers=127.0.0.1:6170,127.0.0.1:6170", "--worker_num=1"}),
+            "--servers names 127.0.0.1:6170 twice");
+  EXPECT_EQ(refusal({"--ips=127.0.0.1,127.0.0.2,127.0.0.1"}), "--ips names 127.0.0.1 twice");
+  EXPECT_EQ(refusal({"--server_num=1", "--worker_num=1000000000"}),
+            "--worker_num starts 4096 processes on a host at most, but 1000000000 were asked for");
+  EXPECT_EQ(refusal({"--nproc_per_node=5000"}),
+            "--nproc_per_node starts 4096 processes on a host at most, but 5000 were asked for");
   const std::vector<std::string> words = {"no_such_script.py"};
   EXPECT_THROW(plan_job(parse_options(words, Front::kLaunch), machine()), Error);
 }

@@ -25,10 +25,14 @@ ServerFolder::ServerFolder(const Job& job, const JobOptions& options) {
     require(!error, "--ps_dir {} cannot be made: {}", path_.string(), error.message());
     return;
   }
-  std::string name = fs::temp_directory_path() / "flotilla-servers-XXXXXX";
-  require(mkdtemp(name.data()) != nullptr,
-          "no folder for the servers' tables can be made in {}: {}",
-          fs::temp_directory_path().string(), std::strerror(errno));
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  require(!error, "there is no folder for temporary files ({}): name one in TMPDIR, or --ps_dir",
+          error.message());
+  std::string name = parent / "flotilla-servers-XXXXXX";
+  const bool made = mkdtemp(name.data()) != nullptr;
+  require(made, "no folder for the servers' tables can be made in {}: {}", parent.string(),
+          std::strerror(errno));
   path_ = name;
   temporary_ = true;
 }

@@ -28,7 +28,8 @@ struct Pipe {
 
 Pipe make_pipe() {
   int ends[2];
-  invariant(pipe2(ends, O_CLOEXEC) == 0, "no pipe could be made: {}", std::strerror(errno));
+  const bool made = pipe2(ends, O_CLOEXEC) == 0;
+  require(made, "no pipe could be made: {}", std::strerror(errno));
   return {Fd(ends[0]), Fd(ends[1])};
 }
 

@@ -35,8 +35,8 @@ uint64_t rounded(uint64_t bytes) {
 
 struct stat status_of(const Fd& fd) {
   struct stat status = {};
-  require(::fstat(fd.get(), &status) == 0, "a window cannot be looked at: {}",
-          std::strerror(errno));
+  const bool found = ::fstat(fd.get(), &status) == 0;
+  require(found, "a window cannot be looked at: {}", std::strerror(errno));
   return status;
 }
 

@@ -1,7 +1,19 @@
+#include <system_error>
+
 #include "bind.h"
 #include "flotilla/base/error.h"
 
 namespace flotilla::python {
+namespace {
+
+// Names of files and what stands in them need not be UTF-8.
+void raise(PyObject* type, std::string_view text) {
+  const nb::object message = nb::steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+  if (message.is_valid()) PyErr_SetObject(type, message.ptr());
+}
+
+}  // namespace
 
 // The caller's mistakes are ValueErrors; what is missing, gone or our own bug is a RuntimeError.
 void bind_error(nb::module_& m) {
@@ -12,7 +24,9 @@ void bind_error(nb::module_& m) {
     } catch (const Error& error) {
       PyObject* type =
           error.kind() == ErrorKind::kInvalidArgument ? PyExc_ValueError : PyExc_RuntimeError;
-      PyErr_SetString(type, error.what());
+      raise(type, error.what());
+    } catch (const std::system_error& error) {
+      raise(PyExc_RuntimeError, error.what());
     }
   });
 }

@@ -1,7 +1,10 @@
 """Bad input: one sentence with the op, the variable, the user's file and line, expected and found.
 The process goes on afterwards."""
 
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import paddle
@@ -207,6 +210,21 @@ def test_bad_dtypes_and_attributes():
 def test_bytes_that_are_no_program():
     with pytest.raises(ValueError, match="the 5 bytes are no program: they do not follow the wire"):
         static.Program.parse_from_string(b"hello")
+
+
+def test_a_sentence_may_hold_bytes_that_are_no_text():
+    program = (
+        "import paddle; paddle.enable_static(); ones = paddle.ones([2, 2])\n"
+        "paddle.static.Executor().run(fetch_list=[paddle.matmul(ones, ones)])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environb, b"FLT_THREADS": b"\xff"},
+        capture_output=True,
+        text=True,
+    )
+    sentence = 'ValueError: FLT_THREADS must be a number from 1 to 4096, but is "\\xff"'
+    assert done.returncode == 1 and sentence in done.stderr
 
 
 def test_dynamic_mode_is_refused_in_one_sentence():
