@@ -506,6 +506,16 @@ def test_settings_are_checked(clicks):
         dataset.set_use_var([static.data("d", [None, 1], "float64")])
 
 
+def test_settings_that_cannot_be_met_are_refused(clicks):
+    dataset = clicks.dataset()
+    with pytest.raises(ValueError, match="thread_num can be 1024 at most, but is 100000"):
+        dataset.set_thread(100000)
+    with pytest.raises(ValueError, match="the names of files must be UTF-8, but one is not"):
+        dataset.set_filelist([b"part-\xff"])
+    dataset.set_filelist([os.fsencode(file) for file in clicks.files])
+    assert dataset.get_filelist() == clicks.files
+
+
 def test_variables_are_compared_with_a_generator(clicks, tmp_path):
     class Generator:
         def __init__(self, sample):

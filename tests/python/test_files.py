@@ -158,6 +158,27 @@ def test_save_and_load_a_state(executor, net, tmp_path):
     )
 
 
+def test_a_state_loads_where_the_program_does_not_say_what_its_parameters_are(
+    executor, net, tmp_path
+):
+    """As with programs that Paddle 1.8 serialized."""
+    prefix = str(tmp_path / "state")
+    static.save(static.default_main_program(), prefix)
+    expected = values()
+    program = static.Program()
+    for name in (*PARAMETERS, "counter"):
+        shape = np.shape(expected[name])
+        program.global_block().create_var(name=name, shape=shape, persistable=True)
+    scramble()
+    static.load(program, prefix, executor)
+    assert values() == expected
+
+
+def test_a_folder_without_any_of_the_variables_is_refused(executor, net, tmp_path):
+    with pytest.raises(ValueError, match="holds no file of a variable of the program"):
+        static.load(static.default_main_program(), str(tmp_path), executor)
+
+
 def test_files_of_states_are_plain_pickles_that_every_numpy_reads(executor, net, tmp_path):
     static.save(static.default_main_program(), tmp_path / "m")
     data = (tmp_path / "m.pdparams").read_bytes()

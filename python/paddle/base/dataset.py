@@ -14,6 +14,9 @@ import _flotilla as core
 
 __all__ = ["DatasetBase", "DatasetFactory", "FileInstantDataset", "InMemoryDataset", "QueueDataset"]
 
+# A typing error must not fill the machine with threads.
+_MOST_THREADS = 1024
+
 
 class DatasetBase:
     """A list of files with records of slots. Use QueueDataset or InMemoryDataset."""
@@ -68,6 +71,8 @@ class DatasetBase:
     def set_thread(self, thread_num):
         if int(thread_num) < 1:
             raise ValueError(f"thread_num must be positive, but is {thread_num}")
+        if int(thread_num) > _MOST_THREADS:
+            raise ValueError(f"thread_num can be {_MOST_THREADS} at most, but is {thread_num}")
         self._core.threads = int(thread_num)
 
     @property
@@ -78,7 +83,11 @@ class DatasetBase:
         """Name the files, in the order in which one thread reads them."""
         if isinstance(filelist, (str, bytes)):
             raise TypeError(f"filelist must be a list of files, but is the text {filelist!r}")
-        self._core.files = [str(file) for file in filelist]
+        files = [os.fsdecode(file) if isinstance(file, bytes) else str(file) for file in filelist]
+        try:
+            self._core.files = files
+        except TypeError:  # surrogates stand for bytes that are no UTF-8
+            raise ValueError(f"the names of files must be UTF-8, but one is not: {files}") from None
 
     def get_filelist(self):
         return self._core.files

@@ -141,14 +141,23 @@ def load(program, model_path, executor=None, var_list=None):
     prefix = prefix[: -len(".pdparams")] if prefix.endswith(".pdparams") else prefix
     if not os.path.exists(prefix + ".pdparams"):
         return _load_files(program, prefix, var_list)
-    _load_state(program, prefix + ".pdparams", is_parameter)
-    if any(is_belong_to_optimizer(var) for var in program.list_vars()):
-        _load_state(program, prefix + ".pdopt", is_belong_to_optimizer)
+    state = states.read(prefix + ".pdparams")
+
+    # Programs that Paddle 1.8 serialized do not say which variables are parameters.
+    def parameter(var):
+        return is_parameter(var) or is_persistable(var) and var.name in state
+
+    def other(var):
+        return is_belong_to_optimizer(var) and not parameter(var)
+
+    _load_state(program, prefix + ".pdparams", state, parameter)
+    if any(other(var) for var in program.list_vars()):
+        _load_state(program, prefix + ".pdopt", states.read(prefix + ".pdopt"), other)
     return None
 
 
-def _load_state(program, path, wanted):
-    used = states.store(states.read(path), program, wanted=wanted)
+def _load_state(program, path, state, wanted):
+    used = states.store(state, program, wanted=wanted)
     missing = sorted({var.name for var in program.list_vars() if wanted(var)} - set(used))
     if missing:
         raise ValueError(
@@ -162,6 +171,10 @@ def _load_files(program, path, var_list):
     names = [var.name for var in var_list or program.list_vars() if is_persistable(var)]
     if os.path.isdir(path):
         there = [name for name in names if os.path.isfile(os.path.join(path, name))]
+        if names and not there:
+            raise ValueError(
+                f'the folder {path} holds no file of a variable of the program, like "{names[0]}"'
+            )
         core.load_vars(path, there, global_scope(), program.global_block())
     elif os.path.isfile(path) and var_list is not None:
         core.load_combined(path, names, global_scope(), program.global_block())
