@@ -36,7 +36,7 @@ TEST(Fill, Constants) {
               near({1e-3}, 1e-9));
   EXPECT_THAT(make("fill_constant", {{"shape", Extents{1}}, {"str_value", std::string("-inf")}}),
               equal_to({-INFINITY}));
-  EXPECT_THAT(make("fill_constant", {{"shape", Extents{}}, {"value", 2.0f}}), has_shape({}));
+  EXPECT_THAT(make("fill_constant", {{"shape", Extents{}}, {"value", 2.0f}}), has_shape({1}));
   EXPECT_THAT(make("fill_constant",
                    {{"shape", Extents{2}}, {"value", 1.0f}, {"dtype", to_paddle(boolean)}}),
               equal_to(bools({true, true})));
