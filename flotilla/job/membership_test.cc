@@ -9,6 +9,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/rpc/store_server.h"
+#include "flotilla/testing/errors.h"
 
 namespace flotilla::job {
 namespace {
@@ -171,6 +172,13 @@ TEST_F(MembershipTest, ManyMembersComeAndGoAtOnce) {
 TEST_F(MembershipTest, AProcessOnItsOwnIsNoMember) {
   ASSERT_EQ(getenv("FLT_STORE"), nullptr);
   EXPECT_EQ(Membership::join({}, nullptr), nullptr);
+}
+
+TEST_F(MembershipTest, AnAddressThatIsNoneIsRefused) {
+  setenv("FLT_STORE", "somewhere", 1);
+  EXPECT_REFUSED(Membership::join({}, nullptr),
+                 "FLT_STORE must be host:port, but is \"somewhere\"");
+  unsetenv("FLT_STORE");
 }
 
 TEST_F(MembershipTest, TheEnvironmentOfTheLauncherIsEnoughToJoin) {

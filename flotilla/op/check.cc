@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "flotilla/ir/structure.h"
+#include "flotilla/op/needs_value.h"
 
 namespace flotilla {
 namespace {
@@ -32,8 +33,8 @@ std::optional<Metas> forward_outputs(const Op& op, const OpDef& forward, const M
     InferContext context(op, forward, std::move(ins), std::move(outs), true);
     forward.infer(context);
     return context.outputs();
-  } catch (const Error&) {
-    return std::nullopt;  // its sizes depend on data, or on what only the forward op has
+  } catch (const NeedsValue&) {
+    return std::nullopt;
   }
 }
 

@@ -41,9 +41,17 @@ bool is_sync(const Op& op) {
          std::ranges::equal(op.input_list("X"), op.output_list("Out"));
 }
 
-InferContext::Metas declared_outputs(const Block& block, const Op& op) {
+// What the op writes. No kernel fills slots that its definition does not know: whoever reads those
+// variables is told that nothing wrote them.
+Slots written_slots(const Op& op, const OpDef& def) {
+  Slots slots = op.outputs();
+  std::erase_if(slots, [&](const auto& slot) { return def.find_output(slot.first) == nullptr; });
+  return slots;
+}
+
+InferContext::Metas declared_outputs(const Block& block, const Slots& slots) {
   InferContext::Metas declared;
-  for (const auto& [slot, vars] : op.outputs()) {
+  for (const auto& [slot, vars] : slots) {
     for (const std::string& name : vars) {
       const Var* var = block.find_var_recursive(name);
       declared[slot].push_back(
@@ -60,7 +68,8 @@ std::vector<std::string> outputs_left_out(const Op& op, const OpDef& def) {
   std::vector<std::string> slots;
   for (const Slot& slot : def.outputs) {
     const bool needed = !slot.optional && !slot.list && !slot.name.ends_with(kGradSuffix);
-    if (needed && op.output_list(slot.name).empty()) slots.push_back(slot.name);
+    const auto vars = op.output_list(slot.name);
+    if (needed && (vars.empty() || vars.front() == kEmptyVar)) slots.push_back(slot.name);
   }
   return slots;
 }
@@ -174,9 +183,11 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
       made.inputs[slot].push_back(name == kEmptyVar ? -1 : reading(block, name));
     }
   }
-  InferContext::Metas declared = declared_outputs(block, op);
+  Slots written = written_slots(op, def);
   const std::vector<std::string> left_out = outputs_left_out(op, def);
-  for (const std::string& slot : left_out) declared[slot].push_back({});
+  for (const std::string& slot : left_out) written.erase(slot);
+  InferContext::Metas declared = declared_outputs(block, written);
+  for (const std::string& slot : left_out) declared[slot] = {{}};
   InferContext::Metas metas;
   try {
     metas = infer(made, declared, false);
@@ -189,7 +200,7 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
   check_outputs(op, metas);
   check_gradient(op, metas_of(made.inputs, false));
   forget_rows(made, metas);
-  for (const auto& [slot, vars] : op.outputs()) {
+  for (const auto& [slot, vars] : written) {
     for (size_t i = 0; i < vars.size(); ++i) {
       made.outputs[slot].push_back(
           vars[i] == kEmptyVar ? -1 : writing(block, vars[i], metas.at(slot)[i]));

@@ -263,7 +263,9 @@ TEST(Executor, RefusesOpsOfFilesThatNoKernelCouldRun) {
   EXPECT_THAT(message("reduce_sum_grad(X=x, Out@GRAD=x) -> X@GRAD=y {dim=[0]}"),
               HasSubstr("Out@GRAD of reduce_sum_grad must have the elements of shape [3], but has "
                         "shape [2, 3]"));
-  EXPECT_EQ(message("relu(X=x) -> Out=y"), "accepted");
+  EXPECT_EQ(message("relu(X=x) -> X@GRAD=z\nrelu(X=z) -> Out=y"),
+            "variable \"z\" is read before any op writes it");
+  EXPECT_EQ(message("relu(X=x) -> Out=@EMPTY@\nrelu(X=x) -> Out=y"), "accepted");
 }
 
 // How Paddle ends a cond.
