@@ -62,7 +62,7 @@ Variable op(const std::string& type, const Inputs& inputs, Attrs attrs, const Op
 int64_t whole_number(const Operand& extent) {
   const double number = extent.number();
   require(std::abs(number) < 0x1p62 && number == std::trunc(number),
-          "an extent must be a whole number of at most 62 bits, but is {}", number);
+          "a whole number of at most 62 bits is expected, but {} was given", number);
   return static_cast<int64_t>(number);
 }
 

@@ -1,7 +1,6 @@
 #include "flotilla/op/check.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "flotilla/ir/structure.h"
 #include "flotilla/op/needs_value.h"
@@ -18,23 +17,27 @@ size_t count_of(const Metas& metas, const std::string& slot) {
   return found == metas.end() ? 0 : found->second.size();
 }
 
-// The outputs of the forward op, where the inputs of its gradient tell them.
-std::optional<Metas> forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs) {
-  Metas ins, outs;
+// The outputs of the forward op: as its inputs tell them, where its gradient has them all, or those
+// that its gradient has.
+Metas forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs) {
+  Metas ins, outs, given;
+  bool complete = true;
   for (const Slot& slot : forward.inputs) {
     if (const auto found = inputs.find(slot.name); found != inputs.end()) ins.insert(*found);
-    if (!slot.optional && count_of(ins, slot.name) == 0) return std::nullopt;
+    complete = complete && (slot.optional || count_of(ins, slot.name) > 0);
   }
   for (const Slot& slot : forward.outputs) {
+    if (const auto found = inputs.find(slot.name); found != inputs.end()) given.insert(*found);
     outs[slot.name].resize(
         std::max(count_of(inputs, slot.name), count_of(inputs, grad_name(slot.name))));
   }
+  if (!complete) return given;
   try {
     InferContext context(op, forward, std::move(ins), std::move(outs), true);
     forward.infer(context);
     return context.outputs();
   } catch (const NeedsValue&) {
-    return std::nullopt;
+    return given;
   }
 }
 
@@ -53,8 +56,11 @@ void check_counts(const Op& op, const OpDef& def) {
   check(def.outputs, op.outputs(), "output");
   for (const Slot& slot : def.inputs) {
     const auto vars = op.input_list(slot.name);
-    require(slot.optional || slot.list || (!vars.empty() && vars.front() != kEmptyVar),
-            "{} needs the input \"{}\" ({})", def.type, slot.name, slot.doc);
+    // Of several outputs, some may be without a gradient.
+    const bool may_lack = slot.optional || (slot.list && slot.name.ends_with(kGradSuffix));
+    const auto lacking = std::count(vars.begin(), vars.end(), kEmptyVar);
+    require(may_lack || (!vars.empty() && lacking == 0), "{} needs the input \"{}\" ({})", def.type,
+            slot.name, slot.doc);
   }
 }
 
@@ -71,12 +77,11 @@ void check_gradient(const Op& op, const Metas& inputs) {
   const OpDef* forward =
       find_op(std::string_view(op.type()).substr(0, op.type().size() - kGradOp.size()));
   if (forward == nullptr || forward->infer == nullptr) return;
-  const std::optional<Metas> expected = forward_outputs(op, *forward, inputs);
-  if (!expected) return;
-  for (const auto& [slot, metas] : *expected) {
+  for (const auto& [slot, metas] : forward_outputs(op, *forward, inputs)) {
     for (const std::string& name : {slot, grad_name(slot)}) {
       const auto found = inputs.find(name);
-      for (size_t i = 0; found != inputs.end() && i < found->second.size(); ++i) {
+      const size_t count = found == inputs.end() ? 0 : found->second.size();
+      for (size_t i = 0; i < std::min(count, metas.size()); ++i) {
         const VarMeta &given = found->second[i], &made = metas[i];
         const bool comparable = given.kind == VarKind::kTensor && made.kind == VarKind::kTensor &&
                                 given.shape.known() && made.shape.known();

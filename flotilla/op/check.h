@@ -16,8 +16,8 @@ void check_counts(const Op& op, const OpDef& def);
 // Refuses extents below -1 and tensors of more than kMaxElements, which attributes can ask for.
 void check_outputs(const Op& op, const InferContext::Metas& outputs);
 
-// Refuses a gradient that is not as large as what the forward op makes of these inputs, as far as
-// the op has them all: the kernels of gradients take its size as given.
+// Refuses a gradient that is not as large as what the forward op makes of these inputs, or made,
+// as far as the op has them: the kernels of gradients take its size as given.
 void check_gradient(const Op& op, const InferContext::Metas& inputs);
 
 }  // namespace flotilla

@@ -3,6 +3,7 @@
 // in one go; what was prepared is kept as long as the shapes stay the same. Memory comes from a
 // pool.
 
+#include "flotilla/op/check.h"
 #include "flotilla/plan/planner.h"
 
 namespace flotilla::plan {
@@ -115,10 +116,19 @@ void Planner::run_late(LateOp& late) {
   InferContext::Metas inputs = metas_of(late.op.inputs, false);
   if (!late.step || !same(inputs, late.inputs)) {
     const InferContext::Metas metas = infer(late.op, metas_of(late.op.outputs, false), false);
+    check_outputs(*late.op.op, metas);
+    check_gradient(*late.op.op, inputs);
     for (const auto& [slot, values] : late.op.outputs) {
       for (size_t i = 0; i < values.size(); ++i) {
-        if (values[i] < 0 || at(values[i]).home != Home::kLate) continue;
+        if (values[i] < 0) continue;
         VarMeta& meta = at(values[i]).meta;
+        if (at(values[i]).home != Home::kLate) {
+          const Shape& found = metas.at(slot)[i].shape;
+          require(!found.known() || found.numel() == meta.shape.numel(),
+                  "variable \"{}\" has room for shape {}, but turned out to have {}",
+                  at(values[i]).name, meta.shape, found);
+          continue;
+        }
         const int32_t lod_source = meta.lod_source;
         meta = metas.at(slot)[i];
         meta.lod_source = lod_source;

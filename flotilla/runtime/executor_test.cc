@@ -258,11 +258,18 @@ TEST(Executor, RefusesOpsOfFilesThatNoKernelCouldRun) {
   EXPECT_EQ(message("relu(X=x) -> Out=[y, z]"),
             "output Out of relu holds one variable, but 2 were given");
   EXPECT_THAT(message("relu(X=@EMPTY@) -> Out=y"), HasSubstr("relu needs the input \"X\""));
+  EXPECT_THAT(message("sum(X=[x, @EMPTY@]) -> Out=y"), HasSubstr("sum needs the input \"X\""));
   EXPECT_THAT(message("fill_constant() -> Out=y {shape=[-9L, 4611686018427387904L], dtype=5}"),
               HasSubstr("output Out of fill_constant: an extent must be -1 or more, but is -9"));
   EXPECT_THAT(message("reduce_sum_grad(X=x, Out@GRAD=x) -> X@GRAD=y {dim=[0]}"),
               HasSubstr("Out@GRAD of reduce_sum_grad must have the elements of shape [3], but has "
                         "shape [2, 3]"));
+  EXPECT_THAT(message("var g f32[1]\nfill_constant() -> Out=g {shape=[1L], dtype=5}\n"
+                      "relu_grad(Out=x, Out@GRAD=g) -> X@GRAD=y"),
+              HasSubstr("must have the elements of shape [2, 3], but has shape [1]"));
+  EXPECT_THAT(message("var g f32[1]\nfill_constant() -> Out=g {shape=[1L], dtype=5}\n"
+                      "reshape2_grad(XShape=g, Out@GRAD=x) -> X@GRAD=y"),
+              HasSubstr("Out@GRAD of shape [2, 3] cannot become X@GRAD"));
   EXPECT_EQ(message("relu(X=x) -> X@GRAD=z\nrelu(X=z) -> Out=y"),
             "variable \"z\" is read before any op writes it");
   EXPECT_EQ(message("relu(X=x) -> Out=@EMPTY@\nrelu(X=x) -> Out=y"), "accepted");

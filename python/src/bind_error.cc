@@ -1,4 +1,6 @@
+#include <new>
 #include <system_error>
+#include <typeinfo>
 
 #include "bind.h"
 #include "flotilla/base/error.h"
@@ -27,6 +29,11 @@ void bind_error(nb::module_& m) {
       raise(type, error.what());
     } catch (const std::system_error& error) {
       raise(PyExc_RuntimeError, error.what());
+    } catch (const std::bad_cast&) {
+      raise(PyExc_TypeError,
+            "an argument is of a wrong type, or a number that does not fit into 64 bits");
+    } catch (const std::bad_alloc&) {
+      raise(PyExc_MemoryError, "there is no memory for what was asked for");
     }
   });
 }

@@ -25,8 +25,8 @@ CASES = {
     "data": (lambda x: static.data("z", [2**62, 8]), MOST),
     "a negative extent": (lambda x: static.data("z", [-5]), "must be -1 or more, but is -5"),
     "full": (lambda x: paddle.full([2**61, 2**61], 1.0), MOST),
-    "no number": (lambda x: paddle.full([float("nan"), 2], 1.0), "must be a whole number"),
-    "half a row": (lambda x: paddle.full([1.5], 1.0), "must be a whole number"),
+    "no number": (lambda x: paddle.full([float("nan"), 2], 1.0), "a whole number of at most"),
+    "half a row": (lambda x: paddle.full([1.5], 1.0), "a whole number of at most 62 bits"),
     "more than 64 bits": (lambda x: paddle.full([2**64], 1.0), "does not fit into 64 bits"),
     "embedding": (lambda x: static.nn.embedding(ids(), [2**62, 8]), MOST),
     "sparse_embedding": (lambda x: static.nn.sparse_embedding(ids(), [2**62, 8]), MOST),
@@ -43,6 +43,7 @@ CASES = {
         lambda x: static.nn.conv2d(image(), 4, 3, padding=[2**40, 1]),
         "1099511627776 does not fit into 32 bits",
     ),
+    "groups": (lambda x: F.maxout(image(), 0), "4 channels cannot be cut into groups of 0"),
     "parts": (lambda x: paddle.split(x, 2**62, 1), "split can write 1048576 variables at most"),
 }
 

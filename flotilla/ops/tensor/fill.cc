@@ -26,7 +26,10 @@ struct Constant {
   template <typename T>
   T as() const {
     if constexpr (std::is_same_v<T, bool>) return number != 0;
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(is_whole ? whole : number);
+    if constexpr (std::is_integral_v<T>) {
+      require(is_whole || std::abs(number) < 0x1p63, "{} is no whole number of 64 bits", number);
+      return static_cast<T>(is_whole ? whole : static_cast<int64_t>(number));
+    }
     return static_cast<T>(number);
   }
 };
@@ -42,7 +45,8 @@ Constant parse_constant(const std::string& text) {
   if (text == "nan") return constant_of(std::numeric_limits<double>::quiet_NaN());
   const char *begin = text.data(), *end = begin + text.size();
   Constant made;
-  if (std::from_chars(begin, end, made.whole).ptr == end) {
+  const std::from_chars_result whole = std::from_chars(begin, end, made.whole);
+  if (whole.ptr == end && whole.ec == std::errc()) {
     made.number = static_cast<double>(made.whole);
     made.is_whole = true;
     return made;

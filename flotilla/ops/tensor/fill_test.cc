@@ -42,6 +42,10 @@ TEST(Fill, Constants) {
               equal_to(bools({true, true})));
   EXPECT_THAT(make("fill_constant", {{"shape", Extents{2}}}, {{"ValueTensor", tensor({4})}}),
               equal_to({4, 4}));
+  EXPECT_REFUSED(make("fill_constant", {{"shape", Extents{1}},
+                                        {"str_value", std::string("18446744073709551616")},
+                                        {"dtype", to_paddle(i64)}}),
+                 "18446744073709552000 is no whole number of 64 bits");
   EXPECT_REFUSED(make("fill_constant", {{"shape", Extents{1}}, {"str_value", std::string("two")}}),
                  "str_value must be a number, but is \"two\"");
 }

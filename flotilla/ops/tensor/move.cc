@@ -62,6 +62,8 @@ void zero_bytes(void* to, int64_t bytes) {
 
 Step pass_through(PrepareContext& c, std::string_view in, std::string_view out,
                   const Layout& layout) {
+  require(c.shape(in).numel() == c.shape(out).numel(),
+          "{} of shape {} cannot become {} of shape {}", in, c.shape(in), out, c.shape(out));
   const int64_t bytes = layout.physical_numel(c.shape(in)) * size_of(c.dtype(in));
   c.view(in, out);
   return [bytes, from = c.in_bytes(in, 0, layout), to = c.out_bytes(out, 0, layout)] {

@@ -95,7 +95,7 @@ def selu(
 def maxout(x, groups, axis=1, name=None):
     """The largest of each ``groups`` channels that follow one another."""
     axis = axis + x.ndim if axis < 0 else axis
-    if x.shape[axis] % groups:
+    if groups < 1 or x.shape[axis] % groups:
         raise ValueError(f"{x.shape[axis]} channels cannot be cut into groups of {groups}")
     extents = list(x.shape)
     extents[axis : axis + 1] = [extents[axis] // groups, groups]
