@@ -194,7 +194,6 @@ void plan_servers(const JobOptions& options, const Machine& machine, Maker& make
       }
     }
   }
-  refuse_twice(job.hosts, "--ips");
   const bool single = job.hosts.size() == 1;
   job.host = single ? 0 : find_self(job.hosts, options, machine, "the hosts of the job");
   const std::string& here = job.hosts[static_cast<size_t>(job.host)];
