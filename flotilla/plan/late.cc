@@ -113,6 +113,10 @@ void Planner::read_sequences(const Ports& ports) {
 void Planner::run_late(LateOp& late) {
   read_values(late.op.inputs);
   read_sequences(late.op.inputs);
+  for_each_value(late.op.inputs, [&](int32_t v) {
+    require(at(v).home != Home::kLate || !size_unknown(at(v).meta),
+            "variable \"{}\" is read, but the op that writes it gave it no size", at(v).name);
+  });
   InferContext::Metas inputs = metas_of(late.op.inputs, false);
   if (!late.step || !same(inputs, late.inputs)) {
     const InferContext::Metas metas = infer(late.op, metas_of(late.op.outputs, false), false);

@@ -270,6 +270,15 @@ TEST(Executor, RefusesOpsOfFilesThatNoKernelCouldRun) {
   EXPECT_THAT(message("var g f32[1]\nfill_constant() -> Out=g {shape=[1L], dtype=5}\n"
                       "reshape2_grad(XShape=g, Out@GRAD=x) -> X@GRAD=y"),
               HasSubstr("Out@GRAD of shape [2, 3] cannot become X@GRAD"));
+  EXPECT_EQ(message("fill_constant() -> Out=z {shape=[-1L], dtype=5}\nincrement(X=z) -> Out=y"),
+            "variable \"z\" is read, but the op that writes it gave it no size");
+  EXPECT_THAT(
+      message("var w f32[3, 3] persistable\nvar b f32[3] persistable\n"
+              "fill_constant() -> Out=w {shape=[3L, 3L], dtype=5}\n"
+              "fill_constant() -> Out=b {shape=[3L], dtype=5}\n"
+              "fused_fc_grad(Input=x, W=w, Bias=b, Out=x, Out@GRAD=x) -> Input@GRAD=y, W@GRAD=z, "
+              "Bias@GRAD=z {in_num_col_dims=-1}"),
+      HasSubstr("fc needs an Input of more than -1 axes"));
   EXPECT_EQ(message("relu(X=x) -> X@GRAD=z\nrelu(X=z) -> Out=y"),
             "variable \"z\" is read before any op writes it");
   EXPECT_EQ(message("relu(X=x) -> Out=@EMPTY@\nrelu(X=x) -> Out=y"), "accepted");

@@ -38,7 +38,8 @@ Sizes sizes_of(const Shape& input, const Shape& w, const Context& c) {
   return {input.numel(0, rows), input.numel(rows, input.rank()), w[1]};
 }
 
-void infer(InferContext& c) {
+// The axes of Input that become rows.
+int64_t check_operands(const InferContext& c) {
   const Shape &input = c.in("Input").shape, &w = c.in("W").shape;
   const int64_t rows = c.attr<int64_t>("in_num_col_dims");
   require(0 < rows && rows < input.rank() && w.rank() == 2,
@@ -47,6 +48,12 @@ void infer(InferContext& c) {
   const int64_t columns = input.numel(rows, input.rank());
   require(columns < 0 || columns == w[0], "Input {} has {} columns from axis {} on, but W is {}",
           input, columns, rows, w);
+  return rows;
+}
+
+void infer(InferContext& c) {
+  const Shape &input = c.in("Input").shape, &w = c.in("W").shape;
+  const int64_t rows = check_operands(c);
   act_of(c.attr<std::string>("activation_type"));
   Shape out;
   for (int64_t a = 0; a < rows; ++a) out.push_back(input[a]);
@@ -59,6 +66,7 @@ void infer(InferContext& c) {
 }
 
 void infer_grad(InferContext& c) {
+  check_operands(c);
   for (const char* slot : {"Input", "W", "Bias"}) {
     c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(c.in(slot).dtype, c.in(slot).shape);
   }
