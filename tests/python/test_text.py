@@ -20,7 +20,12 @@ def digest(sample):
 
 RECORDED = [
     (text.UCIHousing, {"mode": "train"}, 404, "f6065a73e8 a767f6d2c0 8c6e3e91fb 7a9afdf228"),
-    (text.datasets.UCIHousing, {"mode": "test"}, 102, "df75f5fb75 d6bfeb125b 19cd158fe1 b49b77cd78"),
+    (
+        text.datasets.UCIHousing,
+        {"mode": "test"},
+        102,
+        "df75f5fb75 d6bfeb125b 19cd158fe1 b49b77cd78",
+    ),
     (
         text.Imdb,
         {"mode": "train", "cutoff": 50},
