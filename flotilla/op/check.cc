@@ -24,7 +24,8 @@ Metas forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs) {
   bool complete = true;
   for (const Slot& slot : forward.inputs) {
     if (const auto found = inputs.find(slot.name); found != inputs.end()) ins.insert(*found);
-    complete = complete && (slot.optional || count_of(ins, slot.name) > 0);
+    const bool may_lack = slot.optional && !slot.decides_shape;
+    complete = complete && (may_lack || count_of(ins, slot.name) > 0);
   }
   for (const Slot& slot : forward.outputs) {
     if (const auto found = inputs.find(slot.name); found != inputs.end()) given.insert(*found);

@@ -31,6 +31,8 @@ struct Slot {
   bool list = false;        // holds any number of variables
   bool no_grad = false;     // never differentiated: labels, indices, shapes, saved statistics
   bool shape_only = false;  // the kernel reads its shape, never its elements
+  // What it says decides shapes of outputs, and the gradient op does not have it.
+  bool decides_shape = false;
 };
 
 struct AttrSpec {

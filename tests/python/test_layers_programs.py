@@ -192,3 +192,13 @@ def test_every_op_that_words_append_is_there():
     found = {name for path in folder.rglob("*.py") for name in pattern.findall(path.read_text())}
     assert len(found) > 80
     assert found - set(op_types()) == set()
+
+
+def test_the_gradient_of_as_many_of_the_largest_as_a_variable_says():
+    x = paddle.static.data("x", [None, 3])
+    x.stop_gradient = False
+    largest, _ = paddle.topk(x, paddle.full([1], 2, "int32"))
+    (gradient,) = paddle.static.gradients(paddle.sum(largest), x)
+    feed = {"x": np.array([[1, 3, 2], [6, 5, 4]], "float32")}
+    (found,) = paddle.static.Executor().run(feed=feed, fetch_list=[gradient])
+    np.testing.assert_array_equal(found, [[0, 1, 1], [1, 1, 0]])

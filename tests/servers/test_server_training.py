@@ -104,7 +104,7 @@ SAVED_IN_PARTS = """
             fleet.save_one_table(0, "zero", 0)
             fleet.save_one_table(1, "one", 0)
             try:
-                fleet.save_persistables(exe, "nothing", mode=3)
+                fleet.save_persistables(exe, "nothing", mode=4)
             except ValueError as error:
                 assert "mode 0" in str(error) and not os.path.exists("nothing/__tables__")
             else:

@@ -171,9 +171,12 @@ Step reset(PrepareContext& c) {
 const OpDef& lod_reset = define_op({
     .type = "lod_reset",
     .doc = "Gives the rows of X other sequences.",
-    .inputs =
-        {{.name = "X", .doc = "rows"},
-         {.name = "Y", .doc = "whose LoD is taken, or offsets", .optional = true, .no_grad = true}},
+    .inputs = {{.name = "X", .doc = "rows"},
+               {.name = "Y",
+                .doc = "whose LoD is taken, or offsets",
+                .optional = true,
+                .no_grad = true,
+                .decides_shape = true}},
     .outputs = {{.name = "Out", .doc = "X with other sequences"}},
     .attrs = {{"target_lod", std::vector<int64_t>{}, "offsets, where Y is not there"},
               {"append", false, "whether they become a level below those of X"}},
