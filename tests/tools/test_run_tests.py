@@ -2,7 +2,13 @@
 
 import run_tests
 
-CTEST = """<testsuite name="x"><testcase name="ir.A.Good" status="run"><system-out/></testcase>
+GTEST = """<testsuites name="AllTests"><testsuite name="A">
+<testcase name="Good" status="run" result="completed" classname="A"/>
+<testcase name="Bad" status="run" result="completed" classname="A"><failure message="x.cc:3"/></testcase>
+<testcase name="Later" status="run" result="skipped" classname="A"><skipped message="no GPU"/></testcase>
+</testsuite></testsuites>"""
+
+CTEST = """<testsuite name="x"><testcase name="ir.A.Good" classname="ir.A.Good" status="run"><system-out/></testcase>
 <testcase name="ir.A.Bad" status="fail"><failure message=""/><system-out>x.cc:3</system-out>
 </testcase><testcase name="ir.A.Later" status="notrun"><skipped message="MATCHED"/>
 <system-out>x.cc:9: Skipped
@@ -19,6 +25,13 @@ def read(tmp_path, text, prefix=""):
     path = tmp_path / "report.xml"
     path.write_text(text)
     return run_tests.read_junit(path, prefix)
+
+
+def test_reads_googletest(tmp_path):
+    good, bad, later = read(tmp_path, GTEST, "ir.")
+    assert (good.name, good.outcome) == ("ir.A.Good", "passed")
+    assert bad.outcome == "failed" and "x.cc:3" in bad.detail
+    assert (later.outcome, later.detail) == ("skipped", "no GPU")
 
 
 def test_reads_ctest(tmp_path):
