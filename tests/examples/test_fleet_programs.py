@@ -217,7 +217,8 @@ def test_a_residual_net_on_the_collective_fleet_of_1_8(folder):
     assert numbers(r"trainer 1: test acc1 (\S+)", other) == [accuracy]
     printed = run(folder, *launch, "resnet_fleet.py", "--epochs=3")
     assert re.findall(r"Pass (\d)", printed) == ["2"] * 4
-    assert numbers(r"loss (\S+),", printed)[-1] < losses[-1]
+    later = numbers(r"loss (\S+),", printed)
+    assert sum(later) < 0.9 * sum(losses[:4])  # it did not begin anew
 
 
 @pytest.mark.parametrize("words", [[], ["--gradient_merge=2"]], ids=["plain", "gradient merge"])
