@@ -164,13 +164,25 @@ bool Link::all_joined() {
     if (!text) return false;
     HostThere there;
     require(there.ParseFromString(*text), "host {} sent what cannot be read", options_.hosts[i]);
-    require(there.plan() == options_.plan,
-            "host {} means another job than host {}: there \"{}\", here \"{}\". Give every host "
-            "the same command",
-            there.address(), options_.hosts[static_cast<size_t>(options_.self)], there.plan(),
-            options_.plan);
+    if (there.plan() != options_.plan) {
+      refuse_for_all(fmt::format(
+          "host {} means another job than host {}: there \"{}\", here \"{}\". Give every host "
+          "the same command",
+          there.address(), options_.hosts[static_cast<size_t>(options_.self)], there.plan(),
+          options_.plan));
+    }
   }
   return true;
+}
+
+// The others may not have seen this host yet, and what it said of itself goes when it does.
+void Link::refuse_for_all(const std::string& why) {
+  try {
+    client_->set(key("refused"), why);
+  } catch (const Error&) {
+    // Whoever has the store is gone too.
+  }
+  refuse("{}", why);
 }
 
 std::vector<std::string> Link::missing() const {

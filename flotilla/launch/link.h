@@ -82,6 +82,7 @@ class Link {
   struct Inbox;
 
   void announce();
+  [[noreturn]] void refuse_for_all(const std::string& why);
   // Where this attempt's keys are.
   std::string key(const std::string& name) const;
   std::string key(const char* name, int64_t host) const;
