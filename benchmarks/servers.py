@@ -16,8 +16,6 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import machine
-
 HERE = Path(__file__).resolve().parent
 WORKERS = 2
 TITLE = f"Wide&Deep, 26 slots, batch 512, {WORKERS} workers and a server on this host"
@@ -55,19 +53,19 @@ def is_ours(side):
     return side.name == "Flotilla"
 
 
-def start(words, folder, log, **variables):
+def start(side, words, folder, log, **variables):
     """A process in a group of its own, whose output goes to a file."""
-    variables = {**machine.variables(1), "CPU_NUM": "1", "FLT_THREADS": "1", **variables}
+    variables = {**side.variables(1), "CPU_NUM": "1", "FLT_THREADS": "1", **variables}
     with (folder / log).open("w") as output:
         return subprocess.Popen([str(word) for word in words], cwd=folder, start_new_session=True,
                                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                                 env={**os.environ, **variables})  # fmt: skip
 
 
-def start_flotilla(script, folder):
+def start_flotilla(side, script, folder):
     fleetrun = Path(sys.executable).with_name("fleetrun")
     flags = ["--quiet", "--json", "--server_num=1", f"--worker_num={WORKERS}"]
-    return [start([fleetrun, *flags, *script], folder, "job.txt")]
+    return [start(side, [fleetrun, *flags, *script], folder, "job.txt")]
 
 
 def free_ports(count):
@@ -78,7 +76,7 @@ def free_ports(count):
     return ports
 
 
-def start_paddle(python, script, folder):
+def start_paddle(side, script, folder):
     """The workers and, last, the server."""
     *own, port = free_ports(WORKERS + 1)
     job = {"PADDLE_PSERVERS_IP_PORT_LIST": f"127.0.0.1:{port}", "PADDLE_WITH_GLOO": "0",
@@ -87,7 +85,8 @@ def start_paddle(python, script, folder):
                                    "PADDLE_PORT": own[rank]}
              for rank in range(WORKERS)}  # fmt: skip
     roles["server.txt"] = {"TRAINING_ROLE": "PSERVER", "PADDLE_PORT": port}
-    return [start([python, *script], folder, log, **job, **role) for log, role in roles.items()]
+    words = [side.python, *script]
+    return [start(side, words, folder, log, **job, **role) for log, role in roles.items()]
 
 
 def end(process):
@@ -145,10 +144,7 @@ def run_job(side, mode, seconds):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         script = [HERE / "ctr_worker.py", side.module, mode, seconds, folder]
-        if ours:
-            processes = start_flotilla(script, folder)
-        else:
-            processes = start_paddle(side.python, script, folder)
+        processes = (start_flotilla if ours else start_paddle)(side, script, folder)
         try:
             samples = sum(results(processes, folder, deadline))
             if ours:
@@ -170,12 +166,9 @@ def add_round(score, side, mode, seconds):
         print(f"{side.name}, {mode}: {error}\n{error.log}", file=sys.stderr, flush=True)
 
 
-def times_the_better(mode, ours, rivals):
-    """How many times as fast as the better of `rivals` we are, beside the goal."""
-    if not ours or not any(rivals):
-        return "-"
-    goal = f" (goal: {GOALS[mode]})" if mode in GOALS else ""
-    return f"{ours / max(rivals):.2f}{goal}"
+def times_the_better(ours, rivals):
+    """How many times as fast as the better of `rivals` we are."""
+    return f"{ours / max(rivals):.2f}" if ours and any(rivals) else "-"
 
 
 def report(scores, sides, modes, show, emit):
@@ -184,14 +177,19 @@ def report(scores, sides, modes, show, emit):
         of_mode = {side: scores[side, mode] for side in sides}
         best = {side: score.best() for side, score in of_mode.items()}
         ours = max((best[side] for side in sides if is_ours(side)), default=0)
-        rivals = [best[side] for side in sides if not is_ours(side)]
+        rivals = [side for side in sides if not is_ours(side)]
         cells = [score.cell() for score in of_mode.values()]
-        rows.append((TITLES[mode], *cells, times_the_better(mode, ours, rivals)))
+        cells.append(times_the_better(ours, [best[side] for side in rivals if not side.tuned]))
+        if mode in GOALS:
+            cells[-1] += f" (goal: {GOALS[mode]})"
+        cells.append(times_the_better(ours, [best[side] for side in rivals if side.tuned]))
+        rows.append((TITLES[mode], *cells))
         for side, score in of_mode.items():
             emit(case=f"ps wide_deep {mode}", side=side.name, unit="samples/s", best=score.best(),
                  rounds=score.rounds, failed=score.failed,
                  communication=score.communication)  # fmt: skip
-    columns = (*(side.name for side in sides), "times the better Paddle")
+    names = (side.name for side in sides)
+    columns = (*names, "times the better Paddle", "times the better tuned")
     show(f"{TITLE}, samples/s", rows, columns)
 
 
