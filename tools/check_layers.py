@@ -88,7 +88,7 @@ def check_getenv(path, text):
 def sources(root):
     for top in ("flotilla", "cli", "python/src", "examples/cpp"):
         for path in sorted((root / top).rglob("*")):
-            if path.suffix in SUFFIXES and not path.stem.endswith("_test"):
+            if path.suffix in SUFFIXES and not path.stem.endswith(("_test", "_testing")):
                 yield path
 
 

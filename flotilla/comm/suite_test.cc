@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/comm/suite_testing.h"
+#include "flotilla/testing/patience.h"
 #include "flotilla/testing/ranks.h"
 
 namespace flotilla::testing {
@@ -318,8 +318,6 @@ void expect_all_name(const Heard& heard, const std::string& call, const std::str
 }
 
 // Each case makes a world of its own; a sample of them is tried where all would take too long.
-bool in_full() { return env::flag_or("FLT_TEST_FULL", false); }
-
 TEST_P(CommSuite, ACallOfAnotherLengthIsNamedByAll) {
   const std::vector<std::pair<std::string, std::function<void(Group&, float*, float*, int64_t)>>>
       calls = {

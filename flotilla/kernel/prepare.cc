@@ -42,6 +42,13 @@ const PrepareContext::Port& PrepareContext::output_port(std::string_view slot, s
   return *found;
 }
 
+void PrepareContext::check_dense(const Port& port, std::string_view slot) const {
+  require(port.meta.kind != VarKind::kSelectedRows,
+          "slot {} of {} takes no sparse rows; a gradient is dense where its embedding has "
+          "is_sparse=False",
+          slot, op_.type());
+}
+
 bool PrepareContext::has(std::string_view slot, size_t i) const {
   const Port* found = find_port(inputs_, slot, i);
   if (found == nullptr) found = find_port(outputs_, slot, i);
@@ -65,6 +72,7 @@ const Layout& PrepareContext::layout(std::string_view slot, size_t i) const {
 const Cell* PrepareContext::read(std::string_view slot, size_t i, DType dtype,
                                  const Layout& layout) {
   const Port& p = port(slot, i);
+  check_dense(p, slot);
   require(p.meta.dtype == dtype, "slot {} of {} must hold {}, but holds {}", slot, op_.type(),
           dtype, p.meta.dtype);
   return host_.read(p.value, layout);
@@ -73,16 +81,19 @@ const Cell* PrepareContext::read(std::string_view slot, size_t i, DType dtype,
 const Cell* PrepareContext::write(std::string_view slot, size_t i, DType dtype,
                                   const Layout& layout) {
   const Port& p = output_port(slot, i);
+  check_dense(p, slot);
   require(p.meta.dtype == dtype, "slot {} of {} must hold {}, but holds {}", slot, op_.type(),
           dtype, p.meta.dtype);
   return host_.write(p.value, layout);
 }
 
 In<char> PrepareContext::in_bytes(std::string_view slot, size_t i, const Layout& layout) {
+  check_dense(port(slot, i), slot);
   return In<char>(host_.read(port(slot, i).value, layout));
 }
 
 Out<char> PrepareContext::out_bytes(std::string_view slot, size_t i, const Layout& layout) {
+  check_dense(output_port(slot, i), slot);
   return Out<char>(host_.write(output_port(slot, i).value, layout));
 }
 
@@ -126,6 +137,7 @@ void PrepareContext::keep_together(std::string_view slot) {
 }
 
 std::vector<Exchanged> PrepareContext::exchanged(std::string_view in, std::string_view out) {
+  for (size_t i = 0; i < count(in); ++i) check_dense(port(in, i), in);
   return host_.exchange(values_of(inputs_, in), values_of(outputs_, out));
 }
 

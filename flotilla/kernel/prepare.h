@@ -27,6 +27,7 @@
 
 namespace flotilla {
 
+class Caller;    // kernel/caller.h
 class Progress;  // base/progress.h
 namespace comm {
 class World;  // comm/world.h
@@ -189,6 +190,7 @@ class PrepareHost {
   virtual comm::World* world() const { return nullptr; }
   virtual ps::Worker* servers() const { return nullptr; }
   virtual Progress* progress() const { return nullptr; }
+  virtual Caller* caller() const { return nullptr; }
   // What a host without other processes need not offer.
   virtual void resize_rows(int32_t value, int64_t count);
   virtual void set_lod(int32_t value, LoD lod);
@@ -259,21 +261,22 @@ class PrepareContext {
   template <typename T>
   SparseIn<T> sparse_in(std::string_view slot, size_t i = 0) {
     const VarMeta& m = sparse_meta(slot, i, dtype_of<T>);
-    return {In<int64_t>(read_rows(slot, i)), In<T>(read(slot, i, m.dtype, {})), m.rows,
+    return {In<int64_t>(read_rows(slot, i)), In<T>(host_.read(port(slot, i).value, {})), m.rows,
             m.shape.numel(1, m.shape.rank()), m.shape[0]};
   }
   template <typename T>
   SparseOut<T> sparse_out(std::string_view slot, size_t i = 0) {
     const VarMeta& m = sparse_meta(slot, i, dtype_of<T>);
-    return {Out<int64_t>(write_rows(slot, i)), Out<T>(write(slot, i, m.dtype, {})), m.rows,
-            m.shape.numel(1, m.shape.rank()), m.shape[0]};
+    return {Out<int64_t>(write_rows(slot, i)), Out<T>(host_.write(output_port(slot, i).value, {})),
+            m.rows, m.shape.numel(1, m.shape.rank()), m.shape[0]};
   }
 
   // An output of which `infer` left the number of rows unknown.
   template <typename T>
   LateSparseOut<T> late_sparse_out(std::string_view slot, size_t i = 0) {
-    return {&host_, output_port(slot, i).value, Out<int64_t>(write_rows(slot, i)),
-            Out<T>(write(slot, i, dtype_of<T>, {}))};
+    const int32_t value = output_port(slot, i).value;
+    sparse_meta(slot, i, dtype_of<T>);
+    return {&host_, value, Out<int64_t>(write_rows(slot, i)), Out<T>(host_.write(value, {}))};
   }
 
   LodHandle lod(std::string_view slot, size_t i = 0);
@@ -296,6 +299,8 @@ class PrepareContext {
   ps::Worker* servers() const { return host_.servers(); }
   // Where a Step that waits says so; may be null.
   Progress* progress() const { return host_.progress(); }
+  // Whoever runs the program, where a Step may ask them something; may be null.
+  Caller* caller() const { return host_.caller(); }
   // The variables of list slot `in`, to be exchanged with other processes and left in `out`, in a
   // layout that is the same for all. Where the plan can, they lie one behind the other, each at a
   // multiple of 64 bytes, in memory that peers can see, `out` where `in` lies; the Step, which must
@@ -320,6 +325,8 @@ class PrepareContext {
  private:
   const Port& port(std::string_view slot, size_t i) const;
   const Port& output_port(std::string_view slot, size_t i) const;
+  // Refuses sparse rows, whose memory has not the extents of their shape.
+  void check_dense(const Port& port, std::string_view slot) const;
   // The values of a list slot.
   static std::vector<int32_t> values_of(const Ports& ports, std::string_view slot);
   const Cell* read(std::string_view slot, size_t i, DType dtype, const Layout& layout);

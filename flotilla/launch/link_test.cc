@@ -2,27 +2,25 @@
 
 #include <gmock/gmock.h>
 
-#include <thread>
-
 #include "flotilla/base/error.h"
 #include "flotilla/rpc/store_server.h"
+#include "flotilla/testing/patience.h"
 
 namespace flotilla::launch {
 namespace {
 
-using namespace std::chrono_literals;
-
 // What all_joined() refuses with, as soon as it does.
 std::string refusal_of(Link& link) {
-  for (int i = 0; i < 2000; ++i) {
+  std::string sentence;
+  EXPECT_TRUE(soon([&] {
     try {
       link.all_joined();
     } catch (const Error& error) {
-      return error.sentence();
+      sentence = error.sentence();
     }
-    std::this_thread::sleep_for(5ms);
-  }
-  return "it did not refuse";
+    return !sentence.empty();
+  }));
+  return sentence;
 }
 
 TEST(LinkTest, AHostThatRefusesAndGoesIsHeardByOneThatNeverSawIt) {
@@ -41,7 +39,7 @@ TEST(LinkTest, AHostThatRefusesAndGoesIsHeardByOneThatNeverSawIt) {
     ASSERT_TRUE(second.connect());
     EXPECT_THAT(refusal_of(second), testing::HasSubstr("host a means another job than host b"));
   }
-  for (int i = 0; i < 2000 && first.missing().empty(); ++i) std::this_thread::sleep_for(5ms);
+  EXPECT_TRUE(soon([&] { return !first.missing().empty(); }));
   EXPECT_THAT(first.missing(), testing::ElementsAre("b"));
   EXPECT_THAT(refusal_of(first), testing::HasSubstr("host a means another job than host b"));
 }

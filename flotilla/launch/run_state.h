@@ -94,6 +94,7 @@ struct Running {
   std::optional<Child> child = {};
   Clock::time_point started = {};
   std::optional<Clock::time_point> restart_at = {};  // of this process alone
+  int64_t failed_soon = 0;                           // in a row, after it was started
   int64_t log_begin = 0;                             // of this attempt
   std::optional<Clock::time_point> stopped = {};     // since when, by a signal
   Outcome outcome = {};

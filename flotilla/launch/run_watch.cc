@@ -16,9 +16,13 @@ using std::chrono::milliseconds;
 
 constexpr size_t kLinesShown = 20;
 
+// Who has run so long could start; another start may come at once.
+constexpr milliseconds kSteady{1000};
+
 // Longer each time: what fails at once would only fail faster.
-milliseconds pause_before(int64_t restart) {
-  const double seconds = 0.25 * std::pow(2.0, static_cast<double>(restart - 1));
+milliseconds pause_after(int64_t failures) {
+  if (failures == 0) return milliseconds(0);
+  const double seconds = 0.25 * std::pow(2.0, static_cast<double>(failures - 1));
   return milliseconds(static_cast<int64_t>(std::min(10.0, seconds) * 1000));
 }
 
@@ -139,7 +143,7 @@ void Run::restart_group() {
   stalls_ = 0;
   stall_heard_.reset();
   for (Running& each : running_) ++each.outcome.attempt;
-  restart_at_ = Clock::now() + pause_before(restarts_);
+  restart_at_ = Clock::now() + pause_after(restarts_);
 }
 
 // Servers may be done before they are told.
@@ -169,13 +173,13 @@ bool Run::may_restart(const Outcome& failed) {
   return true;
 }
 
-// The first time at once: others wait for it. Later the pause counts from when it was started, so
-// that one who ran for a while does not wait either.
+// Others wait for it: there is a pause, from its start on, only if it fails soon again and again.
 void Run::restart_alone(Running& running) {
-  const int64_t before = running.outcome.attempt++;
+  ++running.outcome.attempt;
   stock_.clear();
-  if (before == 0) return start(running);
-  running.restart_at = running.started + pause_before(before);
+  const bool soon = Clock::now() - running.started < kSteady;
+  running.failed_soon = soon ? running.failed_soon + 1 : 0;
+  running.restart_at = running.started + pause_after(running.failed_soon);
 }
 
 void Run::fail(Running& running) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "flotilla/ir/text.h"
+#include "flotilla/kernel/caller.h"
 #include "flotilla/op/build.h"
 #include "flotilla/passes/pass.h"
 #include "flotilla/plan/memory.h"
@@ -192,6 +193,7 @@ void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
       while (holds()) {
         run_nodes(n + 1, node.body_end);
         if (!node.loop) break;
+        if (Caller* caller = planner_.caller(); caller != nullptr) caller->check_interrupt();
       }
       n = node.body_end - 1;
     }

@@ -57,6 +57,8 @@ struct PlanRequest {
   // Given as far as the processes have agreed; a variable that is not here keeps what it has.
   ExchangeLayouts exchange_layouts = {};
   Progress* progress = nullptr;
+  // Whom the program may ask something; null: nobody. It outlives the plan.
+  Caller* caller = nullptr;
 };
 
 struct PlanStats {

@@ -83,6 +83,7 @@ Planner::Planner(const Program& program, const PlanRequest& request)
       world_(request.world),
       servers_(request.servers),
       progress_(request.progress),
+      caller_(request.caller),
       exchange_layouts_(request.exchange_layouts) {}
 
 void Planner::run() {

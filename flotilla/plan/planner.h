@@ -96,6 +96,7 @@ class Planner final : public PrepareHost {
   comm::World* world() const override { return world_; }
   ps::Worker* servers() const override { return servers_; }
   Progress* progress() const override { return progress_; }
+  Caller* caller() const override { return caller_; }
   void resize_rows(int32_t value, int64_t count) override;
   void set_lod(int32_t value, LoD lod) override;
   std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
@@ -156,6 +157,7 @@ class Planner final : public PrepareHost {
   comm::World* const world_;
   ps::Worker* const servers_;
   Progress* const progress_;
+  Caller* const caller_;
   ExchangeLayouts exchange_layouts_;
   Pool pool_;  // before the draft, whose values hold blocks of it
   Draft draft_;

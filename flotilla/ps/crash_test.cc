@@ -17,9 +17,9 @@
 #include <random>
 #include <thread>
 
-#include "flotilla/base/env.h"
 #include "flotilla/base/fd.h"
 #include "flotilla/ps/store.h"
+#include "flotilla/testing/patience.h"
 #include "flotilla/testing/temp_dir.h"
 
 namespace flotilla::ps {
@@ -27,8 +27,6 @@ namespace {
 
 using Ids = std::vector<int64_t>;
 using Floats = std::vector<float>;
-
-bool full() { return env::flag_or("FLT_TEST_FULL", false); }
 
 // Runs `work` in a process of its own, which tells numbers by `say`, and kills it after `life` at
 // the latest, or that long after its first word. Returns what it said. The caller has no other
@@ -143,7 +141,7 @@ class Crash : public ::testing::Test, protected TempDir {
 TEST_F(Crash, WhatWasAcknowledgedIsThereOnce) {
   Undisturbed undisturbed;
   uint64_t acknowledged = 0;
-  const int kills = full() ? 150 : 25;
+  const int kills = in_full() ? 150 : 25;
   for (int kill = 0; kill < kills; ++kill) {
     const int owners = 1 + kill % 2;
     const std::vector<uint64_t> said = run_and_kill(
@@ -174,7 +172,7 @@ TEST_F(Crash, WhatWasAcknowledgedIsThereOnce) {
 TEST_F(Crash, TheLastGoodCheckpointLoads) {
   Undisturbed undisturbed;
   uint64_t saved = 0;
-  const int kills = full() ? 100 : 15;
+  const int kills = in_full() ? 100 : 15;
   for (int kill = 0; kill < kills; ++kill) {
     const std::vector<uint64_t> said = run_and_kill(
         [&](const auto& say) {
@@ -211,7 +209,7 @@ TEST_F(Crash, TheLastGoodCheckpointLoads) {
 // Every push adds 1 to one row and to the dense table: the sums say whether one was lost or came
 // twice, however long this goes on.
 TEST_F(Crash, SumsStayExactOverManyRestarts) {
-  const uint64_t pushes = full() ? 1'000'000 : 100'000;
+  const uint64_t pushes = in_full() ? 1'000'000 : 100'000;
   const int64_t rows = 1000;
   const auto create = [](Store& store) {
     store.create(parse_table("table 1 emb sparse width=1 rule=sgd"));
@@ -222,7 +220,7 @@ TEST_F(Crash, SumsStayExactOverManyRestarts) {
   for (; last < pushes && !HasFailure(); ++restarts) {
     // In a long run most lives are long enough for a snapshot: the log that a start reads stays
     // short.
-    const uint64_t longest = full() ? 300 : 30;
+    const uint64_t longest = in_full() ? 300 : 30;
     const std::chrono::milliseconds time(5 + random_() % longest + static_cast<uint64_t>(restarts));
     run_and_kill(
         [&](const auto&) {

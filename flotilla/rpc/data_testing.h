@@ -24,6 +24,7 @@
 #include "flotilla/rpc/acceptor.h"
 #include "flotilla/rpc/data_client.h"
 #include "flotilla/rpc/data_server.h"
+#include "flotilla/testing/patience.h"
 
 namespace flotilla::rpc {
 
@@ -104,12 +105,6 @@ inline std::string long_text(size_t bytes) {
   std::string text(bytes, ' ');
   for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>(i * 2654435761 >> 13);
   return text;
-}
-
-template <typename Condition>
-bool soon(Condition condition) {
-  for (int i = 0; i < 2000 && !condition(); ++i) std::this_thread::sleep_for(5ms);
-  return condition();
 }
 
 inline Fd listening() {

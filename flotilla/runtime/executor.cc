@@ -174,7 +174,8 @@ std::unique_ptr<Plan> Executor::make_plan(const Program& program, const Entry& e
                        .world = world,
                        .servers = options_.servers,
                        .exchange_layouts = std::move(layouts),
-                       .progress = options_.progress});
+                       .progress = options_.progress,
+                       .caller = options_.caller});
   };
   if (world == nullptr || world->size() == 1) return make({});
   const auto known = agreed_.find(program.id());

@@ -47,6 +47,8 @@ class Executor {
     // The parameter servers that programs pull from and push to; null: there are none. It outlives
     // the executor.
     ps::Worker* servers = nullptr;
+    // Whom programs may ask something (kernel/caller.h); null: nobody. It outlives the executor.
+    Caller* caller = nullptr;
   };
 
   Executor();

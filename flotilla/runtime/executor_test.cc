@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "flotilla/ir/text.h"
+#include "flotilla/kernel/caller.h"
 #include "flotilla/op/build.h"
 #include "flotilla/testing/errors.h"
 
@@ -183,9 +184,9 @@ TEST(Executor, LoopsAndBranchesRunTheirBlocks) {
   EXPECT_THAT(floats(executor.run(*program, {}, {"n"}, scope)[0]), ElementsAre(6));
 }
 
-TEST(Executor, ALoopMayChangeWhatWasFed) {
-  const auto program = parse(R"(
-    var x f32[2] data
+// Doubles x, which is declared so, three times, or for ever.
+std::shared_ptr<Program> doubling(const std::string& declared, bool for_ever = false) {
+  return parse("var x " + declared + R"(
     var n f32[1]
     var limit f32[1]
     var go bool[1]
@@ -195,10 +196,15 @@ TEST(Executor, ALoopMayChangeWhatWasFed) {
     while(Condition=go) {sub_block=block 1}
     block 1 in 0 {
       scale(X=x) -> Out=x {scale=2.0}
-      scale(X=n) -> Out=n {bias=1.0}
+      scale(X=n) -> Out=n {bias=)" +
+               (for_ever ? "0.0" : "1.0") + R"(}
       less_than(X=n, Y=limit) -> Out=go
     }
   )");
+}
+
+TEST(Executor, ALoopMayChangeWhatWasFed) {
+  const auto program = doubling("f32[2] data");
   Executor executor;
   Scope scope;
   const Feed x = feed("x", {1, 10}, {2});
@@ -209,24 +215,30 @@ TEST(Executor, ALoopMayChangeWhatWasFed) {
 }
 
 TEST(Executor, ABlockMayChangeWhatLiesInTheScope) {
-  const auto program = parse(R"(
-    var x f32[1]
-    var n f32[1]
-    var limit f32[1]
-    var go bool[1]
-    fill_constant() -> Out=n {shape=[1L], value=0.0, dtype=5}
-    fill_constant() -> Out=limit {shape=[1L], value=3.0, dtype=5}
-    less_than(X=n, Y=limit) -> Out=go
-    while(Condition=go) {sub_block=block 1}
-    block 1 in 0 {
-      scale(X=x) -> Out=x {scale=2.0}
-      scale(X=n) -> Out=n {bias=1.0}
-      less_than(X=n, Y=limit) -> Out=go
-    }
-  )");
+  const auto program = doubling("f32[1]");
   Executor executor;
   Scope scope;
   scope.var("x") = Tensor::of<float>(std::vector<float>{1}, {1});
+  EXPECT_THAT(floats(executor.run(*program, {}, {"x"}, scope)[0]), ElementsAre(8));
+}
+
+TEST(Executor, ACallerEndsALoop) {
+  class Impatient final : public Caller {
+   public:
+    std::vector<Tensor> call(int64_t /*number*/, const std::vector<Tensor>& /*inputs*/) override {
+      return {};
+    }
+    void check_interrupt() override {
+      if (++rounds == 10) refuse("it takes too long");
+    }
+    int rounds = 0;
+  } caller;
+  Executor executor({.caller = &caller});
+  Scope scope;
+  scope.var("x") = Tensor::of<float>(std::vector<float>{1}, {1});
+  EXPECT_REFUSED(executor.run(*doubling("f32[1]", true), {}, {}, scope), "it takes too long");
+  scope.var("x") = Tensor::of<float>(std::vector<float>{1}, {1});
+  const auto program = doubling("f32[1]");
   EXPECT_THAT(floats(executor.run(*program, {}, {"x"}, scope)[0]), ElementsAre(8));
 }
 

@@ -92,9 +92,9 @@ const Tensor& OpResult::at(std::string_view slot, size_t i) const {
 
 std::vector<Tensor> run_program(const Program& program, const std::vector<Feed>& feeds,
                                 const std::vector<std::string>& fetches,
-                                const std::vector<Feed>& persistables) {
+                                const std::vector<Feed>& persistables, Caller* caller) {
   Generator generator(7);
-  Executor executor({.generator = &generator});
+  Executor executor({.generator = &generator, .caller = caller});
   Scope scope;
   for (const Feed& feed : persistables) scope.var(feed.name) = feed.tensor;
   std::vector<Tensor> results;

@@ -72,7 +72,8 @@ OpResult run_op(const std::string& type, const Inputs& inputs, const Attrs& attr
 // `persistables` are put into the scope first.
 std::vector<Tensor> run_program(const Program& program, const std::vector<Feed>& feeds,
                                 const std::vector<std::string>& fetches,
-                                const std::vector<Feed>& persistables = {});
+                                const std::vector<Feed>& persistables = {},
+                                Caller* caller = nullptr);
 
 Tensor dense(const FetchedValue& value);
 

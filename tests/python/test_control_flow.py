@@ -1,6 +1,10 @@
 """Branches and loops of programs, in the words of both eras."""
 
 import math
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import paddle
@@ -251,3 +255,26 @@ def test_wrong_calls(x, make, sentence):
 
 def one(x):
     return paddle.sum(x) > 0
+
+
+def test_ctrl_c_ends_a_loop_without_end():
+    code = (
+        "import paddle\n"
+        "from paddle.fluid import layers\n"
+        "paddle.enable_static()\n"
+        "go = layers.fill_constant([1], 'bool', True)\n"
+        "n = layers.fill_constant([1], 'int64', 0)\n"
+        "loop = layers.While(go)\n"
+        "with loop.block():\n"
+        "    layers.increment(n)\n"
+        "print('begins', flush=True)\n"
+        "paddle.static.Executor().run()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as job:
+        job.stdout.readline()
+        time.sleep(0.3)
+        job.send_signal(signal.SIGINT)
+        _, err = job.communicate(timeout=60)
+    assert err.rstrip().endswith("KeyboardInterrupt")

@@ -52,6 +52,20 @@ def test_wrong_shape(net):
     assert str(error.value) == expected
 
 
+@pytest.mark.parametrize("touch", [paddle.tanh, paddle.mean, paddle.transpose])
+def test_sparse_rows_where_an_operator_takes_none(executor, touch):
+    ids = static.data("ids", [4, 1], "int64")
+    rows = static.nn.embedding(ids, [1000, 8], is_sparse=True)
+    ((_, gradient),) = static.append_backward(paddle.mean(rows))
+    made = touch(gradient, [1, 0]) if touch is paddle.transpose else touch(gradient)
+    executor.run(static.default_startup_program())
+    feed = {"ids": np.arange(4).reshape(4, 1)}
+    with pytest.raises(ValueError) as error:
+        executor.run(feed=feed, fetch_list=[made])
+    assert "takes no sparse rows" in sentence(error)
+    assert executor.run(feed=feed, fetch_list=[rows], use_prune=True)[0].shape[-1] == 8
+
+
 def test_wrong_rank(net):
     with pytest.raises(ValueError) as error:
         net({"x": np.ones(3, "float32")})

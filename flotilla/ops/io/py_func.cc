@@ -9,7 +9,7 @@
 #include <cstring>
 #include <set>
 
-#include "flotilla/kernel/host_function.h"
+#include "flotilla/kernel/caller.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/tensor/known_value.h"
@@ -77,11 +77,13 @@ std::vector<Taken> results_of(PrepareContext& c, const char* slot) {
   return all;
 }
 
-Step call(int64_t number, std::vector<Given> given, std::vector<Taken> taken) {
-  return [number, given = std::move(given), taken = std::move(taken)] {
+Step call(Caller* caller, int64_t number, std::vector<Given> given, std::vector<Taken> taken) {
+  require(caller != nullptr,
+          "the program calls function {}, but only Python programs have functions", number);
+  return [caller, number, given = std::move(given), taken = std::move(taken)] {
     std::vector<Tensor> inputs;
     for (const Given& one : given) inputs.push_back(one.copy());
-    const std::vector<Tensor> results = call_host(number, inputs);
+    const std::vector<Tensor> results = caller->call(number, inputs);
     require(results.size() == taken.size(), "the function must give {} tensors, but gave {}",
             taken.size(), results.size());
     for (size_t i = 0; i < taken.size(); ++i) {
@@ -95,7 +97,8 @@ Step call(int64_t number, std::vector<Given> given, std::vector<Taken> taken) {
 Step forward(PrepareContext& c) {
   std::vector<Given> given;
   add_given(c, "X", given);
-  return call(c.attr<int64_t>("forward_callable_id"), std::move(given), results_of(c, "Out"));
+  return call(c.caller(), c.attr<int64_t>("forward_callable_id"), std::move(given),
+              results_of(c, "Out"));
 }
 
 Step backward(PrepareContext& c) {
@@ -116,7 +119,8 @@ Step backward(PrepareContext& c) {
       given.push_back({.meta = c.meta("Out", i)});
     }
   }
-  return call(c.attr<int64_t>("backward_callable_id"), std::move(given), results_of(c, "X@GRAD"));
+  return call(c.caller(), c.attr<int64_t>("backward_callable_id"), std::move(given),
+              results_of(c, "X@GRAD"));
 }
 
 void infer_grad(InferContext& c) {

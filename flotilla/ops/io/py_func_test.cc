@@ -1,7 +1,7 @@
 // flotilla/ops/io/py_func_test.cc
 
 #include "flotilla/autodiff/backward.h"
-#include "flotilla/kernel/host_function.h"
+#include "flotilla/kernel/caller.h"
 #include "flotilla/op/build.h"
 #include "flotilla/testing/run_op.h"
 
@@ -9,23 +9,25 @@ namespace flotilla {
 namespace {
 
 // 1: the number of elements; 2: the sum of all it takes; 3: nothing.
-std::vector<Tensor> functions(int64_t number, const std::vector<Tensor>& inputs) {
-  if (number == 1) {
-    return {tensor({static_cast<double>(inputs[0].numel())}, inputs[0].dtype())};
+class Functions final : public Caller {
+ public:
+  std::vector<Tensor> call(int64_t number, const std::vector<Tensor>& inputs) override {
+    if (number == 1) {
+      return {tensor({static_cast<double>(inputs[0].numel())}, inputs[0].dtype())};
+    }
+    if (number == 3) return {};
+    std::vector<double> sum(static_cast<size_t>(inputs[0].numel()));
+    for (const Tensor& input : inputs) {
+      const std::vector<double> values = values_of(input);
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+    }
+    return {from_values(sum, inputs[0].shape(), inputs[0].dtype())};
   }
-  if (number == 3) return {};
-  std::vector<double> sum(static_cast<size_t>(inputs[0].numel()));
-  for (const Tensor& input : inputs) {
-    const std::vector<double> values = values_of(input);
-    for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
-  }
-  return {from_values(sum, inputs[0].shape(), inputs[0].dtype())};
-}
+  void check_interrupt() override {}
+};
 
 class PyFunc : public ::testing::Test {
  protected:
-  PyFunc() { set_host_caller(functions); }
-
   // Out of shape `declared` by function `number` from X, and the gradient of its sum.
   std::vector<Tensor> run(int64_t number, int64_t gradient, Shape declared, const Tensor& x,
                           std::vector<std::string> skipped = {}) {
@@ -39,8 +41,11 @@ class PyFunc : public ::testing::Test {
                {"backward_skip_vars", std::move(skipped)}});
     std::vector<std::string> fetches = {"out"};
     if (gradient >= 0) fetches.push_back(gradients({&out}, {&in}, {}).front());
-    return run_program(program, {{"x", x}}, fetches);
+    return run_program(program, {{"x", x}}, fetches, {}, caller_);
   }
+
+  Functions functions_;
+  Caller* caller_ = &functions_;
 };
 
 TEST_F(PyFunc, CallsTheFunction) {
@@ -59,7 +64,7 @@ TEST_F(PyFunc, Refusals) {
   EXPECT_REFUSED(run(1, -1, {2}, tensor({5, 6})),
                  "the function gave shape [1] for \"out\", which has shape [2]");
   EXPECT_REFUSED(run(3, -1, {2}, tensor({5, 6})), "the function must give 1 tensors, but gave 0");
-  set_host_caller(nullptr);
+  caller_ = nullptr;
   EXPECT_REFUSED(run(1, -1, {1}, tensor({5})),
                  "the program calls function 1, but only Python programs have functions");
 }

@@ -30,13 +30,25 @@ struct Spread {
   int64_t pad_end = 0;
 };
 
+// The number for an axis of an attribute that has one for each of the two.
+template <typename Context>
+int64_t of_axis(const Context& c, const char* name, int axis, int64_t least) {
+  const auto numbers = c.template attr<std::vector<int64_t>>(name);
+  require(numbers.size() == 2 && std::ranges::min(numbers) >= least,
+          "{} must be two numbers of at least {}, but are {}", name, least,
+          fmt::join(numbers, ", "));
+  return numbers[static_cast<size_t>(axis)];
+}
+
 template <typename Context>
 Spread spread(const Context& c, int axis, int64_t input, int64_t filter) {
   using Ints = std::vector<int64_t>;
-  const int64_t stride = c.template attr<Ints>("strides").at(static_cast<size_t>(axis));
-  const int64_t dilation = c.template attr<Ints>("dilations").at(static_cast<size_t>(axis));
+  const int64_t stride = of_axis(c, "strides", axis, 1);
+  const int64_t dilation = of_axis(c, "dilations", axis, 1);
+  const bool sized = !c.template attr<Ints>("output_size").empty();
+  const bool padded = !sized && !c.template attr<Ints>("output_padding").empty();
+  const int64_t wanted = sized ? of_axis(c, "output_size", axis, 1) : -1;
   const Ints paddings = c.template attr<Ints>("paddings");
-  const Ints wanted = c.template attr<Ints>("output_size");
   const std::string algorithm = c.template attr<std::string>("padding_algorithm");
   require(algorithm == "EXPLICIT" || algorithm == "VALID",
           "padding_algorithm must be EXPLICIT or VALID, but is \"{}\"", algorithm);
@@ -46,14 +58,12 @@ Spread spread(const Context& c, int axis, int64_t input, int64_t filter) {
   const size_t first = static_cast<size_t>(each ? 2 * axis : axis);
   Spread found = {.pad_begin = paddings[first], .pad_end = paddings[each ? first + 1 : first]};
   if (algorithm == "VALID") found.pad_begin = found.pad_end = 0;
-  if (input < 0) return {.extent = wanted.empty() ? -1 : wanted[static_cast<size_t>(axis)]};
+  if (input < 0) return {.extent = wanted};
   const int64_t all = (input - 1) * stride + dilation * (filter - 1) + 1;
   found.extent = all - found.pad_begin - found.pad_end;
-  const Ints padding = c.template attr<Ints>("output_padding");
-  const size_t at = static_cast<size_t>(axis);
-  const int64_t more = !wanted.empty()    ? wanted.at(at) - found.extent
-                       : !padding.empty() ? padding.at(at)
-                                          : 0;
+  const int64_t more = sized    ? wanted - found.extent
+                       : padded ? of_axis(c, "output_padding", axis, 0)
+                                : 0;
   require(0 <= more && (more == 0 || more < stride),
           "Output may have {} to {} elements along axis {}, but {} are wanted", found.extent,
           found.extent + stride - 1, axis + 2, found.extent + more);

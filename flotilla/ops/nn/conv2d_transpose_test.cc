@@ -42,6 +42,13 @@ TEST(Conv2dTranspose, Refusals) {
                           {{"Input", full({2, 3, 3, 2}, 1)}, {"Filter", full({4, 3, 3, 3}, 1)}}),
                  "Input of shape [2, 3, 3, 2] has 3 channels, but Filter of shape [4, 3, 3, 3] "
                  "takes 4");
+  for (const char* name : {"strides", "dilations"}) {
+    const std::string sentence = std::string(name) + " must be two numbers of at least 1, but are ";
+    EXPECT_REFUSED(build_op("conv2d_transpose", inputs, {{name, Ints{2}}}), sentence + "2");
+    EXPECT_REFUSED(build_op("conv2d_transpose", inputs, {{name, Ints{0, 1}}}), sentence + "0, 1");
+  }
+  EXPECT_REFUSED(build_op("conv2d_transpose", inputs, {{"output_size", Ints{7}}}),
+                 "output_size must be two numbers of at least 1, but are 7");
 }
 
 }  // namespace

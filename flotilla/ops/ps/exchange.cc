@@ -33,7 +33,13 @@ Step send(PrepareContext& c) {
 
 Step end_step(PrepareContext& c) {
   // What was noted lies where it was until this op has run.
-  for (size_t i = 0; i < c.count("X"); ++i) c.in_bytes("X", i);
+  for (size_t i = 0; i < c.count("X"); ++i) {
+    if (c.is_sparse("X", i)) {
+      c.sparse_in<float>("X", i);
+    } else {
+      c.in_bytes("X", i);
+    }
+  }
   return [&worker = servers_of(c)] { worker.end_step(); };
 }
 

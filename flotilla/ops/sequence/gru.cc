@@ -13,7 +13,6 @@
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/sequence/recurrent.h"
 #include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -26,17 +25,11 @@ void infer(InferContext& c) {
           "Input and Weight must have shapes [rows, 3 * width] and [width, 3 * width], but have {} "
           "and {}",
           x, weight);
-  const int64_t width = weight[0], sequences = c.in("Input").sequences;
+  const int64_t width = weight[0];
   require(!c.has_in("Bias") || c.in("Bias").shape.numel() == 3 * width,
           "Bias must hold {} numbers, but has shape {}", 3 * width,
           c.has_in("Bias") ? c.in("Bias").shape : Shape());
-  if (c.has_in("H0")) {
-    const Shape& first = c.in("H0").shape;
-    require(first.rank() == 2 && first[1] == width &&
-                (first[0] < 0 || sequences < 0 || first[0] == sequences),
-            "H0 must have shape [{}, {}], a row for each sequence, but has {}", sequences, width,
-            first);
-  }
+  check_first_state(c, "H0", width);
   c.out("Hidden") = like(c.in("Input"), Shape{x[0], width});
   c.out("BatchHidden") = c.out("Hidden");
   c.out("BatchResetHiddenPrev") = c.out("Hidden");
@@ -44,40 +37,19 @@ void infer(InferContext& c) {
 }
 
 template <typename T>
-struct Network {
-  int64_t rows = 0;
-  int64_t width = 0;
-  bool reverse = false;
+struct Network : Recurrence<T> {
   bool origin = false;
   Activation gate = {};
   Activation candidate = {};
-  Sequences sequences;
-  In<T> weight;
-  In<T> bias;
-  In<T> h0;
 
   explicit Network(PrepareContext& c)
-      : rows(c.shape("Input")[0]),
-        width(c.shape("Weight")[0]),
-        reverse(c.attr<bool>("is_reverse")),
+      : Recurrence<T>(c, 3),
         origin(c.attr<bool>("origin_mode")),
         gate(activation_of(c.attr<std::string>("gate_activation"))),
-        candidate(activation_of(c.attr<std::string>("activation"))),
-        sequences(c, "Input"),
-        weight(c.in<T>("Weight")),
-        bias(given<T>(c, "Bias")),
-        h0(given<T>(c, "H0")) {}
+        candidate(activation_of(c.attr<std::string>("activation"))) {}
 
-  const T* gate_weight() const { return weight.data(); }
-  const T* candidate_weight() const { return weight.data() + 2 * width * width; }
-  Walk walk(int64_t s) const {
-    const std::span<const int64_t> offsets = sequences.offsets();
-    return {offsets[s], offsets[s + 1], reverse};
-  }
-  const T* first(int64_t s) const { return h0 ? h0.data() + s * width : nullptr; }
-  int64_t count() const { return sequences.count(); }
-  // Operations for a sequence, to share them out.
-  int64_t work() const { return 6 * width * width * (rows / std::max<int64_t>(count(), 1) + 1); }
+  const T* gate_weight() const { return this->weight.data(); }
+  const T* candidate_weight() const { return this->weight.data() + 2 * this->width * this->width; }
 };
 
 // One step of a sequence: the gates of row g, which holds Input, and the new hidden row.
@@ -108,7 +80,7 @@ Step forward(PrepareContext& c) {
     const int64_t w = n.width;
     parallel_for(n.count(), n.work(), [&](int64_t s) {
       const Walk walk = n.walk(s);
-      const T* h = n.first(s);
+      const T* h = n.first(n.h0, s);
       for (int64_t step = 0; step < walk.length(); ++step) {
         const int64_t r = walk.row(step);
         std::copy_n(in.data() + r * 3 * w, 3 * w, gates.data() + r * 3 * w);
@@ -167,7 +139,7 @@ Step walk_back(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> hidd
       std::fill_n(dh, w, T{0});
       for (int64_t step = walk.length(); step-- > 0;) {
         const int64_t r = walk.row(step);
-        const T* h_before = step > 0 ? hidden.data() + walk.row(step - 1) * w : n.first(s);
+        const T* h_before = step > 0 ? hidden.data() + walk.row(step - 1) * w : n.first(n.h0, s);
         for (int64_t d = 0; d < w; ++d) dh[d] += dhidden.data()[r * w + d];
         step_backward(n, gates.data() + r * 3 * w, h_before, dh, dreset, dgates.data() + r * 3 * w);
       }
@@ -199,10 +171,7 @@ Step sum_up(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> hidden)
 template <typename T>
 Step backward(PrepareContext& c) {
   const Network<T> n(c);
-  // The gradient of Input is that of the gates.
-  const Out<T> dgates = c.has("Input@GRAD")
-                            ? c.out<T>("Input@GRAD")
-                            : c.workspace<T>(std::max<int64_t>(3 * n.width * n.rows, 1));
+  const Out<T> dgates = n.gate_gradients(c);
   const In<T> hidden = c.in<T>("Hidden");
   return [back = walk_back(c, n, dgates, hidden), sum = sum_up(c, n, dgates, hidden)] {
     back();

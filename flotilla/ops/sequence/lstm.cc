@@ -14,7 +14,6 @@
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/sequence/recurrent.h"
 #include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -30,15 +29,7 @@ void infer(InferContext& c) {
   const int64_t width = weight[0], numbers = (c.attr<bool>("use_peepholes") ? 7 : 4) * width;
   require(c.in("Bias").shape.numel() == numbers, "Bias must hold {} numbers, but has shape {}",
           numbers, c.in("Bias").shape);
-  for (const char* slot : {"H0", "C0"}) {
-    if (!c.has_in(slot)) continue;
-    const Shape& first = c.in(slot).shape;
-    const int64_t sequences = c.in("Input").sequences;
-    require(first.rank() == 2 && first[1] == width &&
-                (first[0] < 0 || sequences < 0 || first[0] == sequences),
-            "{} must have shape [{}, {}], a row for each sequence, but has {}", slot, sequences,
-            width, first);
-  }
+  for (const char* slot : {"H0", "C0"}) check_first_state(c, slot, width);
   c.out("Hidden") = like(c.in("Input"), Shape{x[0], width});
   c.out("Cell") = c.out("Hidden");
   c.out("BatchGate") = like(c.in("Input"));
@@ -46,47 +37,25 @@ void infer(InferContext& c) {
 }
 
 template <typename T>
-struct Network {
-  int64_t rows = 0;
-  int64_t width = 0;
+struct Network : Recurrence<T> {
   bool peeps = false;
-  bool reverse = false;
   Activation gate = {};
   Activation cell = {};
   Activation candidate = {};
-  Sequences sequences;
-  In<T> weight;
-  In<T> bias;
-  In<T> h0;
   In<T> c0;
 
   explicit Network(PrepareContext& c)
-      : rows(c.shape("Input")[0]),
-        width(c.shape("Weight")[0]),
+      : Recurrence<T>(c, 4),
         peeps(c.attr<bool>("use_peepholes")),
-        reverse(c.attr<bool>("is_reverse")),
         gate(activation_of(c.attr<std::string>("gate_activation"))),
         cell(activation_of(c.attr<std::string>("cell_activation"))),
         candidate(activation_of(c.attr<std::string>("candidate_activation"))),
-        sequences(c, "Input"),
-        weight(c.in<T>("Weight")),
-        bias(c.in<T>("Bias")),
-        h0(given<T>(c, "H0")),
         c0(given<T>(c, "C0")) {}
 
   // Of gate 0 (input), 1 (forget) or 2 (output), at unit d.
   T peephole(int64_t which, int64_t d) const {
-    return peeps ? bias.data()[(4 + which) * width + d] : T{0};
+    return peeps ? this->bias.data()[(4 + which) * this->width + d] : T{0};
   }
-  Walk walk(int64_t s) const {
-    const std::span<const int64_t> offsets = sequences.offsets();
-    return {offsets[s], offsets[s + 1], reverse};
-  }
-  // A row of H0 or C0; null where there is none.
-  const T* first(In<T> all, int64_t s) const { return all ? all.data() + s * width : nullptr; }
-  // Operations of a step, to share out sequences.
-  int64_t work() const { return 8 * width * width * (rows / std::max<int64_t>(count(), 1) + 1); }
-  int64_t count() const { return sequences.count(); }
 };
 
 // One step of a sequence: the gates of row g, which holds Input, and the new cell and hidden rows.
@@ -229,10 +198,7 @@ Step sum_up(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> cell) {
 template <typename T>
 Step backward(PrepareContext& c) {
   const Network<T> n(c);
-  // The gradient of Input is that of the gates.
-  const Out<T> dgates = c.has("Input@GRAD")
-                            ? c.out<T>("Input@GRAD")
-                            : c.workspace<T>(std::max<int64_t>(4 * n.width * n.rows, 1));
+  const Out<T> dgates = n.gate_gradients(c);
   const In<T> cell = c.in<T>("Cell");
   return [back = walk_back(c, n, dgates, cell), sum = sum_up(c, n, dgates, cell)] {
     back();

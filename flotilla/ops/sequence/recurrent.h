@@ -12,6 +12,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
@@ -57,6 +58,17 @@ T slope(Activation kind, T y) {
   return T{1};
 }
 
+// Refuses a state before the first step, where it is given, that is not a row for each sequence.
+inline void check_first_state(InferContext& c, const char* slot, int64_t width) {
+  if (!c.has_in(slot)) return;
+  const Shape& first = c.in(slot).shape;
+  const int64_t sequences = c.in("Input").sequences;
+  require(first.rank() == 2 && first[1] == width &&
+              (first[0] < 0 || sequences < 0 || first[0] == sequences),
+          "{} must have shape [{}, {}], a row for each sequence, but has {}", slot, sequences,
+          width, first);
+}
+
 // to += row M, M of [rows, columns]
 template <typename T>
 void add_product(const T* row, const T* m, int64_t rows, int64_t columns, T* to) {
@@ -86,6 +98,48 @@ struct Walk {
 
   int64_t length() const { return end - begin; }
   int64_t row(int64_t step) const { return reverse ? end - 1 - step : begin + step; }
+};
+
+// What the network of a recurrent operator is made of, `gates` gates for each unit.
+template <typename T>
+struct Recurrence {
+  int64_t rows = 0;
+  int64_t width = 0;
+  int64_t gates = 0;
+  bool reverse = false;
+  Sequences sequences;
+  In<T> weight;
+  In<T> bias;
+  In<T> h0;
+
+  Recurrence(PrepareContext& c, int64_t gates)
+      : rows(c.shape("Input")[0]),
+        width(c.shape("Weight")[0]),
+        gates(gates),
+        reverse(c.attr<bool>("is_reverse")),
+        sequences(c, "Input"),
+        weight(c.in<T>("Weight")),
+        bias(given<T>(c, "Bias")),
+        h0(given<T>(c, "H0")) {}
+
+  int64_t count() const { return sequences.count(); }
+  Walk walk(int64_t s) const {
+    const std::span<const int64_t> offsets = sequences.offsets();
+    return {offsets[s], offsets[s + 1], reverse};
+  }
+  // The row of a state before the first step; null where there is none.
+  const T* first(In<T> state, int64_t s) const {
+    return state ? state.data() + s * width : nullptr;
+  }
+  // Operations for a sequence, to share them out.
+  int64_t work() const {
+    return 2 * gates * width * width * (rows / std::max<int64_t>(count(), 1) + 1);
+  }
+  // Where the gradients of the gates go: they are those of Input.
+  Out<T> gate_gradients(PrepareContext& c) const {
+    if (c.has("Input@GRAD")) return c.out<T>("Input@GRAD");
+    return c.workspace<T>(std::max<int64_t>(gates * width * rows, 1));
+  }
 };
 
 // For each row of a batch, the row that was read before it; -1 - s for the first of sequence s.
