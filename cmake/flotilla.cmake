@@ -201,9 +201,10 @@ function(flt_tests name)
   endif()
   # Of what happens inside of libraries that were compiled without it, tsan sees only a part.
   set(leaks suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan_suppressions.txt)
+  set(races suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan_suppressions.txt)
   gtest_discover_tests(
     ${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST PROPERTIES
-    TIMEOUT ${timeout} ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1
+    TIMEOUT ${timeout} ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1:${races}
                        ENVIRONMENT_MODIFICATION LSAN_OPTIONS=set:${leaks})
 endfunction()
 
