@@ -77,7 +77,7 @@ SCRIPT = """
             begin = (step * workers + rank) * BATCH
             exe.run(feed=feed(lines, order[begin : begin + BATCH]), fetch_list=[])
             rate.step()
-            if MODE != "one" and step % 100 == 0:
+            if MODE != "one" and step % 10 == 0:
                 fleet.barrier_worker()  # workers of one speed, however busy the machine is
     if MODE != "one":
         fleet.barrier_worker()
