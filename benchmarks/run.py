@@ -25,6 +25,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -37,6 +38,8 @@ import servers
 import tables
 import transport
 
+# The threads of Intel's OpenMP spin so long after their last work, on cores that the next needs.
+SETTLE = 0.3
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 ORACLE = Path(os.environ.get("FLT_ORACLE_DIR", Path.home() / ".cache" / "flotilla-oracle"))
@@ -159,6 +162,7 @@ def run_case(case, sides, quick, emit):
     counts = {worker: max(1, round(span / worker.steps(1))) for worker in good}
     for _ in range(3 if quick else case.rounds):
         for worker in good:
+            time.sleep(SETTLE)
             worker.seconds.append(worker.steps(counts[worker]))
     rows = []
     for worker in workers:
