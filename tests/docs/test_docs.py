@@ -95,8 +95,9 @@ def folded(text):
 @functools.cache
 def sources():
     """The text of every source, without what is only white space."""
-    paths = [p for top in ("flotilla", "examples", "cli") for p in (ROOT / top).rglob("*.[ch]*")]
-    return "\n".join(folded(path.read_text()) for path in [*paths, *ROOT.glob("flotilla/**/*.cu")])
+    paths = [p for top in ("flotilla", "examples", "cli") for p in (ROOT / top).rglob("*")]
+    texts = (path.read_text() for path in paths if path.suffix in (".cc", ".h", ".cu"))
+    return "\n".join(folded(text) for text in texts)
 
 
 @pytest.mark.parametrize("block", runnable("cpp"), ids=str)
@@ -140,7 +141,8 @@ def test_cmake_blocks_find_what_is_installed(installed, tmp_path):
         head += f"add_executable({target} main.cc)\n"
         folder.joinpath("CMakeLists.txt").write_text(head + text)
         folder.joinpath("main.cc").write_text(MAIN)
-        run_cmake("-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={installed}")
+        where = f"-DCMAKE_PREFIX_PATH={installed}"
+        run_cmake("-G", "Ninja", "-S", folder, "-B", folder / "build", where)
     run_cmake("--build", folder / "build")
     assert subprocess.run([folder / "build" / target]).returncode == 0
 
