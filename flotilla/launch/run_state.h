@@ -23,6 +23,7 @@
 #include "flotilla/launch/logs.h"
 #include "flotilla/launch/members.h"
 #include "flotilla/launch/report.h"
+#include "flotilla/launch/restart_pause.h"
 #include "flotilla/launch/server_folder.h"
 #include "flotilla/launch/spawn.h"
 #include "flotilla/launch/status_socket.h"
@@ -94,9 +95,9 @@ struct Running {
   std::optional<Child> child = {};
   Clock::time_point started = {};
   std::optional<Clock::time_point> restart_at = {};  // of this process alone
-  int64_t failed_soon = 0;                           // in a row, after it was started
-  int64_t log_begin = 0;                             // of this attempt
-  std::optional<Clock::time_point> stopped = {};     // since when, by a signal
+  RestartPause pause = {};
+  int64_t log_begin = 0;                          // of this attempt
+  std::optional<Clock::time_point> stopped = {};  // since when, by a signal
   Outcome outcome = {};
 
   bool server() const { return process->role == "server"; }

@@ -16,16 +16,6 @@ using std::chrono::milliseconds;
 
 constexpr size_t kLinesShown = 20;
 
-// Who has run so long could start; another start may come at once.
-constexpr milliseconds kSteady{1000};
-
-// Longer each time: what fails at once would only fail faster.
-milliseconds pause_after(int64_t failures) {
-  if (failures == 0) return milliseconds(0);
-  const double seconds = 0.25 * std::pow(2.0, static_cast<double>(failures - 1));
-  return milliseconds(static_cast<int64_t>(std::min(10.0, seconds) * 1000));
-}
-
 }  // namespace
 
 // Milliseconds until something must be done without being asked.
@@ -173,13 +163,10 @@ bool Run::may_restart(const Outcome& failed) {
   return true;
 }
 
-// Others wait for it: there is a pause, from its start on, only if it fails soon again and again.
 void Run::restart_alone(Running& running) {
   ++running.outcome.attempt;
   stock_.clear();
-  const bool soon = Clock::now() - running.started < kSteady;
-  running.failed_soon = soon ? running.failed_soon + 1 : 0;
-  running.restart_at = running.started + pause_after(running.failed_soon);
+  running.restart_at = running.started + running.pause.next(Clock::now() - running.started);
 }
 
 void Run::fail(Running& running) {
