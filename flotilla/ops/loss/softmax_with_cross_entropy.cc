@@ -35,25 +35,6 @@ void infer(InferContext& c) {
 
 void infer_grad(InferContext& c) { c.out("Logits@GRAD") = c.in("Softmax"); }
 
-// log(p[i]) for one slice of probabilities. Like Paddle's, no logit counts as more than 64 below
-// the largest, so a loss stays finite.
-template <typename T>
-struct LogProbability {
-  const T* x;  // logits
-  const T* p;
-  int64_t begin, end, stride;
-  bool clips;
-
-  T operator()(int64_t i) const {
-    if (!clips) return -minus_log(p[i]);
-    if (p[i] > T{1.7e-28}) return std::log(p[i]);
-    T max = x[begin], sum = 0;
-    for (int64_t j = begin; j < end; j += stride) max = std::max(max, x[j]);
-    for (int64_t j = begin; j < end; j += stride) sum += std::exp(x[j] - max);
-    return std::max(x[i] - max, T{-64}) - std::log(sum);
-  }
-};
-
 template <typename T>
 Step forward(PrepareContext& c) {
   const int64_t axis = c.attr<int64_t>("axis");
@@ -74,15 +55,15 @@ Step forward(PrepareContext& c) {
     }
     parallel_for(s.count(), soft ? s.n * 16 : 64, [&](int64_t slice) {
       const int64_t begin = s.begin(slice), end = s.end(slice);
-      const LogProbability<T> log_p = {x, p, begin, end, s.stride, use_softmax};
       T sum = 0;
       if (soft) {
         const T* q = chances.data();
-        for (int64_t i = begin; i < end; i += s.stride) sum += q[i] == 0 ? 0 : q[i] * log_p(i);
+        for (int64_t i = begin; i < end; i += s.stride)
+          sum += q[i] == 0 ? 0 : q[i] * minus_log(p[i]);
       } else if (const int64_t label = labels.checked(slice, s.n, ignored); label != ignored) {
-        sum = log_p(begin + label * s.stride);
+        sum = minus_log(p[begin + label * s.stride]);
       }
-      loss.data()[slice] = -sum;
+      loss.data()[slice] = sum;
     });
   };
 }

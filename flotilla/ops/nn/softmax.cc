@@ -1,6 +1,7 @@
 // flotilla/ops/nn/softmax.cc
 //
-// softmax:     Out = exp(X - max) / sum(exp(X - max)), slice by slice along `axis`
+// softmax:     Out = exp(X - max) / sum(exp(X - max)), slice by slice along `axis`, no less than
+//              exp(-64) / sum(exp(X - max))
 // log_softmax: Out = X - max - log(sum(exp(X - max)))
 
 #include "flotilla/ops/nn/softmax_rows.h"
@@ -18,9 +19,13 @@ void infer_grad(InferContext& c) { c.out("X@GRAD") = c.in("Out"); }
 template <bool kLog>
 Step forward_f32(PrepareContext& c) {
   const Shape& shape = c.shape("X");
-  const auto softmax =
-      std::make_shared<onednn::SoftmaxForward>(shape, shape.axis(c.attr<int64_t>("axis")), kLog);
+  const int64_t axis = c.attr<int64_t>("axis");
   c.in_place("X", "Out");
+  if constexpr (!kLog) {
+    return [softmax = SoftmaxRows<float>(c, shape, axis), x = c.in<float>("X"),
+            y = c.out<float>("Out")] { softmax.run(x.data(), y.data()); };
+  }
+  const auto softmax = std::make_shared<onednn::SoftmaxForward>(shape, shape.axis(axis), kLog);
   return [softmax, x = c.in<float>("X"), y = c.out<float>("Out"),
           scratch = c.workspace(softmax->scratch_bytes())] {
     softmax->run(x.data(), y.data(), scratch.data());

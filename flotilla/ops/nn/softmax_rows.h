@@ -15,6 +15,25 @@
 
 namespace flotilla::ops {
 
+// Raises the smallest results to exp(-64) / sum, as Paddle does: 0 would have the logarithm of a
+// loss and its gradient end in inf * 0.
+template <typename T>
+void keep_above_zero(const Slices& s, T* y) {
+  const T least = std::exp(T{-64});
+  const int64_t block = s.n * s.stride;
+  parallel_for(s.outer, block, [=](int64_t outer) {
+    T* const begin = y + outer * block;
+    bool small = false;
+    for (int64_t i = 0; i < block; ++i) small |= begin[i] < least;
+    if (!small) return;
+    for (int64_t j = 0; j < s.stride; ++j) {
+      T max = 0;  // 1 / sum
+      for (int64_t i = j; i < block; i += s.stride) max = std::max(max, begin[i]);
+      for (int64_t i = j; i < block; i += s.stride) begin[i] = std::max(begin[i], least * max);
+    }
+  });
+}
+
 // In place is fine.
 template <typename T>
 class SoftmaxRows {
@@ -33,6 +52,7 @@ class SoftmaxRows {
       }
       for (int64_t i = begin; i < end; i += s.stride) y[i] /= sum;
     });
+    keep_above_zero(s, y);
   }
 
  private:
@@ -43,12 +63,17 @@ template <>
 class SoftmaxRows<float> {
  public:
   SoftmaxRows(PrepareContext& c, const Shape& shape, int64_t axis)
-      : softmax_(std::make_shared<onednn::SoftmaxForward>(shape, shape.axis(axis))),
+      : slices_(slices(shape, axis)),
+        softmax_(std::make_shared<onednn::SoftmaxForward>(shape, shape.axis(axis))),
         scratch_(c.workspace(softmax_->scratch_bytes())) {}
 
-  void run(const float* x, float* y) const { softmax_->run(x, y, scratch_.data()); }
+  void run(const float* x, float* y) const {
+    softmax_->run(x, y, scratch_.data());
+    keep_above_zero(slices_, y);
+  }
 
  private:
+  Slices slices_;
   std::shared_ptr<onednn::SoftmaxForward> softmax_;
   Out<char> scratch_;
 };

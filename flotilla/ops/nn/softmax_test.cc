@@ -1,5 +1,7 @@
 // flotilla/ops/nn/softmax_test.cc
 
+#include <cmath>
+
 #include "flotilla/testing/check_op.h"
 
 namespace flotilla {
@@ -15,6 +17,20 @@ TEST(Softmax, KnownValues) {
 TEST(Softmax, LargeInputsDoNotOverflow) {
   EXPECT_THAT(run_op("softmax", {{"X", tensor({1000, 1000})}}).at("Out"), near({0.5, 0.5}, 1e-6));
   EXPECT_THAT(run_op("log_softmax", {{"X", tensor({1000, 0})}}).at("Out"), near({0, -1000}, 1e-3));
+}
+
+// No element counts as more than 64 below the largest, whichever way the slices lie.
+TEST(Softmax, IsNeverZero) {
+  for (const DType dtype : {f32, f64}) {
+    const Tensor rows = tensor({{0, 100, 70}, {0, 100, 100}}, dtype);
+    std::vector<double> logarithms = values_of(run_op("softmax", {{"X", rows}}).at("Out"));
+    for (double& p : logarithms) p = std::log(p);
+    const double half = std::log(0.5);
+    EXPECT_THAT(from_values(logarithms, {6}, f64),
+                near({-64, 0, -30, -64 + half, half, half}, 1e-4));
+    const Tensor columns = tensor({{0, 5}, {100, 5}}, dtype);
+    EXPECT_GT(values_of(run_op("softmax", {{"X", columns}}, {{"axis", 0}}).at("Out"))[0], 1.6e-28);
+  }
 }
 
 TEST(Softmax, AllKernelsAgreeOnEveryAxis) {
