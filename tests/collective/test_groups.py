@@ -67,6 +67,37 @@ OPS = """
     print("done")
 """
 
+# Without fleet: a startup program that makes its group by itself.
+RINGS = """
+    import os
+    import numpy as np
+    import paddle
+    import paddle.fluid as fluid
+
+    rank = int(os.environ["PADDLE_TRAINER_ID"])
+    others = os.environ["PADDLE_TRAINER_ENDPOINTS"].split(",")
+    mine = others.pop(rank)
+    paddle.enable_static()
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup):
+        x = fluid.data("x", [2], "float32")
+        block = startup.global_block()
+        id = block.create_var(name="id", persistable=True, type=fluid.core.VarDesc.VarType.RAW)
+        place = {"rank": rank, "endpoint": mine, "other_endpoints": others}
+        block.append_op(type="c_gen_nccl_id", outputs={"Out": id}, attrs=place)
+        ring = {"nranks": 2, "rank": rank, "ring_id": 0}
+        block.append_op(type="c_comm_init", inputs={"X": id}, attrs=ring)
+        total = main.global_block().create_var(name="total", dtype="float32", shape=[2])
+        main.global_block().append_op(
+            type="c_allreduce_sum", inputs={"X": x}, outputs={"Out": total}, attrs={"ring_id": 0}
+        )
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(startup)
+    got = exe.run(main, feed={"x": np.full(2, rank + 1, "float32")}, fetch_list=[total])[0]
+    assert list(got) == [3, 3], got
+    print("done")
+"""
+
 LENGTHS = """
     gathered = []
     dist.all_gather(gathered, np.zeros(4 - rank, "float32"))
@@ -94,8 +125,8 @@ SAVES = """
 """
 
 
-def run(folder, script, ranks):
-    job = Job(folder, [f"--nproc_per_node={ranks}"], HEAD + script)
+def run(folder, script, ranks, head=HEAD):
+    job = Job(folder, [f"--nproc_per_node={ranks}"], head + script)
     assert job.wait() == 0, job.out + job.err
     job.assert_nothing_left()
     for rank in range(ranks):
@@ -108,6 +139,10 @@ def test_groups_of_some_workers_exchange_objects(tmp_path):
 
 def test_calls_on_variables_are_ops(tmp_path):
     run(tmp_path, OPS, 2)
+
+
+def test_a_startup_program_brings_workers_together(tmp_path):
+    run(tmp_path, RINGS, 2, head="")
 
 
 def test_lengths_that_differ_are_named_by_all(tmp_path):

@@ -136,7 +136,7 @@ class Network:
 
     def refuse_way(self, i, j, port):
         """What host j answers to connections of host i on its port is lost; the other way works."""
-        rule = ["to", self.ips[i], "ipproto", "tcp", "sport", str(port), "blackhole"]
+        rule = ["to", self.ips[i], "ipproto", "6", "sport", str(port), "blackhole"]
         self.ip("-n", f"{self.tag}n{j}", "rule", "add", *rule, "prio", "10")
 
     def close(self):

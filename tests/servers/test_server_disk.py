@@ -181,7 +181,7 @@ class SmallDisk:
         if said != "there":
             self.close()
             pytest.skip("this kernel lets us mount no small disk: " + said)
-        spaces = ["-m"] if os.geteuid() == 0 else ["-U", "--preserve-credentials", "-m"]
+        spaces = ["-m", "-r"] if os.geteuid() == 0 else ["-U", "--preserve-credentials", "-m", "-r"]
         # From a folder that is entered before, the disk would not be seen.
         enter = f'cd {path.parent} && exec "$@"'
         self.inside = ["nsenter", "-t", str(self.holder.pid), *spaces, "sh", "-c", enter, "sh"]

@@ -288,6 +288,10 @@ TEST(Collective, ProgramsMakeRingsOfAllRanks) {
             }),
             "ring 3 of 5 ranks has not been made, and a program by itself can only make one of "
             "all 2");
+  Scope scope;
+  EXPECT_REFUSED(Executor().run(*build("c_comm_init() {nranks=2}"), {}, {}, scope),
+                 "c_comm_init of 2 ranks was asked for, but this process is alone: start all of "
+                 "them with fleetrun");
 }
 
 // Of sum(w * f(x)), where w differs from rank to rank.

@@ -72,11 +72,17 @@ void make_ring(comm::World& world, int64_t ring, int64_t ranks) {
 }
 
 Step init_ring(PrepareContext& c) {
-  if (is_alone(c)) return [] {};
-  comm::World* world = c.world();
   const int64_t ring = c.attr<int64_t>("ring_id");
   // c_comm_init_all is for one process with many devices; here every device has a process.
   const bool all = c.op().type() == "c_comm_init_all";
+  if (is_alone(c)) {
+    require(all || c.attr<int64_t>("nranks") <= 1,
+            "c_comm_init of {} ranks was asked for, but this process is alone: start all of them "
+            "with fleetrun",
+            c.attr<int64_t>("nranks"));
+    return [] {};
+  }
+  comm::World* world = c.world();
   const int64_t ranks = all ? world->size() : c.attr<int64_t>("nranks");
   return [world, ring, ranks] { make_ring(*world, ring, ranks); };
 }

@@ -109,6 +109,15 @@ def _from_dataset(word, doc, infer):
     return run
 
 
+def _meet_for_rings(program):
+    """Wait for the other workers, if a startup program makes groups of several by itself."""
+    ops = program.global_block().ops
+    if any(op.type == "c_comm_init" and op.attr("nranks") > 1 for op in ops):
+        from paddle.distributed import communication  # which needs this module
+
+        communication.get_group()
+
+
 class Executor:
     """Runs programs on a place. Plans are made at the first run and looked up later.
 
@@ -151,6 +160,8 @@ class Executor:
             scope = global_scope()
         for hook in program._before_run:
             hook(scope)
+        if not feed and not fetch_list and not core.workers_met():
+            _meet_for_rings(program)
         program = self._on_servers(program, scope)
         if use_prune and fetch_list:
             program = self._prune(program, feed, fetch_list)
