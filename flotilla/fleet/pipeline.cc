@@ -153,7 +153,10 @@ Applied apply_collective(Program& main, Program& startup, const Role& role,
                          const passes::FluidStrategy& strategy) {
   const strategy::FluidStrategy& s = strategy.message();
   Settings settings = settings_of(role);
-  settings.local_sgd = s.use_local_sgd();
+  const std::string& mode = s.collective_mode();
+  require(mode.empty() || mode == "grad_allreduce" || mode == "local_sgd",
+          "collective_mode must be \"grad_allreduce\" or \"local_sgd\", but is \"{}\"", mode);
+  settings.local_sgd = s.use_local_sgd() || mode == "local_sgd";
   settings.local.nranks = role.workers;
   settings.sync_batch_norm = s.sync_batch_norm();
   settings.fuse_all_reduce = s.fuse_all_reduce_ops();

@@ -121,6 +121,16 @@ TEST_F(Pipeline, TakesTheStrategyOf18) {
   EXPECT_THAT(ops(), HasSubstr("scale=0.25"));
 }
 
+TEST_F(Pipeline, KnowsTheCollectiveModesOf18) {
+  passes::FluidStrategy strategy;
+  layers::sgd(0.5).minimize(linear());
+  strategy.set("collective_mode", "gossip");
+  EXPECT_REFUSED(apply(strategy),
+                 "collective_mode must be \"grad_allreduce\" or \"local_sgd\", but is \"gossip\"");
+  strategy.set("collective_mode", "local_sgd");
+  EXPECT_THAT(apply(strategy).passes, ElementsAre("local_sgd", "broadcast_parameters"));
+}
+
 TEST_F(Pipeline, MayBeCalledAfterEachMinimize) {
   const layers::Variable x = layers::data("x", {-1, 3});
   for (int i = 0; i < 2; ++i) {

@@ -120,6 +120,7 @@ def test_housing_on_servers_started_by_hand(folder, words):
 
 NCCL2 = """
 import os
+import sys
 import numpy as np
 import paddle.fluid as fluid
 
@@ -129,7 +130,7 @@ fluid.optimizer.Momentum(0.05, 0.9).minimize(loss)
 trainer_id = int(os.environ["PADDLE_TRAINER_ID"])
 endpoints = os.environ["PADDLE_TRAINER_ENDPOINTS"]
 config = fluid.DistributeTranspilerConfig()
-config.mode = "nccl2"
+config.mode, config.collective_mode = sys.argv[1], (sys.argv + [None])[2]
 t = fluid.DistributeTranspiler(config=config)
 t.transpile(
     trainer_id,
@@ -152,10 +153,21 @@ for step in range(40):
     (value,) = pe.run([loss.name], feed={"x": batch, "y": batch.sum(1, keepdims=True)})
 weights = np.array(fluid.global_scope().find_var("fc_0.w_0").get_tensor())
 print("loss %.6f weights %r" % (np.mean(value), weights.ravel().tolist()))
+ops = [op for block in fluid.default_main_program().blocks for op in block.ops]
+print("exchanged", [name for op in ops if "reduce" in op.type for name in op.input_arg_names])
 """
 
 
-def test_two_trainers_by_the_transpilers_nccl2_mode(folder):
+@pytest.mark.parametrize(
+    "mode, exchanged",
+    [
+        (["nccl2"], "fc_0.w_0@GRAD"),
+        (["collective", "grad_allreduce"], "fc_0.w_0@GRAD"),
+        (["collective", "local_sgd"], "fc_0.w_0"),
+    ],
+    ids=["nccl2", "gradients", "parameters"],
+)
+def test_two_trainers_by_the_transpiler_without_servers(folder, mode, exchanged):
     (folder / "nccl2.py").write_text(NCCL2)
     endpoints = [f"127.0.0.1:{port}" for port in free_ports(2)]
     processes = [
@@ -163,10 +175,11 @@ def test_two_trainers_by_the_transpilers_nccl2_mode(folder):
         for i, endpoint in enumerate(endpoints)
     ]
     joined = ",".join(endpoints)
-    outputs = by_hand(folder, "nccl2.py", processes, PADDLE_TRAINER_ENDPOINTS=joined)
+    outputs = by_hand(folder, "nccl2.py", processes, *mode, PADDLE_TRAINER_ENDPOINTS=joined)
     assert all(numbers(r"loss (\S+)", printed)[0] < 1 for printed in outputs)
     first, second = (re.search(r"weights (\[.*\])", printed)[1] for printed in outputs)
     assert first == second
+    assert all(f"'{exchanged}'" in printed for printed in outputs)
 
 
 @pytest.mark.parametrize(

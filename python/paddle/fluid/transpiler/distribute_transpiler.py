@@ -13,7 +13,8 @@ __all__ = ["DistributeTranspiler", "DistributeTranspilerConfig"]
 
 
 class DistributeTranspilerConfig:
-    """How a program is divided: ``mode`` is "pserver", "nccl2", "collective" or "local_sgd"."""
+    """How a program is divided: ``mode`` is "pserver", "nccl2" or "collective", of which
+    ``collective_mode`` is "grad_allreduce" or "local_sgd"."""
 
     _defaults = {
         "slice_var_up": True,
@@ -130,7 +131,10 @@ class DistributeTranspiler:
     @property
     def _core(self):
         """The strategy of a job without servers."""
-        return core.FluidStrategy()
+        strategy = core.FluidStrategy()
+        if self.config.collective_mode:
+            strategy.set("collective_mode", self.config.collective_mode)
+        return strategy
 
     def get_trainer_program(self, wait_port=True):
         """The program of this worker."""
