@@ -11,18 +11,23 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Appends the gradient and returns the ops of role backward.
-std::string backward_of(Program& program, const BackwardOptions& options = {}) {
-  append_backward(program.global_block().var("loss"), options);
-  verify(program, Stage::kBackward);
+// Those of role backward.
+std::string ops_of(const Block& block) {
   std::string out;
-  for (const auto& op : program.global_block().ops()) {
+  for (const auto& op : block.ops()) {
     if ((op->role() & kBackwardRole) == 0) continue;
     Op bare = *op;
     bare.remove_attr("op_role");
     out += print(bare) + "\n";
   }
   return out;
+}
+
+// Appends the gradient and returns its ops.
+std::string backward_of(Program& program, const BackwardOptions& options = {}) {
+  append_backward(program.global_block().var("loss"), options);
+  verify(program, Stage::kBackward);
+  return ops_of(program.global_block());
 }
 
 TEST(AppendBackward, SeedsTheLossAndWalksBack) {
@@ -244,22 +249,36 @@ TEST(AppendBackward, RefusesALossInsideASubBlock) {
                  "the loss \"loss\" must lie in the global block, but is in block 1");
 }
 
-TEST(AppendBackward, RefusesToGoThroughASubBlock) {
+TEST(AppendBackward, GoesThroughAConditionalBlock) {
   const auto program = parse(R"(
     var w f32[1] persistable parameter
+    var x f32[1] data stop_gradient
     var c bool[1] data stop_gradient
     var loss f32[1]
-    conditional_block(Cond=c, Input=w) -> Out=loss {sub_block=block 1}
+    conditional_block(Cond=c, Input=[w, x]) -> Out=loss {sub_block=block 1}
     block 1 in 0 {
-      toy_square(X=w) -> loss
+      var y f32[1]
+      toy_mul(X=w, Y=x) -> y
+      toy_mul(X=y, Y=w) -> loss
     }
   )");
-  EXPECT_REFUSED(append_backward(program->global_block().var("loss")),
-                 "conditional_block has a sub-block, and gradients do not flow through those yet");
+  EXPECT_EQ(backward_of(*program), text(R"(
+    fill_constant() -> loss@GRAD {dtype=5, shape=[1L], value=1.0}
+    conditional_block_grad(Cond=c, Input=[w, x], Out=loss, Out@GRAD=loss@GRAD) -> Input@GRAD=[w@GRAD, @EMPTY@] {sub_block=block 2}
+  )"));
+  const Block& inner = program->block(2);
+  EXPECT_EQ(inner.parent(), 0);
+  EXPECT_EQ(inner.forward_block(), 1);
+  EXPECT_EQ(ops_of(inner), text(R"(
+    toy_mul_grad(Out@GRAD=loss@GRAD, X=y, Y=w) -> X@GRAD=y@GRAD, Y@GRAD=w@GRAD@RENAME@block1@0
+    toy_mul_grad(Out@GRAD=y@GRAD, X=w, Y=x) -> X@GRAD=w@GRAD@RENAME@block1@1
+    sum(X=[w@GRAD@RENAME@block1@0, w@GRAD@RENAME@block1@1]) -> w@GRAD
+  )"));
+  EXPECT_NE(inner.find_var("w@GRAD"), nullptr);  // not the one outside
 }
 
 // The second block may not run, and then the gradient belongs to the first.
-TEST(AppendBackward, RefusesToGoThroughTheFirstOfTwoSubBlocks) {
+TEST(AppendBackward, RefusesWhatASubBlockMayLeaveAsItWas) {
   const auto program = parse(R"(
     var w f32[1] persistable parameter
     var x f32[1] data stop_gradient
@@ -275,7 +294,41 @@ TEST(AppendBackward, RefusesToGoThroughTheFirstOfTwoSubBlocks) {
     }
   )");
   EXPECT_REFUSED(append_backward(program->global_block().var("loss")),
-                 "conditional_block has a sub-block, and gradients do not flow through those yet");
+                 "conditional_block may leave loss as conditional_block wrote it, and gradients do "
+                 "not flow through that yet");
+}
+
+TEST(AppendBackward, RefusesASubBlockThatReadWhatIsOverwritten) {
+  const auto program = parse(R"(
+    var w f32[1] persistable parameter
+    var c bool[1] data stop_gradient
+    var a f32[1]
+    var b f32[1]
+    var loss f32[1]
+    toy_square(X=w) -> a
+    conditional_block(Cond=c, Input=a) -> Out=b {sub_block=block 1}
+    toy_square(X=w) -> a
+    toy_mul(X=a, Y=b) -> loss
+    block 1 in 0 {
+      toy_square(X=a) -> b
+    }
+  )");
+  EXPECT_REFUSED(append_backward(program->global_block().var("loss")),
+                 "the gradient of conditional_block needs a, which is overwritten later");
+}
+
+TEST(AppendBackward, RefusesToGoThroughALoop) {
+  const auto program = parse(R"(
+    var w f32[1] persistable parameter
+    var c bool[1] data stop_gradient
+    var loss f32[1]
+    while(Condition=c, X=w) -> Out=loss {sub_block=block 1}
+    block 1 in 0 {
+      toy_square(X=w) -> loss
+    }
+  )");
+  EXPECT_REFUSED(append_backward(program->global_block().var("loss")),
+                 "while has a sub-block, and gradients do not flow through those yet");
 }
 
 TEST(AppendBackward, RefusesGradientsOfGradients) {

@@ -43,7 +43,18 @@ Names names_inside(const Op& op) {
   return names;
 }
 
-Flow::Flow(const Block& block, const Wanted& wanted) {
+Names written_inside(const Op& op) {
+  Names names;
+  for (const int32_t index : sub_blocks_of(op)) {
+    for (const auto& inner : op.block()->program().block(index).ops()) {
+      for (const std::string& name : inner->output_names()) names.insert(name);
+      names.merge(written_inside(*inner));
+    }
+  }
+  return names;
+}
+
+Flow::Flow(const Block& block, const Wanted& wanted, const Names& leaves) {
   for (const auto& var : block.vars()) {
     const bool leaf = !wanted.vars.has_value() || wanted.vars->contains(var->name);
     needs_[var->name] = leaf && may_need(block, var->name, wanted);
@@ -58,13 +69,13 @@ Flow::Flow(const Block& block, const Wanted& wanted) {
       }
     }
   }
+  for (const std::string& leaf : leaves) needs_[leaf] = true;
   for (size_t i = 0; i < block.size(); ++i) {
     const Op& op = block.op(i);
     ops_.push_back(flow_of(block, op, wanted));
-    for (const std::string& name : op.output_names()) writers_[name].push_back(i);
-    if (has_sub_block(op)) {
-      for (const std::string& name : names_inside(op)) writers_[name].push_back(i);
-    }
+    Names written = written_inside(op);
+    for (const std::string& name : op.output_names()) written.insert(name);
+    for (const std::string& name : written) writers_[name].push_back(i);
   }
 }
 

@@ -35,7 +35,8 @@ struct OpFlow {
 
 class Flow {
  public:
-  Flow(const Block& block, const Wanted& wanted);
+  // `leaves`: variables outside the block into which gradients flow as well.
+  Flow(const Block& block, const Wanted& wanted, const Names& leaves = {});
 
   const OpFlow& op(size_t position) const { return ops_[position]; }
   // Whether the last version of a variable depends on what is wanted.
@@ -55,6 +56,8 @@ class Flow {
 
 // The variables that the ops of a sub-block, and of those inside, read and write.
 Names names_inside(const Op& op);
+// Those that they write.
+Names written_inside(const Op& op);
 bool has_sub_block(const Op& op);
 
 }  // namespace flotilla::autodiff

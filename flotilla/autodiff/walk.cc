@@ -80,8 +80,14 @@ class Rollback {
 
 }  // namespace
 
-Walk::Walk(Block& block, Wanted wanted)
-    : block_(block), wanted_(std::move(wanted)), flow_(block, wanted_) {}
+Walk::Walk(Block& block, Wanted wanted, Names leaves)
+    : block_(block),
+      wanted_(std::move(wanted)),
+      leaves_(std::move(leaves)),
+      flow_(block, wanted_, leaves_) {
+  // Whoever runs the block finds them by these names.
+  for (const std::string& leaf : leaves_) bases_[leaf] = grad_name(leaf);
+}
 
 void Walk::seed(const std::string& var, Op op, int32_t role) {
   const std::string mark = add_part(var);
@@ -111,15 +117,16 @@ void Walk::visit(size_t position) {
   const OpFlow& flow = flow_.op(position);
   if (flow.skipped) return;
   position_ = position;
+  const bool conditional = op.type() == "conditional_block";
   Names written;
   for (const std::string& name : op.output_names()) written.insert(name);
-  if (flow.needed && has_sub_block(op)) written.merge(names_inside(op));
+  if (flow.needed && has_sub_block(op) && !conditional) written.merge(names_inside(op));
   const bool reached = std::any_of(written.begin(), written.end(),
                                    [&](const auto& name) { return parts_.contains(name); });
   if (!reached) return;
   if (flow.needed) {
-    require(!has_sub_block(op), "{} has a sub-block, and gradients do not flow through those yet",
-            op.type());
+    require(!has_sub_block(op) || conditional,
+            "{} has a sub-block, and gradients do not flow through those yet", op.type());
     require((op.role() & kBackwardRole) == 0,
             "{} is itself part of a gradient, and second-order gradients are not there yet",
             op.type());
@@ -134,7 +141,9 @@ void Walk::visit(size_t position) {
     }
   }
   if (!flow.needed) return;
-  if (flow.def->grad.kind == GradRule::kCustom) {
+  if (conditional) {
+    emit_conditional_grad();
+  } else if (flow.def->grad.kind == GradRule::kCustom) {
     flow.def->grad.emit(*this);
   } else {
     emit_grad_op();
@@ -147,6 +156,63 @@ void Walk::emit_grad_op() {
   Slots inputs = grad_op_inputs(grad_def);
   Slots outputs = grad_op_outputs(grad_def);
   draft(Op(grad_def.type, std::move(inputs), std::move(outputs), inherited_attrs(op(), &grad_def)));
+}
+
+// What goes backward through the block of a conditional_block.
+std::shared_ptr<Walk> Walk::walk_inside() {
+  Block& block = block_.program().block(op().attr<BlockRef>("sub_block").index);
+  const std::span<const std::string> inputs = op().input_list("Input");
+  const auto found = flow_.op(position_).inputs.find("Input");
+  Names leaves;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (found->second[i]) leaves.insert(inputs[i]);
+  }
+  auto walk = std::make_shared<Walk>(block, Wanted{.vars = Names(), .constants = wanted_.constants},
+                                     std::move(leaves));
+  for (size_t i = 0; i < op().output_list("Out").size(); ++i) {
+    const std::string& out = op().output_list("Out")[i];
+    const std::string gradient = output_grad("Out", i);
+    if (gradient.empty()) continue;
+    for (size_t earlier = 0; earlier < position_; ++earlier) {
+      require(!block_.op(earlier).writes(out),
+              "conditional_block may leave {} as {} wrote it, and gradients do not flow through "
+              "that yet",
+              out, block_.op(earlier).type());
+    }
+    walk->seed(out, name_of(gradient));
+  }
+  walk->run();
+  for (const Draft& draft : walk->drafts_) {
+    for (const std::string& name : draft.op.input_names()) {
+      require(block.find_var(name) != nullptr || !flow_.overwritten(name, position_, false),
+              "the gradient of conditional_block needs {}, which is overwritten later", name);
+    }
+  }
+  return walk;
+}
+
+void Walk::emit_conditional_grad() {
+  const std::shared_ptr<Walk> inside = walk_inside();
+  Slots inputs, outputs;
+  for (const std::string slot : {"Cond", "Input"}) {
+    inputs[slot].assign(op().input_list(slot).begin(), op().input_list(slot).end());
+  }
+  for (const std::string slot : {"Out", "Scope"}) {
+    inputs[slot].assign(op().output_list(slot).begin(), op().output_list(slot).end());
+  }
+  for (const std::string& gradient : output_grads_["Out"]) {
+    inputs["Out@GRAD"].push_back(gradient.empty() ? std::string(kEmptyVar) : gradient);
+  }
+  bool any = false;
+  for (const std::string& input : op().input_list("Input")) {
+    const bool flows = inside->leaves_.contains(input) && !inside->gradient_of(input).empty();
+    outputs["Input@GRAD"].push_back(flows ? add_part(input) : std::string(kEmptyVar));
+    any = any || flows;
+  }
+  if (!any) return;
+  draft(Op("conditional_block_grad", std::move(inputs), std::move(outputs),
+           inherited_attrs(op(), flow_.op(position_).def)));
+  drafts_.back().inside = inside;
 }
 
 Slots Walk::grad_op_inputs(const OpDef& grad_def) {
@@ -305,8 +371,14 @@ Slots Walk::named(const Slots& slots) const {
 }
 
 size_t Walk::append() {
-  while (!parts_.empty()) take(std::string(parts_.begin()->first));
   Rollback rollback(block_);
+  const size_t begin = append_to(block_);
+  rollback.keep();
+  return begin;
+}
+
+size_t Walk::append_to(Block& target) {
+  while (!parts_.empty()) take(std::string(parts_.begin()->first));
   // Back to front, so that the positions of the earlier ones stay valid.
   std::stable_sort(saved_.begin(), saved_.end(),
                    [](const Saved& a, const Saved& b) { return a.before > b.before; });
@@ -314,14 +386,23 @@ size_t Walk::append() {
     const RoleGuard role(block_.program(), kForwardRole);
     insert_op(block_, saved.before, "assign", {{"X", {saved.var}}}, {{"Out", {saved.copy}}});
   }
-  const size_t begin = block_.size();
-  for (const Draft& draft : drafts_) {
+  for (const std::string& leaf : leaves_) {
+    const Var& var = block_.var(leaf);
+    target.add_var({.name = grad_name(leaf), .dtype = var.dtype, .shape = var.shape});
+  }
+  const size_t begin = target.size();
+  for (Draft& draft : drafts_) {
     const RoleGuard role(block_.program(), draft.role);
     const CallstackGuard callstack(block_.program(), draft.callstack);
-    append_op(block_, draft.op.type(), named(draft.op.inputs()), named(draft.op.outputs()),
+    if (draft.inside) {
+      Block& inner = block_.program().create_block(target.index());
+      inner.set_forward_block(draft.inside->block_.index());
+      draft.inside->append_to(inner);
+      draft.op.set_attr("sub_block", BlockRef{inner.index()});
+    }
+    append_op(target, draft.op.type(), named(draft.op.inputs()), named(draft.op.outputs()),
               draft.op.attrs());
   }
-  rollback.keep();
   return begin;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,8 @@ namespace flotilla::autodiff {
 
 class Walk final : public GradContext {
  public:
-  Walk(Block& block, Wanted wanted);
+  // `leaves`: variables outside the block whose gradients are wanted too.
+  Walk(Block& block, Wanted wanted, Names leaves = {});
 
   bool needs(std::string_view var) const { return flow_.needs(var); }
   // Starts from `var` with a gradient made by the op, which writes it to its output Out; or with
@@ -46,6 +48,7 @@ class Walk final : public GradContext {
     Op op = {};
     int32_t role = kBackwardRole;
     std::vector<std::string> callstack = {};  // empty: of the caller
+    std::shared_ptr<Walk> inside = {};        // what the op's own block holds
   };
   // The value of a variable that must outlive the op that overwrites it.
   struct Saved {
@@ -56,6 +59,10 @@ class Walk final : public GradContext {
 
   void visit(size_t position);
   void emit_grad_op();
+  void emit_conditional_grad();
+  std::shared_ptr<Walk> walk_inside();
+  // Appends to `target`, which is block(), or the block of its gradients. Returns as append().
+  size_t append_to(Block& target);
   Slots grad_op_inputs(const OpDef& grad_def);
   Slots grad_op_outputs(const OpDef& grad_def);
   // Joins the parts of the current version's gradient, and forgets them.
@@ -71,6 +78,7 @@ class Walk final : public GradContext {
 
   Block& block_;
   const Wanted wanted_;
+  const Names leaves_;
   const Flow flow_;
   size_t position_ = 0;
   bool walking_ = false;

@@ -15,11 +15,11 @@ namespace {
 
 // Variables of outer blocks that a sub-block writes: they need one place that both see.
 void find_pinned(const Program& program, std::set<std::string, std::less<>>& pinned) {
-  for (int32_t b = 1; b < program.num_blocks(); ++b) {
-    const Block& block = program.block(b);
-    for (const auto& op : block.ops()) {
+  for (const auto& block : program.blocks()) {
+    for (const auto& op : block->ops()) {
       for (const std::string& name : op->output_names()) {
-        if (block.find_var(name) == nullptr) pinned.insert(name);
+        const bool outer = block->index() > 0 && block->find_var(name) == nullptr;
+        if (outer || op->type() == "conditional_block_grad") pinned.insert(name);
       }
     }
   }
@@ -152,11 +152,18 @@ void Planner::plan_op(const Block& block, const Op& op) {
 
 // `while` and `conditional_block` are steps that own the nodes of their block.
 void Planner::plan_sub_block(const Block& block, const Op& op) {
+  if (op.type() == "conditional_block_grad") return plan_conditional_grad(block, op);
   const bool loop = op.type() == "while";
   require(loop || op.type() == "conditional_block",
           "the op \"{}\" has a sub-block, but only while and conditional_block can run one",
           op.type());
-  const std::string& condition = op.input(loop ? "Condition" : "Cond");
+  const Block& inner = program_.block(op.attr<BlockRef>("sub_block").index);
+  plan_conditional(block, op, op.input(loop ? "Condition" : "Cond"), loop,
+                   [&] { plan_block(inner); });
+}
+
+void Planner::plan_conditional(const Block& block, const Op& op, const std::string& condition,
+                               bool loop, const std::function<void()>& plan_body) {
   const int32_t value = reading(block, condition);
   require(at(value).meta.dtype == boolean && at(value).meta.shape.numel() == 1,
           "the condition of {} must be one bool, but {} is {}{}", op.type(), condition,
@@ -170,10 +177,53 @@ void Planner::plan_sub_block(const Block& block, const Op& op) {
   // Reordered copies do not cross the border: the body may change what they were made from.
   copies_.clear();
   ++depth_;
-  plan_block(program_.block(op.attr<BlockRef>("sub_block").index));
+  plan_body();
   --depth_;
   copies_.clear();
   draft_.nodes[begin].body_end = static_cast<int32_t>(draft_.nodes.size());
+}
+
+// The block reads what the conditional_block computed, and its own x@GRAD is what Input@GRAD holds
+// for x of Input; zero if it does not run. It may have variables under the names of outer ones.
+void Planner::plan_conditional_grad(const Block& block, const Op& op) {
+  const Block& inner = program_.block(op.attr<BlockRef>("sub_block").index);
+  const std::span<const std::string> inputs = op.input_list("Input");
+  const std::span<const std::string> gradients = op.output_list("Input@GRAD");
+  require(gradients.size() <= inputs.size(),
+          "conditional_block_grad gives {} gradients of {} variables", gradients.size(),
+          inputs.size());
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i] != kEmptyVar) prepare_own(block, "fill_zeros_like", {inputs[i]}, gradients[i]);
+  }
+  plan_conditional(block, op, op.input("Cond"), false, [&] {
+    std::map<std::string, int32_t, std::less<>> outer = current_;
+    for (const auto& var : inner.vars()) current_.erase(var->name);
+    plan_block(inner);
+    std::map<std::string, int32_t, std::less<>> own;
+    for (const auto& var : inner.vars()) {
+      if (const auto found = current_.find(var->name); found != current_.end()) own.insert(*found);
+    }
+    current_ = std::move(outer);
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      const auto found = own.find(grad_name(inputs[i]));
+      if (gradients[i] == kEmptyVar || found == own.end()) continue;
+      const std::string copied = found->first + "@INSIDE";
+      current_[copied] = found->second;
+      if (at(found->second).sparse()) {  // added to the zeros
+        prepare_own(block, "sum", {gradients[i], copied}, gradients[i]);
+      } else {
+        prepare_own(block, "assign", {copied}, gradients[i]);
+      }
+      current_.erase(copied);
+    }
+  });
+}
+
+void Planner::prepare_own(const Block& block, std::string type, std::vector<std::string> x,
+                          const std::string& out) {
+  const Op& op =
+      own_ops_.emplace_back(std::move(type), Slots{{"X", std::move(x)}}, Slots{{"Out", {out}}});
+  prepare(block, op, op_def(op.type()));
 }
 
 void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {

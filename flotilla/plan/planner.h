@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -108,6 +109,13 @@ class Planner final : public PrepareHost {
   void plan_block(const Block& block);
   void plan_op(const Block& block, const Op& op);
   void plan_sub_block(const Block& block, const Op& op);
+  // A step that runs what `plan_body` plans if, or as long as, a variable is true.
+  void plan_conditional(const Block& block, const Op& op, const std::string& condition, bool loop,
+                        const std::function<void()>& plan_body);
+  void plan_conditional_grad(const Block& block, const Op& op);
+  // For an op that stands in no program.
+  void prepare_own(const Block& block, std::string type, std::vector<std::string> x,
+                   const std::string& out);
   void prepare(const Block& block, const Op& op, const OpDef& def);
   InferContext::Metas metas_of(const Ports& ports, bool capacity) const;
   InferContext::Metas infer(const Prepared& op, const InferContext::Metas& declared,
@@ -169,6 +177,7 @@ class Planner final : public PrepareHost {
   int64_t reorders_ = 0;
   int depth_ = 0;  // of sub-blocks
 
+  std::deque<Op> own_ops_;  // that stand in no program
   std::deque<LateOp> late_ops_;
   LateOp* late_ = nullptr;  // the one that is being prepared
   bool adaptive_ = false;

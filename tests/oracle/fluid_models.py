@@ -110,6 +110,24 @@ def wide_deep():
     return fluid.layers.reduce_mean(cost), prediction, [auc]
 
 
+def branches():
+    x = fluid.data("x", [None, 13], "float32")
+    y = fluid.data("y", [None, 1], "float32")
+    hidden = fluid.layers.fc(x, size=8, act="tanh")
+    total = fluid.layers.reduce_sum(x)
+    zero = fluid.layers.fill_constant([1], "float32", 0.0)
+    less = fluid.layers.fill_constant([1], "float32", -4.5)
+    predicted = fluid.layers.case(
+        [
+            (fluid.layers.less_than(zero, total), lambda: fluid.layers.fc(hidden, size=1)),
+            (fluid.layers.less_than(total, less), lambda: fluid.layers.fc(hidden * 2.0, size=1)),
+        ],
+        lambda: fluid.layers.fc(hidden * hidden, size=1),
+    )
+    loss = fluid.layers.mean(fluid.layers.square_error_cost(predicted, y))
+    return loss, predicted, []
+
+
 def momentum():
     decay = fluid.regularizer.L2Decay(1e-4)
     return fluid.optimizer.Momentum(learning_rate=0.0001, momentum=0.9, regularization=decay)
@@ -118,6 +136,7 @@ def momentum():
 MODELS = {
     "fluid_mlp": (mlp, lambda: fluid.optimizer.Adam(learning_rate=0.001)),
     "fluid_linear_regression": (linear_regression, lambda: fluid.optimizer.SGD(0.01)),
+    "fluid_branches": (branches, lambda: fluid.optimizer.SGD(0.01)),
     "fluid_resnet18": (resnet18, momentum),
     "fluid_wide_deep": (wide_deep, lambda: fluid.optimizer.Adagrad(0.02)),
 }

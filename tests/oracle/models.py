@@ -150,6 +150,24 @@ def linear_regression():
     return paddle.mean(F.square_error_cost(input=predicted, label=y)), predicted, []
 
 
+def branches():
+    x = static.data("x", [None, 13], "float32")
+    y = static.data("y", [None, 1], "float32")
+    hidden = static.nn.fc(x, size=8, activation="tanh")
+    total = paddle.sum(x)
+
+    def low():
+        doubled = hidden * 2.0
+        least = static.nn.cond(total < -4.5, lambda: doubled, lambda: doubled * hidden)
+        return static.nn.fc(least, size=1), paddle.mean(doubled)
+
+    predicted, mean = static.nn.cond(
+        total > 0.0, lambda: (static.nn.fc(hidden, size=1), paddle.max(hidden)), low
+    )
+    error = F.square_error_cost(input=predicted, label=y)
+    return paddle.mean(error + mean), predicted, []
+
+
 def momentum():
     decay = paddle.regularizer.L2Decay(1e-4)
     return paddle.optimizer.Momentum(learning_rate=0.0001, momentum=0.9, weight_decay=decay)
@@ -170,4 +188,5 @@ MODELS = {
     "resnet50": (resnet_of(50), momentum),
     "wide_deep": (wide_deep, sgd),
     "linear_regression": (linear_regression, sgd),
+    "branches": (branches, adam),
 }

@@ -205,13 +205,13 @@ def test_gradients_are_printed_too(executor, x, capfd):
 
 
 def test_the_op_names_what_its_block_uses(executor, x):
-    out = static.nn.cond(paddle.sum(x) > 0, lambda: x * 2, lambda: x)
-    blocks = [
-        op for op in static.default_main_program().global_block().ops if op.has_attr("sub_block")
-    ]
+    static.nn.cond(paddle.sum(x) > 0, lambda: x * 2, lambda: x)
+    ops = static.default_main_program().global_block().ops
+    blocks = [op for op in ops if op.has_attr("sub_block")]
     assert [op.type for op in blocks] == ["conditional_block"] * 2
-    for op in blocks:
-        assert op.input("Input") == ["x"] and op.output("Out") == [out.name]
+    written = [op.output("Out") for op in blocks]
+    assert all(op.input("Input") == ["x"] for op in blocks)
+    assert ops[-1].type == "select_input" and ops[-1].input("X") == written[1] + written[0]
 
 
 def test_programs_with_blocks_travel(executor, x):
@@ -223,13 +223,49 @@ def test_programs_with_blocks_travel(executor, x):
     np.testing.assert_allclose(found[0], X * 2)
 
 
-def test_gradients_stop_with_one_sentence(x):
+def test_gradients_flow_through_the_branch_that_ran(executor, x):
+    w = static.create_parameter([3], "float32", attr=paddle.nn.initializer.Constant(2.0))
+    v = static.create_parameter([3], "float32", attr=paddle.nn.initializer.Constant(3.0))
+    scaled = x * w
+
+    def more():
+        squared = scaled * scaled
+        return static.nn.cond(paddle.sum(x) > 10, lambda: squared * v, lambda: squared)
+
+    out = static.nn.cond(paddle.sum(x) > 0, more, lambda: scaled + v)
+    grads = static.gradients([paddle.sum(out)], [w, v, x])
+    executor.run(static.default_startup_program())
+    zero, one = np.zeros(3), np.ones(3)
+    for value, expected in (
+        (X * 2, [2 * 2 * 4 * X * X * 3, 4 * 4 * X * X, 2 * 4 * 2 * X * 3]),
+        (X, [2 * 2 * X * X, zero, 2 * 4 * X]),
+        (-X, [-X, one, 2 * one]),
+    ):
+        found = run(executor, grads, value)
+        for ours, right in zip(found, expected):
+            np.testing.assert_allclose(ours, right, rtol=1e-6)
+
+
+def test_sparse_gradients_flow_through_branches(executor, x):
+    ids = static.data("ids", [2], "int64")
+    w = static.create_parameter([5, 3], "float32", attr=paddle.nn.initializer.Constant(1.0))
+    rows = lambda: paddle.nn.functional.embedding(ids, w, sparse=True) * x  # noqa: E731
+    loss = paddle.sum(static.nn.cond(paddle.sum(x) > 0, rows, lambda: paddle.stack([x, x])))
+    paddle.optimizer.SGD(1.0).minimize(loss)
+    executor.run(static.default_startup_program())
+    expected = np.ones((5, 3), "float32")
+    for value in (-X, X, -X, X):
+        feed = {"x": value, "ids": np.array([1, 1])}
+        found = np.array(executor.run(feed=feed, fetch_list=[w])[0])
+        expected[1] -= 2 * X if value[0] > 0 else 0
+        np.testing.assert_allclose(found, expected)
+
+
+def test_gradients_stop_at_a_loop_with_one_sentence(x):
     w = static.create_parameter([3], "float32")
-    branch = static.nn.cond(paddle.sum(x) > 0, lambda: x * w, lambda: x)
     loop = static.nn.while_loop(lambda s: paddle.sum(s) < 9, lambda s: s + w, paddle.zeros([3]))
-    for out in (branch, loop[0]):
-        with pytest.raises(Exception, match="gradients do not flow through those yet"):
-            static.append_backward(paddle.mean(out))
+    with pytest.raises(Exception, match="while has a sub-block, and gradients do not flow"):
+        static.append_backward(paddle.mean(loop[0]))
 
 
 @pytest.mark.parametrize(
@@ -237,8 +273,8 @@ def test_gradients_stop_with_one_sentence(x):
     [
         (lambda x: static.nn.cond(x > 0, lambda: x, lambda: x), r"must be one bool, but .* is bool\[3\]"),
         (lambda x: static.nn.cond(True, lambda: x, lambda: x), "must be a variable, but is of type bool"),
-        (lambda x: static.nn.cond(one(x), lambda: x, lambda: (x, x)), "branch 2 returns 2"),
-        (lambda x: static.nn.cond(one(x), lambda: x, lambda: x > 0), "float32 where branch 2 returns bool"),
+        (lambda x: static.nn.cond(one(x), lambda: x, lambda: (x, x)), "one returns 1 variables and another 2"),
+        (lambda x: static.nn.cond(one(x), lambda: x, lambda: x > 0), "float32 where another returns bool"),
         (lambda x: static.nn.cond(one(x), 3, lambda: x), "true_fn must be a function, but is of type int"),
         (lambda x: static.nn.cond(one(x), lambda: x), "without a counterpart must return nothing"),
         (lambda x: static.nn.case([one(x)]), "a list of pairs|a condition and a function"),

@@ -1,10 +1,10 @@
-"""Blocks that run if, or as long as, a variable is true. Gradients do not flow through them yet."""
+"""Blocks that run if, or as long as, a variable is true. Gradients flow through the former."""
 
 import _flotilla as core
 from paddle._words import several
 from paddle.base.core import VarDesc
 from paddle.base.framework import Variable, default_main_program
-from paddle.tensor import assign, equal, full, logical_and, logical_not
+from paddle.tensor import assign, cast, equal, full, logical_not
 
 __all__ = ["case", "cond", "switch_case", "while_loop"]
 
@@ -109,33 +109,33 @@ def _variable(value):
 # ---- branches
 
 
-class _Branches:
-    """Branches that write their results to the same variables."""
+def _branch(condition, function):
+    """Append a branch. What its function returns, and variables outside that hold it."""
+    with if_block(condition):
+        shown = function()
+        values = [_variable(value) for value in _flat(shown)]
+        results = [_beside(value) for value in values]
+        for value, result in zip(values, results):
+            _write(value, result)
+    return shown, results
 
-    def __init__(self):
-        self.shown, self.results, self.count = None, None, 0
 
-    def run(self, condition, function):
-        """Append a branch."""
-        with if_block(condition):
-            shown = function() if function is not None else None
-            values = [_variable(value) for value in _flat(shown)]
-            if self.results is None:
-                self.shown = shown
-                self.results = [_beside(value) for value in values]
-            self.count += 1
-            if len(values) != len(self.results):
-                raise ValueError(
-                    f"all branches must return the same structure, but the first returns "
-                    f"{len(self.results)} variables and branch {self.count} returns {len(values)}"
-                )
-            for value, result in zip(values, self.results):
-                _check_same(value, result, self.count)
-                _write(value, result)
-
-    def value(self):
-        """What the branches return, to be used behind them."""
-        return _like(self.shown, iter(self.results))
+def _chosen(which, results):
+    """The one of some variables that the variable ``which`` names."""
+    first = results[0]
+    block = default_main_program().current_block()
+    chosen = block.create_var(
+        name=core.unique_name("select_input"),
+        shape=first.shape,
+        dtype=first.dtype,
+        stop_gradient=all(one.stop_gradient for one in results),
+    )
+    block.append_op(
+        type="select_input",
+        inputs={"X": [one.name for one in results], "Mask": [which.name]},
+        outputs={"Out": [chosen.name]},
+    )
+    return chosen
 
 
 def _write(value, result):
@@ -156,12 +156,18 @@ def _beside(value):
     )
 
 
-def _check_same(value, result, count):
-    if value.dtype != result.dtype:
-        raise TypeError(
-            f"all branches must return the same dtypes, but the first returns "
-            f"{result.dtype_name} where branch {count} returns {value.dtype_name}"
+def _check_same(one, other):
+    if len(one) != len(other):
+        raise ValueError(
+            f"all branches must return the same structure, but one returns {len(one)} variables and "
+            f"another {len(other)}"
         )
+    for first, second in zip(one, other):
+        if first.dtype != second.dtype:
+            raise TypeError(
+                f"all branches must return the same dtypes, but one returns {first.dtype_name} "
+                f"where another returns {second.dtype_name}"
+            )
 
 
 def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
@@ -174,16 +180,15 @@ def cond(pred, true_fn=None, false_fn=None, name=None, return_names=None):
     for word, function in (("true_fn", true_fn), ("false_fn", false_fn)):
         if function is not None and not callable(function):
             raise TypeError(f"{word} must be a function, but is of type {type(function).__name__}")
-    branches = _Branches()
-    if true_fn is not None:
-        branches.run(pred, true_fn)
-    if false_fn is not None:
-        branches.run(logical_not(pred), false_fn)
-    if true_fn is None or false_fn is None:
-        if branches.results:
-            raise ValueError("a branch without a counterpart must return nothing")
-        return None
-    return branches.value()
+    shown, taken = _branch(pred, true_fn) if true_fn else (None, [])
+    _, other = _branch(logical_not(pred), false_fn) if false_fn else (None, [])
+    if (true_fn is None or false_fn is None) and (taken or other):
+        raise ValueError("a branch without a counterpart must return nothing")
+    _check_same(taken, other)
+    if not taken:
+        return shown
+    which = cast(pred, "int32")
+    return _like(shown, iter([_chosen(which, pair) for pair in zip(other, taken)]))
 
 
 def case(pred_fn_pairs, default=None, name=None):
@@ -192,19 +197,16 @@ def case(pred_fn_pairs, default=None, name=None):
     Without a default the last function stands in for it.
     """
     pairs = _pairs(pred_fn_pairs)
-    branches = _Branches()
     *pairs, last = pairs if default is None else [*pairs, (None, default)]
-    open_yet = None  # none of the conditions so far was true
-    for condition, function in pairs:
+    for condition, _ in pairs:
         _one_bool("case", condition)
-        here = condition if open_yet is None else logical_and(open_yet, condition)
-        refused = logical_not(condition)
-        open_yet = refused if open_yet is None else logical_and(open_yet, refused)
-        branches.run(here, function)
-    if open_yet is None:
-        return last[1]()
-    branches.run(open_yet, last[1])
-    return branches.value()
+
+    def choose(number):
+        if number == len(pairs):
+            return last[1]()
+        return cond(*pairs[number], lambda: choose(number + 1))
+
+    return choose(0)
 
 
 def _pairs(given):
