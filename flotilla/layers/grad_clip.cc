@@ -1,7 +1,6 @@
 #include "flotilla/layers/grad_clip.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "flotilla/layers/functions.h"
 
@@ -29,22 +28,26 @@ Variable shortening(Variable squared, float max) {
   return elementwise("elementwise_div", limit, elementwise("elementwise_max", limit, norm));
 }
 
-// g = g * factor
-void multiply(Variable grad, Variable factor) {
-  op("elementwise_mul", {{"X", grad}, {"Y", factor}}, {}, {.out = grad.name()});
+Variable multiply(Variable grad, Variable factor, bool in_place) {
+  const std::string out = in_place ? grad.name() : "";
+  return op("elementwise_mul", {{"X", grad}, {"Y", factor}}, {}, {.out = out});
 }
 
-void append_global_norm(Block& block, float max, const std::vector<ParamGrad>& params_grads) {
+void append_global_norm(Block& block, const GradClip& clip, std::vector<ParamGrad>& params_grads) {
+  const auto left_alone = [&](const ParamGrad& pg) { return !wants_clip(block, pg); };
+  if (std::all_of(params_grads.begin(), params_grads.end(), left_alone)) return;
   Variables squares;
   for (const ParamGrad& pg : params_grads) {
+    if (left_alone(pg)) continue;
     const RoleGuard role(block.program(), kOptimizeRole, {pg.param, pg.grad});
     squares.push_back(squared_norm(block.var(pg.grad)));
   }
   const RoleGuard role(block.program(), kOptimizeRole);
-  const Variable factor = shortening(op("sum", {{"X", squares}}, {}, {.layer = "add_n"}), max);
-  for (const ParamGrad& pg : params_grads) {
+  const Variable factor = shortening(op("sum", {{"X", squares}}, {}, {.layer = "add_n"}), clip.max);
+  for (ParamGrad& pg : params_grads) {
+    if (left_alone(pg)) continue;
     const RoleGuard both(block.program(), kOptimizeRole, {pg.param, pg.grad});
-    multiply(block.var(pg.grad), factor);
+    pg.grad = multiply(block.var(pg.grad), factor, clip.in_place).name();
   }
 }
 
@@ -53,8 +56,7 @@ Variable clip_norm(Variable grad, float max) {
   if (grad->kind != VarKind::kSelectedRows) {
     return op("clip_by_norm", {{"X", grad}}, {{"max_norm", max}});
   }
-  multiply(grad, shortening(squared_norm(grad), max));
-  return grad;
+  return multiply(grad, shortening(squared_norm(grad), max), /*in_place=*/true);
 }
 
 }  // namespace
@@ -62,10 +64,7 @@ Variable clip_norm(Variable grad, float max) {
 void append_grad_clip(Block& block, const GradClip& clip, std::vector<ParamGrad>& params_grads) {
   if (clip.kind == GradClip::kNone) return;
   if (clip.kind == GradClip::kByGlobalNorm) {
-    std::vector<ParamGrad> clipped;
-    std::copy_if(params_grads.begin(), params_grads.end(), std::back_inserter(clipped),
-                 [&](const ParamGrad& pg) { return wants_clip(block, pg); });
-    if (!clipped.empty()) append_global_norm(block, clip.max, clipped);
+    append_global_norm(block, clip, params_grads);
     return;
   }
   for (ParamGrad& pg : params_grads) {

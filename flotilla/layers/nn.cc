@@ -53,12 +53,12 @@ std::vector<int32_t> Extents::expand(size_t axes, std::string_view what) const {
 }
 
 Variable data(const std::string& name, Shape shape, DType dtype, const DataOptions& options) {
-  const bool unknown = std::any_of(shape.begin(), shape.end(), [](int64_t e) { return e < 0; });
-  if (options.append_batch_size && !unknown) {
-    std::vector<int64_t> dims = {-1};
-    dims.insert(dims.end(), shape.begin(), shape.end());
-    shape = Shape(std::move(dims));
-  }
+  std::vector<int64_t> dims(shape.begin(), shape.end());
+  const bool unknown = std::any_of(dims.begin(), dims.end(), [](int64_t e) { return e < 0; });
+  if (options.append_batch_size && !unknown) dims.insert(dims.begin(), -1);
+  // Programs of 1.x write any negative number: unknown all the same.
+  for (int64_t& extent : dims) extent = std::max<int64_t>(extent, -1);
+  shape = Shape(std::move(dims));
   check_extents(shape, fmt::format("data \"{}\"", name));
   Block& block = context().main->global_block();
   if (Var* existing = block.find_var(name)) {

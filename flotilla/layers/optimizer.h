@@ -23,6 +23,8 @@ struct GradClip {
   Kind kind = kNone;
   float max = 0;  // value: upper bound; norm: the largest that is left alone
   float min = 0;  // value: lower bound
+  // Global norm: gradients are overwritten, as in 2.x. In 1.x `w@GRAD` stays what it was.
+  bool in_place = true;
 };
 inline GradClip clip_by_value(float min, float max) { return {GradClip::kByValue, max, min}; }
 inline GradClip clip_by_norm(float max) { return {GradClip::kByNorm, max}; }

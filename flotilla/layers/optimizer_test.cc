@@ -134,14 +134,27 @@ TEST_F(OptimizerTest, GlobalNormLeavesOutWhatAsksForIt) {
   )"));
 }
 
-TEST_F(OptimizerTest, GlobalNormScalesDenseAndSparseGradientsAlike) {
-  // Row 1 is looked up twice with half a gradient each: (1, 1) in all, and (1, 1) for the bias.
-  // Together their norm is 2.
+// Row 1 is looked up twice with half a gradient each: (1, 1) in all, and (1, 1) for the bias.
+// Together their norm is 2.
+Variable dense_and_sparse() {
   const Variable rows = embedding(data("ids", {-1}, i64), 4, 2, {.is_sparse = true});
   const Variable bias = create_parameter({2}, f32, {.name = "bias"}, true);
   const Variable row = reduce("reduce_mean", rows, {.axes = {0}});
-  const Variable loss = sum(row + bias);
-  minimize(loss, {.learning_rate = 1, .clip = clip_by_global_norm(1)});
+  return sum(row + bias);
+}
+
+TEST_F(OptimizerTest, GlobalNormScalesDenseAndSparseGradientsAlike) {
+  minimize(dense_and_sparse(), {.learning_rate = 1, .clip = clip_by_global_norm(1)});
+  const Tensor table = row_after("embedding_0.w_0", ints({1, 1}));
+  EXPECT_THAT(table, near({1, 1, .5, .5, 1, 1, 1, 1}, 1e-6));
+}
+
+TEST_F(OptimizerTest, GlobalNormOf1xLeavesGradientsAsTheyAre) {
+  GradClip clip = clip_by_global_norm(1);
+  clip.in_place = false;
+  minimize(dense_and_sparse(), {.learning_rate = 1, .clip = clip});
+  EXPECT_THAT(updates(), ::testing::HasSubstr("sgd(Grad=elementwise_mul_0.tmp_0,"));
+  EXPECT_THAT(updates(), ::testing::HasSubstr("sgd(Grad=elementwise_mul_1.tmp_0,"));
   const Tensor table = row_after("embedding_0.w_0", ints({1, 1}));
   EXPECT_THAT(table, near({1, 1, .5, .5, 1, 1, 1, 1}, 1e-6));
 }

@@ -6,6 +6,15 @@ import sys
 import _flotilla as core
 
 
+class _Nameless:
+    def __dir__(self):
+        return []
+
+
+# Where Python looks for a hint of its own, which would stand behind ours.
+_NAMELESS = _Nameless()
+
+
 def names_of(module, submodules=()):
     """The functions ``__getattr__`` and ``__dir__`` of a module.
 
@@ -24,6 +33,8 @@ def names_of(module, submodules=()):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         near = core.nearest(name, [one for one in known() if not one.startswith("_")])
         hint = f" Did you mean {module}.{near}?" if near else ""
-        raise AttributeError(f"{module}.{name} is not there yet.{hint}")
+        error = AttributeError(f"{module}.{name} is not there yet.{hint}")
+        error.name, error.obj = name, _NAMELESS
+        raise error
 
     return find, known

@@ -1,6 +1,7 @@
 // Gradients, optimizers and learning rates.
 
 #include "flotilla/autodiff/backward.h"
+#include "flotilla/layers/grad_clip.h"
 #include "flotilla/layers/lr.h"
 #include "flotilla/layers/lr_ops.h"
 #include "flotilla/layers/optimizer.h"
@@ -102,7 +103,18 @@ void bind_clip(nb::module_& m) {
           },
           "kind"_a, "max"_a, "min"_a = 0.0f, "kind: value, norm or global_norm.")
       .def_rw("max", &layers::GradClip::max)
-      .def_rw("min", &layers::GradClip::min);
+      .def_rw("min", &layers::GradClip::min)
+      .def_rw("in_place", &layers::GradClip::in_place);
+  m.def(
+      "append_grad_clip",
+      [](const layers::GradClip& clip, nb::object params_grads) {
+        mark_user_line();
+        std::vector<ParamGrad> pairs = to_pairs(params_grads);
+        Block& block = layers::context().main->global_block();
+        layers::append_grad_clip(block, clip, pairs);
+        return wrap_pairs(block, pairs);
+      },
+      "clip"_a, "params_grads"_a, "Append the ops; returns [(parameter, clipped gradient)].");
 }
 
 void make_optimizer(Optimizer* self, std::string type, double learning_rate,

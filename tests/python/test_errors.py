@@ -247,9 +247,7 @@ def test_dynamic_mode_is_refused_in_one_sentence():
     assert not paddle.in_dynamic_mode() and not paddle.fluid.in_dygraph_mode()
 
 
-@pytest.mark.parametrize(
-    "use", [bool, float, int, np.array, lambda v: v.numpy(), lambda v: v.item()]
-)
+@pytest.mark.parametrize("use", [float, int, np.array, lambda v: v.numpy(), lambda v: v.item()])
 def test_a_variable_has_no_value_while_the_program_is_built(use):
     x = static.data("x", [2])
     with pytest.raises(TypeError) as error:

@@ -355,7 +355,7 @@ def test_create_global_var_and_create_parameter(executor):
     assert len(static.default_startup_program().global_block().ops) == 2
     parameter = static.create_parameter([2, 2], "float32", name="p")
     assert parameter.name == "p" and parameter.is_parameter
-    assert static.create_parameter([2], "float32", is_bias=True).name == "create_parameter_1.b_0"
+    assert static.create_parameter([2], "float32", is_bias=True).name == "create_parameter_0.b_0"
 
 
 def test_gradients():

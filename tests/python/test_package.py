@@ -79,6 +79,14 @@ def test_a_missing_name_is_answered_with_the_nearest(module, name, near):
     assert str(error.value) == f"{where}.{name} is not there yet. Did you mean {where}.{near}?"
 
 
+def test_one_hint_is_enough():
+    """Python 3.10 and later add one of their own where they find a near name."""
+    command = [sys.executable, "-c", "import paddle; paddle.static.nn.sequence_padd"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and done.stderr.count("Did you mean") == 1
+    assert done.stderr.rstrip().endswith("Did you mean paddle.static.nn.sequence_pad?")
+
+
 def test_a_name_like_no_other_is_just_not_there():
     with pytest.raises(AttributeError, match=r"^paddle.static.quantum_entangle is not there yet.$"):
         static.quantum_entangle  # noqa: B018

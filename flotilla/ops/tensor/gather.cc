@@ -108,19 +108,31 @@ void add_row(T* to, const T* from, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] += from[i];
 }
 
-// Rows may repeat, so they are added in order; what lies before the axis is independent.
+template <typename T>
+void put_row(T* to, const T* from, int64_t n, bool overwrite) {
+  if (overwrite) {
+    std::copy_n(from, n, to);
+  } else {
+    add_row(to, from, n);
+  }
+}
+
+// Rows may repeat, so they are added in order; what lies before the axis is independent. With
+// `overwrite` the last of a number's gradients stays instead of their sum.
 template <typename T>
 Step gather_backward(PrepareContext& c) {
   const Shape& x = c.shape("X@GRAD");
   const Rows r = rows_of(x, axis_of(c, x), c.shape("Index").numel());
-  return [r, numbers = Numbers(c, "Index"), dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
+  const bool overwrite = c.op().type() == "gather_grad" && c.attr<bool>("overwrite");
+  return [r, overwrite, numbers = Numbers(c, "Index"), dout = c.in<T>("Out@GRAD"),
+          din = c.out<T>("X@GRAD")] {
     const T* from = dout.data();
     T* to = din.data();
     zero_bytes(to, r.outer * r.extent * r.width * static_cast<int64_t>(sizeof(T)));
     parallel_for(r.outer, r.count * r.width, [&](int64_t o) {
       for (int64_t i = 0; i < r.count; ++i) {
-        const int64_t row = checked(numbers.at(i), i, r.extent);
-        add_row(to + (o * r.extent + row) * r.width, from + (o * r.count + i) * r.width, r.width);
+        T* row = to + (o * r.extent + checked(numbers.at(i), i, r.extent)) * r.width;
+        put_row(row, from + (o * r.count + i) * r.width, r.width, overwrite);
       }
     });
   };
@@ -266,11 +278,7 @@ Step scatter_forward(PrepareContext& c) {
     }
     for (int64_t i = 0; i < r.count; ++i) {
       T* row = to + checked(numbers.at(i), i, r.extent) * r.width;
-      if (overwrite) {
-        std::copy_n(from + i * r.width, r.width, row);
-      } else {
-        add_row(row, from + i * r.width, r.width);
-      }
+      put_row(row, from + i * r.width, r.width, overwrite);
     }
   };
 }
@@ -319,8 +327,9 @@ const std::vector<Slot> kDx = {{.name = "X@GRAD", .doc = "gradient of X"}};
 
 void define_gathers() {
   const Slot axis = {.name = "Axis", .doc = "instead of `axis`", .optional = true, .no_grad = true};
-  const std::vector<AttrSpec> gather_attrs = {{"axis", int32_t{0}, "the axis whose rows are taken"},
-                                              {"overwrite", true, "of programs of 1.8; not used"}};
+  const std::vector<AttrSpec> gather_attrs = {
+      {"axis", int32_t{0}, "the axis whose rows are taken"},
+      {"overwrite", false, "of 1.x: a number's last gradient stays instead of the sum"}};
   const std::vector<AttrSpec> select_attrs = {{"dim", int32_t{0}, "the axis whose rows are taken"}};
   const auto backward =
       arithmetic([]<typename T>(PrepareContext& c) { return gather_backward<T>(c); });

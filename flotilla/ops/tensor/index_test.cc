@@ -115,6 +115,16 @@ TEST(Gather, KnownValues) {
               equal_to(tensor({{6, 7}, {0, 1}})));
 }
 
+TEST(Gather, WithOverwriteTheLastGradientOfARowStays) {
+  const Inputs inputs = {{"X", counting({3, 2})},
+                         {"Index", ints({1, 1, 2})},
+                         {"Out@GRAD", tensor({{1, 1}, {2, 2}, {4, 4}})}};
+  EXPECT_THAT(run_op("gather_grad", inputs, {{"overwrite", true}}).at("X@GRAD"),
+              equal_to(tensor({{0, 0}, {2, 2}, {4, 4}})));
+  EXPECT_THAT(run_op("gather_grad", inputs).at("X@GRAD"),
+              equal_to(tensor({{0, 0}, {3, 3}, {4, 4}})));
+}
+
 TEST(Gather, AllKernelsAgree) {
   const Tensor index = ints({2, 0, 2});
   for (const int axis : {0, 1, 2}) {

@@ -10,6 +10,19 @@ class ClipGradBase(core.GradClip):
 
     _need_clip = None  # tells for a parameter whether its gradient is clipped
 
+    def __call__(self, params_grads):
+        """Append what clips these gradients; returns [(parameter, clipped gradient)]."""
+        self._choose([parameter for parameter, _ in params_grads])
+        return core.append_grad_clip(self, params_grads)
+
+    def _choose(self, parameters, wanted=None):
+        """Mark whose gradients are clipped: those with names in ``wanted``, or all in need."""
+        for parameter in parameters:
+            if wanted is not None:
+                parameter.need_clip = parameter.name in wanted
+            elif self._need_clip is not None:
+                parameter.need_clip = bool(self._need_clip(parameter))
+
 
 class ClipGradByValue(ClipGradBase):
     """Each element of a gradient lies between ``min`` (by default ``-max``) and ``max``."""
@@ -59,6 +72,7 @@ class GradientClipByGlobalNorm(ClipGradByGlobalNorm):
     def __init__(self, clip_norm, group_name="default_group", need_clip=None):
         super().__init__(clip_norm, group_name)
         self._need_clip = need_clip
+        self.in_place = False
 
 
 def set_gradient_clip(clip, param_list=None, program=None):
@@ -75,3 +89,12 @@ def set_gradient_clip(clip, param_list=None, program=None):
         for name in names:
             program.global_block().var(name)  # refuses an unknown name
     program._gradient_clip = (clip, names)
+
+
+def append_gradient_clip_ops(param_grads):
+    """Append what :func:`set_gradient_clip` asks for; returns [(parameter, clipped gradient)]."""
+    clip, wanted = default_main_program()._gradient_clip or (None, None)
+    if clip is None:
+        return param_grads
+    clip._choose([parameter for parameter, _ in param_grads], wanted)
+    return core.append_grad_clip(clip, param_grads)

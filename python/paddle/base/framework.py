@@ -4,6 +4,7 @@ The classes are the C++ core's; this file adds the words of Paddle's Python API 
 """
 
 import contextlib
+import warnings
 
 import _flotilla as core
 
@@ -230,6 +231,17 @@ def _no_value(self, *args, **kwargs):
     )
 
 
+def _is_there(self):
+    """True: ``if bias:`` asks whether there is a variable, as it does in Paddle."""
+    if self.dtype == "bool":
+        warnings.warn(
+            f'the truth of "{self.name}" is not known while the program is built, so Python takes '
+            "it as true; to choose while the program runs, use paddle.static.nn.cond",
+            stacklevel=2,
+        )
+    return True
+
+
 def _no_backward(self, *args, **kwargs):
     """Refused: gradients become part of a program by an optimizer or append_backward."""
     raise RuntimeError(
@@ -244,7 +256,8 @@ Variable.ndim = property(lambda self: len(self.shape), doc="The number of axes."
 Variable.dim = Variable.ndimension = lambda self: len(self.shape)
 Variable.grad_name = property(lambda self: self.name + "@GRAD", doc="The gradient's name.")
 Variable.numpy = Variable.item = Variable.tolist = Variable.__array__ = _no_value
-Variable.__bool__ = Variable.__float__ = Variable.__int__ = _no_value
+Variable.__float__ = Variable.__int__ = _no_value
+Variable.__bool__ = _is_there
 Variable.backward = _no_backward
 Variable.get_value = _get_value
 Variable.set_value = _set_value

@@ -8,6 +8,7 @@ from paddle.base.clip import (  # noqa: F401
     GradientClipByGlobalNorm,
     GradientClipByNorm,
     GradientClipByValue,
+    append_gradient_clip_ops,
     set_gradient_clip,
 )
 

@@ -88,12 +88,8 @@ class Optimizer:
         if clip is None and program._gradient_clip is not None:
             clip, wanted = program._gradient_clip
             self._core.clip = clip
-        need_clip = getattr(clip, "_need_clip", None)
-        for parameter in parameters:
-            if wanted is not None:
-                parameter.need_clip = parameter.name in wanted
-            elif need_clip is not None:
-                parameter.need_clip = bool(need_clip(parameter))
+        if clip is not None:
+            clip._choose(parameters, wanted)
 
     @also(parameter_list="parameters")
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):

@@ -12,8 +12,9 @@ def create_global_var(shape, value, dtype, persistable=False, force_cpu=False, n
 
 
 def create_parameter(shape, dtype, name=None, attr=None, is_bias=False, default_initializer=None):
-    """A parameter by itself."""
-    if name is not None:
-        attr = core.to_param_attr(attr)
-        attr.name = attr.name or name
-    return core.create_parameter(shape, dtype, attr, is_bias, default_initializer)
+    """A parameter by itself.
+
+    Where ``attr`` is given and has no name, ``name`` becomes that of a layer: ``name.w_0``.
+    """
+    attr = name if attr is None else attr
+    return core.create_parameter(shape, dtype, attr, is_bias, default_initializer, name)

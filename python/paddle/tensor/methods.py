@@ -24,6 +24,11 @@ def _reverse(type):
     return lambda self, other: core.binary(type, other, self)
 
 
+def _equality(type, of_none):
+    """No variable is None, and no program needs an operator to find that out."""
+    return lambda self, other: of_none if other is None else core.binary(type, self, other)
+
+
 def _logical(type):
     """Of truth values; there are no operators on single bits."""
 
@@ -55,8 +60,6 @@ for _word, _type in _WORDS.items():
     setattr(Variable, f"__{_word}__", _operator(_type))
     setattr(Variable, f"__r{_word}__", _reverse(_type))
 for _word, _type in {
-    "eq": "equal",
-    "ne": "not_equal",
     "lt": "less_than",
     "le": "less_equal",
     "gt": "greater_than",
@@ -64,6 +67,8 @@ for _word, _type in {
 }.items():
     setattr(Variable, f"__{_word}__", _operator(_type))
 
+Variable.__eq__ = _equality("equal", of_none=False)
+Variable.__ne__ = _equality("not_equal", of_none=True)
 Variable.__div__, Variable.__rdiv__ = Variable.__truediv__, Variable.__rtruediv__
 Variable.__hash__ = object.__hash__
 Variable.__matmul__ = linalg.matmul
