@@ -3,6 +3,7 @@
 // mean_iou: how well the classes of pixels were found. A class's share is what was right of all
 // that belonged to it or was taken for it; the mean is over the classes that occur.
 
+#include <algorithm>
 #include <vector>
 
 #include "flotilla/ops/loss/labels.h"
