@@ -298,7 +298,7 @@ TEST(AppendBackward, RefusesWhatASubBlockMayLeaveAsItWas) {
                  "not flow through that yet");
 }
 
-TEST(AppendBackward, RefusesASubBlockThatReadWhatIsOverwritten) {
+TEST(AppendBackward, SavesWhatASubBlockReadBeforeItIsOverwritten) {
   const auto program = parse(R"(
     var w f32[1] persistable parameter
     var c bool[1] data stop_gradient
@@ -313,22 +313,42 @@ TEST(AppendBackward, RefusesASubBlockThatReadWhatIsOverwritten) {
       toy_square(X=a) -> b
     }
   )");
-  EXPECT_REFUSED(append_backward(program->global_block().var("loss")),
-                 "the gradient of conditional_block needs a, which is overwritten later");
+  backward_of(*program);
+  EXPECT_EQ(print(program->global_block().op(2)), "assign(X=a) -> a@SAVED@0");
+  EXPECT_EQ(ops_of(program->block(2)),
+            "toy_square_grad(Out@GRAD=b@GRAD, X=a@SAVED@0) -> X@GRAD=a@GRAD\n");
 }
 
-TEST(AppendBackward, RefusesToGoThroughALoop) {
+TEST(AppendBackward, GoesThroughALoop) {
   const auto program = parse(R"(
     var w f32[1] persistable parameter
+    var x f32[1] data stop_gradient
     var c bool[1] data stop_gradient
+    var s f32[1]
     var loss f32[1]
-    while(Condition=c, X=w) -> Out=loss {sub_block=block 1}
+    toy_square(X=w) -> s
+    while(Condition=c, X=[w, x, s]) -> Out=[s, c] {sub_block=block 1}
+    toy_sum(X=s) -> loss
     block 1 in 0 {
-      toy_square(X=w) -> loss
+      var y f32[1]
+      toy_mul(X=s, Y=w) -> y
+      toy_mul(X=y, Y=x) -> s
     }
   )");
-  EXPECT_REFUSED(append_backward(program->global_block().var("loss")),
-                 "while has a sub-block, and gradients do not flow through those yet");
+  EXPECT_EQ(backward_of(*program), text(R"(
+    fill_constant() -> loss@GRAD {dtype=5, shape=[1L], value=1.0}
+    toy_sum_grad(Out@GRAD=loss@GRAD, X=s) -> X@GRAD=s@GRAD
+    while_grad(Out=[s, c], Out@GRAD=s@GRAD, X=[w, x, s]) -> X@GRAD=[w@GRAD@RENAME@block0@0, @EMPTY@, s@GRAD] {is_test=false, original_output_grad=["s@GRAD"], sub_block=block 2}
+    toy_square_grad(Out@GRAD=s@GRAD, X=w) -> X@GRAD=w@GRAD@RENAME@block0@1
+    sum(X=[w@GRAD@RENAME@block0@0, w@GRAD@RENAME@block0@1]) -> w@GRAD
+  )"));
+  EXPECT_EQ(program->block(2).forward_block(), 1);
+  EXPECT_EQ(ops_of(program->block(2)), text(R"(
+    assign(X=s@GRAD) -> s@GRAD@ROUND
+    toy_mul_grad(Out@GRAD=s@GRAD@ROUND, X=y, Y=x) -> X@GRAD=y@GRAD
+    toy_mul_grad(Out@GRAD=y@GRAD, X=s@SAVED@0, Y=w) -> X@GRAD=s@GRAD@ROUND, Y@GRAD=w@GRAD
+    assign(X=s@GRAD@ROUND) -> s@GRAD
+  )"));
 }
 
 TEST(AppendBackward, RefusesGradientsOfGradients) {

@@ -84,7 +84,7 @@ bool Flow::needs(std::string_view var) const {
   return found != needs_.end() && found->second;
 }
 
-bool Flow::may_need(const Block& block, const std::string& var, const Wanted& wanted) const {
+bool Flow::may_need(const Block& block, const std::string& var, const Wanted& wanted) {
   const Var* found = block.find_var_recursive(var);
   if (found == nullptr || found->stop_gradient || wanted.constants.contains(var)) return false;
   if (found->is_parameter() && !found->parameter->trainable) return false;

@@ -39,6 +39,8 @@ class Flow {
   Flow(const Block& block, const Wanted& wanted, const Names& leaves = {});
 
   const OpFlow& op(size_t position) const { return ops_[position]; }
+  // Whether a gradient may flow into a variable at all.
+  static bool may_need(const Block& block, const std::string& var, const Wanted& wanted);
   // Whether the last version of a variable depends on what is wanted.
   bool needs(std::string_view var) const;
   // The position of the first op after `position`, itself included where `before` it, that
@@ -46,7 +48,6 @@ class Flow {
   std::optional<size_t> overwritten(std::string_view var, size_t position, bool before) const;
 
  private:
-  bool may_need(const Block& block, const std::string& var, const Wanted& wanted) const;
   OpFlow flow_of(const Block& block, const Op& op, const Wanted& wanted);
 
   std::vector<OpFlow> ops_;

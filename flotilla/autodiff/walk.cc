@@ -13,16 +13,6 @@ constexpr char kMark = '\x01';
 
 std::string mark_text(size_t number) { return fmt::format("{}{}{}", kMark, number, kMark); }
 
-// What the gradient op inherits: what its definition knows, and where the op belongs.
-Attrs inherited_attrs(const Op& op, const OpDef* def) {
-  Attrs attrs;
-  for (const auto& [name, value] : op.attrs()) {
-    const bool known = def != nullptr && def->find_attr(name) != nullptr;
-    if (known || name == "op_device" || name == "op_namescope") attrs.emplace(name, value);
-  }
-  return attrs;
-}
-
 // Whether the op reads the variable only where gradients never flow.
 bool is_statistic(const Op& op, const OpDef& def, const std::string& var) {
   return std::all_of(def.inputs.begin(), def.inputs.end(), [&](const Slot& slot) {
@@ -80,14 +70,17 @@ class Rollback {
 
 }  // namespace
 
-Walk::Walk(Block& block, Wanted wanted, Names leaves)
-    : block_(block),
-      wanted_(std::move(wanted)),
-      leaves_(std::move(leaves)),
-      flow_(block, wanted_, leaves_) {
-  // Whoever runs the block finds them by these names.
-  for (const std::string& leaf : leaves_) bases_[leaf] = grad_name(leaf);
+Attrs inherited_attrs(const Op& op, const OpDef* def) {
+  Attrs attrs;
+  for (const auto& [name, value] : op.attrs()) {
+    const bool known = def != nullptr && def->find_attr(name) != nullptr;
+    if (known || name == "op_device" || name == "op_namescope") attrs.emplace(name, value);
+  }
+  return attrs;
 }
+
+Walk::Walk(Block& block, Wanted wanted, const Names& leaves)
+    : block_(block), wanted_(std::move(wanted)), flow_(block, wanted_, leaves) {}
 
 void Walk::seed(const std::string& var, Op op, int32_t role) {
   const std::string mark = add_part(var);
@@ -117,16 +110,11 @@ void Walk::visit(size_t position) {
   const OpFlow& flow = flow_.op(position);
   if (flow.skipped) return;
   position_ = position;
-  const bool conditional = op.type() == "conditional_block";
-  Names written;
-  for (const std::string& name : op.output_names()) written.insert(name);
-  if (flow.needed && has_sub_block(op) && !conditional) written.merge(names_inside(op));
+  const std::vector<std::string> written = op.output_names();
   const bool reached = std::any_of(written.begin(), written.end(),
                                    [&](const auto& name) { return parts_.contains(name); });
   if (!reached) return;
   if (flow.needed) {
-    require(!has_sub_block(op) || conditional,
-            "{} has a sub-block, and gradients do not flow through those yet", op.type());
     require((op.role() & kBackwardRole) == 0,
             "{} is itself part of a gradient, and second-order gradients are not there yet",
             op.type());
@@ -141,8 +129,10 @@ void Walk::visit(size_t position) {
     }
   }
   if (!flow.needed) return;
-  if (conditional) {
+  if (op.type() == "conditional_block") {
     emit_conditional_grad();
+  } else if (op.type() == "while") {
+    emit_while_grad();
   } else if (flow.def->grad.kind == GradRule::kCustom) {
     flow.def->grad.emit(*this);
   } else {
@@ -156,63 +146,6 @@ void Walk::emit_grad_op() {
   Slots inputs = grad_op_inputs(grad_def);
   Slots outputs = grad_op_outputs(grad_def);
   draft(Op(grad_def.type, std::move(inputs), std::move(outputs), inherited_attrs(op(), &grad_def)));
-}
-
-// What goes backward through the block of a conditional_block.
-std::shared_ptr<Walk> Walk::walk_inside() {
-  Block& block = block_.program().block(op().attr<BlockRef>("sub_block").index);
-  const std::span<const std::string> inputs = op().input_list("Input");
-  const auto found = flow_.op(position_).inputs.find("Input");
-  Names leaves;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (found->second[i]) leaves.insert(inputs[i]);
-  }
-  auto walk = std::make_shared<Walk>(block, Wanted{.vars = Names(), .constants = wanted_.constants},
-                                     std::move(leaves));
-  for (size_t i = 0; i < op().output_list("Out").size(); ++i) {
-    const std::string& out = op().output_list("Out")[i];
-    const std::string gradient = output_grad("Out", i);
-    if (gradient.empty()) continue;
-    for (size_t earlier = 0; earlier < position_; ++earlier) {
-      require(!block_.op(earlier).writes(out),
-              "conditional_block may leave {} as {} wrote it, and gradients do not flow through "
-              "that yet",
-              out, block_.op(earlier).type());
-    }
-    walk->seed(out, name_of(gradient));
-  }
-  walk->run();
-  for (const Draft& draft : walk->drafts_) {
-    for (const std::string& name : draft.op.input_names()) {
-      require(block.find_var(name) != nullptr || !flow_.overwritten(name, position_, false),
-              "the gradient of conditional_block needs {}, which is overwritten later", name);
-    }
-  }
-  return walk;
-}
-
-void Walk::emit_conditional_grad() {
-  const std::shared_ptr<Walk> inside = walk_inside();
-  Slots inputs, outputs;
-  for (const std::string slot : {"Cond", "Input"}) {
-    inputs[slot].assign(op().input_list(slot).begin(), op().input_list(slot).end());
-  }
-  for (const std::string slot : {"Out", "Scope"}) {
-    inputs[slot].assign(op().output_list(slot).begin(), op().output_list(slot).end());
-  }
-  for (const std::string& gradient : output_grads_["Out"]) {
-    inputs["Out@GRAD"].push_back(gradient.empty() ? std::string(kEmptyVar) : gradient);
-  }
-  bool any = false;
-  for (const std::string& input : op().input_list("Input")) {
-    const bool flows = inside->leaves_.contains(input) && !inside->gradient_of(input).empty();
-    outputs["Input@GRAD"].push_back(flows ? add_part(input) : std::string(kEmptyVar));
-    any = any || flows;
-  }
-  if (!any) return;
-  draft(Op("conditional_block_grad", std::move(inputs), std::move(outputs),
-           inherited_attrs(op(), flow_.op(position_).def)));
-  drafts_.back().inside = inside;
 }
 
 Slots Walk::grad_op_inputs(const OpDef& grad_def) {
@@ -337,12 +270,16 @@ std::string Walk::value_of(const std::string& var, bool is_input) {
   if (*overwriter == position_ && is_statistic(op(), *flow_.op(position_).def, var)) {
     return value_of(var, false);
   }
+  return saved(var, *overwriter);
+}
+
+std::string Walk::saved(const std::string& var, size_t before) {
   for (const Saved& saved : saved_) {
-    if (saved.var == var && saved.before == *overwriter) return saved.copy;
+    if (saved.var == var && saved.before == before) return saved.copy;
   }
   std::string copy = fmt::format("{}@SAVED@{}", var, saved_.size());
   while (block_.find_var_recursive(copy) != nullptr) copy += '_';
-  saved_.push_back({var, copy, *overwriter});
+  saved_.push_back({var, copy, before});
   return copy;
 }
 

@@ -7,6 +7,8 @@
 
 #pragma once
 
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,10 +20,13 @@
 
 namespace flotilla::autodiff {
 
+// What the gradient op inherits: what its definition knows, and where the op belongs.
+Attrs inherited_attrs(const Op& op, const OpDef* def);
+
 class Walk final : public GradContext {
  public:
   // `leaves`: variables outside the block whose gradients are wanted too.
-  Walk(Block& block, Wanted wanted, Names leaves = {});
+  Walk(Block& block, Wanted wanted, const Names& leaves = {});
 
   bool needs(std::string_view var) const { return flow_.needs(var); }
   // Starts from `var` with a gradient made by the op, which writes it to its output Out; or with
@@ -59,8 +64,16 @@ class Walk final : public GradContext {
 
   void visit(size_t position);
   void emit_grad_op();
+  // Of ops with a block of their own (walk_blocks.cc).
   void emit_conditional_grad();
-  std::shared_ptr<Walk> walk_inside();
+  void emit_while_grad();
+  std::shared_ptr<Walk> inside(const Names& carried) const;
+  void read_what_was_there(Walk& inside);
+  void keep_ends_of_rounds(const Names& changed);
+  // Gives what is drafted, here and in blocks inside, other names for the variables that it reads.
+  void rename_reads(const std::function<std::string(const Var&)>& rename);
+  std::string saved(const std::string& var, size_t before);
+  Slots block_grad_inputs(std::initializer_list<std::string_view> slots) const;
   // Appends to `target`, which is block(), or the block of its gradients. Returns as append().
   size_t append_to(Block& target);
   Slots grad_op_inputs(const OpDef& grad_def);
@@ -78,8 +91,8 @@ class Walk final : public GradContext {
 
   Block& block_;
   const Wanted wanted_;
-  const Names leaves_;
   const Flow flow_;
+  Names leaves_;  // those whose gradients the block of gradients has as variables of its own
   size_t position_ = 0;
   bool walking_ = false;
   std::map<std::string, std::vector<std::string>, std::less<>> output_grads_;  // of op()

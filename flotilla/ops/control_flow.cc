@@ -1,9 +1,11 @@
 // flotilla/ops/control_flow.cc
 //
-// The operators that run a block of their own, and the gradient of the one that may run it once.
+// The operators that run a block of their own, and their gradients, which do likewise.
 // They have no kernel: the planner (plan/planner.cc) makes a step of them that owns the steps of
 // the block. What the slots list, the block's own ops read and write; Paddle wants to see it here
 // too.
+
+#include <algorithm>
 
 #include "flotilla/op/infer.h"
 #include "flotilla/op/op_def.h"
@@ -23,7 +25,32 @@ const OpDef& while_loop = define_op({
     .inputs = {{"Condition", "one bool"}, any_number("X", "what the block reads outside")},
     .outputs = {any_number("Out", "what the block writes outside"),
                 any_number("StepScopes", "not written here")},
-    .attrs = {kSubBlock, {"skip_eager_deletion_vars", std::vector<std::string>{}, "not used"}},
+    .attrs = {kSubBlock,
+              {"is_test", false, "whether no gradients will be asked for; not used"},
+              {"skip_eager_deletion_vars", std::vector<std::string>{}, "not used"}},
+    .side_effect = true,
+});
+
+void infer_gradients(InferContext& c, const std::string& slot) {
+  const std::string gradients = grad_name(slot);
+  for (size_t i = 0; i < std::min(c.out_count(gradients), c.in_count(slot)); ++i) {
+    c.out(gradients, i) = c.in(slot, i);
+  }
+}
+
+const OpDef& while_grad = define_op({
+    .type = "while_grad",
+    .doc = "Runs the gradients of a while, from its last round to the first.",
+    .inputs = {any_number("X", "what the while read"), any_number("Out", "what it wrote"),
+               any_number("Out@GRAD", "gradients of what goes from round to round"),
+               any_number("StepScopes", "not read here")},
+    .outputs = {any_number("X@GRAD", "what the block's own x@GRAD holds for x of X, summed up")},
+    .attrs = {kSubBlock,
+              {"is_test", false, "of the while; not used"},
+              {"skip_eager_deletion_vars", std::vector<std::string>{}, "not used"},
+              {"original_output_grad", std::vector<std::string>{},
+               "what the block calls Out@GRAD"}},
+    .infer = [](InferContext& c) { infer_gradients(c, "X"); },
     .side_effect = true,
 });
 
@@ -42,12 +69,6 @@ const OpDef& conditional_block = define_op({
     .side_effect = true,
 });
 
-void infer_conditional_grad(InferContext& c) {
-  for (size_t i = 0; i < c.out_count("Input@GRAD"); ++i) {
-    if (i < c.in_count("Input")) c.out("Input@GRAD", i) = c.in("Input", i);
-  }
-}
-
 const OpDef& conditional_block_grad = define_op({
     .type = "conditional_block_grad",
     .doc = "Runs the gradients of a conditional_block if Cond is true; else they are zero.",
@@ -58,7 +79,7 @@ const OpDef& conditional_block_grad = define_op({
                any_number("Scope", "not read here")},
     .outputs = {any_number("Input@GRAD", "what the block's own x@GRAD holds for x of Input")},
     .attrs = kConditional,
-    .infer = infer_conditional_grad,
+    .infer = [](InferContext& c) { infer_gradients(c, "Input"); },
     .side_effect = true,
 });
 

@@ -19,7 +19,8 @@ void find_pinned(const Program& program, std::set<std::string, std::less<>>& pin
     for (const auto& op : block->ops()) {
       for (const std::string& name : op->output_names()) {
         const bool outer = block->index() > 0 && block->find_var(name) == nullptr;
-        if (outer || op->type() == "conditional_block_grad") pinned.insert(name);
+        const bool of_block = op->type() == "conditional_block_grad" || op->type() == "while_grad";
+        if (outer || of_block) pinned.insert(name);
       }
     }
   }
@@ -153,77 +154,48 @@ void Planner::plan_op(const Block& block, const Op& op) {
 // `while` and `conditional_block` are steps that own the nodes of their block.
 void Planner::plan_sub_block(const Block& block, const Op& op) {
   if (op.type() == "conditional_block_grad") return plan_conditional_grad(block, op);
+  if (op.type() == "while_grad") return plan_while_grad(block, op);
   const bool loop = op.type() == "while";
   require(loop || op.type() == "conditional_block",
           "the op \"{}\" has a sub-block, but only while and conditional_block can run one",
           op.type());
   const Block& inner = program_.block(op.attr<BlockRef>("sub_block").index);
-  plan_conditional(block, op, op.input(loop ? "Condition" : "Cond"), loop,
+  for (const auto& other : program_.blocks()) {
+    if (loop && other->forward_block() == inner.index()) {
+      return plan_recorded_while(block, op, *other);
+    }
+  }
+  plan_conditional(op, condition_of(block, op, loop ? "Condition" : "Cond"), loop,
                    [&] { plan_block(inner); });
 }
 
-void Planner::plan_conditional(const Block& block, const Op& op, const std::string& condition,
-                               bool loop, const std::function<void()>& plan_body) {
-  const int32_t value = reading(block, condition);
-  require(at(value).meta.dtype == boolean && at(value).meta.shape.numel() == 1,
-          "the condition of {} must be one bool, but {} is {}{}", op.type(), condition,
-          at(value).meta.dtype, at(value).meta.shape);
+int32_t Planner::condition_of(const Block& block, const Op& op, std::string_view slot) {
+  const std::string& name = op.input(slot);
+  const int32_t value = reading(block, name);
+  const VarMeta& meta = at(value).meta;
+  require(meta.dtype == boolean && meta.shape.numel() == 1,
+          "the condition of {} must be one bool, but {} is {}{}", op.type(), name, meta.dtype,
+          meta.shape);
+  return value;
+}
+
+void Planner::plan_conditional(const Op& op, int32_t condition, bool loop,
+                               const std::function<void()>& plan_body) {
   Node head{.op = &op, .side_effect = true, .loop = loop};
   node_ = &head;
-  head.condition = read(value, {});
+  head.condition = read(condition, {});
   node_ = nullptr;
   const size_t begin = draft_.nodes.size();
   draft_.nodes.push_back(std::move(head));
   // Reordered copies do not cross the border: the body may change what they were made from.
   copies_.clear();
   ++depth_;
+  loops_ += loop ? 1 : 0;
   plan_body();
+  loops_ -= loop ? 1 : 0;
   --depth_;
   copies_.clear();
   draft_.nodes[begin].body_end = static_cast<int32_t>(draft_.nodes.size());
-}
-
-// The block reads what the conditional_block computed, and its own x@GRAD is what Input@GRAD holds
-// for x of Input; zero if it does not run. It may have variables under the names of outer ones.
-void Planner::plan_conditional_grad(const Block& block, const Op& op) {
-  const Block& inner = program_.block(op.attr<BlockRef>("sub_block").index);
-  const std::span<const std::string> inputs = op.input_list("Input");
-  const std::span<const std::string> gradients = op.output_list("Input@GRAD");
-  require(gradients.size() <= inputs.size(),
-          "conditional_block_grad gives {} gradients of {} variables", gradients.size(),
-          inputs.size());
-  for (size_t i = 0; i < gradients.size(); ++i) {
-    if (gradients[i] != kEmptyVar) prepare_own(block, "fill_zeros_like", {inputs[i]}, gradients[i]);
-  }
-  plan_conditional(block, op, op.input("Cond"), false, [&] {
-    std::map<std::string, int32_t, std::less<>> outer = current_;
-    for (const auto& var : inner.vars()) current_.erase(var->name);
-    plan_block(inner);
-    std::map<std::string, int32_t, std::less<>> own;
-    for (const auto& var : inner.vars()) {
-      if (const auto found = current_.find(var->name); found != current_.end()) own.insert(*found);
-    }
-    current_ = std::move(outer);
-    for (size_t i = 0; i < gradients.size(); ++i) {
-      const auto found = own.find(grad_name(inputs[i]));
-      if (gradients[i] == kEmptyVar || found == own.end()) continue;
-      const std::string copied = found->first + "@INSIDE";
-      current_[copied] = found->second;
-      if (at(found->second).sparse()) {  // added to the zeros
-        prepare_own(block, "sum", {gradients[i], copied}, gradients[i]);
-      } else {
-        prepare_own(block, "assign", {copied}, gradients[i]);
-      }
-      current_.erase(copied);
-    }
-  });
-}
-
-void Planner::prepare_own(const Block& block, std::string type, std::vector<std::string> x,
-                          const std::string& out) {
-  const Op& op =
-      own_ops_.emplace_back(std::move(type), Slots{{"X", std::move(x)}}, Slots{{"Out", {out}}});
-  prepare(block, op, op_def(op.type()));
 }
 
 void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {

@@ -52,6 +52,17 @@ struct LateOp {
   std::vector<Pool::Block> workspace_blocks = {};
 };
 
+// What the rounds of a loop computed, for the loop that goes backward.
+struct Rounds {
+  struct Recorded {
+    std::string name = {};
+    const Value* from = nullptr;
+    std::vector<std::vector<char>> rounds = {};
+  };
+  int64_t count = 0;  // those that are still there
+  std::deque<Recorded> recorded = {};
+};
+
 // The capacity class of an extent or of a size in bytes: the next power of two.
 int64_t capacity_of(int64_t extent);
 // Whether the size is known only when the program runs.
@@ -109,10 +120,26 @@ class Planner final : public PrepareHost {
   void plan_block(const Block& block);
   void plan_op(const Block& block, const Op& op);
   void plan_sub_block(const Block& block, const Op& op);
-  // A step that runs what `plan_body` plans if, or as long as, a variable is true.
-  void plan_conditional(const Block& block, const Op& op, const std::string& condition, bool loop,
+  // The value of a bool that an op names.
+  int32_t condition_of(const Block& block, const Op& op, std::string_view slot);
+  // A step that runs what `plan_body` plans if, or as long as, a bool is true.
+  void plan_conditional(const Op& op, int32_t condition, bool loop,
                         const std::function<void()>& plan_body);
+
+  // Gradients of blocks (gradients.cc).
+  using Names = std::set<std::string, std::less<>>;
+  using Values = std::map<std::string, int32_t, std::less<>>;
   void plan_conditional_grad(const Block& block, const Op& op);
+  void plan_while_grad(const Block& block, const Op& op);
+  void plan_recorded_while(const Block& block, const Op& op, const Block& backward);
+  Values plan_own_block(const Block& block);
+  void record(Rounds& rounds, const std::string& name, int32_t value);
+  void zero_gradients(const Block& block, const Op& op, const std::string& slot,
+                      const Names& carried);
+  void take_gradients_out(const Block& block, const Op& op, const std::string& slot,
+                          const Values& own);
+  // Nodes that belong to no op.
+  void add_node(Step step, std::vector<int32_t> reads, std::vector<int32_t> writes);
   // For an op that stands in no program.
   void prepare_own(const Block& block, std::string type, std::vector<std::string> x,
                    const std::string& out);
@@ -170,14 +197,16 @@ class Planner final : public PrepareHost {
   Pool pool_;  // before the draft, whose values hold blocks of it
   Draft draft_;
   std::vector<StoreVar> store_vars_;
-  std::map<std::string, int32_t, std::less<>> current_;  // variable to its latest version
-  std::set<std::string, std::less<>> pinned_;
+  Values current_;  // variable to its latest version
+  Names pinned_;
   std::map<std::pair<int32_t, std::string>, int32_t>
       copies_;  // (value, layout) to its reordered copy
   int64_t reorders_ = 0;
   int depth_ = 0;  // of sub-blocks
 
-  std::deque<Op> own_ops_;  // that stand in no program
+  std::deque<Op> own_ops_;            // that stand in no program
+  std::map<int32_t, Rounds> rounds_;  // of the loops that run these blocks
+  int loops_ = 0;                     // around what is planned
   std::deque<LateOp> late_ops_;
   LateOp* late_ = nullptr;  // the one that is being prepared
   bool adaptive_ = false;

@@ -33,6 +33,7 @@ FEEDS = {
     "wide_deep": clicks(26, 1001),
     "linear_regression": HOUSES,
     "branches": HOUSES,
+    "loops": HOUSES,
     "fluid_mlp": DIGITS,
     "fluid_linear_regression": HOUSES,
     "fluid_branches": HOUSES,

@@ -168,6 +168,25 @@ def branches():
     return paddle.mean(error + mean), predicted, []
 
 
+def loops():
+    x = static.data("x", [None, 13], "float32")
+    y = static.data("y", [None, 1], "float32")
+    hidden = static.nn.fc(x, size=8, activation="tanh")
+    weight = static.create_parameter([8, 8], "float32", attr=paddle.ParamAttr(name="again"))
+    limit = paddle.cast(paddle.abs(paddle.sum(x)), "int64")  # other rounds for other batches
+    limit = paddle.reshape(limit, [1])
+
+    def body(i, state, total):
+        state = paddle.tanh(paddle.matmul(state, weight) + hidden)
+        return i + 1, state, total + paddle.mean(state, axis=0)
+
+    start = [paddle.full([1], 0, "int64"), hidden * 2.0, paddle.mean(hidden, axis=0)]
+    _, state, total = static.nn.while_loop(lambda i, *_: i < limit, body, start)
+    predicted = static.nn.fc(state, size=1)
+    error = F.square_error_cost(input=predicted, label=y)
+    return paddle.mean(error) + paddle.mean(total), predicted, []
+
+
 def momentum():
     decay = paddle.regularizer.L2Decay(1e-4)
     return paddle.optimizer.Momentum(learning_rate=0.0001, momentum=0.9, weight_decay=decay)
@@ -189,4 +208,5 @@ MODELS = {
     "wide_deep": (wide_deep, sgd),
     "linear_regression": (linear_regression, sgd),
     "branches": (branches, adam),
+    "loops": (loops, sgd),
 }

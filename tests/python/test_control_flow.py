@@ -224,6 +224,7 @@ def test_programs_with_blocks_travel(executor, x):
 
 
 def test_gradients_flow_through_the_branch_that_ran(executor, x):
+    x.stop_gradient = False
     w = static.create_parameter([3], "float32", attr=paddle.nn.initializer.Constant(2.0))
     v = static.create_parameter([3], "float32", attr=paddle.nn.initializer.Constant(3.0))
     scaled = x * w
@@ -242,6 +243,7 @@ def test_gradients_flow_through_the_branch_that_ran(executor, x):
         (-X, [-X, one, 2 * one]),
     ):
         found = run(executor, grads, value)
+        assert len(found) == 3
         for ours, right in zip(found, expected):
             np.testing.assert_allclose(ours, right, rtol=1e-6)
 
@@ -261,11 +263,55 @@ def test_sparse_gradients_flow_through_branches(executor, x):
         np.testing.assert_allclose(found, expected)
 
 
-def test_gradients_stop_at_a_loop_with_one_sentence(x):
+def rounds_of(x, w, rounds):
+    """What the loop below computes."""
+    s, t, kept = x * w, np.zeros(3), np.ones(3)
+    for _ in range(rounds):
+        kept = t * w
+        t = (np.tanh(s) * w if s.sum() > 1 else s - w) + 0.5 * t
+        s = s + t * x
+    return np.sum(s * s) + np.sum(kept)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 4])
+def test_gradients_flow_through_a_loop(executor, x, rounds):
+    x.stop_gradient = False
+    w = static.create_parameter([3], "float32", attr=paddle.nn.initializer.Constant(0.5))
+    limit = static.data("limit", [1], "int64")
+    constants = paddle.full([1], 0, "int64"), paddle.zeros([3]), paddle.ones([3])
+
+    def body(i, s, t, kept):
+        more = lambda: paddle.tanh(s) * w  # noqa: E731
+        new = static.nn.cond(paddle.sum(s) > 1, more, lambda: s - w) + 0.5 * t
+        return i + 1, s + new * x, new, t * w
+
+    i, t, kept = constants
+    before = x * w
+    loop = static.nn.while_loop(lambda i, *_: i < limit, body, [i, before, t, kept])
+    loss = paddle.sum(loop[1] * loop[1]) + paddle.sum(loop[3])
+    grads = static.gradients([loss], [w, x])
+    executor.run(static.default_startup_program())
+    for value in (X, -X, X / 4):
+        feed = {"x": value, "limit": np.array([rounds])}
+        found = executor.run(feed=feed, fetch_list=[loss, *grads])
+        one, half, step = value.astype("float64"), np.full(3, 0.5), 1e-6
+        np.testing.assert_allclose(found[0][0], rounds_of(one, half, rounds), rtol=1e-5)
+        for axis, move in enumerate(np.eye(3) * step):
+            by_w = rounds_of(one, half + move, rounds) - rounds_of(one, half - move, rounds)
+            by_x = rounds_of(one + move, half, rounds) - rounds_of(one - move, half, rounds)
+            assert found[1][axis] == pytest.approx(by_w / (2 * step), rel=1e-4, abs=1e-4)
+            assert found[2][axis] == pytest.approx(by_x / (2 * step), rel=1e-4, abs=1e-4)
+
+
+def test_gradients_stop_at_a_loop_inside_a_loop(executor, x):
     w = static.create_parameter([3], "float32")
-    loop = static.nn.while_loop(lambda s: paddle.sum(s) < 9, lambda s: s + w, paddle.zeros([3]))
-    with pytest.raises(Exception, match="while has a sub-block, and gradients do not flow"):
-        static.append_backward(paddle.mean(loop[0]))
+    less = lambda s: paddle.sum(s) < 9  # noqa: E731
+    inner = lambda s: static.nn.while_loop(less, lambda a: [a + w], [s * 2])  # noqa: E731
+    loop = static.nn.while_loop(less, inner, [paddle.zeros([3])])
+    static.append_backward(paddle.mean(loop[0]))
+    executor.run(static.default_startup_program())
+    with pytest.raises(ValueError, match="gradients do not flow through a loop inside another yet"):
+        executor.run(feed={"x": X})
 
 
 @pytest.mark.parametrize(

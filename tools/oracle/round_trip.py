@@ -22,7 +22,7 @@ sys.path[:0] = [str(HERE.parent.parent / "tests" / "oracle")]
 from rules import relative_error  # noqa: E402
 
 ORACLE = Path(os.environ.get("FLT_ORACLE_DIR", Path.home() / ".cache" / "flotilla-oracle"))
-MODELS = ["mlp", "lenet", "resnet50", "wide_deep", "linear_regression", "branches",
+MODELS = ["mlp", "lenet", "resnet50", "wide_deep", "linear_regression", "branches", "loops",
           "fluid_mlp", "fluid_resnet18", "fluid_wide_deep", "fluid_linear_regression",
           "fluid_branches"]  # fmt: skip
 SKIPPED = 77

@@ -1,4 +1,4 @@
-"""Blocks that run if, or as long as, a variable is true. Gradients flow through the former."""
+"""Blocks that run if, or as long as, a variable is true. Gradients flow through both."""
 
 import _flotilla as core
 from paddle._words import several
