@@ -95,13 +95,14 @@ bool TableWorker::has_values(const passes::ServerTable& table) const {
   return !table.sparse || mode_ == passes::PsMode::kGeo;
 }
 
+// Tables of the servers too: what their rows start with is drawn by the startup program, which
+// leaves them without rows here.
 bool TableWorker::can_connect(Scope& scope) const {
   return std::all_of(tables_.begin(), tables_.end(), [&](const passes::ServerTable& table) {
-    return !has_values(table) ||
-           std::all_of(table.params.begin(), table.params.end(), [&](const std::string& name) {
-             const Tensor* found = scope.find(name);
-             return found != nullptr && found->defined();
-           });
+    return std::all_of(table.params.begin(), table.params.end(), [&](const std::string& name) {
+      const Tensor* found = scope.find(name);
+      return found != nullptr && found->defined();
+    });
   });
 }
 
@@ -163,6 +164,13 @@ void TableWorker::take_dense(Scope& scope) {
   take(scope, /*dense_only=*/true);
 }
 
+void TableWorker::load(const std::string& directory, uint32_t only, Scope& scope) {
+  require(connected(), "the servers load tables for a worker: call fleet.init_worker() first");
+  worker_->flush();
+  client_->load(directory, only);
+  take(scope, /*dense_only=*/false);
+}
+
 Tensor TableWorker::read_rows(const passes::ServerTable& table) {
   require(connected(), "the tables are read from the servers: call fleet.init_worker() first");
   worker_->flush();
@@ -174,11 +182,10 @@ Tensor TableWorker::read_rows(const passes::ServerTable& table) {
       most = std::max(most, key);
     }
   });
-  require(
-      least >= 0 && most < kMostFloats / table.width,
-      "the table {} has keys from {} to {}, which are no rows of a tensor: such a table stays on "
-      "servers",
-      table.name, least, most);
+  require(least >= 0 && most < kMostFloats / table.width,
+          "the table {} has keys from {} to {}, which are no rows of a tensor: save it with "
+          "fleet.save_inference_model() or fleet.save_persistables(), where servers write it",
+          table.name, least, most);
   Tensor all(f32, Shape{most + 1, table.width});
   float* rows = all.data<float>();
   std::vector<int64_t> ids;

@@ -62,6 +62,9 @@ class TableWorker {
   ps::Client& client() { return *client_; }
   // The dense parameters as the servers have them, once all that this worker pushed is applied.
   void take_dense(Scope& scope);
+  // Fills the tables, or one of them, once all that this worker pushed is applied; `scope` gets the
+  // values that workers hold.
+  void load(const std::string& directory, uint32_t only, Scope& scope);
   // All rows of a sparse table: as many as the program declares, or more where keys are larger.
   // Rows that nobody asked for have their first values. Refuses keys that no tensor could hold.
   Tensor read_rows(const passes::ServerTable& table);

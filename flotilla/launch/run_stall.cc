@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "flotilla/launch/print.h"
 #include "flotilla/launch/run_state.h"
 
@@ -41,7 +43,8 @@ Running* Run::find(const std::string& name) {
 
 std::vector<Standing> Run::standing() {
   std::vector<Standing> rows;
-  for (const Members::Seen& seen : members_.all()) {
+  const std::vector<Members::Seen> members = members_.all();
+  for (const Members::Seen& seen : members) {
     if (!seen.here) continue;
     const bool reported = seen.member.reported != Clock::time_point();
     rows.push_back({.role = seen.member.role,
@@ -52,9 +55,15 @@ std::vector<Standing> Run::standing() {
   }
   for (const Running& running : running_) {
     if (!running.child) continue;
+    const bool left = std::any_of(members.begin(), members.end(), [&](const Members::Seen& seen) {
+      return !seen.here && seen.member.role == running.process->role &&
+             seen.member.rank == running.process->rank &&
+             seen.member.attempt == running.outcome.attempt;
+    });
     rows.push_back({.role = running.process->role,
                     .rank = running.process->rank,
                     .host = running.process->host,
+                    .doing = left ? "has left the job" : "",
                     .stopped = running.child->stopped()});
   }
   return rows;

@@ -272,7 +272,9 @@ void Client::announce(Presence presence) {
 
 void Client::save(const std::string& directory, const SaveOptions& what) {
   const std::filesystem::path target(directory);
-  const std::filesystem::path unfinished = target.string() + ".unfinished";
+  // Two workers may write the same one; what one left behind goes when it comes back.
+  const std::filesystem::path unfinished =
+      target.string() + fmt::format(".worker-{}.unfinished", options_.self.rank);
   std::filesystem::remove_all(unfinished);
   std::filesystem::create_directories(unfinished);
   ask_all({.kind = RequestKind::kSave, .text = unfinished.native(), .files = what});
@@ -282,6 +284,8 @@ void Client::save(const std::string& directory, const SaveOptions& what) {
 }
 
 void Client::load(const std::string& directory, uint32_t only) {
+  // What one of them cannot read, none of them takes.
+  ask_all({.kind = RequestKind::kCheck, .text = directory, .files = {.table = only}});
   ask_all({.kind = RequestKind::kLoad, .text = directory, .files = {.table = only}});
 }
 

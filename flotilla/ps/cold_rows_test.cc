@@ -134,6 +134,18 @@ TEST_F(Cold, AStoreContinuesWhereItWas) {
     EXPECT_EQ(found, Floats(200, static_cast<float>(run)));
     EXPECT_GE(store.stats().tables[0].sparse.cold, 84);
   }
+  Store store({.directory = dir_ / "store"});
+  store.save(dir_ / "saved");
+  for (int load = 1; load <= 2; ++load) {
+    const Floats ones(200, 1);
+    store.push({.changes = {{.table = 1, .lr = -1, .keys = keys, .values = ones}}});
+    store.load(dir_ / "saved");
+    Floats found(200);
+    store.pull(1, keys, found);
+    EXPECT_EQ(found, Floats(200, 4));
+    EXPECT_GE(store.stats().tables[0].sparse.cold, 84);
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "store" / "cold.1.0"));
+  }
   EXPECT_REFUSED(Store({}).create(spec),
                  "table w keeps rows on disk, but there is no directory for them");
 }

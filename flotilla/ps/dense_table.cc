@@ -75,4 +75,10 @@ void DenseTable::load(std::span<const std::byte> bytes, const Slice& slice, uint
   lsn_ = lsn;
 }
 
+void DenseTable::take(DenseTable& other) {
+  values_.swap(other.values_);
+  state_.swap(other.state_);
+  lsn_ = other.lsn_;
+}
+
 }  // namespace flotilla::ps

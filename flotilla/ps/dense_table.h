@@ -42,6 +42,8 @@ class DenseTable {
   std::vector<std::byte> save() const;
   // Takes what the bytes of another slice of the table have in common with this one.
   void load(std::span<const std::byte> bytes, const Slice& slice, uint64_t lsn);
+  // Takes all of a table that is like this one.
+  void take(DenseTable& other);
 
  private:
   const TableSpec table_;

@@ -55,8 +55,9 @@ void sync_directory(const std::filesystem::path& directory) {
 void replace_directory(const std::filesystem::path& from, const std::filesystem::path& to) {
   const std::filesystem::path parent = to.has_parent_path() ? to.parent_path() : ".";
   if (!std::filesystem::exists(to)) {
-    if (::rename(from.c_str(), to.c_str()) != 0) fail_to("rename", from);
-    return sync_directory(parent);
+    if (::rename(from.c_str(), to.c_str()) == 0) return sync_directory(parent);
+    // Not where somebody else has put one there meanwhile.
+    if (errno != ENOTEMPTY && errno != EEXIST) fail_to("rename", from);
   }
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno != EINVAL && errno != ENOSYS) fail_to("replace", to);

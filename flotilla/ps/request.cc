@@ -66,7 +66,8 @@ Step decode_step(ByteReader& from) {
 }
 
 bool is_about_files(RequestKind kind) {
-  return kind == RequestKind::kSave || kind == RequestKind::kSaved || kind == RequestKind::kLoad;
+  return kind == RequestKind::kSave || kind == RequestKind::kSaved || kind == RequestKind::kLoad ||
+         kind == RequestKind::kCheck;
 }
 
 Presence decode_presence(ByteReader& from, int rank) {
@@ -213,7 +214,8 @@ Request decode_request(std::span<const std::byte> bytes) {
     }
     case RequestKind::kSave:
     case RequestKind::kSaved:
-    case RequestKind::kLoad: {
+    case RequestKind::kLoad:
+    case RequestKind::kCheck: {
       request.files.table = from.get<uint32_t>();
       const auto mode = from.get<uint32_t>();
       require(mode <= static_cast<uint32_t>(SaveMode::kDelta),

@@ -42,6 +42,7 @@ enum class RequestKind : uint32_t {
   kTables = 9,  // answer: text, a table on each line, those with values marked (service.h)
   kStats = 10,  // answer: text for people and Prometheus
   kSaved = 11,  // all servers have saved: the next delta goes on from there
+  kCheck = 12,  // whether a kLoad would go well
 };
 
 struct Sender {

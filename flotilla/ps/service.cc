@@ -122,6 +122,9 @@ void Service::do_request(const std::shared_ptr<Call>& call) {
       store_.load(request.text, request.files.table);
       set_filled();
       return call->answer();
+    case RequestKind::kCheck:
+      store_.check_checkpoint(request.text, request.files.table);
+      return call->answer();
     case RequestKind::kSnapshot:
       store_.snapshot();
       return call->answer();

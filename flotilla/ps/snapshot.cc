@@ -209,6 +209,10 @@ void SnapshotWriter::finish() {
   replace_directory(temporary_, directory_);
 }
 
+std::string part_name(const Share& share) {
+  return fmt::format("server-{}-of-{}", share.server, share.servers);
+}
+
 bool is_unfinished(const std::filesystem::path& directory) {
   return directory.filename().string().ends_with(kUnfinished);
 }

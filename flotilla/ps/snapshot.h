@@ -91,6 +91,9 @@ class SnapshotWriter {
   std::unique_ptr<FileWriter> file_;
 };
 
+// Of a server in the directory of a checkpoint.
+std::string part_name(const Share& share);
+
 // Whether a directory is what a writer that was killed left behind.
 bool is_unfinished(const std::filesystem::path& directory);
 

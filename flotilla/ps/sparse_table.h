@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "flotilla/ps/shard_pool.h"
@@ -48,6 +49,11 @@ class SparseTable {
 
   // The part of an owner; only its thread may use it.
   SparsePart& part(int owner) { return *parts_[static_cast<size_t>(owner)]; }
+
+  // Exchanges the part with that of a table that is like this one. REQUIRES: as part()
+  void exchange(int owner, SparseTable& other) {
+    std::swap(parts_[static_cast<size_t>(owner)], other.parts_[static_cast<size_t>(owner)]);
+  }
 
   // ---- The same for those who have no thread: each call is a job for the owners.
   void pull(ShardPool& pool, std::span<const int64_t> ids, std::span<float> values,

@@ -180,14 +180,20 @@ int64_t Store::shrink(uint32_t id, const Shrink& rule) {
 // ---- Order --------------------------------------------------------------------------------------
 
 void Store::in_order(const std::function<void()>& f) {
+  const std::thread::id self = std::this_thread::get_id();
+  bool inside = false;
   {
     MutexLock lock(mutex_);
-    while (leading_) changed_.wait(lock);
+    inside = leading_ && orders_ == self;
+    while (leading_ && !inside) changed_.wait(lock);
     leading_ = true;
+    orders_ = self;
   }
+  if (inside) return f();
   const auto end = [&] {
     const MutexLock lock(mutex_);
     leading_ = false;
+    orders_ = {};
     changed_.notify_all();
   };
   try {

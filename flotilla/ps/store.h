@@ -11,12 +11,12 @@
 //   lock             held by the process that uses it
 //   log.<first>      log_file.h
 //   snapshot.<n>/    snapshot.h; the highest n that is whole counts
-//   cold.<table>/    rows that are not in memory: cold_rows.h
+//   cold.<table>.<n>/   rows that are not in memory: cold_rows.h; <n> counts loads
 //
 // A store that is made for a directory continues where the last one was, however that ended: it
 // loads the newest good snapshot and does again what the log has after it.
 //
-// Thread safety: all methods may be called by any thread, but for load().
+// Thread safety: all methods may be called by any thread.
 
 #pragma once
 
@@ -28,6 +28,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "flotilla/base/fd.h"
@@ -116,12 +117,15 @@ class Store {
   // part of this one. A part appears whole or not at all; for the same of all parts, save into a
   // new directory and put it in place (replace_directory) when all servers are done.
   //
-  // load() takes what belongs to this server from all parts, whatever their number, into tables of
-  // the same name that nothing was pushed to, and makes a snapshot. Tables that are not there are
-  // created; those that are must have rows of the same form. A delta goes over the rows that are
-  // there: load the base first, then the deltas in their order.
+  // load() takes what belongs to this server from all parts, whatever their number: it takes the
+  // place of all that the tables of the same names hold. Tables that are not there are created;
+  // those that are must have rows of the same form. A delta goes over the rows that are there: load
+  // the base first, then the deltas in their order. Pushes wait meanwhile. Where it fails or the
+  // process dies, everything is as it was before: the new tables are in a snapshot before anybody
+  // sees them. check_checkpoint() refuses what load() would refuse, and changes nothing.
   void save(const std::filesystem::path& directory, const SaveOptions& what = {});
   void load(const std::filesystem::path& directory, uint32_t only = kAllTables);
+  void check_checkpoint(const std::filesystem::path& directory, uint32_t only = kAllTables) const;
   // The checkpoint that was saved last, a base or a delta, is safe: the next delta goes on from it.
   // Where a save fails, the next delta holds what it would have held, and more.
   void saved(const SaveOptions& what);
@@ -133,18 +137,18 @@ class Store {
  private:
   struct Table;
   struct Pending;
+  using Tables = std::map<uint32_t, std::unique_ptr<Table>>;
 
   void check(const Push& push) const;
   Table& table_of(uint32_t id) const;
   Table& add_table(std::unique_ptr<Table> table);
-  Table& table_for(const TableSpec& saved);
 
   // Takes part in a group: returns when `pending` is in the log and handed to the owners.
   void commit(Pending& pending);
   void wait_for(Pending& pending);
   void run_group(const std::vector<Pending*>& group);
   bool take_ids(Pending& pending, std::map<uint64_t, uint64_t>& next) const;
-  // Runs f between two groups.
+  // Runs f between two groups; at once in one that runs already.
   void in_order(const std::function<void()>& f);
 
   void recover();
@@ -155,8 +159,21 @@ class Store {
 
   void write_sparse(SnapshotWriter& writer, Table& table, SaveMode mode);
   void write_dense(SnapshotWriter& writer, Table& table);
-  void write_snapshot(const std::filesystem::path& directory, bool own, const SaveOptions& what);
-  void remove_old_snapshots();
+  // With the tables of `instead` in the place of those of the same numbers.
+  void write_snapshot(const std::filesystem::path& directory, bool own, const SaveOptions& what,
+                      const Tables& instead);
+  // REQUIRES: snapshot_mutex_ is held
+  void write_next_snapshot(const Tables& instead);
+  void remove_old_snapshots(size_t keep);
+
+  // Of a checkpoint: the folder of a part, a table in it, and what becomes of the copy.
+  using SeeSaved = std::function<void(const std::filesystem::path& part, const TableManifest& saved,
+                                      LoadMode mode)>;
+  void for_each_saved(const std::filesystem::path& directory, uint32_t only,
+                      const SeeSaved& see) const;
+  Table* find_like(const TableSpec& saved) const;
+  std::unique_ptr<Table> make_next(Table& table, LoadMode mode);
+  void put_in_place(Tables made);
 
   const StoreOptions options_;
   Fd lock_;
@@ -164,7 +181,7 @@ class Store {
   ShardPool pool_;
 
   mutable Mutex tables_mutex_;
-  std::map<uint32_t, std::unique_ptr<Table>> tables_ FLT_GUARDED_BY(tables_mutex_);
+  Tables tables_ FLT_GUARDED_BY(tables_mutex_);
 
   // One thread at a time leads: it writes the records of all who wait, and hands them to the
   // owners.
@@ -172,6 +189,7 @@ class Store {
   Condition changed_;
   std::vector<Pending*> waiting_ FLT_GUARDED_BY(mutex_);
   bool leading_ FLT_GUARDED_BY(mutex_) = false;
+  std::thread::id orders_ FLT_GUARDED_BY(mutex_);  // who is in in_order()
 
   // Of the leader.
   std::unique_ptr<LogWriter> log_;     // null: none

@@ -1,10 +1,9 @@
 // flotilla/ps/store_files.cc
 //
-// How a store comes back: snapshots, checkpoints, recovery.
+// How a store comes back: snapshots and recovery. store_load.cc has the way of checkpoints into it.
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
@@ -35,32 +34,14 @@ std::vector<uint64_t> snapshots_in(const std::filesystem::path& directory) {
   return numbers;
 }
 
-void remove_unfinished(const std::filesystem::path& directory) {
+// What was half written, and rows on disk of tables that are gone.
+void remove_leftovers(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    if (is_unfinished(entry.path())) found.push_back(entry.path());
+    const bool cold = entry.path().filename().native().starts_with(kCold);
+    if (cold || is_unfinished(entry.path())) found.push_back(entry.path());
   }
   for (const auto& path : found) std::filesystem::remove_all(path);
-}
-
-std::string part_name(const Share& share) {
-  return fmt::format("server-{}-of-{}", share.server, share.servers);
-}
-
-// How many servers wrote the checkpoint in `directory`.
-int servers_of(const std::filesystem::path& directory) {
-  std::optional<int> servers;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with("server-0-of-") || is_unfinished(entry.path())) continue;
-    const int count = read_manifest(entry.path()).share.servers;
-    require(!servers, "{} holds the checkpoints of {} and of {} servers", directory.string(),
-            servers.value_or(0), count);
-    servers = count;
-  }
-  require(servers.has_value(), "{} holds no checkpoint: there is no server-0-of-<n> in it",
-          directory.string());
-  return *servers;
 }
 
 }  // namespace
@@ -116,7 +97,7 @@ void Store::write_dense(SnapshotWriter& writer, Table& table) {
 
 // `own`: for this server to go on with, not for others.
 void Store::write_snapshot(const std::filesystem::path& directory, bool own,
-                           const SaveOptions& what) {
+                           const SaveOptions& what, const Tables& instead) {
   Manifest head = {.share = options_.share, .delta = what.mode == SaveMode::kDelta};
   std::vector<std::pair<Table*, Powers>> tables;
   in_order([&] {
@@ -127,8 +108,11 @@ void Store::write_snapshot(const std::filesystem::path& directory, bool own,
     }
     const MutexLock lock(tables_mutex_);
     for (const auto& [id, table] : tables_) {
-      if (what.covers(id)) tables.emplace_back(table.get(), table->powers);
+      if (what.covers(id) && !instead.contains(id)) {
+        tables.emplace_back(table.get(), table->powers);
+      }
     }
+    for (const auto& [id, table] : instead) tables.emplace_back(table.get(), table->powers);
   });
   SnapshotWriter writer(directory, head);
   for (const auto& [table, powers] : tables) {
@@ -142,15 +126,18 @@ void Store::write_snapshot(const std::filesystem::path& directory, bool own,
 void Store::snapshot() {
   require(!options_.directory.empty(), "a store without a directory has no snapshots");
   const MutexLock lock(snapshot_mutex_);
-  const std::vector<uint64_t> numbers = snapshots_in(options_.directory);
-  const uint64_t number = numbers.empty() ? 1 : numbers.front() + 1;
-  write_snapshot(snapshot_path(options_.directory, number), true, {});
-  remove_old_snapshots();
+  write_next_snapshot({});
+  remove_old_snapshots(static_cast<size_t>(std::max(options_.keep_snapshots, 1)));
 }
 
-void Store::remove_old_snapshots() {
+void Store::write_next_snapshot(const Tables& instead) {
   const std::vector<uint64_t> numbers = snapshots_in(options_.directory);
-  const auto keep = static_cast<size_t>(std::max(options_.keep_snapshots, 1));
+  const uint64_t number = numbers.empty() ? 1 : numbers.front() + 1;
+  write_snapshot(snapshot_path(options_.directory, number), true, {}, instead);
+}
+
+void Store::remove_old_snapshots(size_t keep) {
+  const std::vector<uint64_t> numbers = snapshots_in(options_.directory);
   for (size_t i = keep; i < numbers.size(); ++i) {
     // Under a name that does not count, so that a kill leaves no half of it.
     const std::filesystem::path path = snapshot_path(options_.directory, numbers[i]);
@@ -166,7 +153,7 @@ void Store::remove_old_snapshots() {
 void Store::save(const std::filesystem::path& directory, const SaveOptions& what) {
   if (what.table != kAllTables) table_of(what.table);
   std::filesystem::create_directories(directory);
-  write_snapshot(directory / part_name(options_.share), false, what);
+  write_snapshot(directory / part_name(options_.share), false, what, {});
 }
 
 void Store::saved(const SaveOptions& what) {
@@ -259,7 +246,7 @@ void Store::replay(const Record& record) {
 }
 
 void Store::recover() {
-  remove_unfinished(options_.directory);
+  remove_leftovers(options_.directory);
   for (const uint64_t number : snapshots_in(options_.directory)) {
     if (load_snapshot(snapshot_path(options_.directory, number))) break;
   }
@@ -278,42 +265,6 @@ void Store::recover() {
     log::info("tables in {}: {} records from a snapshot, {} from the log",
               options_.directory.string(), before, record_ - before);
   }
-}
-
-// The table that rows of `saved` go to. One that is made here is in no log: the snapshot that
-// follows has it.
-Store::Table& Store::table_for(const TableSpec& saved) {
-  for (const TableSpec& there : tables()) {
-    if (there.name != saved.name) {
-      require(there.id != saved.id, "the tables {} and {} have the same number {}", there.name,
-              saved.name, saved.id);
-      continue;
-    }
-    const int64_t state = Rule(there).state_size(1), saved_state = Rule(saved).state_size(1);
-    require(there.kind == saved.kind && there.width == saved.width && state == saved_state,
-            "what was saved of \"{}\" has another form than \"{}\"", print(saved), print(there));
-    return table_of(there.id);
-  }
-  return add_table(std::make_unique<Table>(saved, options_));
-}
-
-void Store::load(const std::filesystem::path& directory, uint32_t only) {
-  const int servers = servers_of(directory);
-  bool found = false;
-  for (int server = 0; server < servers; ++server) {
-    const std::filesystem::path part = directory / part_name({server, servers});
-    const Manifest manifest = read_manifest(part);
-    const LoadMode mode = manifest.delta ? LoadMode::kDelta : LoadMode::kCheckpoint;
-    for (const TableManifest& saved : manifest.tables) {
-      if (only != kAllTables && saved.spec.id != only) continue;
-      found = true;
-      Table& table = table_for(saved.spec);
-      table.powers = saved.powers;
-      load_pieces(part, saved, table, mode);
-    }
-  }
-  require(found || only == kAllTables, "{} holds nothing of table {}", directory.string(), only);
-  if (!options_.directory.empty()) snapshot();
 }
 
 }  // namespace flotilla::ps

@@ -10,14 +10,17 @@
 
 namespace flotilla::ps {
 
+inline constexpr std::string_view kCold = "cold.";
+
 struct Store::Table {
-  Table(const TableSpec& spec, const StoreOptions& options)
-      : spec(spec), rule(spec), powers(rule.first_powers()) {
+  // `version`: of the contents; two that are there at the same time have rows on disk each.
+  Table(const TableSpec& spec, const StoreOptions& options, int version = 0)
+      : spec(spec), rule(spec), powers(rule.first_powers()), version(version) {
     if (spec.kind == TableSpec::kSparse) {
-      sparse = std::make_unique<SparseTable>(
-          spec, options.share, options.owners,
-          options.directory.empty() ? std::filesystem::path()
-                                    : options.directory / fmt::format("cold.{}", spec.id));
+      if (!options.directory.empty()) {
+        cold = options.directory / fmt::format("{}{}.{}", kCold, spec.id, version);
+      }
+      sparse = std::make_unique<SparseTable>(spec, options.share, options.owners, cold);
     } else {
       dense = std::make_unique<DenseTable>(spec, options.share);
     }
@@ -26,6 +29,8 @@ struct Store::Table {
   const TableSpec spec;
   const Rule rule;
   Powers powers;                        // of the leader
+  int version;                          // of the leader, as the next
+  std::filesystem::path cold;           // where rows on disk are
   std::unique_ptr<SparseTable> sparse;  // one of the two
   std::unique_ptr<DenseTable> dense;
 };

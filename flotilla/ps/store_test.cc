@@ -432,6 +432,77 @@ TEST_F(StoreTest, OneTableIsSavedAndLoadedAlone) {
   EXPECT_REFUSED(one.load(file("all"), 99), file("all") + " holds nothing of table 99");
 }
 
+// What a load leaves is what was saved and what came after it, also after a restart.
+TEST_F(StoreTest, ALoadTakesThePlaceOfWhatIsThere) {
+  for (const int owners : {1, 3}) {
+    std::filesystem::remove_all(dir_ / "store");
+    {
+      Store store(options(owners));
+      create_tables(store);
+      for (uint64_t n = 1; n <= 3; ++n) store.push(Made(9, n).push);
+      store.save(file("three"));
+      for (uint64_t n = 4; n <= 9; ++n) store.push(Made(8, n - 3).push);
+      store.snapshot();
+      store.load(file("three"));
+      EXPECT_EQ(look(store), expected_after(3));
+      EXPECT_EQ(store.stats().tables[0].sparse.rows, keys_of({1, 2, 3}));
+      EXPECT_EQ(store.last_push(8), 6u);  // what was applied is not applied again
+      store.push(Made(9, 4).push);
+    }
+    Store store(options(owners));
+    EXPECT_EQ(look(store), expected_after(4));
+    EXPECT_EQ(store.last_push(9), 4u);
+  }
+}
+
+TEST_F(StoreTest, ALoadThatFailsChangesNothing) {
+  Store store(options(2));
+  create_tables(store);
+  store.push(Made(9, 1).push);
+  store.save(file("saved"));
+  store.push(Made(9, 2).push);
+  // The last table of the checkpoint is damaged: the first was read by then.
+  std::fstream damaged(file("saved/server-0-of-1/table.2"), std::ios::in | std::ios::out);
+  damaged.seekp(40).put('x');
+  damaged.close();
+  EXPECT_THROW(store.check_checkpoint(file("saved")), Error);
+  EXPECT_THROW(store.load(file("saved")), Error);
+  EXPECT_EQ(look(store), expected_after(2));
+  store.snapshot();
+  store.load(file("saved"), kSparse.id);
+  Floats found(3), expected(3);
+  const Ids key = {Made(9, 1).keys.at(0)};
+  store.pull(1, key, found);
+  Store before({});
+  create_tables(before);
+  before.push(Made(9, 1).push);
+  before.pull(1, key, expected);
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(StoreTest, PushesMayGoOnDuringLoads) {
+  Store store(options(2));
+  store.create(parse_table("table 1 emb sparse width=1 rule=sgd"));
+  const float one = 1;
+  const int64_t key = 3;
+  const auto push = [&](uint64_t n) {
+    store.push({.ids = {{7, n}},
+                .changes = {{.table = 1, .lr = -1, .keys = {&key, 1}, .values = {&one, 1}}}});
+  };
+  push(1);
+  store.save(file("saved"));
+  std::jthread pushes([&] {
+    for (uint64_t n = 2; n <= 400; ++n) push(n);
+  });
+  for (int i = 0; i < 5; ++i) store.load(file("saved"));
+  pushes.join();
+  store.load(file("saved"));
+  push(401);
+  float found = 0;
+  store.pull(1, {&key, 1}, {&found, 1});
+  EXPECT_EQ(found, 2);
+}
+
 TEST_F(StoreTest, WithoutALogSnapshotsRemain) {
   StoreOptions without = options();
   without.log = false;

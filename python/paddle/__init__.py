@@ -55,6 +55,7 @@ from .base.place import (  # noqa: E402, F401
     XPUPlace,
     get_device,
     is_compiled_with_cuda,
+    is_compiled_with_custom_device,
     is_compiled_with_npu,
     is_compiled_with_rocm,
     is_compiled_with_xpu,

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "bind_job.h"
 #include "flotilla/base/error.h"
 #include "flotilla/fleet/servers.h"
+#include "flotilla/job/local_tables.h"
 #include "flotilla/job/stop_signals.h"
 #include "flotilla/job/table_files.h"
 #include "flotilla/job/table_server.h"
@@ -26,6 +28,8 @@ namespace fs = std::filesystem;
 struct Place {
   std::unique_ptr<job::TableServer> server = nullptr;
   std::unique_ptr<job::TableWorker> worker = nullptr;
+  std::unique_ptr<job::LocalTables> opened = nullptr;  // in a process that is neither
+  std::string opened_from = {};
 };
 
 Place& place() {
@@ -210,15 +214,27 @@ void bind_tables(nb::module_& m) {
       "Lets the servers write all tables, or one.");
   m.def(
       "load_tables",
-      [](const std::string& folder, std::optional<uint32_t> table) {
+      [](const std::string& folder, std::optional<uint32_t> table, Scope& scope) {
         const std::string inside = job::tables_in(fs::absolute(folder));
-        wait_for_others([&] {
-          worker().worker()->flush();
-          worker().client().load(inside, table.value_or(ps::kAllTables));
-        });
+        wait_for_others([&] { worker().load(inside, table.value_or(ps::kAllTables), scope); });
       },
-      nb::arg("folder"), nb::arg("table").none() = nb::none(),
-      "Lets the servers fill their tables, or one.");
+      nb::arg("folder"), nb::arg("table").none(), nb::arg("scope"),
+      "Lets the servers fill their tables, or one; the scope gets the values that workers hold.");
+  m.def(
+      "open_tables",
+      [](const std::string& folder) {
+        Place& here = place();
+        const std::string from = job::tables_in(fs::absolute(folder));
+        require(here.opened == nullptr || here.opened_from == from,
+                "this process looks rows up in the tables in {}, and can do so in those of one "
+                "model: load {} in another process",
+                here.opened_from, from);
+        const nb::gil_scoped_release released;
+        here.opened = nullptr;  // it may be large
+        here.opened = std::make_unique<job::LocalTables>(from);
+        here.opened_from = from;
+      },
+      nb::arg("folder"), "Lets programs look rows up in what servers saved, within this process.");
   m.def(
       "shrink_tables",
       [](uint32_t max_unseen) {
@@ -247,8 +263,15 @@ void bind_tables(nb::module_& m) {
       "many.");
   m.def(
       "look_up_on_servers",
-      [](Program& program) { passes::look_up_on_servers(program, worker().tables()); },
-      nb::arg("program"), "Makes lookups of the servers' tables ask the servers.");
+      [](Program& program, const std::optional<std::vector<std::string>>& names) {
+        std::vector<passes::ServerTable> tables = worker().tables();
+        std::erase_if(tables, [&](const passes::ServerTable& table) {
+          return names && std::find(names->begin(), names->end(), table.name) == names->end();
+        });
+        passes::look_up_on_servers(program, tables);
+      },
+      nb::arg("program"), nb::arg("names").none() = nb::none(),
+      "Makes lookups of the servers' tables, or of some of them, ask the servers.");
   m.def("look_up_here", &passes::look_up_here, nb::arg("program"), "The opposite.");
   m.def(
       "metrics_of_server",
@@ -307,7 +330,11 @@ void leave(bool failed) {
 
 }  // namespace
 
-ps::Worker* servers() { return place().worker == nullptr ? nullptr : place().worker->worker(); }
+ps::Worker* servers() {
+  const Place& here = place();
+  if (here.worker != nullptr) return here.worker->worker();
+  return here.opened == nullptr ? nullptr : &here.opened->worker();
+}
 
 void bind_servers(nb::module_& m) {
   bind_server(m);

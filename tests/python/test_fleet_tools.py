@@ -165,6 +165,7 @@ def test_words_of_older_programs(executor, capsys):
     accuracy = fluid.metrics.Accuracy()
     accuracy.update(value=np.array([0.5], "float32"), weight=4)
     assert "%.2f" % accuracy.eval() == "0.50" and not paddle.is_compiled_with_npu()  # noqa: UP031
+    assert not paddle.is_compiled_with_custom_device("npu")
     ids = fluid.data("ids", [None, 1], "int64", lod_level=1)
     sums = fluid.contrib.layers.fused_embedding_seq_pool(
         ids, [9, 2], param_attr=fluid.ParamAttr(initializer=fluid.initializer.Constant(0.5))

@@ -140,6 +140,19 @@ def test_settings_of_a_transpiler():
     assert fluid.transpiler.HashName(["a"]).dispatch(["x"]) == ["a"]
 
 
+def test_geo_has_a_transpiler_of_its_own():
+    from paddle.fluid.transpiler.geo_sgd_transpiler import GeoSgdTranspiler
+
+    config = fluid.DistributeTranspilerConfig()
+    config.geo_sgd_need_push_nums = 5
+    transpiler = GeoSgdTranspiler(config)
+    transpiler.transpile(0, pservers="a:6174", trainers=2)
+    settings = transpiler._transpiler_settings()
+    assert settings.geo_sgd_mode and not settings.sync_mode
+    assert settings.geo_sgd_need_push_nums == 5
+    assert len(transpiler.get_pserver_programs("a:6174")) == 2
+
+
 def test_a_transpiler_leaves_the_program_of_a_lone_trainer(executor):
     loss = linear()
     fluid.optimizer.SGD(0.02).minimize(loss)

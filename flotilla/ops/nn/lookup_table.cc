@@ -9,6 +9,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/loss/labels.h"
+#include "flotilla/ps/worker.h"
 
 namespace flotilla::ops {
 namespace {
@@ -52,6 +53,10 @@ int64_t padding_of(const PrepareContext& c) {
 
 constexpr int64_t kAhead = 16;
 
+constexpr char kGeoHint[] =
+    ": in Geo mode every worker keeps the whole table. Give it as many rows as there are ids, feed "
+    "ids modulo its rows, or leave rows to the servers, with a_sync and k_steps = 0";
+
 template <typename T>
 void prefetch_row(const T* table, int64_t row, int64_t height, int64_t width) {
   if (0 <= row && row < height) __builtin_prefetch(table + row * width);
@@ -65,6 +70,8 @@ Step forward(PrepareContext& c) {
       "the rows of \"{}\" are on parameter servers, but this program looks for them here: clone "
       "it after minimize(), or use fleet.utils.ps_util.DistributedInfer",
       c.op().input("W"));
+  const bool geo = c.servers() != nullptr && c.servers()->options().mode == ps::Mode::kGeo;
+  const char* hint = geo ? kGeoHint : "";
   return [=, ids = LabelsIn(c, "Ids"), table = c.in<T>("W"), out = c.out<T>("Out"),
           padding = padding_of(c), name = c.op().input("W")] {
     const T* w = table.data();
@@ -79,9 +86,10 @@ Step forward(PrepareContext& c) {
           std::fill_n(y + i * width, width, T{0});
           continue;
         }
-        require(0 <= id && id < height,
-                "id {} at position {} is not a row of the table \"{}\", which has the rows 0 to {}",
-                id, i, name, height - 1);
+        require(
+            0 <= id && id < height,
+            "id {} at position {} is not a row of the table \"{}\", which has the rows 0 to {}{}",
+            id, i, name, height - 1, hint);
         std::copy_n(w + id * width, width, y + i * width);
       }
     });

@@ -132,6 +132,11 @@ def is_compiled_with_npu():
     return False
 
 
+def is_compiled_with_custom_device(device_type):
+    """Whether this build runs on devices that a plug-in of that name brings."""
+    return False
+
+
 def cpu_places(device_count=None):
     """The CPU as a list of places; a process is one place."""
     return [CPUPlace() for _ in range(1 if device_count is None else int(device_count))]

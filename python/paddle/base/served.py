@@ -2,10 +2,13 @@
 
 import warnings
 
+import numpy as np
+
 import _flotilla as core
 
 from .framework import Program
-from .scope import Scope
+from .place import CPUPlace
+from .scope import Scope, global_scope
 
 
 _home = []  # the scope in which this worker trains
@@ -53,6 +56,22 @@ def look_up_here(program):
     """Let a copy of a worker's program look rows up in variables of its own."""
     if core.servers_connected():
         core.look_up_here(program)
+
+
+def tables_asked(program):
+    """The tables of which a program has no rows: it asks those who have them."""
+    asked = [op for op in program.global_block().ops if op.type == "distributed_lookup_table"]
+    return {name for op in asked for name in op.input("W")}
+
+
+def open_tables(folder, program, names):
+    """Let a loaded program look rows up in what servers saved in ``folder``; on a worker of servers
+    it asks them."""
+    for name in names:
+        width = program.global_block().var(name).shape[1]
+        global_scope().var(name).get_tensor().set(np.zeros((0, width), "float32"), CPUPlace())
+    if not core.is_worker_of_servers():
+        core.open_tables(folder)
 
 
 def with_tables(names, scope, program=None, leave_out=False):

@@ -5,6 +5,7 @@ from paddle.base.place import (  # noqa: F401
     XPUPlace,
     get_device,
     is_compiled_with_cuda,
+    is_compiled_with_custom_device,
     is_compiled_with_npu,
     is_compiled_with_rocm,
     is_compiled_with_xpu,

@@ -44,17 +44,21 @@ def save_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
 
 
 def _write(names, dirname, filename, program=None, leave_out=False):
-    """Write variables, with the values of the servers where there are some."""
+    """Write variables, with the values of the servers where there are some; returns which."""
     names, scope = served.with_tables(names, global_scope(), program, leave_out)
     if filename is None:
         core.save_vars(os.fspath(dirname), names, scope)
     else:
         core.save_combined(_join(dirname, filename), names, scope)
+    return names
 
 
 def load_vars(executor, dirname, main_program=None, vars=None, predicate=None, filename=None):
     """Read what ``save_vars`` wrote."""
-    names = _chosen(main_program, vars, predicate)
+    _read(_chosen(main_program, vars, predicate), dirname, main_program, filename)
+
+
+def _read(names, dirname, main_program, filename):
     block = _program(main_program).global_block()
     if filename is None:
         core.load_vars(os.fspath(dirname), names, global_scope(), block)
@@ -102,13 +106,36 @@ def save_inference_model(
     """Write what ``target_vars`` need of a program; returns the names of the targets.
 
     The program goes to ``__model__`` in the folder ``dirname``, each parameter to a file of its
-    name, or, with ``params_filename``, all to one file.
+    name, or, with ``params_filename``, all to one file. A table of servers whose ids are no rows of
+    a tensor is written beside, by the servers.
     """
+    return _save_inference_model(
+        *(dirname, feeded_var_names, target_vars, main_program, model_filename, params_filename),
+        program_only=program_only,
+    )
+
+
+def _save_inference_model(
+    dirname,
+    feeded_var_names,
+    target_vars,
+    main_program=None,
+    model_filename=None,
+    params_filename=None,
+    program_only=False,
+    with_tables=False,
+):
+    """``with_tables``: servers write theirs in any case."""
     program = _io.normalize_program(_program(main_program), feeded_var_names, target_vars)
     names = core.persistable_names(program)
     served.look_up_here(program)
     if not program_only and names:
-        _write(names, dirname, params_filename, program)
+        written = _write(names, dirname, params_filename, program, leave_out=True)
+        left_out = set(names).difference(written)
+        if left_out:
+            core.look_up_on_servers(program, sorted(left_out))
+        if left_out or (with_tables and served.tables_among(names)):
+            core.save_tables(os.fspath(dirname))
     core.write_file(_join(dirname, model_filename or "__model__"), program._serialize())
     return core.fetch_names(program)
 
@@ -118,7 +145,11 @@ def load_inference_model(
 ):
     """Read an inference model; returns [program, names of its feeds, variables to fetch]."""
     program = core.read_program(_join(dirname, model_filename or "__model__"))
-    load_persistables(executor, dirname, program, params_filename)
+    elsewhere = served.tables_asked(program)
+    kept = [name for name in _chosen(program, None, is_persistable) if name not in elsewhere]
+    _read(kept, dirname, program, params_filename)
+    if elsewhere:
+        served.open_tables(os.fspath(dirname), program, elsewhere)
     targets = [program.global_block().var(name) for name in core.fetch_names(program)]
     return [program, core.feed_names(program), targets]
 

@@ -20,4 +20,6 @@ def release_memory(input_program, skip_opt_set=None):
     """Nothing is left to do: every plan reuses memory."""
 
 
-__getattr__, __dir__ = names_of(__name__, ["details", "distribute_transpiler", "ps_dispatcher"])
+__getattr__, __dir__ = names_of(
+    __name__, ["details", "distribute_transpiler", "geo_sgd_transpiler", "ps_dispatcher"]
+)

@@ -221,8 +221,11 @@ class Fleet:
         core.run_server()
 
     def load_model(self, path, mode):
-        """Fill the servers' tables with what :meth:`save_persistables` wrote, before training. What
-        was saved with ``mode=2`` goes over what is there: load its base first."""
+        """Fill the servers' tables with what :meth:`save_persistables` or
+        :meth:`save_inference_model` wrote, in the place of what they hold. What was saved with
+        ``mode=2`` goes over what is there: load its base first. The worker that calls it has the
+        values when it returns, the others with their next step; in Geo mode, where workers keep
+        copies of their own, every worker calls it."""
         self._with_servers("load_model")
         servers.load(os.fspath(path))
 
@@ -310,43 +313,46 @@ class Fleet:
         export_for_deployment=True,
         mode=0,
     ):
-        """On the first worker, write what ``target_vars`` need of the program; tables of servers
-        become parameters of it. Other workers that call it wait for the first one."""
+        """Write what ``target_vars`` need of the program. With servers, every worker that calls it
+        writes, and tables become parameters of the model; where ids are no rows of a tensor, servers
+        write them beside it. Without, the first worker writes, and others that call it wait."""
+        if self._role().servers:
+            servers.save_inference_model(dirname, feeded_var_names, target_vars, main_program)
+            return
         with self._by_first_worker() as first:
-            if first and self._role().servers:
-                servers.save_inference_model(dirname, feeded_var_names, target_vars, main_program)
-            elif first:
+            if first:
                 _io.save_inference_model(
                     dirname, feeded_var_names, target_vars, executor, main_program
                 )
 
     def save_persistables(self, executor, dirname, main_program=None, mode=0):
-        """On the first worker, write all that the program keeps from run to run; servers write
-        their tables: with ``mode`` 0 all rows, with 1 too, as the base of what follows, with 2 the
-        rows that have changed since the last time it was 1 or 2. Other workers that call it wait
-        for the first one."""
-        with self._by_first_worker() as first:
-            if first and self._role().servers:
+        """Write all that the program keeps from run to run. With servers, every worker that calls
+        it writes, and servers write their tables: with ``mode`` 0 all rows, with 1 too, as the base
+        of what follows, with 2 the rows that have changed since the last time it was 1 or 2. Bases
+        and what follows them are written by the first worker alone. Without servers, the first
+        worker writes, and others that call it wait."""
+        if self._role().servers:
+            if mode not in (1, 2) or self.is_first_worker():
                 servers.save_persistables(executor, dirname, main_program, mode)
-            elif first:
+            return
+        with self._by_first_worker() as first:
+            if first:
                 _io.save_persistables(executor, dirname, main_program)
 
     @contextlib.contextmanager
     def _by_first_worker(self):
         """What the first worker does while others that call it wait. It may also call it alone."""
-        first, collective = self.is_first_worker(), not self._role().servers
+        first = self.is_first_worker()
         try:
             yield first
         finally:
-            if collective and first:
+            if first:
                 core.first_is_done()
-            elif collective:
+            else:
                 core.wait_for_first()
 
     def save_dense_params(self, executor, dirname, scope, program, var_names=None):
-        """On the first worker, write dense parameters: those of ``var_names``, or all."""
-        if not self.is_first_worker():
-            return
+        """Write dense parameters: those of ``var_names``, or all."""
         program = program or default_main_program()
         sparse = (
             {one["name"] for one in core.server_tables() if one["sparse"]}

@@ -51,8 +51,8 @@ def load(folder, table=None):
     if table is None and not core.is_worker_of_servers():
         core.load_server(folder)
         return
-    core.load_tables(folder, table)
-    core.take_dense(global_scope())
+    _connect_first(global_scope())
+    core.load_tables(folder, table, global_scope())
 
 
 def _sparse_tables():
@@ -73,5 +73,5 @@ def save_persistables(executor, folder, program=None, mode=0):
 
 
 def save_inference_model(folder, feeded_var_names, target_vars, program=None):
-    """Write a model that brings its tables along."""
-    _io.save_inference_model(folder, feeded_var_names, target_vars, None, program)
+    """Write a model that brings its tables along, and what :meth:`Fleet.load_model` reads."""
+    _io._save_inference_model(folder, feeded_var_names, target_vars, program, with_tables=True)
