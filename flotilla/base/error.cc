@@ -4,14 +4,24 @@
 #include <numeric>
 
 namespace flotilla {
+namespace {
+
+// A name may hold any bytes; what() would end at a zero.
+std::string without_zeros(std::string text) {
+  for (size_t at = 0; (at = text.find('\0', at)) != std::string::npos;)
+    text.replace(at, 1, "\\x00");
+  return text;
+}
+
+}  // namespace
 
 Error::Error(ErrorKind kind, std::string sentence, std::source_location where)
-    : kind_(kind), where_(where), sentence_(std::move(sentence)), text_(sentence_) {}
+    : kind_(kind), where_(where), sentence_(without_zeros(std::move(sentence))), text_(sentence_) {}
 
 Error& Error::note(std::string_view label, std::string_view text) {
   if (has_note(label)) return *this;
   labels_.emplace_back(label);
-  text_ += fmt::format("\n  {:<5} {}", label, text);
+  text_ += without_zeros(fmt::format("\n  {:<5} {}", label, text));
   return *this;
 }
 

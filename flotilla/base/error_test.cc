@@ -24,6 +24,12 @@ TEST(Error, NotesAreAddedOncePerLabel) {
   }
 }
 
+TEST(Error, AZeroDoesNotEndTheSentence) {
+  const std::string name("a\0b", 3);
+  EXPECT_STREQ(Error(ErrorKind::kInternal, name + "!", {}).note("op", name).what(),
+               "a\\x00b!\n  op    a\\x00b");
+}
+
 TEST(Error, SuggestsOnlyWhatIsNear) {
   EXPECT_EQ(did_you_mean("softmaxx", {"relu", "softmax"}), " Did you mean \"softmax\"?");
   EXPECT_EQ(did_you_mean("zzz", {"relu", "softmax"}), "");

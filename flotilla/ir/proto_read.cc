@@ -1,6 +1,9 @@
 #include <google/protobuf/arena.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 
 #include <limits>
+#include <optional>
 #include <unordered_set>
 
 #include "flotilla/ir/framework.pb.h"
@@ -120,11 +123,13 @@ Op read(const pb::OpDesc& op, int32_t block, int position) {
 
 // ---- variables
 
-void read_tensor(const pb::VarType::TensorDesc& tensor, DType& dtype, Shape& shape,
-                 std::string_view place) {
+void read_dtype(const pb::VarType::TensorDesc& tensor, DType& dtype, std::string_view place) {
   require(is_paddle_dtype(tensor.data_type()), "{}: elements of type {} are not known", place,
           pb::VarType::Type_Name(tensor.data_type()));
   dtype = from_paddle(tensor.data_type());
+}
+
+void read_shape(const pb::VarType::TensorDesc& tensor, Shape& shape, std::string_view place) {
   std::vector<int64_t> dims = read_list<int64_t>(tensor.dims());
   // Paddle multiplies -1 by known extents where it flattens: unknown all the same.
   for (int64_t& extent : dims) extent = std::max<int64_t>(extent, -1);
@@ -141,7 +146,11 @@ int32_t read_lod_level(int32_t level, std::string_view place) {
 // The description that belongs to the kind. Paddle leaves it out where it knows nothing.
 void read_type(const pb::VarType& type, Var& var, std::string_view place) {
   const auto tensor = [&](bool is_there, const pb::VarType::TensorDesc& desc) {
-    if (is_there) read_tensor(desc, var.dtype, var.shape, place);
+    if (!is_there) return;
+    // Some layers of Paddle 1.8 give what only their op writes the type LOD_TENSOR: the op decides.
+    const bool settled = var.persistable || var.is_data || is_paddle_dtype(desc.data_type());
+    if (settled) read_dtype(desc, var.dtype, place);
+    read_shape(desc, var.shape, place);
   };
   switch (var.kind) {
     case VarKind::kTensor:
@@ -167,7 +176,8 @@ void read_type(const pb::VarType& type, Var& var, std::string_view place) {
     case VarKind::kReader:
       for (const pb::VarType::LoDTensorDesc& desc : type.reader().lod_tensor()) {
         ReaderSlot& slot = var.reader.emplace_back();
-        read_tensor(desc.tensor(), slot.dtype, slot.shape, place);
+        read_dtype(desc.tensor(), slot.dtype, place);
+        read_shape(desc.tensor(), slot.shape, place);
         slot.lod_level = read_lod_level(desc.lod_level(), place);
       }
       return;
@@ -256,6 +266,62 @@ void mark_data(const Program& program) {
   }
 }
 
+// What is read and written by no op has the type that stands in the file.
+void check_settled(const pb::ProgramDesc& message, const Program& program) {
+  for (const pb::VarDesc& desc : message.blocks(0).vars()) {
+    const auto code = desc.type().lod_tensor().tensor().data_type();
+    if (!desc.type().has_lod_tensor() || is_paddle_dtype(code)) continue;
+    require(!program.global_block().find_var(desc.name())->is_data,
+            "block 0, variable {}: elements of type {} are not known, and no op writes it",
+            bare_or_quoted(desc.name()), pb::VarType::Type_Name(code));
+  }
+}
+
+// ---- bytes that are no program
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+// Messages whose fields are messages; those of the others are not looked into.
+enum class Part { kProgram, kBlock, kVar, kOp, kLeaf };
+
+std::optional<Part> part_in(Part outer, int field) {
+  if (outer == Part::kProgram && field == 1) return Part::kBlock;
+  if (outer == Part::kBlock && field == 3) return Part::kVar;
+  if (outer == Part::kBlock && field == 4) return Part::kOp;
+  if (outer == Part::kVar && field == 2) return Part::kLeaf;                               // type
+  if (outer == Part::kOp && (field == 1 || field == 2 || field == 4)) return Part::kLeaf;  // slots
+  return std::nullopt;
+}
+
+// The first field that does not follow the wire format. `from` is where `bytes` begin in the file.
+std::optional<std::string> broken_field(std::string_view bytes, size_t from, Part part) {
+  CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                      static_cast<int>(bytes.size()));
+  while (static_cast<size_t>(in.CurrentPosition()) < bytes.size()) {
+    const size_t start = from + static_cast<size_t>(in.CurrentPosition());
+    const uint32_t tag = in.ReadTag();
+    const int field = WireFormatLite::GetTagFieldNumber(tag);
+    if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+      if (field != 0 && WireFormatLite::SkipField(&in, tag)) continue;
+      return fmt::format("at byte {} stands no field", start);
+    }
+    uint32_t length = 0;
+    const bool has_length = in.ReadVarint32(&length);
+    if (!has_length) return fmt::format("field {} at byte {} has no length", field, start);
+    const size_t at = static_cast<size_t>(in.CurrentPosition());
+    if (length > bytes.size() - at) {
+      return fmt::format("field {} at byte {} takes {} bytes, but only {} follow", field, start,
+                         length, bytes.size() - at);
+    }
+    if (const auto inner = part_in(part, field)) {
+      if (auto found = broken_field(bytes.substr(at, length), from + at, *inner)) return found;
+    }
+    in.Skip(static_cast<int>(length));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::shared_ptr<Program> deserialize(std::string_view bytes) {
@@ -264,8 +330,10 @@ std::shared_ptr<Program> deserialize(std::string_view bytes) {
   google::protobuf::Arena arena;
   auto* message = google::protobuf::Arena::CreateMessage<pb::ProgramDesc>(&arena);
   // Partial, because a field that is missing would be written to stderr.
-  require(message->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())),
-          "the {} bytes are no program: they do not follow the wire format", bytes.size());
+  if (!message->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    refuse("the {} bytes are no program: {}", bytes.size(),
+           broken_field(bytes, 0, Part::kProgram).value_or("they do not follow the wire format"));
+  }
   if (!message->IsInitialized()) {
     refuse("the {} bytes are no program: these fields are missing or have unknown codes: {:.300}",
            bytes.size(), message->InitializationErrorString());
@@ -275,6 +343,7 @@ std::shared_ptr<Program> deserialize(std::string_view bytes) {
   program->set_wire_versions(read_versions(*message));
   check_blocks(*program);
   mark_data(*program);
+  check_settled(*message, *program);
   return program;
 }
 

@@ -174,7 +174,14 @@ TEST(Proto, RefusesBytesThatAreNoProgram) {
   EXPECT_EQ(message_of([] { deserialize(""); }),
             "a program needs at least one block, but there is none");
   EXPECT_EQ(message_of([] { deserialize("hello world"); }),
-            "the 11 bytes are no program: they do not follow the wire format");
+            "the 11 bytes are no program: at byte 2 stands no field");
+  const std::string whole = sound().SerializeAsString();
+  EXPECT_THAT(message_of([&] { deserialize(std::string_view(whole).substr(0, 9)); }),
+              HasSubstr("the 9 bytes are no program: field 1 at byte 0 takes "));
+  // A length within block 0 that reaches beyond it.
+  std::string bent = whole;
+  bent[whole.find("scale") - 1] = '\x7f';
+  EXPECT_THAT(message_of([&] { deserialize(bent); }), HasSubstr(" takes 127 bytes, but only "));
   EXPECT_THAT(bend([](auto& p) { op_of(p).clear_type(); }),
               HasSubstr("fields are missing or have unknown codes: blocks[0].ops[0].type"));
   EXPECT_THAT(bend([](auto& p) { p.mutable_blocks(1)->mutable_vars(0)->clear_name(); }),
@@ -197,7 +204,24 @@ TEST(Proto, RefusesUnknownCodes) {
   EXPECT_EQ(bend([](auto& p) { var_of(p).mutable_type()->set_type(pb::VarType::FP32); }),
             "block 0, variable x: variables of type FP32 are not known");
   EXPECT_EQ(bend([](auto& p) { tensor_of(p).set_data_type(pb::VarType::COMPLEX64); }),
-            "block 0, variable x: elements of type COMPLEX64 are not known");
+            "block 0, variable x: elements of type COMPLEX64 are not known, and no op writes it");
+}
+
+// Paddle 1.8 writes the kind of a variable where the type of its elements stands.
+TEST(Proto, AnOpDecidesWhatItWrites) {
+  pb::ProgramDesc program = sound();
+  pb::VarDesc& var = *program.mutable_blocks(0)->add_vars();
+  var = var_of(program);
+  var.set_name("made");
+  pb::OpDesc::Var& out = *op_of(program).add_outputs();
+  out.set_parameter("Made");
+  out.add_arguments("made");
+  var.mutable_type()->mutable_lod_tensor()->mutable_tensor()->set_data_type(
+      pb::VarType::LOD_TENSOR);
+  EXPECT_EQ(message_of([&] { deserialize(program.SerializeAsString()); }), kAccepted);
+  var.set_persistable(true);
+  EXPECT_EQ(message_of([&] { deserialize(program.SerializeAsString()); }),
+            "block 0, variable made: elements of type LOD_TENSOR are not known");
 }
 
 TEST(Proto, RefusesPartsThatDoNotFitTogether) {

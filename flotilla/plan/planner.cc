@@ -72,6 +72,9 @@ std::vector<std::string> outputs_left_out(const Op& op, const OpDef& def) {
     const auto vars = op.output_list(slot.name);
     if (needed && (vars.empty() || vars.front() == kEmptyVar)) slots.push_back(slot.name);
   }
+  if (!slots.empty() && op.output_names().empty()) {
+    refuse("{} writes nothing: no variable stands in its output \"{}\"", def.type, slots.front());
+  }
   return slots;
 }
 
@@ -306,9 +309,24 @@ int32_t Planner::reading(const Block& block, const std::string& name) {
     refuse("variable \"{}\" is read but has no value yet. Run the startup program first", name);
   }
   require(var != nullptr, "the program has no variable \"{}\"", name);
-  require(!var->is_data, "variable \"{}\" (shape {}, {}) must be fed, but the feed holds {}", name,
-          var->shape, var->dtype, request_.feeds.empty() ? "nothing" : "only other names");
+  // What a program says of its inputs is not always written into its file.
+  require(!var->is_data, "variable \"{}\" (shape {}, {}) must be fed{}, but the feed holds {}",
+          name, var->shape, var->dtype, var->need_check_feed ? "" : ", as no op writes it",
+          request_.feeds.empty() ? "nothing" : "only other names");
   refuse("variable \"{}\" is read before any op writes it", name);
+}
+
+// A gradient has the sequences of its variable, also where the op that writes it knows of none.
+int32_t Planner::lod_source_of(const std::string& name, const VarMeta& meta) const {
+  const size_t suffix = name.find(kGradSuffix);
+  if (suffix == std::string::npos || meta.lod_source != -1 || meta.shape.rank() == 0) {
+    return meta.lod_source;
+  }
+  const auto found = current_.find(name.substr(0, suffix));
+  if (found == current_.end()) return meta.lod_source;
+  const VarMeta& forward = at(found->second).meta;
+  const bool same_rows = forward.shape.rank() > 0 && forward.shape[0] == meta.shape[0];
+  return forward.lod_level > 0 && same_rows ? forward.lod_source : meta.lod_source;
 }
 
 int32_t Planner::writing(const Block& block, const std::string& name, const VarMeta& meta) {
@@ -344,7 +362,7 @@ int32_t Planner::writing(const Block& block, const std::string& name, const VarM
                                    .home = late ? Home::kLate : Home::kArena,
                                    .pinned = pinned_.contains(name)});
   if (at(value).pinned) at(value).meta.value.reset();
-  if (meta.lod_source == kOwnLod) at(value).meta.lod_source = value;
+  at(value).meta.lod_source = meta.lod_source == kOwnLod ? value : lod_source_of(name, meta);
   current_[name] = value;
   return value;
 }

@@ -180,6 +180,7 @@ class Planner final : public PrepareHost {
   int32_t reading(const Block& block, const std::string& name);
   // The version that an op writes now.
   int32_t writing(const Block& block, const std::string& name, const VarMeta& meta);
+  int32_t lod_source_of(const std::string& name, const VarMeta& meta) const;
   int32_t store_value(const std::string& name, Tensor* tensor, const Var* var, bool writes);
   // The variable is new or a plan may still choose how its memory is laid out.
   bool may_fix_layout(const Value& value) const;

@@ -165,6 +165,32 @@ TEST(Executor, RefusalsNameTheVariableAndTheOp) {
   EXPECT_EQ(run({feed("x", {1, 2}, {1, 2})}, "out"), "accepted");
 }
 
+// What a broken file asks for: the sentence names the op that lacks something, not who reads it.
+TEST(Executor, RefusesAnOpThatWritesNothing) {
+  Executor executor;
+  Scope scope;
+  const auto run = [&](const char* text) {
+    const auto program = parse(text);
+    return refusal([&] { executor.run(*program, {feed("x", {1, 2}, {1, 2})}, {"out"}, scope); });
+  };
+  EXPECT_THAT(run(R"(
+                var x f32[-1, 2] data check_feed
+                var t f32[-1, 2] data
+                var out f32[-1, 2]
+                scale(X=x)
+                scale(X=t) -> Out=out
+              )"),
+              HasSubstr("scale writes nothing: no variable stands in its output \"Out\""));
+  EXPECT_THAT(
+      run(R"(
+                var x f32[-1, 2] data check_feed
+                var t f32[-1, 2] data
+                var out f32[-1, 2]
+                elementwise_add(X=x, Y=t) -> Out=out
+              )"),
+      HasSubstr("variable \"t\" (shape [-1, 2], f32) must be fed, as no op writes it, but"));
+}
+
 TEST(Executor, LoopsAndBranchesRunTheirBlocks) {
   const auto program = parse(R"(
     var n f32[1] persistable

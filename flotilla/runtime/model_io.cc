@@ -79,6 +79,7 @@ void write_file(const std::string& file, std::string_view bytes) {
 }
 
 std::string read_file(const std::string& file) {
+  require(!std::filesystem::is_directory(file), "{} is a directory, but a file is expected", file);
   std::ifstream stream(file, std::ios::binary);
   if (!stream.is_open()) not_found("the file \"{}\" cannot be opened", file);
   std::ostringstream bytes;

@@ -337,6 +337,22 @@ void bind_ir(nb::module_& m) {
   m.attr("kLrSchedRole") = static_cast<int32_t>(kLrSchedRole);
   m.def("op_types", &op_types, "The types of all operators, sorted.");
   m.def("op_doc", [](std::string_view type) { return op_def(type).doc; });
+  m.def(
+      "op_inputs",
+      [](std::string_view type) {
+        std::map<std::string, bool> needed;
+        for (const Slot& slot : op_def(type).inputs) needed[slot.name] = !slot.optional;
+        return needed;
+      },
+      "The input slots of an operator, and whether it needs each.");
+  m.def(
+      "op_outputs",
+      [](std::string_view type) {
+        std::vector<std::string> names;
+        for (const Slot& slot : op_def(type).outputs) names.push_back(slot.name);
+        return names;
+      },
+      "The output slots of an operator.");
   m.def("dtype_name", [](nb::object dtype) { return std::string(long_name_of(to_dtype(dtype))); });
   m.def("dtype_code", [](nb::object dtype) { return to_paddle(to_dtype(dtype)); });
   m.def(

@@ -222,7 +222,7 @@ def test_bad_dtypes_and_attributes():
 
 
 def test_bytes_that_are_no_program():
-    with pytest.raises(ValueError, match="the 5 bytes are no program: they do not follow the wire"):
+    with pytest.raises(ValueError, match="the 5 bytes are no program: at byte 2 stands no field"):
         static.Program.parse_from_string(b"hello")
 
 

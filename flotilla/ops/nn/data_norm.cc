@@ -89,6 +89,17 @@ Step forward(PrepareContext& c) {
 
 void infer_grad(InferContext& c) {
   const VarMeta& x = c.in("X");
+  require(x.shape.rank() == 2, "X must have rank 2, but has shape {}", x.shape);
+  for (const char* name : {"Means", "Scales", "scale_w"}) {
+    if (!c.has_in(name)) continue;
+    const Shape& shape = c.in(name).shape;
+    require(shape.numel() < 0 || x.shape[1] < 0 || shape.numel() == x.shape[1],
+            "{} must hold a number for each of the {} columns of X, but has shape {}", name,
+            x.shape[1], shape);
+  }
+  const Shape& y = c.in("Y@GRAD").shape;
+  require(!y.known() || !x.shape.known() || y == x.shape,
+          "Y@GRAD must have the shape of X, {}, but has shape {}", x.shape, y);
   c.out("X@GRAD") = like(x);
   for (const char* name : {"BatchSize", "BatchSum", "BatchSquareSum", "scale_w", "bias"}) {
     c.out(std::string(name) + "@GRAD") = VarMeta::tensor(x.dtype, Shape{x.shape[1]});
@@ -208,7 +219,8 @@ std::vector<Slot> inputs_of(bool gradient) {
       {.name = "X", .doc = "[rows, columns]"}};
   slots.insert(slots.end(), kSummaries.begin(), kSummaries.end());
   if (gradient) {
-    for (size_t i = 3; i < slots.size(); ++i) slots[i].shape_only = true;
+    // Real Paddle leaves the summaries out.
+    for (size_t i = 3; i < slots.size(); ++i) slots[i].optional = slots[i].shape_only = true;
     slots.push_back({.name = "Means", .doc = "as data_norm gave them"});
     slots.push_back({.name = "Scales", .doc = "as data_norm gave them"});
     slots.push_back({.name = "Y@GRAD", .doc = "gradient of Y"});

@@ -26,9 +26,15 @@ DataFormat format_of(const Context& c) {
   return DataFormat(is_instance(c) ? "NCHW" : c.template attr<std::string>("data_layout"));
 }
 
-void infer(InferContext& c) {
-  const Shape& given = c.in("X").shape;
-  require(given.rank() >= 2, "X must have rank 2 or more, but has shape {}", given);
+// The shape with channels first, and how many groups they are cut into.
+struct Cut {
+  Shape x = {};
+  int64_t groups = 0;
+};
+
+Cut check_channels(const InferContext& c, const char* from) {
+  const Shape& given = c.in(from).shape;
+  require(given.rank() >= 2, "{} must have rank 2 or more, but has shape {}", from, given);
   const Shape x = format_of(c).first(given);
   const int64_t groups = is_instance(c) ? x[1] : c.attr<int64_t>("groups");
   require(x[1] < 0 || (groups > 0 && x[1] % groups == 0),
@@ -39,6 +45,11 @@ void infer(InferContext& c) {
     require(shape.numel() == x[1] || x[1] < 0 || !shape.known(),
             "{} must hold a number for each of {} channels, but has shape {}", slot, x[1], shape);
   }
+  return {x, groups};
+}
+
+void infer(InferContext& c) {
+  const auto [x, groups] = check_channels(c, "X");
   c.out("Y") = c.in("X");
   if (is_instance(c)) {
     const int64_t count = x[0] < 0 || x[1] < 0 ? -1 : x[0] * x[1];
@@ -51,9 +62,14 @@ void infer(InferContext& c) {
 }
 
 void infer_grad(InferContext& c) {
-  const Shape x = format_of(c).first(c.in("X").shape);
-  c.out("X@GRAD") = c.in("X");
-  c.out("Scale@GRAD") = VarMeta::tensor(c.in("X").dtype, {x[1]});
+  const VarMeta& y = c.in("Y@GRAD");
+  const auto [x, groups] = check_channels(c, c.has_in("X") ? "X" : "Y@GRAD");
+  const Shape& spread = c.in(is_instance(c) ? "SavedVariance" : "Variance").shape;
+  require(!x.known() || !spread.known() || spread.numel() == x[0] * groups,
+          "there must be a variance for each of {} groups, but they have shape {}", x[0] * groups,
+          spread);
+  c.out("X@GRAD") = c.has_in("X") ? c.in("X") : y;
+  c.out("Scale@GRAD") = VarMeta::tensor(y.dtype, {x[1]});
   c.out("Bias@GRAD") = c.out("Scale@GRAD");
 }
 
@@ -62,9 +78,9 @@ struct Groups {
   int64_t batch, channels, spatial, groups;
   bool last;  // channels innermost
 
-  explicit Groups(const PrepareContext& c) {
+  Groups(const PrepareContext& c, const char* slot) {
     const DataFormat format = format_of(c);
-    const Shape x = format.first(c.shape("X"));
+    const Shape x = format.first(c.shape(slot));
     batch = x[0];
     channels = x[1];
     spatial = x.numel(2, x.rank());
@@ -93,7 +109,7 @@ struct Groups {
 template <typename T>
 Step forward(PrepareContext& c) {
   const bool instance = is_instance(c);
-  return [g = Groups(c), instance, epsilon = static_cast<double>(c.attr<float>("epsilon")),
+  return [g = Groups(c, "X"), instance, epsilon = static_cast<double>(c.attr<float>("epsilon")),
           x = c.in<T>("X"), scale = c.has("Scale") ? c.in<T>("Scale") : In<T>(),
           bias = c.has("Bias") ? c.in<T>("Bias") : In<T>(), y = c.out<T>("Y"),
           means = c.out<T>(instance ? "SavedMean" : "Mean"),
@@ -119,36 +135,72 @@ Step forward(PrepareContext& c) {
   };
 }
 
+// An input shifted and scaled, before Scale and Bias: from X and the statistics or, in programs of
+// Paddle 1.8, whose gradient op has no X, from Y.
+template <typename T>
+class Normalized {
+ public:
+  explicit Normalized(PrepareContext& c)
+      : instance_(is_instance(c)),
+        epsilon_(static_cast<double>(c.attr<float>("epsilon"))),
+        spreads_(c.in<T>(instance_ ? "SavedVariance" : "Variance")) {
+    if (c.has("X")) {
+      x_ = c.in<T>("X");
+      means_ = c.in<T>(instance_ ? "SavedMean" : "Mean");
+    } else {
+      y_ = c.in<T>("Y");
+      if (c.has("Scale")) scale_ = c.in<T>("Scale");
+      if (c.has("Bias")) bias_ = c.in<T>("Bias");
+    }
+  }
+
+  double inverse(int64_t group) const {
+    const auto spread = static_cast<double>(spreads_.data()[group]);
+    return instance_ ? spread : 1 / std::sqrt(spread + epsilon_);
+  }
+  // Element i, of that group and channel; `inverse` is the group's.
+  double at(int64_t group, int64_t channel, int64_t i, double inverse) const {
+    if (x_) {
+      const auto mean = static_cast<double>(means_.data()[group]);
+      return (static_cast<double>(x_.data()[i]) - mean) * inverse;
+    }
+    const double bias = bias_ ? static_cast<double>(bias_.data()[channel]) : 0.0;
+    const double scale = scale_ ? static_cast<double>(scale_.data()[channel]) : 1.0;
+    return scale == 0 ? 0.0 : (static_cast<double>(y_.data()[i]) - bias) / scale;
+  }
+
+ private:
+  bool instance_;
+  double epsilon_;
+  In<T> spreads_;
+  In<T> x_, means_;
+  In<T> y_, scale_, bias_;
+};
+
 template <typename T>
 Step backward(PrepareContext& c) {
-  const bool instance = is_instance(c);
-  return [g = Groups(c), instance, epsilon = static_cast<double>(c.attr<float>("epsilon")),
-          x = c.in<T>("X"), scale = c.has("Scale") ? c.in<T>("Scale") : In<T>(),
-          dy = c.in<T>("Y@GRAD"), means = c.in<T>(instance ? "SavedMean" : "Mean"),
-          spreads = c.in<T>(instance ? "SavedVariance" : "Variance"),
+  require(c.has("X") || (!is_instance(c) && c.has("Y")), "{} needs the input \"X\" (as before)",
+          c.op().type());
+  return [g = Groups(c, "Y@GRAD"), x = Normalized<T>(c),
+          scale = c.has("Scale") ? c.in<T>("Scale") : In<T>(), dy = c.in<T>("Y@GRAD"),
           dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
           dscale = c.has("Scale@GRAD") ? c.out<T>("Scale@GRAD") : Out<T>(),
           dbias = c.has("Bias@GRAD") ? c.out<T>("Bias@GRAD") : Out<T>()] {
-    const auto inverse_of = [&](int64_t group) {
-      const auto spread = static_cast<double>(spreads.data()[group]);
-      return instance ? spread : 1 / std::sqrt(spread + epsilon);
-    };
     if (dx) {
       parallel_for(g.count(), g.cost(), [&](int64_t group) {
-        const auto mean = static_cast<double>(means.data()[group]), inverse = inverse_of(group);
         const auto gradient = [&](int64_t channel, int64_t i) {
           return static_cast<double>(dy.data()[i]) *
                  (scale ? static_cast<double>(scale.data()[channel]) : 1.0);
         };
+        const double n = static_cast<double>(g.size()), inverse = x.inverse(group);
         double sum = 0, dot = 0;
         g.for_each(group, [&](int64_t channel, int64_t i) {
           sum += gradient(channel, i);
-          dot += gradient(channel, i) * (static_cast<double>(x.data()[i]) - mean);
+          dot += gradient(channel, i) * x.at(group, channel, i, inverse);
         });
-        const double n = static_cast<double>(g.size()), slope = inverse * inverse * dot / n;
         g.for_each(group, [&](int64_t channel, int64_t i) {
-          const double off = static_cast<double>(x.data()[i]) - mean;
-          dx.data()[i] = static_cast<T>(inverse * (gradient(channel, i) - sum / n - off * slope));
+          const double along = x.at(group, channel, i, inverse) * dot / n;
+          dx.data()[i] = static_cast<T>(inverse * (gradient(channel, i) - sum / n - along));
         });
       });
     }
@@ -157,11 +209,11 @@ Step backward(PrepareContext& c) {
       double products = 0, sum = 0;
       for (int64_t image = 0; image < g.batch; ++image) {
         const int64_t group = image * g.groups + channel / g.width();
-        const auto mean = static_cast<double>(means.data()[group]), inverse = inverse_of(group);
+        const double inverse = x.inverse(group);
         for (int64_t place = 0; place < g.spatial; ++place) {
           const int64_t i = g.at(image, channel, place);
           const auto d = static_cast<double>(dy.data()[i]);
-          products += d * (static_cast<double>(x.data()[i]) - mean) * inverse;
+          products += d * x.at(group, channel, i, inverse);
           sum += d;
         }
       }
@@ -183,13 +235,14 @@ Slot statistic(std::string name, std::string doc) {
 }
 
 OpDef backward_definition(const std::string& type, std::string mean, std::string spread) {
+  const bool may_lack_x = type == "group_norm";
   return {.type = type + "_grad",
           .doc = "Gradient of " + type + ".",
-          .inputs = {{"X", "as before"},
+          .inputs = {{.name = "X", .doc = "as before", .optional = may_lack_x},
                      kScale,
-                     {.name = "Bias", .doc = "as before", .optional = true, .shape_only = true},
-                     {.name = "Y", .doc = "as before", .optional = true, .shape_only = true},
-                     {std::move(mean), "as before"},
+                     kBias,
+                     {.name = "Y", .doc = "as before", .optional = true},
+                     {.name = std::move(mean), .doc = "as before", .optional = may_lack_x},
                      {std::move(spread), "as before"},
                      {"Y@GRAD", "gradient of Y"}},
           .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},

@@ -66,7 +66,7 @@ void infer_reshape(InferContext& c) {
   require(numbers < 0 || numbers % width == 0,
           "the {} elements of X cannot be cut into rows of new_dim {}", numbers, width);
   VarMeta out = VarMeta::tensor(x.dtype, Shape{numbers < 0 ? -1 : numbers / width, width});
-  out.lod_level = 1;
+  out.lod_level = std::max(x.lod_level, 1);
   out.sequences = x.sequences;
   out.lod_source = kOwnLod;
   c.out("Out") = std::move(out);
@@ -75,14 +75,14 @@ void infer_reshape(InferContext& c) {
 Step reshape(PrepareContext& c) {
   return [same = SameBytes(c, "X", "Out"), before = c.shape("X")[1], after = c.shape("Out")[1],
           sequences = Sequences(c, "X"), lod = c.lod_out("Out")] {
-    LoD made = {{0}};
+    LoD made = sequences.emptied();
     const std::span<const int64_t> offsets = sequences.offsets();
     for (int64_t s = 0; s < sequences.count(); ++s) {
       const int64_t numbers = (offsets[s + 1] - offsets[s]) * before;
       require(numbers % after == 0,
               "sequence {} of {} elements cannot be cut into rows of new_dim {}", s, numbers,
               after);
-      made[0].push_back(made[0].back() + numbers / after);
+      made.back().push_back(made.back().back() + numbers / after);
     }
     same.copy();
     lod.set(std::move(made));

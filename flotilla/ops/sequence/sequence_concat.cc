@@ -33,7 +33,7 @@ void infer(InferContext& c) {
     const int64_t rows = x.shape[0];
     out.shape[0] = rows < 0 || out.shape[0] < 0 ? -1 : out.shape[0] + rows;
   }
-  out.lod_level = 1;
+  out.lod_level = std::max(first.lod_level, 1);
   out.sequences = first.sequences;
   out.lod_source = kOwnLod;
   c.out("Out") = std::move(out);
@@ -48,7 +48,7 @@ std::vector<Sequences> sequences_of(PrepareContext& c) {
 // Calls f(input, its first row, row of the result, rows) for each piece, and returns the LoD.
 template <typename F>
 LoD for_each_piece(const std::vector<Sequences>& inputs, F f) {
-  LoD lod = {{0}};
+  LoD lod = inputs.front().emptied();
   int64_t row = 0;
   for (int64_t s = 0; s < inputs.front().count(); ++s) {
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -60,7 +60,7 @@ LoD for_each_piece(const std::vector<Sequences>& inputs, F f) {
       f(i, offsets[s], row, rows);
       row += rows;
     }
-    lod[0].push_back(row);
+    lod.back().push_back(row);
   }
   return lod;
 }

@@ -47,7 +47,7 @@ const OpDef& sequence_reverse_grad = define_op(picking_grad<Reversed>(sequence_r
 VarMeta other_lengths(const VarMeta& x) {
   VarMeta out = VarMeta::tensor(x.dtype, x.shape);
   out.shape[0] = -1;
-  out.lod_level = 1;
+  out.lod_level = std::max(x.lod_level, 1);
   out.sequences = x.sequences;
   out.lod_source = kOwnLod;
   return out;
@@ -72,14 +72,14 @@ struct Sliced {
 
   Picked operator()() const {
     const std::span<const int64_t> offsets = x_.offsets();
-    Picked picked{.lod = {{0}}};
+    Picked picked{.lod = x_.emptied()};
     for (int64_t s = 0; s < x_.count(); ++s) {
       const int64_t from = from_[s], length = length_[s], all = offsets[s + 1] - offsets[s];
       require(from >= 0 && length > 0 && from + length <= all,
               "{} rows from row {} on are wanted of sequence {}, which has {}", length, from, s,
               all);
       for (int64_t i = 0; i < length; ++i) picked.rows.push_back(offsets[s] + from + i);
-      picked.lod[0].push_back(std::ssize(picked.rows));
+      picked.lod.back().push_back(std::ssize(picked.rows));
     }
     return picked;
   }
@@ -118,14 +118,14 @@ struct Erased {
 
   Picked operator()() const {
     const std::span<const int64_t> offsets = x_.offsets();
-    Picked picked{.lod = {{0}}};
+    Picked picked{.lod = x_.emptied()};
     for (int64_t s = 0; s < x_.count(); ++s) {
       for (int64_t row = offsets[s]; row < offsets[s + 1]; ++row) {
         if (std::find(tokens_.begin(), tokens_.end(), numbers_[row]) == tokens_.end()) {
           picked.rows.push_back(row);
         }
       }
-      picked.lod[0].push_back(std::ssize(picked.rows));
+      picked.lod.back().push_back(std::ssize(picked.rows));
     }
     return picked;
   }
@@ -170,13 +170,22 @@ struct Unpadded {
   static constexpr bool kMakesLod = true;
   static constexpr int64_t kRowAxes = 2;
 
-  explicit Unpadded(PrepareContext& c)
-      : count_(c.shape("X")[0]), longest_(c.shape("X")[1]), length_(c, "Length") {}
+  // Paddle's gradient op has no Length: there the gradient's own sequences tell.
+  explicit Unpadded(PrepareContext& c) : count_(c.shape("X")[0]), longest_(c.shape("X")[1]) {
+    if (c.has("Length")) {
+      length_ = LabelsIn(c, "Length");
+    } else {
+      made_.emplace_back(c, "Out@GRAD");
+    }
+  }
 
   Picked operator()() const {
     Picked picked{.lod = {{0}}};
+    require(made_.empty() || made_.front().count() == count_,
+            "X has {} padded sequences, but Out@GRAD has {}", count_,
+            made_.empty() ? 0 : made_.front().count());
     for (int64_t s = 0; s < count_; ++s) {
-      const int64_t length = length_[s];
+      const int64_t length = made_.empty() ? length_[s] : made_.front().length(s);
       require(0 <= length && length <= longest_,
               "sequence {} is said to have {} rows, but X has {} for each", s, length, longest_);
       for (int64_t i = 0; i < length; ++i) picked.rows.push_back(s * longest_ + i);
@@ -189,6 +198,7 @@ struct Unpadded {
   int64_t count_;
   int64_t longest_;
   LabelsIn length_;
+  std::vector<Sequences> made_;  // one, or none where lengths are given
 };
 
 const OpDef& sequence_unpad = define_op(picking_op<Unpadded>(
@@ -199,7 +209,22 @@ const OpDef& sequence_unpad = define_op(picking_op<Unpadded>(
      .outputs = {{.name = "Out", .doc = "rows with a LoD"}},
      .infer = infer_unpad},
     {"X", "Length"}));
-const OpDef& sequence_unpad_grad = define_op(picking_grad<Unpadded>(sequence_unpad));
+void infer_unpad_grad(InferContext& c) {
+  const VarMeta &x = c.in("X"), &g = c.in("Out@GRAD");
+  require(x.shape.rank() >= 2, "X must have at least two axes, but has shape {}", x.shape);
+  const int64_t width = row_width(x.shape, Unpadded::kRowAxes), found = row_width(g.shape, 1);
+  require(width < 0 || !g.shape.known() || width == found,
+          "rows of Out@GRAD must have the {} elements of those of X, but it has shape {}", width,
+          g.shape);
+  c.out("X@GRAD") = like(x);
+}
+
+const OpDef& sequence_unpad_grad = define_op([] {
+  OpDef def = picking_grad<Unpadded>(sequence_unpad);
+  def.infer = infer_unpad_grad;
+  for (Slot& slot : def.inputs) slot.optional = slot.name == "Length";
+  return def;
+}());
 
 }  // namespace
 }  // namespace flotilla::ops

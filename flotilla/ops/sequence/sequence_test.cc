@@ -105,6 +105,16 @@ TEST(SequencePad, AndBack) {
   check_op({.type = "sequence_unpad",
             .inputs = {{"X", uniform({3, 4, 2}, -1, 1)}, {"Length", ints({2, 4, 1})}},
             .integers = false});
+  // Paddle's gradient op has no Length.
+  const auto unpad_grad = [](const Tensor& g) {
+    return run_op("sequence_unpad_grad", {{"X", full({3, 2, 2}, 0)}, {"Out@GRAD", g}});
+  };
+  EXPECT_THAT(unpad_grad(rows()).at("X@GRAD"),
+              equal_to(tensor({1, 2, 3, 4, 5, 6, 0, 0, 7, 8, 9, 10}, Shape{3, 2, 2})));
+  EXPECT_REFUSED(unpad_grad(with_lod(rows(), {{0, 2, 5}})),
+                 "X has 3 padded sequences, but Out@GRAD has 2");
+  EXPECT_REFUSED(unpad_grad(with_lod(rows(), {{0, 3, 4, 5}})),
+                 "sequence 0 is said to have 3 rows, but X has 2 for each");
   EXPECT_REFUSED(run_op("sequence_pad", inputs, {{"padded_length", 1}}),
                  "padded_length is 1, but there is a sequence of 2 rows");
   EXPECT_REFUSED(

@@ -12,19 +12,23 @@
 namespace flotilla::ops {
 namespace {
 
-void infer(InferContext& c) {
+// Each row of `slot` needs a number.
+void check_ids(const InferContext& c, const char* slot) {
   check_labels(c, "Ids");
+  const Shape &ids = c.in("Ids").shape, &rows = c.in(slot).shape;
+  require(rows.rank() >= 2, "{} must have rows, but has shape {}", slot, rows);
+  require(ids.numel() < 0 || rows[0] < 0 || ids.numel() == rows[0],
+          "Ids must hold a number for each of {} rows, but has shape {}", rows[0], ids);
+}
+
+void infer(InferContext& c) {
   const VarMeta& first = c.in("X");
-  const Shape& ids = c.in("Ids").shape;
   require(c.in_count("X") > 1, "multiplex chooses from several inputs, but there is one");
-  require(first.shape.rank() >= 2, "inputs must have rows, but the first has shape {}",
-          first.shape);
+  check_ids(c, "X");
   for (size_t i = 1; i < c.in_count("X"); ++i) {
     require(c.in("X", i).shape == first.shape, "all inputs must have shape {}, but input {} has {}",
             first.shape, i, c.in("X", i).shape);
   }
-  require(ids.numel() < 0 || first.shape[0] < 0 || ids.numel() == first.shape[0],
-          "Ids must hold a number for each of {} rows, but has shape {}", first.shape[0], ids);
   c.out("Out") = like(first);
 }
 
@@ -46,14 +50,15 @@ Step forward(PrepareContext& c) {
 }
 
 void infer_grad(InferContext& c) {
-  for (size_t i = 0; i < c.in_count("X"); ++i) c.out("X@GRAD", i) = like(c.in("X", i));
+  check_ids(c, "Out@GRAD");
+  for (size_t i = 0; i < c.out_count("X@GRAD"); ++i) c.out("X@GRAD", i) = like(c.in("Out@GRAD"));
 }
 
 template <typename T>
 Step backward(PrepareContext& c) {
   const Shape& shape = c.shape("Out@GRAD");
   std::vector<Out<T>> grads;
-  for (size_t i = 0; i < c.count("X"); ++i) {
+  for (size_t i = 0; i < c.count("X@GRAD"); ++i) {
     grads.push_back(c.has("X@GRAD", i) ? c.out<T>("X@GRAD", i) : Out<T>());
   }
   return [grads, rows = shape[0], width = shape.numel(1, shape.rank()), ids = LabelsIn(c, "Ids"),
@@ -90,7 +95,12 @@ const OpDef& multiplex_grad = define_op({
     .type = "multiplex_grad",
     .doc = "Gradient of multiplex.",
     .inputs = {kIds,
-               {.name = "X", .doc = "inputs of the op", .list = true, .shape_only = true},
+               // Paddle 1.8 leaves them out.
+               {.name = "X",
+                .doc = "inputs of the op",
+                .optional = true,
+                .list = true,
+                .shape_only = true},
                {.name = "Out@GRAD", .doc = "gradient of Out"}},
     .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
     .infer = infer_grad,

@@ -2,7 +2,8 @@
 //
 // sequence_pool: one row for each sequence of X, whose rows a LoD cuts into sequences: their sum,
 // average, sum over the square root of their number, largest elements, first or last row. A
-// sequence without rows gives `pad_value`.
+// sequence without rows gives `pad_value`. Of several LoD levels the last one is pooled; those
+// above stay.
 
 #include <algorithm>
 #include <cmath>
@@ -37,6 +38,10 @@ void infer(InferContext& c) {
   out.shape[0] = x.sequences;
   c.out("MaxIndex") = out;
   c.out("MaxIndex").dtype = i32;
+  if (x.lod_level > 1) {
+    out.lod_level = x.lod_level - 1;
+    out.lod_source = kOwnLod;
+  }
   c.out("Out") = std::move(out);
 }
 
@@ -68,12 +73,14 @@ void pool_rows(Pooling pooling, const T* rows, int64_t n, int64_t width, T* to, 
 template <typename T>
 Step forward(PrepareContext& c) {
   const Shape& x = c.shape("X");
-  const bool wants_places = c.has("MaxIndex");
+  const bool wants_places = c.has("MaxIndex"), nested = c.meta("Out").lod_level > 0;
   return [pooling = pooling_of(c), width = x.numel(1, x.rank()), count = c.shape("Out")[0],
           pad = static_cast<T>(c.attr<float>("pad_value")), sequences = Sequences(c, "X"),
           in = c.in<T>("X"), out = c.out<T>("Out"),
-          index = wants_places ? c.out<int32_t>("MaxIndex") : Out<int32_t>()] {
+          index = wants_places ? c.out<int32_t>("MaxIndex") : Out<int32_t>(), nested,
+          lod = nested ? c.lod_out("Out") : LodOut()] {
     const std::span<const int64_t> offsets = sequences.offsets();
+    if (nested) lod.set(sequences.outer());
     parallel_for(count, width * 8, [&](int64_t s) {
       const int64_t n = offsets[s + 1] - offsets[s];
       T* to = out.data() + s * width;

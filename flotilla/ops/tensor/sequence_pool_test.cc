@@ -56,6 +56,14 @@ TEST(SequencePool, PlacesOfTheLargest) {
               equal_to(ints({1, -1, 2}, Shape{3, 1}, i32)));
 }
 
+TEST(SequencePool, PoolsTheLastOfSeveralLevels) {
+  const Tensor x = with_lod(tensor({1, 2, 3, 4, 5}, Shape{5, 1}), LoD{{0, 2, 3}, {0, 2, 2, 5}});
+  const Tensor found =
+      run_op("sequence_pool", {{"X", x}}, {{"pooltype", std::string("SUM")}}).at("Out");
+  EXPECT_THAT(found, equal_to(tensor({3, 0, 12}, Shape{3, 1})));
+  EXPECT_EQ(found.lod(), (LoD{{0, 2, 3}}));
+}
+
 TEST(SequencePool, RefusesRowsWithoutSequences) {
   EXPECT_REFUSED(run_op("sequence_pool", {{"X", uniform({5, 3}, -1, 1)}}),
                  "sequence_pool takes sequences, but X of shape [5, 3] has no LoD");

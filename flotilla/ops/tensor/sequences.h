@@ -17,15 +17,29 @@ class Sequences {
   Sequences(PrepareContext& c, std::string_view slot, size_t i = 0)
       : lod_(c.lod(slot, i)), what_(c.op().type()), slot_(slot) {}
 
-  // One more than there are sequences.
-  std::span<const int64_t> offsets() const {
-    const LoD* lod = lod_.get();
-    require(lod != nullptr && !lod->empty(), "{} takes sequences, but {} has no LoD", what_, slot_);
-    return lod->back();
-  }
+  // Of the last level; one more than there are sequences.
+  std::span<const int64_t> offsets() const { return lod().back(); }
   int64_t count() const { return std::ssize(offsets()) - 1; }
+  int64_t length(int64_t s) const {
+    const std::span<const int64_t> all = offsets();
+    return all[static_cast<size_t>(s) + 1] - all[static_cast<size_t>(s)];
+  }
+  // The levels above: sequences of sequences.
+  LoD outer() const { return LoD(lod().begin(), lod().end() - 1); }
+  // The levels above, and a last one that has no sequence yet.
+  LoD emptied() const {
+    LoD levels = outer();
+    levels.push_back({0});
+    return levels;
+  }
 
  private:
+  const LoD& lod() const {
+    const LoD* lod = lod_.get();
+    require(lod != nullptr && !lod->empty(), "{} takes sequences, but {} has no LoD", what_, slot_);
+    return *lod;
+  }
+
   LodHandle lod_;
   std::string what_;
   std::string slot_;
