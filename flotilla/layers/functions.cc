@@ -33,12 +33,15 @@ Variable reduce(const std::string& type, Variable x, const ReduceOptions& option
   axes.reserve(options.axes.size());
   for (const int64_t axis : options.axes) axes.push_back(x.shape().axis(axis));
   const bool all = axes.empty() || static_cast<int64_t>(axes.size()) == rank;
-  if (axes.empty()) axes = {0};
-  return op(type, {{"X", x}},
-            {{"dim", std::vector<int32_t>(axes.begin(), axes.end())},
-             {"keep_dim", options.keep_dim},
-             {"reduce_all", all}},
-            {.name = options.name, .layer = options.layer});
+  // 2.x knows tensors without axes, of which there is no axis 0; 1.8 refuses an empty list.
+  if (axes.empty() && options.v1) axes = {0};
+  const std::vector<int32_t> dim(axes.begin(), axes.end());
+  Variable out =
+      op(type, {{"X", x}}, {{"dim", dim}, {"keep_dim", options.keep_dim}, {"reduce_all", all}},
+         {.name = options.name, .layer = options.layer});
+  // Those of reduce_all and reduce_any are longs in 2.x only.
+  if (options.v1) out->block->ops().back()->set_attr("dim", dim);
+  return out;
 }
 
 namespace {

@@ -57,6 +57,7 @@ struct ReduceOptions {
   bool keep_dim = false;
   std::string name = {};
   std::string layer = {};  // what variables are named after: mean_0.tmp_0
+  bool v1 = false;         // `dim` as 1.8 reads it: never empty
 };
 // `type`: reduce_sum, reduce_mean, reduce_max, ...
 Variable reduce(const std::string& type, Variable x, const ReduceOptions& options = {});

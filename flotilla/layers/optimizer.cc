@@ -226,7 +226,12 @@ Op& Optimizer::append_update(Block& block, const ParamGrad& pg, Var& learning_ra
     attrs["regularization_method"] = std::string("l2_decay");
     attrs["regularization_coeff"] = regularizer.coeff;
   }
-  return append_op(block, type_, std::move(inputs), std::move(outputs), std::move(attrs));
+  Op& op = append_op(block, type_, std::move(inputs), std::move(outputs), std::move(attrs));
+  // This optimizer is fluid's, and 1.8 has one number; 2.x writes a list, as the pass for it does.
+  if (type_ == "lars_momentum") {
+    op.set_attr(rule.decay_attr, op.attr<std::vector<float>>(rule.decay_attr).front());
+  }
+  return op;
 }
 
 Var& Optimizer::accumulator(const Var& param, const std::string& kind, double value, bool scalar) {

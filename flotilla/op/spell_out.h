@@ -1,7 +1,7 @@
 // flotilla/op/spell_out.h
 //
-// Real Paddle has no defaults for the attributes of gradient ops: a program that travels there must
-// spell them out.
+// Real Paddle wants to see some things in a program that are not needed here: a program that
+// travels there must spell them out.
 
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace flotilla {
 
-// A copy in which every gradient op carries all attributes of its definition.
-std::shared_ptr<Program> spell_out_attrs(const Program& program);
+// A copy in which every gradient op carries all attributes of its definition, every op its empty
+// lists, and gradient ops the slots that one release or another of Paddle asks for.
+std::shared_ptr<Program> spell_out(const Program& program);
 
 }  // namespace flotilla

@@ -29,6 +29,34 @@ def also(**others):
     return decorate
 
 
+_for_v1 = False
+
+
+def writes_v1(function):
+    """The function of ``fluid`` that is made of functions of 2.x: they write the ops of 1.8."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        global _for_v1
+        before, _for_v1 = _for_v1, True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _for_v1 = before
+
+    return call
+
+
+def for_v1():
+    """Whether ops are written as 1.8 knows them."""
+    return _for_v1
+
+
+def axis_of(x, axis):
+    """An axis counted from the first: real Paddle's kernels trust its Python layer in this."""
+    return axis + x.ndim if axis < 0 else axis
+
+
 def unary(word, doc, type=None, layer=None):
     """The function ``word(x, name=None)`` of an op from X to Out, ``type`` where it differs."""
 

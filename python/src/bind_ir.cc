@@ -310,7 +310,7 @@ void bind_program(nb::module_& m) {
            })
       .def("_serialize",
            [](const Program& p) {
-             const std::string bytes = serialize(*spell_out_attrs(p));
+             const std::string bytes = serialize(*spell_out(p));
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def_static("parse_from_string",
@@ -336,6 +336,14 @@ void bind_ir(nb::module_& m) {
   m.attr("kOptimizeRole") = static_cast<int32_t>(kOptimizeRole);
   m.attr("kLrSchedRole") = static_cast<int32_t>(kLrSchedRole);
   m.def("op_types", &op_types, "The types of all operators, sorted.");
+  m.def(
+      "op_attr_kinds",
+      [](std::string_view type) {
+        std::map<std::string, std::string> kinds;
+        for (const AttrSpec& spec : op_def(type).attrs) kinds[spec.name] = kind_of(spec.initial);
+        return kinds;
+      },
+      "The attributes of an operator and their kinds, as error messages name them.");
   m.def("op_doc", [](std::string_view type) { return op_def(type).doc; });
   m.def(
       "op_inputs",

@@ -210,15 +210,17 @@ void bind_losses(nb::module_& m) {
       "x"_a, "label"_a);
   m.def(
       "reduce",
-      [](const std::string& type, Var& x, nb::object axes, bool keep_dim, Text name, Text layer) {
+      [](const std::string& type, Var& x, nb::object axes, bool keep_dim, Text name, Text layer,
+         bool v1) {
         mark_user_line();
         layers::ReduceOptions options = {
-            .keep_dim = keep_dim, .name = text(name), .layer = text(layer)};
+            .keep_dim = keep_dim, .name = text(name), .layer = text(layer), .v1 = v1};
         if (!axes.is_none()) options.axes = to_shape(axes).dims();
         return wrap(layers::reduce(type, x, options));
       },
       "type"_a, "x"_a, "axes"_a = nb::none(), "keep_dim"_a = false, "name"_a = nb::none(),
-      "layer"_a = nb::none(), "reduce_sum, reduce_mean, ... over some axes, or all.");
+      "layer"_a = nb::none(), "v1"_a = false,
+      "reduce_sum, reduce_mean, ... over some axes, or all.");
 }
 
 void bind_metrics(nb::module_& m) {

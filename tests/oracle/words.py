@@ -87,26 +87,42 @@ def understood(era):
 
 def run(line):
     """The values of an expression, as `out/<n>`, and gradients, as `grad/<input>`."""
-    main, startup, scope = static.Program(), static.Program(), static.Scope()
-    guards = static.program_guard(main, startup), unique_name.guard(), static.scope_guard(scope)
-    with guards[0], guards[1], guards[2]:
+    return execute(build(line))
+
+
+def build(line):
+    """The program of an expression, and what it takes to run it anywhere."""
+    main, startup = static.Program(), static.Program()
+    with static.program_guard(main, startup), unique_name.guard():
         inputs = {name: _declare(name) for name in INPUTS}
         fetches = _build(line, inputs, main)
-        used = {name for op in main.global_block().ops for name in op.input_arg_names}
-        used |= {var.name for var in fetches.values()}
-        feed = {name: _value(name) for name in INPUTS if name in used}
-        if "seed" in used:
-            seed = main.global_block().var("seed")
-            dtype = "float64" if "64" in str(seed.dtype) else "float32"
-            feed["seed"] = rules.draw("words/seed", seed.shape, dtype, ["uniform", -1, 1])
+    used = {name for op in main.global_block().ops for name in op.input_arg_names}
+    used |= {var.name for var in fetches.values()}
+    seed = main.global_block().var("seed") if "seed" in used else None
+    return {
+        "main": main,
+        "startup": startup,
+        "fetches": {label: var.name for label, var in fetches.items()},
+        "inputs": [name for name in INPUTS if name in used],
+        "seed": seed is not None and [list(seed.shape), _float_type(seed)],
+        "parameters": {var.name: list(var.shape) for var in main.all_parameters()},
+    }
+
+
+def execute(built):
+    """Runs what build() gave; labels of fetches -> arrays."""
+    scope = static.Scope()
+    feed = {name: _value(name) for name in built["inputs"]}
+    if built["seed"]:
+        feed["seed"] = rules.draw("words/seed", *built["seed"], ["uniform", -1, 1])
+    with static.scope_guard(scope):
         executor = static.Executor(place)
-        executor.run(startup)
-        for parameter in main.all_parameters():
-            value = _parameter(parameter.name, parameter.shape)
-            scope.find_var(parameter.name).get_tensor().set(value, place)
-        names = [var.name for var in fetches.values()]
-        found = executor.run(main, feed, names, return_numpy=False)  # some have sequences
-    return dict(zip(fetches, (np.array(array) for array in found)))
+        executor.run(built["startup"])
+        for name, shape in built["parameters"].items():
+            scope.find_var(name).get_tensor().set(_parameter(name, shape), place)
+        names = list(built["fetches"].values())
+        found = executor.run(built["main"], feed, names, return_numpy=False)  # some have sequences
+    return dict(zip(built["fetches"], (np.array(array) for array in found)))
 
 
 def _build(line, inputs, main):
@@ -127,7 +143,11 @@ def _seed(out):
     """What the gradient of `out` starts from; ones where its extents are not known."""
     if any(extent < 0 for extent in out.shape):
         return None
-    return [static.data("seed", list(out.shape), "float64" if "64" in str(out.dtype) else FLOATS)]
+    return [static.data("seed", list(out.shape), _float_type(out))]
+
+
+def _float_type(var):
+    return "float64" if "64" in str(var.dtype) else FLOATS
 
 
 def _is_float(var):

@@ -240,7 +240,7 @@ const std::vector<AttrSpec> kAttrs = {
     {"height_sections", std::vector<int64_t>{}, "of no effect"},
     {"epmap", std::vector<std::string>{}, "of no effect"},
     {"table_names", std::vector<std::string>{}, "of no effect"},
-    {"custom_neg_classes", std::vector<int64_t>{}, "classes to take instead of drawing"},
+    {"custom_neg_classes", std::vector<int32_t>{}, "classes to take instead of drawing"},
     {"is_test", false, "of no effect"}};
 
 std::vector<Slot> inputs_of(bool gradient) {

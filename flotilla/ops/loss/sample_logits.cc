@@ -185,7 +185,7 @@ const OpDef& sample_logits = define_op({
                 {.name = "SampledLabels", .doc = "i64: where labels stand there", .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"LogitsDim", "Samples"}),
+    .grad = grad_op({"LogitsDim", "LabelsDim", "Samples"}),
     .kernels =
         kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
 });
@@ -194,6 +194,10 @@ const OpDef& sample_logits_grad = define_op({
     .type = "sample_logits_grad",
     .doc = "Gradient of sample_logits.",
     .inputs = {{.name = "LogitsDim", .doc = "carries the shape of Logits", .shape_only = true},
+               {.name = "LabelsDim",
+                .doc = "carries the shape of Labels; for Paddle",
+                .optional = true,
+                .shape_only = true},
                {.name = "Samples", .doc = "of sample_logits"},
                {.name = "SampledLogits@GRAD", .doc = "gradient of SampledLogits"}},
     .outputs = {{.name = "Logits@GRAD", .doc = "gradient of Logits"}},

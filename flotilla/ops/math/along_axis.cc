@@ -78,6 +78,23 @@ Step cumsum_backward(PrepareContext& c) {
   return running_sum<T>(c, "Out@GRAD", "X@GRAD", c.shape("X@GRAD"), !c.attr<bool>("reverse"));
 }
 
+// 1.8 has no cumsum_grad; it and later releases understand sums from the other end.
+void emit_cumsum_grad(GradContext& c) {
+  const std::string dout = c.output_grad("Out"), dx = c.input_grad("X");
+  if (dout.empty() || dx.empty()) return;
+  Attrs attrs = {{"axis", c.op().attr_or<int32_t>("axis", -1)},
+                 {"flatten", c.op().attr_or<bool>("flatten", false)},
+                 {"exclusive", c.op().attr_or<bool>("exclusive", false)},
+                 {"reverse", c.op().attr_or<bool>("reverse", false)}};
+  if (c.op().attr_or<bool>("flatten", false)) {
+    c.emit("cumsum_grad", {{"X", {c.op().input("X")}}, {"Out@GRAD", {dout}}}, {{"X@GRAD", {dx}}},
+           std::move(attrs));
+    return;
+  }
+  attrs["reverse"] = !c.op().attr_or<bool>("reverse", false);
+  c.emit("cumsum", {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
+}
+
 void infer_like_x(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
 
 const std::vector<AttrSpec> kCumsumAttrs = {
@@ -93,7 +110,7 @@ const OpDef& cumsum = define_op({
     .outputs = {{.name = "Out", .doc = "same shape as X"}},
     .attrs = kCumsumAttrs,
     .infer = infer_cumsum,
-    .grad = grad_op({"X"}),
+    .grad = custom_grad(emit_cumsum_grad),
     .kernels = kernels_for<float, double, int32_t, int64_t>(
         []<typename T>(PrepareContext& c) { return cumsum_forward<T>(c); }),
 });

@@ -338,6 +338,11 @@ Step matmul_backward(PrepareContext& c) {
 
 // ---- definitions
 
+// Hints for int8 that the gradients of 1.8 ask for too; they change nothing here.
+AttrSpec hint(std::string name, Attr initial) {
+  return {std::move(name), std::move(initial), "not used"};
+}
+
 struct Family {
   std::string type = {};
   std::string doc = {};
@@ -379,7 +384,11 @@ const std::vector<Kernel> kBackward = {{kCpu, f32, matmul_backward<float>},
 const bool mul = define({.type = "mul",
                          .doc = "Flattens X and Y to matrices and multiplies them.",
                          .attrs = {{"x_num_col_dims", int32_t{1}, "axes of X that become rows"},
-                                   {"y_num_col_dims", int32_t{1}, "axes of Y that become rows"}},
+                                   {"y_num_col_dims", int32_t{1}, "axes of Y that become rows"},
+                                   hint("scale_x", 1.0f),
+                                   hint("scale_y", std::vector<float>{1}),
+                                   hint("scale_out", 1.0f),
+                                   hint("force_fp32_output", false)},
                          .infer = infer_mul,
                          .forward = kMulForward,
                          .backward = kMulBackward});
@@ -396,7 +405,14 @@ const bool matmul = define({.type = "matmul",
                             .doc = "alpha times the product of the matrices in the last two axes.",
                             .attrs = {{"transpose_X", false, "X lies transposed"},
                                       {"transpose_Y", false, "Y lies transposed"},
-                                      {"alpha", 1.0f, "factor of the product"}},
+                                      {"alpha", 1.0f, "factor of the product"},
+                                      hint("Scale_x", 1.0f),
+                                      hint("Scale_y", 1.0f),
+                                      hint("Scale_out", 1.0f),
+                                      hint("force_fp32_output", false),
+                                      hint("fused_reshape_Out", std::vector<int32_t>{}),
+                                      hint("fused_transpose_Out", std::vector<int32_t>{}),
+                                      hint("head_number", int32_t{1})},
                             .infer = infer_matmul,
                             .forward = kForward,
                             .backward = kBackward});

@@ -129,7 +129,7 @@ const OpDef& chunk_eval = define_op({
                 {.name = "NumCorrectChunks", .doc = "i64: found and right"}},
     .attrs = {{"num_chunk_types", 1, "types of chunks"},
               {"chunk_scheme", "IOB", "plain, IOB, IOE or IOBES"},
-              {"excluded_chunk_types", std::vector<int64_t>{}, "types that do not count"}},
+              {"excluded_chunk_types", std::vector<int32_t>{}, "types that do not count"}},
     .infer = infer,
     .kernels =
         kernels_for<int64_t, int32_t>([]<typename T>(PrepareContext& c) { return forward(c); }),

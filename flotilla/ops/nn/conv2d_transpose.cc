@@ -199,6 +199,8 @@ const std::vector<AttrSpec> kAttrs = {
     {"output_padding", Ints{}, "elements above the least, where output_size says nothing"},
     {"data_format", "NCHW", "NCHW or NHWC"},
     {"workspace_size_MB", 512, "of no effect"},
+    {"use_cudnn", false, "of no effect"},
+    {"force_fp32_output", false, "of no effect"},
     {"fuse_relu", false, "of no effect"},
     {"fuse_activation", "", "of no effect"},
     {"fuse_alpha", 0.0f, "of no effect"},

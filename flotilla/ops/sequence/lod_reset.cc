@@ -178,7 +178,7 @@ const OpDef& lod_reset = define_op({
                 .no_grad = true,
                 .decides_shape = true}},
     .outputs = {{.name = "Out", .doc = "X with other sequences"}},
-    .attrs = {{"target_lod", std::vector<int64_t>{}, "offsets, where Y is not there"},
+    .attrs = {{"target_lod", std::vector<int32_t>{}, "offsets, where Y is not there"},
               {"append", false, "whether they become a level below those of X"}},
     .infer = infer_reset,
     .grad = grad_op({"X"}),

@@ -141,7 +141,7 @@ const OpDef& sequence_erase = define_op({
     .doc = "Takes some numbers out of sequences.",
     .inputs = {{.name = "X", .doc = "i32 or i64 with a LoD", .no_grad = true}},
     .outputs = {{.name = "Out", .doc = "what is left"}},
-    .attrs = {{"tokens", std::vector<int64_t>{}, "the numbers to take out"}},
+    .attrs = {{"tokens", std::vector<int32_t>{}, "the numbers to take out"}},
     .infer = infer_erase,
     .kernels = kernels_for<int32_t, int64_t>(
         []<typename T>(PrepareContext& c) { return pick_forward<Erased>(c); }),

@@ -1,7 +1,7 @@
 """Products of matrices and vectors, and norms."""
 
 import _flotilla as core
-from paddle._words import also, several
+from paddle._words import also, for_v1, several
 
 from .manipulation import reshape
 from .ops import sqrt, square
@@ -25,6 +25,9 @@ def matmul(x, y, transpose_x=False, transpose_y=False, name=None):
 
     >>> paddle.matmul(x, y, transpose_y=True)
     """
+    if for_v1():
+        attrs = {"transpose_X": transpose_x, "transpose_Y": transpose_y}
+        return core.op("matmul", {"X": x, "Y": y}, attrs, name=name)
     attrs = {"trans_x": transpose_x, "trans_y": transpose_y}
     return core.op("matmul_v2", {"X": x, "Y": y}, attrs, name=name)
 

@@ -1,7 +1,7 @@
 """Functions that move, join, cut and repeat the elements of tensors."""
 
 import _flotilla as core
-from paddle._words import also, code, op_with_shape, several, shape_inputs
+from paddle._words import also, axis_of, code, op_with_shape, several, shape_inputs
 from paddle.base.framework import Variable
 
 from .creation import fill
@@ -93,7 +93,7 @@ def split(x, num_or_sections, axis=0, name=None):
     """
     equal = isinstance(num_or_sections, int)
     sections = [] if equal else list(num_or_sections)
-    attrs = {"num": num_or_sections if equal else 0, "sections": sections, "axis": axis}
+    attrs = {"num": num_or_sections if equal else 0, "sections": sections, "axis": axis_of(x, axis)}
     count = num_or_sections if equal else len(sections)
     return _listed(core.op("split", {"X": x}, attrs, name=name, outs=[("Out", count)]))
 
@@ -172,7 +172,7 @@ def slice(input, axes, starts, ends):
     >>> paddle.slice(x, axes=[0, 1], starts=[1, 0], ends=[3, 2])
     """
     inputs, attrs = _range_inputs(starts, ends)
-    attrs["axes"] = list(axes)
+    attrs["axes"] = [axis_of(input, axis) for axis in axes]
     return core.op("slice", {"Input": input, **inputs}, attrs)
 
 
@@ -180,7 +180,7 @@ def slice(input, axes, starts, ends):
 def strided_slice(x, axes, starts, ends, strides, name=None):
     """Cut ranges with steps out of some axes; negative steps go backwards."""
     inputs, attrs = _range_inputs(starts, ends, strides)
-    attrs["axes"] = list(axes)
+    attrs["axes"] = [axis_of(x, axis) for axis in axes]
     return core.op("strided_slice", {"Input": x, **inputs}, attrs, name=name)
 
 

@@ -1,7 +1,7 @@
 """Arithmetic on tensors, and sums over their axes."""
 
 import _flotilla as core
-from paddle._words import also, code, elementwise, named, several
+from paddle._words import also, code, elementwise, for_v1, named, several
 from paddle.base.framework import Variable
 
 __all__ = [
@@ -89,7 +89,7 @@ def add_n(inputs, name=None):
 
 
 def _reduce(type, layer, x, axis, keepdim, name):
-    return core.reduce(type, x, axis, keepdim, name, layer)
+    return core.reduce(type, x, axis, keepdim, name, layer, for_v1())
 
 
 @also(dim="axis", keep_dim="keepdim", input="x")
@@ -135,7 +135,8 @@ def prod(x, axis=None, keepdim=False, dtype=None, name=None):
 def logsumexp(x, axis=None, keepdim=False, name=None):
     """log(sum(exp(x))) over ``axis``, one or several, or over all."""
     axes = several(axis)
-    attrs = {"axis": axes or [0], "keepdim": keepdim, "reduce_all": not axes}
+    whole = [0] if for_v1() else []
+    attrs = {"axis": axes or whole, "keepdim": keepdim, "reduce_all": not axes}
     return core.op("logsumexp", {"X": x}, attrs, name=name)
 
 

@@ -2,11 +2,12 @@
 
 import _flotilla as core
 from paddle._names import names_of
+from paddle._words import writes_v1
+from paddle.nn.functional import distance
 from paddle.nn.functional.activation import relu, softplus
 from paddle.nn.functional.common import one_hot
-from paddle.nn.functional.distance import dice_loss, npair_loss  # noqa: F401
+from paddle.nn.functional.loss import mse_loss as _mse_loss
 from paddle.nn.functional.loss import (  # noqa: F401
-    mse_loss,
     softmax_with_cross_entropy,
     square_error_cost,
 )
@@ -15,7 +16,7 @@ from paddle.static.nn.sampled import (  # noqa: F401
     nce,
     sampled_softmax_with_cross_entropy,
 )
-from paddle.tensor.manipulation import flatten, squeeze
+from paddle.tensor.manipulation import reshape, squeeze
 from paddle.tensor.math import multiply, scale, subtract, sum
 
 __all__ = [
@@ -51,6 +52,11 @@ def kldiv_loss(x, target, reduction="mean", name=None):
     return core.op("kldiv_loss", inputs, attrs, name=name)
 
 
+dice_loss = writes_v1(distance.dice_loss)
+npair_loss = writes_v1(distance.npair_loss)
+mse_loss = writes_v1(_mse_loss)
+
+
 def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
     """The sums of the rows' smooth differences: half the square times sigma^2 near zero, linear
     beyond 1 / sigma^2."""
@@ -60,7 +66,7 @@ def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
     loss = scale(huber_loss(x, y, 1 / curve), curve)
     if outside_weight is not None:
         loss = multiply(loss, outside_weight)
-    return core.reduce("reduce_sum", flatten(loss, 1), 1, True)
+    return core.reduce("reduce_sum", reshape(loss, [0, -1]), 1, True)
 
 
 def rank_loss(label, left, right, name=None):

@@ -1,7 +1,7 @@
 """Further functions of `fluid.layers.nn`."""
 
 import _flotilla as core
-from paddle._words import code, several
+from paddle._words import code, several, writes_v1
 from paddle.base.framework import Variable
 from paddle.fluid.layers.vision import image_resize
 from paddle.static.nn.crf import crf_decoding, linear_chain_crf  # noqa: F401
@@ -125,6 +125,7 @@ def affine_channel(x, scale=None, bias=None, data_layout="NCHW", name=None, act=
     return core.op("elementwise_add", {"X": scaled, "Y": bias}, axis, name=name, act=act)
 
 
+@writes_v1
 def fsp_matrix(x, y):
     """How the channels of two images go together: the means of their products, [N, Cx, Cy]."""
     flat = [reshape(one, [0, one.shape[1], -1]) for one in (x, y)]

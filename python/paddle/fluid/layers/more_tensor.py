@@ -2,9 +2,10 @@
 
 import _flotilla as core
 from paddle._names import names_of
-from paddle._words import code, several
+from paddle._words import code, several, writes_v1
 from paddle.base.framework import Variable
 from paddle.tensor import composed, creation, linalg, random, search
+from paddle.tensor.manipulation import reshape
 from paddle.tensor.manipulation import slice as _slice
 
 __all__ = [
@@ -62,6 +63,7 @@ def nonzero(input, as_tuple=False):
     return search.nonzero(input, as_tuple)
 
 
+@writes_v1
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
     """Whether no element is further from the other than atol + rtol * |other|."""
     return composed.allclose(input, other, rtol, atol, equal_nan, name)
@@ -69,7 +71,10 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
 
 def dist(x, y, p=2):
     """The p-norm of a difference."""
-    return linalg.dist(x, y, p)
+    if p in (0, 2):
+        return linalg.dist(x, y, p)
+    # 1.8 knows no norms of whole tensors.
+    return linalg.norm(reshape(x - y, [-1]), p, 0)
 
 
 def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):

@@ -162,7 +162,7 @@ elementwise_floordiv = _elementwise("elementwise_floordiv")
 
 def _reduce(word):
     def function(input, dim=None, keep_dim=False, name=None):
-        return core.reduce(word, input, dim, keep_dim, name)
+        return core.reduce(word, input, dim, keep_dim, name, v1=True)
 
     return named(function, word, "Over the axes ``dim``, one or several, or over all.")
 
@@ -242,7 +242,8 @@ def softmax(input, use_cudnn=False, name=None, axis=-1):
 
 def log_softmax(input, axis=None, dtype=None, name=None):
     """The logarithm of softmax."""
-    return core.op("log_softmax", {"X": input}, {"axis": -1 if axis is None else axis}, name=name)
+    made = core.op("softmax", {"X": input}, {"axis": -1 if axis is None else axis})
+    return core.op("log", {"X": made}, name=name)
 
 
 def label_smooth(label, prior_dist=None, epsilon=0.1, dtype="float32", name=None):

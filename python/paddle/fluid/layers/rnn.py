@@ -2,7 +2,7 @@
 
 import _flotilla as core
 from paddle._names import names_of
-from paddle._words import several
+from paddle._words import several, writes_v1
 from paddle.static.nn.common import fc
 from paddle.tensor.linalg import matmul
 from paddle.tensor.manipulation import concat, reshape, split
@@ -95,6 +95,7 @@ def lstm_unit(
     return _act("sigmoid", out) * _act("tanh", cell), cell
 
 
+@writes_v1
 def gru_unit(
     input,
     hidden,

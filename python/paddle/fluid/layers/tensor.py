@@ -2,7 +2,7 @@
 
 import _flotilla as core
 from paddle._names import names_of
-from paddle._words import also, code, several
+from paddle._words import also, code, several, writes_v1
 from paddle.base.dtype import dtype as DType
 from paddle.static.makers import create_global_var, create_parameter  # noqa: F401
 from paddle.tensor.composed import is_empty as _is_empty
@@ -132,6 +132,7 @@ def diag(diagonal):
     return _diag(diagonal if hasattr(diagonal, "block") else assign(diagonal))
 
 
+@writes_v1
 def is_empty(x, cond=None):
     """Whether there are no elements, written to ``cond`` if given."""
     made = _is_empty(x)
