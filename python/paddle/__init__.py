@@ -72,7 +72,8 @@ __getattr__, __dir__ = _names_of(
     __name__,
     [
         *("common_ops_import", "compat", "core", "dataset", "device", "distributed", "fleet"),
-        *("fluid", "framework", "io", "metric", "nn", "optimizer", "reader", "regularizer"),
+        *("fluid", "framework", "incubate", "io", "metric", "nn", "optimizer", "reader"),
+        *("regularizer",),
         *("text", "utils", "vision"),
     ],
 )

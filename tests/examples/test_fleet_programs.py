@@ -129,16 +129,28 @@ loss = fluid.layers.mean(fluid.layers.square_error_cost(fluid.layers.fc(x, 1), y
 fluid.optimizer.Momentum(0.05, 0.9).minimize(loss)
 trainer_id = int(os.environ["PADDLE_TRAINER_ID"])
 endpoints = os.environ["PADDLE_TRAINER_ENDPOINTS"]
-config = fluid.DistributeTranspilerConfig()
-config.mode, config.collective_mode = sys.argv[1], (sys.argv + [None])[2]
-t = fluid.DistributeTranspiler(config=config)
-t.transpile(
-    trainer_id,
-    trainers=endpoints,
-    current_endpoint=os.environ["PADDLE_CURRENT_ENDPOINT"],
-    startup_program=fluid.default_startup_program(),
-    program=fluid.default_main_program(),
-)
+current_endpoint = os.environ["PADDLE_CURRENT_ENDPOINT"]
+if sys.argv[1] in ("GradAllReduce", "LocalSGD"):
+    t = getattr(fluid.transpiler.collective, sys.argv[1])()
+    t.transpile(
+        startup_program=fluid.default_startup_program(),
+        main_program=fluid.default_main_program(),
+        rank=trainer_id,
+        endpoints=endpoints,
+        current_endpoint=current_endpoint,
+        wait_port=True,
+    )
+else:
+    config = fluid.DistributeTranspilerConfig()
+    config.mode, config.collective_mode = sys.argv[1], (sys.argv + [None])[2]
+    t = fluid.DistributeTranspiler(config=config)
+    t.transpile(
+        trainer_id,
+        trainers=endpoints,
+        current_endpoint=current_endpoint,
+        startup_program=fluid.default_startup_program(),
+        program=fluid.default_main_program(),
+    )
 exe = fluid.Executor(fluid.CPUPlace())
 exe.run(fluid.default_startup_program())
 pe = fluid.ParallelExecutor(
@@ -164,8 +176,10 @@ print("exchanged", [name for op in ops if "reduce" in op.type for name in op.inp
         (["nccl2"], "fc_0.w_0@GRAD"),
         (["collective", "grad_allreduce"], "fc_0.w_0@GRAD"),
         (["collective", "local_sgd"], "fc_0.w_0"),
+        (["GradAllReduce"], "fc_0.w_0@GRAD"),
+        (["LocalSGD"], "fc_0.w_0"),
     ],
-    ids=["nccl2", "gradients", "parameters"],
+    ids=["nccl2", "gradients", "parameters", "GradAllReduce", "LocalSGD"],
 )
 def test_two_trainers_by_the_transpiler_without_servers(folder, mode, exchanged):
     (folder / "nccl2.py").write_text(NCCL2)

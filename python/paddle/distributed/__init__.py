@@ -38,5 +38,5 @@ from .parallel import (  # noqa: F401
 from .spawn import spawn  # noqa: F401
 
 __getattr__, __dir__ = names_of(
-    __name__, ["communication", "entry_attr", "fleet", "launch", "parallel"]
+    __name__, ["communication", "entry_attr", "fleet", "launch", "parallel", "transpiler"]
 )

@@ -57,6 +57,7 @@ from .trainer import (  # noqa: F401
 from .transpiler import (  # noqa: F401
     DistributeTranspiler,
     DistributeTranspilerConfig,
+    InferenceTranspiler,
     memory_optimize,
     release_memory,
 )
@@ -68,8 +69,10 @@ __getattr__, __dir__ = names_of(
     [
         *("average", "backward", "clip", "communicator", "compiler", "contrib", "data_feeder"),
         *("dataset", "default_scope_funcs", "dygraph", "entry_attr", "executor", "framework"),
-        *("incubate", "initializer", "install_check", "layer_helper", "layers", "log_helper"),
-        *("lod_tensor", "metrics", "nets", "optimizer", "parallel_executor", "param_attr"),
-        *("profiler", "reader", "regularizer", "trainer_factory", "unique_name"),
+        *("debuger", "debugger", "evaluator", "incubate", "inference_transpiler"),
+        *("initializer", "install_check", "layer_helper", "memory_optimization_transpiler"),
+        *("layers", "log_helper", "lod_tensor", "metrics", "nets", "optimizer"),
+        *("parallel_executor", "param_attr", "profiler", "reader", "regularizer"),
+        *("trainer_factory", "unique_name", "wrapped_decorator"),
     ],
 )

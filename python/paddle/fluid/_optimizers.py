@@ -56,6 +56,8 @@ class LookaheadOptimizer:
     Zhang, Lucas, Hinton, Ba: Lookahead optimizer: k steps forward, 1 step back, 2019.
     """
 
+    _follows_first_step = False  # 2.x looks back to where the first step led
+
     def __init__(self, inner_optimizer, alpha=0.5, k=5):
         if inner_optimizer is None:
             raise AssertionError("inner optimizer can not be None")
@@ -84,6 +86,9 @@ class LookaheadOptimizer:
                     inputs={"X": [startup.var(parameter.name)]},
                     outputs={"Out": [startup.var(name)]},
                 )
+                if self._follows_first_step:
+                    first = cast(equal(step, 1), "float32")
+                    assign(slow + first * (parameter - slow), slow)
                 assign(slow + back * self.alpha * (parameter - slow), slow)
                 assign(back * slow + (1.0 - back) * parameter, parameter)
         return made

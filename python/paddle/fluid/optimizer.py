@@ -7,7 +7,7 @@ from paddle._names import names_of
 from paddle.base.clip import ClipGradByNorm as _ByNorm
 from paddle.optimizer import Optimizer  # noqa: F401
 from paddle.optimizer.rules import old_class as _old_class
-from paddle.static.averages import ExponentialMovingAverage  # noqa: F401
+from paddle.static.averages import ExponentialMovingAverage, ModelAverage  # noqa: F401
 
 from ._optimizers import (  # noqa: F401
     GradientMergeOptimizer,

@@ -19,6 +19,7 @@ from . import (
 from .attribute import *  # noqa: F403
 from .composed import *  # noqa: F403
 from .creation import *  # noqa: F403
+from .creation import fill_constant  # noqa: F401
 from .linalg import *  # noqa: F403
 from .logic import *  # noqa: F403
 from .manipulation import *  # noqa: F403

@@ -46,6 +46,11 @@ def fill(shape, value, dtype, name=None, force_cpu=False, out=None, layer=None):
     )
 
 
+def fill_constant(shape, dtype, value, force_cpu=False, out=None, name=None):
+    """A tensor of one value, or ``out`` filled with it."""
+    return fill(shape, value, dtype, name, force_cpu, out)
+
+
 def full(shape, fill_value, dtype=None, name=None):
     """A tensor of one value. The shape may hold variables.
 

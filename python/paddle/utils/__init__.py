@@ -55,4 +55,4 @@ def try_import(module_name, err_msg=None):
         raise ImportError(err_msg or f"{module_name} is not installed") from None
 
 
-__getattr__, __dir__ = names_of(__name__)
+__getattr__, __dir__ = names_of(__name__, ["plot"])

@@ -30,4 +30,4 @@ from .sequence_lod import *  # noqa: F403
 from .tensor import *  # noqa: F403
 from .vision import *  # noqa: F403
 
-__getattr__, __dir__ = names_of(__name__)
+__getattr__, __dir__ = names_of(__name__, ["layer_function_generator", "utils"])

@@ -7,7 +7,7 @@ from paddle.base.dtype import dtype as DType
 from paddle.static.makers import create_global_var, create_parameter  # noqa: F401
 from paddle.tensor.composed import is_empty as _is_empty
 from paddle.tensor.creation import arange as _arange
-from paddle.tensor.creation import assign, fill  # noqa: F401
+from paddle.tensor.creation import assign, fill, fill_constant  # noqa: F401
 from paddle.tensor.creation import diag as _diag
 from paddle.tensor.creation import eye as _eye
 from paddle.tensor.creation import linspace as _linspace
@@ -26,11 +26,6 @@ def create_tensor(dtype, name=None, persistable=False):
     block = core.main_program().current_block()
     name = name or core.unique_name("create_tensor")
     return block.create_var(name=name, dtype=DType(dtype), persistable=persistable)
-
-
-def fill_constant(shape, dtype, value, force_cpu=False, out=None, name=None):
-    """A tensor of one value, or ``out`` filled with it."""
-    return fill(shape, value, dtype, name, force_cpu, out)
 
 
 def fill_constant_batch_size_like(

@@ -7,19 +7,19 @@ from .distribute_transpiler import (  # noqa: F401
     DistributeTranspilerConfig,
     settings_of,
 )
+from .inference_transpiler import InferenceTranspiler  # noqa: F401
+from .memory_optimization_transpiler import memory_optimize, release_memory  # noqa: F401
 from .ps_dispatcher import HashName, RoundRobin  # noqa: F401
 
-__all__ = ["DistributeTranspiler", "DistributeTranspilerConfig", "HashName", "RoundRobin"]
-
-
-def memory_optimize(input_program, skip_opt_set=None, print_log=False, level=0, skip_grads=True):
-    """Nothing is left to do: every plan reuses memory."""
-
-
-def release_memory(input_program, skip_opt_set=None):
-    """Nothing is left to do: every plan reuses memory."""
-
+__all__ = [
+    *("DistributeTranspiler", "DistributeTranspilerConfig", "HashName", "InferenceTranspiler"),
+    *("RoundRobin", "memory_optimize", "release_memory"),
+]
 
 __getattr__, __dir__ = names_of(
-    __name__, ["details", "distribute_transpiler", "geo_sgd_transpiler", "ps_dispatcher"]
+    __name__,
+    [
+        *("collective", "details", "distribute_transpiler", "geo_sgd_transpiler"),
+        *("inference_transpiler", "memory_optimization_transpiler", "ps_dispatcher"),
+    ],
 )

@@ -38,4 +38,4 @@ from .sequence import (  # noqa: F401
 )
 from .transposed import conv2d_transpose  # noqa: F401
 
-__getattr__, __dir__ = names_of(__name__)
+__getattr__, __dir__ = names_of(__name__, ["sequence_lod"])
