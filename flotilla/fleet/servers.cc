@@ -1,6 +1,9 @@
 #include "flotilla/fleet/servers.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
+#include <utility>
 
 #include "flotilla/base/error.h"
 #include "flotilla/ir/verify.h"
@@ -33,6 +36,19 @@ int64_t number_of(const TranspilerSettings& settings, const std::string& name, i
   return number;
 }
 
+// Servers make rows as they are used, and cannot decay those that are not there.
+std::vector<std::string> partial_decays(const std::vector<passes::ServerTable>& tables) {
+  std::vector<std::string> notices;
+  for (const passes::ServerTable& table : tables) {
+    if (!table.sparse || (table.l1 == 0 && table.l2 == 0)) continue;
+    notices.push_back(fmt::format(
+        "the regularizer of the sparse table \"{}\" decays the rows that a step looks up; in one "
+        "process it decays all rows",
+        table.name));
+  }
+  return notices;
+}
+
 }  // namespace
 
 AppliedServers apply_servers(Program& main, Program& startup, const Role& role,
@@ -40,6 +56,7 @@ AppliedServers apply_servers(Program& main, Program& startup, const Role& role,
   require(!role.collective, "this process is of a collective job, which has no parameter servers");
   AppliedServers made = {.options = options, .tables = passes::ps_split(main, startup, options)};
   made.applied.passes = {std::string(passes::kServerPass)};
+  if (options.mode != PsMode::kGeo) made.applied.notices = partial_decays(made.tables);
   passes::dump_after(passes::kServerPass, main);
   verify(main, Stage::kParallel);
   verify(startup, Stage::kParallel);
@@ -49,7 +66,9 @@ AppliedServers apply_servers(Program& main, Program& startup, const Role& role,
 AppliedServers apply_servers(Program& main, Program& startup, const Role& role,
                              const passes::DistributedStrategy& strategy) {
   AppliedServers made = apply_servers(main, startup, role, ps_options(strategy));
-  made.applied.notices = passes::unsupported_by_servers(strategy);
+  for (std::string& notice : passes::unsupported_by_servers(strategy)) {
+    made.applied.notices.push_back(std::move(notice));
+  }
   return made;
 }
 

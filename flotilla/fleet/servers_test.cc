@@ -47,6 +47,19 @@ TEST_F(Servers, SayWhatTheyDoNotHave) {
                   "sends a step's gradients, of all variables together."));
 }
 
+TEST_F(Servers, SayThatTheyDecayTheRowsOfAStep) {
+  const layers::Variable rows = layers::embedding(layers::data("ids", {-1}, i64), 100, 8,
+                                                  {.is_sparse = true, .weight = {.name = "emb"}});
+  layers::sgd(0.5, layers::l2_decay(0.25f)).minimize(layers::mean(rows));
+  DistributedStrategy strategy;
+  strategy.set("gradient_merge", true);
+  EXPECT_THAT(
+      apply_servers(*main_, *startup_, role_, strategy).applied.notices,
+      ElementsAre("the regularizer of the sparse table \"emb\" decays the rows that a step looks "
+                  "up; in one process it decays all rows",
+                  "strategy.gradient_merge = True has no effect yet: every step is pushed."));
+}
+
 TEST(PsOptions, FollowTheStrategy) {
   DistributedStrategy strategy;
   EXPECT_EQ(ps_options(strategy).mode, PsMode::kAsync);

@@ -201,7 +201,7 @@ class Store {
   bool recovered_ = false;
   std::atomic<bool> broken_ = false;  // an owner could not do what the log says
 
-  Mutex snapshot_mutex_;  // one at a time
+  Mutex snapshot_mutex_;  // one snapshot, save or load at a time
   std::atomic<uint64_t> snapshot_record_ = 0;
 };
 

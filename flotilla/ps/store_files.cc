@@ -152,6 +152,7 @@ void Store::remove_old_snapshots(size_t keep) {
 
 void Store::save(const std::filesystem::path& directory, const SaveOptions& what) {
   if (what.table != kAllTables) table_of(what.table);
+  const MutexLock lock(snapshot_mutex_);  // or a load could come between two of its pieces
   std::filesystem::create_directories(directory);
   write_snapshot(directory / part_name(options_.share), false, what, {});
 }
