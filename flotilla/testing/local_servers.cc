@@ -5,29 +5,9 @@
 #include <utility>
 
 #include "flotilla/base/error.h"
+#include "flotilla/ps/local_call.h"
 
 namespace flotilla::testing {
-namespace {
-
-class LocalCall final : public ps::Call {
- public:
-  LocalCall(ps::Bytes request, ps::Channel::Done done)
-      : request_(std::move(request)), done_(std::move(done)) {}
-  std::span<const std::byte> request() const override { return request_.data; }
-  std::span<std::byte> room(size_t bytes) override {
-    answer_ = ps::heap_bytes(bytes);
-    return answer_.data;
-  }
-  void answer() override { done_(answer_, nullptr); }
-  void refuse(const Error& error) override { done_({}, std::make_exception_ptr(error)); }
-
- private:
-  const ps::Bytes request_;
-  const ps::Channel::Done done_;
-  ps::Bytes answer_;
-};
-
-}  // namespace
 
 struct LocalServers::Server {
   Server(ps::StoreOptions options, int workers)
@@ -43,7 +23,7 @@ class LocalServers::LocalChannel final : public ps::Channel {
   LocalChannel(const LocalServers& servers, int server) : servers_(servers), server_(server) {}
   ps::Bytes allocate(size_t bytes) override { return ps::heap_bytes(bytes); }
   void call(const ps::Bytes& request, size_t /*room*/, Done done) override {
-    auto call = std::make_shared<LocalCall>(request, std::move(done));
+    auto call = std::make_shared<ps::LocalCall>(request, std::move(done));
     std::string reason;
     {
       const MutexLock lock(mutex_);
