@@ -68,6 +68,22 @@ struct Softplus {
   }
 };
 
+// The derivative follows Paddle's, which sees the result alone: none where that is beyond the
+// threshold, and that of the bound where X lies below it.
+struct SoftRelu {
+  static constexpr int kReads = kReadsOut;
+  static constexpr Names kNames = {"threshold"};
+  template <typename T>
+  static T f(T x, const Params<T>& p) {
+    const T above = x < -p.a ? -p.a : x;
+    return softplus_of(above > p.a ? p.a : above);
+  }
+  template <typename T>
+  static T df(T, T o, T g, const Params<T>& p) {
+    return o > -p.a && o < p.a ? -g * std::expm1(-o) : T{0};
+  }
+};
+
 struct LogSigmoid {
   static constexpr int kReads = kReadsX;
   template <typename T>
@@ -383,6 +399,9 @@ const bool kDefined = [] {
                           "log(1 + exp(beta X)) / beta",
                           {{"beta", 1.0f, "sharpness of the bend"},
                            {"threshold", 20.0f, "beta X above which Out is X"}}});
+  define_unary<SoftRelu>({"soft_relu",
+                          "log(1 + exp(min(max(X, -threshold), threshold)))",
+                          {{"threshold", 40.0f, "how far from 0 X may be"}}});
   define_unary<LogSigmoid>({"logsigmoid", "log(1 / (1 + exp(-X)))"});
   define_unary<Softsign>({"softsign", "X / (1 + |X|)"});
   define_unary<LeakyRelu>(

@@ -1,8 +1,8 @@
 // flotilla/ops/math/elementwise.cc
 //
-// The arithmetic of two tensors: elementwise_add, _sub, _mul, _div, _max, _min, _pow, _mod and
-// _floordiv, with Paddle's broadcasting. Each operator is a type: what it computes, and the
-// derivatives towards X and Y given the gradient g of the result o.
+// The arithmetic of two tensors: elementwise_add, _sub, _mul, _div, _max, _min, _fmax, _fmin, _pow,
+// _mod and _floordiv, with Paddle's broadcasting. Each operator is a type: what it computes, and
+// the derivatives towards X and Y given the gradient g of the result o.
 
 #include "flotilla/ops/math/elementwise.h"
 
@@ -173,6 +173,30 @@ struct Min {
   template <typename T>
   static T dy(T x, T y, T, T g) {
     return x < y ? T{0} : g;
+  }
+};
+
+// The other one where one is not a number. Where both are equal, X gets the gradient.
+template <bool kLarger>
+struct NumberExtreme {
+  static constexpr bool kKeepsZero = true;
+  static constexpr int kDxFactor = 0, kDyFactor = 0;
+  static constexpr int kDxReads = kX | kY, kDyReads = kX | kY;
+  template <typename T>
+  static bool takes_x(T x, T y) {
+    return (kLarger ? x >= y : x <= y) || y != y;
+  }
+  template <typename T>
+  static T f(T x, T y) {
+    return takes_x(x, y) ? x : y;
+  }
+  template <typename T>
+  static T dx(T x, T y, T, T g) {
+    return takes_x(x, y) ? g : T{0};
+  }
+  template <typename T>
+  static T dy(T x, T y, T, T g) {
+    return takes_x(x, y) ? T{0} : g;
   }
 };
 
@@ -440,6 +464,8 @@ const bool kDefined = [] {
   define_with_grad<Div>("elementwise_div", "X / Y");
   define_with_grad<Max>("elementwise_max", "the larger of X and Y");
   define_with_grad<Min>("elementwise_min", "the smaller of X and Y");
+  define_with_grad<NumberExtreme<true>>("elementwise_fmax", "the larger number of X and Y");
+  define_with_grad<NumberExtreme<false>>("elementwise_fmin", "the smaller number of X and Y");
   define_with_grad<Pow>("elementwise_pow", "X to the power of Y");
   define_op(forward_definition<Mod>("elementwise_mod", "the rest of X / Y, with the sign of Y"));
   define_op(forward_definition<FloorDiv>("elementwise_floordiv", "X / Y rounded down"));

@@ -83,8 +83,8 @@ TEST(Elementwise, AllKernelsAgreeOnEveryBroadcast) {
 }
 
 TEST(Elementwise, AllKernelsAgree) {
-  for (const std::string type :
-       {"elementwise_div", "elementwise_max", "elementwise_min", "elementwise_pow"}) {
+  for (const std::string type : {"elementwise_div", "elementwise_max", "elementwise_min",
+                                 "elementwise_fmax", "elementwise_fmin", "elementwise_pow"}) {
     for (const size_t i : {0, 1, 5, 7, 11, 12}) {
       check_op({.type = type,
                 .inputs = {{"X", uniform(kShapes[i].x, 0.5, 2)},
@@ -120,6 +120,19 @@ TEST(Elementwise, EqualElementsOfMaxAndMin) {
                {.outputs = {{"X@GRAD", 1}, {"Y@GRAD", 1}}});
     EXPECT_THAT(grads.at("X@GRAD"), equal_to({0, 0}));
     EXPECT_THAT(grads.at("Y@GRAD"), equal_to({5, 7}));
+  }
+}
+
+// There X gets it.
+TEST(Elementwise, EqualElementsOfFmaxAndFmin) {
+  for (const std::string type : {"elementwise_fmax", "elementwise_fmin"}) {
+    const OpResult grads = run_op(
+        type + "_grad",
+        {{"X", tensor({1, NAN, 2})}, {"Y", tensor({1, 2, NAN})}, {"Out@GRAD", tensor({5, 7, 9})}},
+        {}, {.outputs = {{"X@GRAD", 1}, {"Y@GRAD", 1}}});
+    EXPECT_THAT(grads.at("X@GRAD"), equal_to({5, 0, 9}));
+    EXPECT_THAT(grads.at("Y@GRAD"), equal_to({0, 7, 0}));
+    EXPECT_THAT(binary(type, tensor({1, NAN, 2}), tensor({1, 2, NAN})), equal_to({1, 2, 2}));
   }
 }
 

@@ -12,6 +12,18 @@
 
 namespace flotilla::ops {
 
+// dx = F::f(o, g, x, x), with o and g repeated over the folded axes; `walk` is that of X and them.
+template <typename F, typename T>
+void spread_fold(const Walk& walk, const T* o, const T* g, const T* x, T* dx) {
+  const BlockStrides strides = strides_of(walk);
+  walk.run([=](const WalkBlock& b) {
+    simd([=] {
+      apply_grad_rows<F>(o + b.x, g + b.y, x + b.out, x + b.out, dx + b.out, b.rows, b.columns,
+                         strides);
+    });
+  });
+}
+
 // X@GRAD = F::f(Out, Out@GRAD, X, X), with Out repeated over the folded axes. `to` is the shape of
 // X with extent 1 where it is folded.
 template <typename F, typename T>
@@ -19,15 +31,7 @@ Step fold_backward(PrepareContext& c, const Shape& to) {
   const Shape& x = c.shape("X");
   return [walk = Walk(x, {}, to, to), in = c.in<T>("X"), out = c.in<T>("Out"),
           dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
-    const T *from = in.data(), *o = out.data(), *g = dout.data();
-    T* dx = din.data();
-    const BlockStrides strides = strides_of(walk);
-    walk.run([=](const WalkBlock& b) {
-      simd([=] {
-        apply_grad_rows<F>(o + b.x, g + b.y, from + b.out, from + b.out, dx + b.out, b.rows,
-                           b.columns, strides);
-      });
-    });
+    spread_fold<F>(walk, out.data(), dout.data(), in.data(), din.data());
   };
 }
 

@@ -1,8 +1,8 @@
 // flotilla/ops/math/reduce.cc
 //
 // Sums, means, products, extremes of a tensor over some of its axes: reduce_sum, reduce_mean,
-// reduce_max, reduce_min, reduce_prod, reduce_all, reduce_any, and mean over all of them. A result
-// without an axis has shape [1].
+// reduce_max, reduce_min, reduce_amax, reduce_amin, reduce_prod, reduce_all, reduce_any, and mean
+// over all of them. A result without an axis has shape [1].
 
 #include <algorithm>
 
@@ -201,6 +201,35 @@ struct ExtremeGrad {
   }
 };
 
+// amax, amin: those that are the extreme share its gradient.
+struct IsExtreme {
+  template <typename T>
+  static T f(T o, T, T x, T) {
+    return static_cast<T>(x == o);
+  }
+};
+struct Share {
+  template <typename T>
+  static T f(T count, T g, T is_extreme, T) {
+    return is_extreme * g / count;
+  }
+};
+
+template <typename T>
+Step shared_backward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  const Shape to = folded_shape(c, x);
+  const FoldPlan fold(x, Layout(), to);
+  return [fold, walk = Walk(x, {}, to, to), counts = c.workspace<T>(to.numel()),
+          work = c.workspace<T>(fold.workspace()), in = c.in<T>("X"), out = c.in<T>("Out"),
+          dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
+    T* dx = din.data();
+    spread_fold<IsExtreme>(walk, out.data(), dout.data(), in.data(), dx);
+    fold.run<SumFold>(dx, counts.data(), work.data(), [](T count) { return count; });
+    spread_fold<Share>(walk, counts.data(), dout.data(), dx, dx);
+  };
+}
+
 struct ProductGrad {
   template <typename T>
   static T f(T o, T g, T x, T) {
@@ -244,6 +273,7 @@ OpDef definition(std::string type, std::string what, void (*infer)(InferContext&
 
 void define(OpDef def, bool reads_elements, std::vector<Kernel> backward) {
   const std::string type = def.type;
+  const std::vector<AttrSpec> attrs = def.attrs;
   def.grad = reads_elements ? grad_op({"X", "Out"}) : grad_op({"X"});
   define_op(std::move(def));
   define_op({.type = type + "_grad",
@@ -255,7 +285,7 @@ void define(OpDef def, bool reads_elements, std::vector<Kernel> backward) {
                          .shape_only = !reads_elements},
                         {.name = "Out@GRAD", .doc = "gradient of the result"}},
              .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = attrs(kFirst),
+             .attrs = attrs,
              .infer = infer_grad,
              .kernels = std::move(backward),
              .dtype_slot = "Out@GRAD"});
@@ -280,6 +310,13 @@ const bool kDefined = [] {
       []<typename T>(PrepareContext& c) { return element_backward<ExtremeGrad, T>(c); });
   define(definition("reduce_max", "largest", infer, numbers<MaxFold>()), true, extreme);
   define(definition("reduce_min", "smallest", infer, numbers<MinFold>()), true, extreme);
+  const auto shared = kernels_for<float, double>(
+      []<typename T>(PrepareContext& c) { return shared_backward<T>(c); });
+  OpDef largest = definition("reduce_amax", "largest", infer, numbers<MaxFold>());
+  OpDef smallest = definition("reduce_amin", "smallest", infer, numbers<MinFold>());
+  largest.attrs = smallest.attrs = attrs(std::vector<int64_t>{0});
+  define(std::move(largest), true, shared);
+  define(std::move(smallest), true, shared);
   define(definition("reduce_prod", "product", infer, numbers<ProductFold>()), true,
          kernels_for<float, double>(
              []<typename T>(PrepareContext& c) { return element_backward<ProductGrad, T>(c); }));

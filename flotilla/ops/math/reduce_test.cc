@@ -50,8 +50,8 @@ TEST(Reduce, DtypesOfTheResult) {
 
 TEST(Reduce, AllKernelsAgreeOnEveryAxis) {
   const std::vector<Dims> dims = {{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {-1}, {0, 1, 2}, {}};
-  for (const std::string type :
-       {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod"}) {
+  for (const std::string type : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min",
+                                 "reduce_amax", "reduce_amin", "reduce_prod"}) {
     for (const Dims& dim : dims) {
       for (const bool keep : {false, true}) {
         check_op({.type = type,
@@ -88,6 +88,18 @@ TEST(Reduce, EveryExtremeGetsTheGradient) {
                      {{"dim", Dims{1}}})
                   .at("X@GRAD"),
               equal_to(tensor({{0, 5, 5}})));
+}
+
+TEST(Reduce, ExtremesOfAmaxShareTheGradient) {
+  for (const std::string type : {"reduce_amax", "reduce_amin"}) {
+    EXPECT_THAT(run_op(type + "_grad",
+                       {{"X", tensor({{1, 2, 2}, {3, 3, 3}})},
+                        {"Out", tensor({2, 3})},
+                        {"Out@GRAD", tensor({5, 6})}},
+                       {{"dim", Dims{1}}})
+                    .at("X@GRAD"),
+                equal_to(tensor({{0, 2.5, 2.5}, {2, 2, 2}})));
+  }
 }
 
 TEST(Reduce, RefusesAnAxisBeyondTheRank) {

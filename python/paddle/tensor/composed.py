@@ -17,7 +17,7 @@ from .search import where
 
 __all__ = [
     *("allclose", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shape"),
-    *("broadcast_tensors", "cross", "deg2rad", "diagflat", "diff", "finfo", "fmax", "fmin"),
+    *("broadcast_tensors", "cross", "deg2rad", "diagflat", "diff", "finfo"),
     *("frac", "heaviside", "hypot", "iinfo", "is_empty", "isclose", "kron", "lerp"),
     *("logaddexp", "logit", "masked_fill", "nan_to_num", "nanmean", "nansum", "rad2deg"),
     *("rot90", "shard_index", "trapezoid", "trunc", "unflatten", "view", "view_as"),
@@ -136,16 +136,6 @@ def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
 
 def _is_nan(x):
     return logical_not(equal(x, x))
-
-
-def fmax(x, y, name=None):
-    """The larger of x and y; where one is no number, the other."""
-    return where(_is_nan(x), add(y, zeros_like(y)), where(_is_nan(y), x, maximum(x, y)))
-
-
-def fmin(x, y, name=None):
-    """The smaller of x and y; where one is no number, the other."""
-    return where(_is_nan(x), add(y, zeros_like(y)), where(_is_nan(y), x, minimum(x, y)))
 
 
 def nan_to_num(x, nan=0.0, posinf=None, neginf=None, name=None):

@@ -13,6 +13,7 @@ __all__ = [
     "norm",
     "bmm",
     "dot",
+    "einsum",
     "matmul",
     "mm",
     "mv",
@@ -91,3 +92,42 @@ def norm(x, p="fro", axis=None, keepdim=False, name=None):
 def dist(x, y, p=2, name=None):
     """The p-norm of the difference."""
     return norm(x - y, p, name=name)
+
+
+# ---- labels of axes
+
+
+def einsum(equation, *operands):
+    """The sum over all labels that the result lacks: ``ij,jk->ik`` is a product of matrices.
+
+    "..." stands for axes without a label. Without an arrow the result has the labels that occur
+    once, in the order of the alphabet.
+    """
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms, operands = left.split(","), list(operands)
+    if len(terms) != len(operands):
+        raise ValueError(
+            f"{equation!r} is for {len(terms)} operands, but {len(operands)} are given"
+        )
+    if not arrow:
+        right = _dots(left) + "".join(sorted(one for one in _letters(left) if left.count(one) == 1))
+    while len(terms) > 2:
+        pair, needed = terms[0] + terms[1], right + "".join(terms[2:])
+        made = _dots(pair) + "".join(one for one in _letters(pair) if one in needed)
+        operands[:2] = [_contract(f"{terms[0]},{terms[1]}->{made}", operands[:2])]
+        terms[:2] = [made]
+    return _contract(f"{','.join(terms)}->{right}", operands)
+
+
+def _contract(equation, operands):
+    outs = ["Out", ("InnerCache", len(operands)), ("XShape", len(operands))]
+    return core.op("einsum", {"Operands": operands}, {"equation": equation}, outs=outs)[0]
+
+
+def _letters(term):
+    """Its labels, each once."""
+    return dict.fromkeys(one for one in term if one.isalpha())
+
+
+def _dots(term):
+    return "..." if "..." in term else ""

@@ -29,6 +29,7 @@ __all__ = [
     "stack",
     "strided_slice",
     "t",
+    "take_along_axis",
     "tile",
     "transpose",
     "unbind",
@@ -216,6 +217,27 @@ def gather(x, index, axis=None, name=None):
     """The slices of ``x`` along ``axis`` that ``index`` names."""
     attrs = {"axis": 0 if axis is None else axis}
     return core.op("gather", {"X": x, "Index": index}, attrs, name=name)
+
+
+def take_along_axis(arr, indices, axis, broadcast=True):
+    """The elements of ``arr`` that ``indices`` name along ``axis``, at their places.
+
+    ``broadcast``: both are repeated along the other axes where they have extent one.
+    """
+    if arr.ndim != indices.ndim:
+        raise ValueError(
+            f"arr has {arr.ndim} axes and indices {indices.ndim}, but must have as many"
+        )
+    axis = axis + arr.ndim if axis < 0 else axis
+    if broadcast:
+        common = [b if a == 1 else a for a, b in zip(arr.shape, indices.shape)]
+        indices = _repeated(indices, [*common[:axis], indices.shape[axis], *common[axis + 1 :]])
+        arr = _repeated(arr, [*common[:axis], arr.shape[axis], *common[axis + 1 :]])
+    return core.op("take_along_axis", {"Input": arr, "Index": indices}, {"Axis": axis})
+
+
+def _repeated(x, shape):
+    return x if list(x.shape) == shape else expand(x, shape)
 
 
 @also(input="x")

@@ -17,6 +17,8 @@ __all__ = [
     "divide",
     "floor_divide",
     "floor_mod",
+    "fmax",
+    "fmin",
     "increment",
     "logsumexp",
     "max",
@@ -41,6 +43,12 @@ floor_divide = elementwise("floor_divide", "elementwise_floordiv", "x // y.")
 mod = elementwise("mod", "elementwise_mod", "The rest of x / y, with the sign of y.")
 maximum = elementwise("maximum", "elementwise_max", "The larger of x and y.")
 minimum = elementwise("minimum", "elementwise_min", "The smaller of x and y.")
+fmax = elementwise(
+    "fmax", "elementwise_fmax", "The larger of x and y; where one is no number, the other."
+)
+fmin = elementwise(
+    "fmin", "elementwise_fmin", "The smaller of x and y; where one is no number, the other."
+)
 remainder = floor_mod = mod
 
 
@@ -122,7 +130,8 @@ max = _reduction("max", "The largest element over ``axis``, one or several, or o
 min = _reduction("min", "The smallest element over ``axis``, one or several, or over all.")
 all = _reduction("all", "Whether all elements over ``axis`` are true.")
 any = _reduction("any", "Whether one element over ``axis`` is true.")
-amax, amin = max, min
+amax = _reduction("amax", "As max; elements that are equally large share the gradient.")
+amin = _reduction("amin", "As min; elements that are equally small share the gradient.")
 
 
 @also(dim="axis", keep_dim="keepdim", input="x")

@@ -60,3 +60,31 @@ def cases():
     yield case("momentum", momentum, "ParamOut VelocityOut", {"mu": 0.9})
     adagrad = {"Param": p, "Grad": g, "Moment": positive(3, 4), "LearningRate": rate}
     yield case("adagrad", adagrad, "ParamOut MomentOut", {"epsilon": 1e-6})
+    yield from order_cases()
+
+
+def order_cases():
+    """Losses of an order, cosines, and what moves channels."""
+    left, right, order = uniform(5, 1), uniform(5, 1), values([1, 0, 1, 0, 0.5], 5, 1)
+    yield case("rank_loss", {"Label": order, "Left": left, "Right": right}, grad="Left Right")
+    sides = values([1, -1, 1, -1, 1], 5, 1)
+    yield case(
+        "margin_rank_loss",
+        {"Label": sides, "X1": left, "X2": right},
+        "Activated Out",
+        {"margin": 0.1},
+        grad="X1 X2",
+        seeds="Out",
+    )
+    classes = values([1, 4, 0], 3, 1, dtype="int64")
+    yield case("bpr_loss", {"X": uniform(3, 5), "Label": classes}, "Y", grad="X")
+    pair = {"X": uniform(4, 3), "Y": uniform(4, 3)}
+    yield case("cos_sim", pair, "Out XNorm YNorm", grad="X Y", seeds="Out")
+    one = {"X": uniform(4, 3), "Y": uniform(1, 3)}
+    yield case("cos_sim.one", one, "Out XNorm YNorm", grad="X Y", seeds="Out")
+    yield case(
+        "soft_relu", {"X": uniform(3, 4, low=-3, high=3)}, attrs={"threshold": 2.0}, grad="X"
+    )
+    # 1.8.5 gives the gradient of 2 groups of 3 to other channels; 2 groups of 2 hide that.
+    yield case("shuffle_channel", {"X": uniform(1, 4, 2, 2)}, attrs={"group": 2}, grad="X")
+    yield case("shuffle_channel.six", {"X": uniform(1, 6, 2, 2)}, attrs={"group": 2})

@@ -165,6 +165,18 @@ def products():
     yield case(f"{product}.row", {"X": uniform(4), "Y": uniform(4, 5)}, grad="X Y")
 
 
+def ties():
+    """Who gets the gradient where elements are equal, or one is no number."""
+    x, y = values([1, 1, -2, 4, 2], 5), values([1, 0, 3, 4, -1], 5)
+    for type in ("elementwise_fmax", "elementwise_fmin", "elementwise_max", "elementwise_min"):
+        yield case(f"{type}.equal", {"X": x, "Y": y}, grad="X Y")
+    yield case("elementwise_fmax.row", {"X": uniform(3, 4), "Y": uniform(4)}, grad="X Y")
+    equal = values([1, 1, 3, 3, 3, 3, 0, 2, 0], 3, 3)
+    for type in ("reduce_amax", "reduce_amin", "reduce_max", "reduce_min"):
+        yield case(f"{type}.equal", {"X": equal}, attrs={"dim": [1]}, grad="X")
+    yield case("reduce_amax.all", {"X": equal}, attrs={"dim": [], "reduce_all": True}, grad="X")
+
+
 def cases():
-    for group in (activations, elementwise, comparisons, reductions, products):
+    for group in (activations, elementwise, comparisons, reductions, products, ties):
         yield from group()

@@ -243,6 +243,24 @@ def metrics():
         yield case(f"auc.slide{slide}", inputs, outputs, attrs, dtypes=types)
 
 
+def channels():
+    x, last = uniform(2, 8, 2, 3), {"data_format": "NHWC"}
+    yield case("maxout", {"X": x}, attrs={"groups": 2, "axis": 1}, grad="X")
+    equal = values([1, 1, 2, 0], 1, 1, 1, 4)
+    yield case("maxout.equal", {"X": equal}, attrs={"groups": 2, "axis": 3}, grad="X")
+    for type, factor in (
+        ("pixel_shuffle", {"upscale_factor": 2}),
+        ("channel_shuffle", {"groups": 4}),
+    ):
+        yield case(type, {"X": x}, attrs={**factor, "data_format": "NCHW"}, grad="X")
+        yield case(f"{type}.last", {"X": uniform(2, 2, 3, 8)}, attrs={**factor, **last}, grad="X")
+    wide, factor = uniform(2, 2, 4, 6), {"downscale_factor": 2}
+    yield case("pixel_unshuffle", {"X": wide}, attrs={**factor, "data_format": "NCHW"}, grad="X")
+    yield case(
+        "pixel_unshuffle.last", {"X": uniform(2, 4, 6, 3)}, attrs={**factor, **last}, grad="X"
+    )
+
+
 def cases():
-    for group in (convolutions, pools, normalisations, embeddings, losses, metrics):
+    for group in (convolutions, pools, normalisations, embeddings, losses, metrics, channels):
         yield from group()

@@ -187,6 +187,24 @@ def sparse_updates():
     yield sparse_update("adagrad.sparse", {"Moment": positive(5, 2)}, {"epsilon": 1e-6})
 
 
+def masks():
+    lengths = values([1, 3, 0, 2], 2, 2, dtype="int64")
+    floats = {"maxlen": 4, "out_dtype": FLOAT32}
+    yield case("sequence_mask", {"X": lengths}, "Y", floats)
+    whole = {"maxlen": -1, "out_dtype": INT64}
+    yield case("sequence_mask.longest", {"X": lengths}, "Y", whole, dtypes={"Y": "int64"})
+    given = {"X": values([1, 3], 2, dtype="int32"), "MaxLenTensor": values([5], 1, dtype="int32")}
+    yield case("sequence_mask.tensor", given, "Y", whole, dtypes={"Y": "int64"})
+
+
+def taken():
+    x, index = uniform(3, 4), values([0, 2, 1, 1, 3, 3], 3, 2, dtype="int64")
+    along = {"Input": x, "Index": index}
+    yield case("take_along_axis", along, "Result", {"Axis": 1}, grad="Input")
+    along = {"Input": x, "Index": values([2, 0, 0, 1], 1, 4, dtype="int64")}
+    yield case("take_along_axis.first", along, "Result", {"Axis": 0}, grad="Input")
+
+
 def cases():
-    for group in (shapes, pieces, constants, updates, sparse_updates):
+    for group in (shapes, pieces, constants, updates, sparse_updates, masks, taken):
         yield from group()

@@ -4,8 +4,6 @@ import _flotilla as core
 from paddle._names import names_of
 from paddle._words import writes_v1
 from paddle.nn.functional import distance
-from paddle.nn.functional.activation import relu, softplus
-from paddle.nn.functional.common import one_hot
 from paddle.nn.functional.loss import mse_loss as _mse_loss
 from paddle.nn.functional.loss import (  # noqa: F401
     softmax_with_cross_entropy,
@@ -16,8 +14,8 @@ from paddle.static.nn.sampled import (  # noqa: F401
     nce,
     sampled_softmax_with_cross_entropy,
 )
-from paddle.tensor.manipulation import reshape, squeeze
-from paddle.tensor.math import multiply, scale, subtract, sum
+from paddle.tensor.manipulation import reshape
+from paddle.tensor.math import multiply, scale
 
 __all__ = [
     *("bpr_loss", "cross_entropy", "dice_loss", "edit_distance", "huber_loss", "kldiv_loss"),
@@ -71,23 +69,19 @@ def smooth_l1(x, y, inside_weight=None, outside_weight=None, sigma=None):
 
 def rank_loss(label, left, right, name=None):
     """The cross entropy of the probability that left stands before right."""
-    apart = subtract(left, right)
-    return subtract(softplus(apart), multiply(label, apart))
+    return core.op("rank_loss", {"Label": label, "Left": left, "Right": right}, name=name)
 
 
 def margin_rank_loss(label, left, right, margin=0.1, name=None):
     """max(0, -label * (left - right) + margin)."""
-    return relu(multiply(label, subtract(right, left)) + margin)
+    inputs, attrs = {"Label": label, "X1": left, "X2": right}, {"margin": float(margin)}
+    return core.op("margin_rank_loss", inputs, attrs, outs=["Out", "Activated"], name=name)[0]
 
 
 def bpr_loss(input, label, name=None):
     """How often other classes stand before that of the label: the mean of
     -log(sigmoid(label's - other's))."""
-    classes = input.shape[-1]
-    ours = one_hot(squeeze(label, [-1]), classes)
-    chosen = sum(multiply(input, ours), -1, keepdim=True)
-    behind = multiply(softplus(subtract(input, chosen)), 1.0 - ours)
-    return scale(sum(behind, -1, keepdim=True), 1 / (classes - 1))
+    return core.op("bpr_loss", {"X": input, "Label": label}, name=name)
 
 
 def teacher_student_sigmoid_loss(input, label, soft_max_up_bound=15.0, soft_max_lower_bound=-15.0):

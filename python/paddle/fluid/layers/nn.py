@@ -375,8 +375,7 @@ def kron(x, y, out=None, name=None):
 
 def soft_relu(x, threshold=40.0, name=None):
     """log(1 + exp(x)), with x kept between -threshold and threshold."""
-    kept = core.op("clip", {"X": x}, {"min": -float(threshold), "max": float(threshold)})
-    return core.op("softplus", {"X": kept}, {"threshold": float(threshold) + 1}, name=name)
+    return core.op("soft_relu", {"X": x}, {"threshold": float(threshold)}, name=name)
 
 
 def logsumexp(x, dim=None, keepdim=False, out=None, name=None):
@@ -392,7 +391,7 @@ def meshgrid(input, name=None):
 
 def cos_sim(X, Y):
     """The cosines of the angles between the rows of two tensors, [rows, 1]."""
-    return manipulation.unsqueeze(common.cosine_similarity(X, Y, 1, 0.0), -1)
+    return core.op("cos_sim", {"X": X, "Y": Y}, outs=["Out", "XNorm", "YNorm"])[0]
 
 
 def autoincreased_step_counter(counter_name=None, begin=1, step=1):

@@ -95,12 +95,12 @@ def maxout(x, groups, name=None, axis=1):
 
 def pixel_shuffle(x, upscale_factor):
     """Channels become places: [N, C r r, H, W] becomes [N, C, H r, W r]."""
-    return _new.pixel_shuffle(x, upscale_factor)
+    return core.op("pixel_shuffle", {"X": x}, {"upscale_factor": upscale_factor})
 
 
 def shuffle_channel(x, group, name=None):
     """The channels of groups, one of each group in turn."""
-    return _new.channel_shuffle(x, group)
+    return core.op("shuffle_channel", {"X": x}, {"group": group}, name=name)
 
 
 def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=None):

@@ -2,8 +2,8 @@
 
 import _flotilla as core
 from paddle._words import unary
-from paddle.tensor.manipulation import cast, reshape, split
-from paddle.tensor.math import add, max, multiply, subtract
+from paddle.tensor.manipulation import cast, split
+from paddle.tensor.math import add, multiply, subtract
 from paddle.tensor.ops import sigmoid, tanh  # noqa: F401
 
 __all__ = [
@@ -94,12 +94,7 @@ def selu(
 
 def maxout(x, groups, axis=1, name=None):
     """The largest of each ``groups`` channels that follow one another."""
-    axis = axis + x.ndim if axis < 0 else axis
-    if groups < 1 or x.shape[axis] % groups:
-        raise ValueError(f"{x.shape[axis]} channels cannot be cut into groups of {groups}")
-    extents = list(x.shape)
-    extents[axis : axis + 1] = [extents[axis] // groups, groups]
-    return max(reshape(x, extents), axis + 1)
+    return core.op("maxout", {"X": x}, {"groups": groups, "axis": axis}, name=name)
 
 
 def softmax(x, axis=-1, dtype=None, name=None):

@@ -4,11 +4,9 @@ import _flotilla as core
 from paddle._words import code, several
 from paddle.base.framework import Variable
 from paddle.tensor.attribute import shape
-from paddle.tensor.creation import arange
 from paddle.tensor.linalg import norm
-from paddle.tensor.logic import less_than
 from paddle.tensor.manipulation import cast, squeeze, unsqueeze
-from paddle.tensor.math import clip, divide, max, maximum, multiply, scale, sum
+from paddle.tensor.math import clip, divide, maximum, multiply, scale, sum
 from paddle.tensor.ops import sqrt
 from paddle.tensor.random import uniform
 
@@ -56,10 +54,12 @@ def one_hot(x, num_classes, name=None):
 
 def sequence_mask(x, maxlen=None, dtype="int64", name=None):
     """For each length in ``x`` that many ones, then zeros, ``maxlen`` in all: by default the largest."""
-    places = arange(0, max(x) if maxlen is None else maxlen, 1, x.dtype_name)
-    made = cast(less_than(places, unsqueeze(x, -1)), dtype)
-    made.stop_gradient = True
-    return made
+    inputs, attrs = {"X": x}, {"out_dtype": code(dtype)}
+    if isinstance(maxlen, Variable):
+        inputs["MaxLenTensor"] = maxlen
+    else:
+        attrs["maxlen"] = -1 if maxlen is None else maxlen
+    return core.op("sequence_mask", inputs, attrs, name=name, stop_gradient=True)
 
 
 # ---- dropout

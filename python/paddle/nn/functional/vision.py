@@ -3,7 +3,6 @@
 import _flotilla as core
 from paddle._words import several
 from paddle.base.framework import Variable
-from paddle.tensor.manipulation import reshape, transpose
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
 
@@ -62,45 +61,19 @@ def _scale_inputs(factor, attrs):
     return {}
 
 
-def _axes(data_format):
-    if data_format not in ("NCHW", "NHWC"):
-        raise ValueError(f'data_format must be "NCHW" or "NHWC", but is {data_format!r}')
-    return data_format == "NCHW"
-
-
 def pixel_shuffle(x, upscale_factor, data_format="NCHW", name=None):
     """Channels become places: [N, C r r, H, W] becomes [N, C, H r, W r]."""
-    r, first = upscale_factor, _axes(data_format)
-    n, *extents = x.shape
-    c, h, w = extents if first else (extents[2], *extents[:2])
-    if first:
-        cut = transpose(reshape(x, [n, c // (r * r), r, r, h, w]), [0, 1, 4, 2, 5, 3])
-        return reshape(cut, [n, c // (r * r), h * r, w * r])
-    cut = transpose(reshape(x, [n, h, w, c // (r * r), r, r]), [0, 1, 4, 2, 5, 3])
-    return reshape(cut, [n, h * r, w * r, c // (r * r)])
+    attrs = {"upscale_factor": upscale_factor, "data_format": data_format}
+    return core.op("pixel_shuffle", {"X": x}, attrs, name=name)
 
 
 def pixel_unshuffle(x, downscale_factor, data_format="NCHW", name=None):
     """Places become channels: [N, C, H r, W r] becomes [N, C r r, H, W]."""
-    r, first = downscale_factor, _axes(data_format)
-    n, *extents = x.shape
-    c, h, w = extents if first else (extents[2], *extents[:2])
-    if first:
-        cut = transpose(reshape(x, [n, c, h // r, r, w // r, r]), [0, 1, 3, 5, 2, 4])
-        return reshape(cut, [n, c * r * r, h // r, w // r])
-    cut = transpose(reshape(x, [n, h // r, r, w // r, r, c]), [0, 1, 3, 5, 2, 4])
-    return reshape(cut, [n, h // r, w // r, c * r * r])
+    attrs = {"downscale_factor": downscale_factor, "data_format": data_format}
+    return core.op("pixel_unshuffle", {"X": x}, attrs, name=name)
 
 
 def channel_shuffle(x, groups, data_format="NCHW", name=None):
     """The channels of groups, one of each group in turn."""
-    first = _axes(data_format)
-    n, *extents = x.shape
-    c, h, w = extents if first else (extents[2], *extents[:2])
-    if first:
-        return reshape(
-            transpose(reshape(x, [n, groups, c // groups, h, w]), [0, 2, 1, 3, 4]), [n, c, h, w]
-        )
-    return reshape(
-        transpose(reshape(x, [n, h, w, groups, c // groups]), [0, 1, 2, 4, 3]), [n, h, w, c]
-    )
+    attrs = {"groups": groups, "data_format": data_format}
+    return core.op("channel_shuffle", {"X": x}, attrs, name=name)

@@ -1,0 +1,158 @@
+// flotilla/ops/loss/rank_loss.cc
+//
+// Losses of pairs, of which Label says the order:
+//
+//   rank_loss         log(1 + exp(d)) - Label d, d = Left - Right (RankNet: Burges et al., 2005)
+//   margin_rank_loss  max(0, margin - Label (X1 - X2));  Activated: 1 where that is above zero
+
+#include <algorithm>
+#include <cmath>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/optional_slots.h"
+
+namespace flotilla::ops {
+namespace {
+
+void check_pairs(const InferContext& c, std::string_view first, std::string_view second) {
+  const Shape& label = c.in("Label").shape;
+  for (const std::string_view slot : {first, second}) {
+    const Shape& x = c.in(slot).shape;
+    require(x == label || ((!x.known() || !label.known()) && x.rank() == label.rank()),
+            "{} must have the shape of Label, but is {} and Label is {}", slot, x, label);
+  }
+}
+
+void infer_rank(InferContext& c) {
+  check_pairs(c, "Left", "Right");
+  c.out("Out") = like(c.in("Label"));
+}
+
+template <typename T>
+Step rank(PrepareContext& c) {
+  return [n = c.shape("Label").numel(), label = c.in<T>("Label"), left = c.in<T>("Left"),
+          right = c.in<T>("Right"), out = c.out<T>("Out")] {
+    parallel_for(n, 16, [&](int64_t i) {
+      const T d = left.data()[i] - right.data()[i];
+      out.data()[i] = std::max(d, T{0}) + std::log1p(std::exp(-std::abs(d))) - label.data()[i] * d;
+    });
+  };
+}
+
+void infer_rank_grad(InferContext& c) {
+  c.out("Left@GRAD") = like(c.in("Left"));
+  c.out("Right@GRAD") = like(c.in("Right"));
+}
+
+template <typename T>
+Step rank_grad(PrepareContext& c) {
+  return [n = c.shape("Label").numel(), label = c.in<T>("Label"), left = c.in<T>("Left"),
+          right = c.in<T>("Right"), dout = c.in<T>("Out@GRAD"), dleft = wanted<T>(c, "Left@GRAD"),
+          dright = wanted<T>(c, "Right@GRAD")] {
+    parallel_for(n, 16, [&](int64_t i) {
+      const T d = left.data()[i] - right.data()[i];
+      const T slope = dout.data()[i] * (1 / (1 + std::exp(-d)) - label.data()[i]);
+      if (dleft) dleft.data()[i] = slope;
+      if (dright) dright.data()[i] = -slope;
+    });
+  };
+}
+
+const OpDef& rank_loss = define_op({
+    .type = "rank_loss",
+    .doc = "The cross entropy of the probability that Left stands before Right.",
+    .inputs = {{.name = "Label", .doc = "1: Left is before Right; 0: behind", .no_grad = true},
+               {.name = "Left", .doc = "scores"},
+               {.name = "Right", .doc = "scores"}},
+    .outputs = {{.name = "Out", .doc = "a loss for each pair"}},
+    .infer = infer_rank,
+    .grad = grad_op({"Label", "Left", "Right"}),
+    .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) { return rank<T>(c); }),
+});
+
+const OpDef& rank_loss_grad = define_op({
+    .type = "rank_loss_grad",
+    .doc = "Gradient of rank_loss.",
+    .inputs = {{.name = "Label", .doc = "as before"},
+               {.name = "Left", .doc = "as before"},
+               {.name = "Right", .doc = "as before"},
+               {.name = "Out@GRAD", .doc = "gradient of Out"}},
+    .outputs = {{.name = "Left@GRAD", .doc = "gradient of Left", .optional = true},
+                {.name = "Right@GRAD", .doc = "gradient of Right", .optional = true}},
+    .infer = infer_rank_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return rank_grad<T>(c); }),
+});
+
+void infer_margin(InferContext& c) {
+  check_pairs(c, "X1", "X2");
+  c.out("Out") = like(c.in("Label"));
+  c.out("Activated") = like(c.in("Label"));
+}
+
+template <typename T>
+Step margin(PrepareContext& c) {
+  return [n = c.shape("Label").numel(), margin = static_cast<T>(c.attr<float>("margin")),
+          label = c.in<T>("Label"), x1 = c.in<T>("X1"), x2 = c.in<T>("X2"), out = c.out<T>("Out"),
+          activated = c.out<T>("Activated")] {
+    parallel_for(n, 4, [&](int64_t i) {
+      const T loss = margin - label.data()[i] * (x1.data()[i] - x2.data()[i]);
+      out.data()[i] = std::max(loss, T{0});
+      activated.data()[i] = static_cast<T>(loss > 0);
+    });
+  };
+}
+
+void infer_margin_grad(InferContext& c) {
+  c.out("X1@GRAD") = like(c.in("Label"));
+  c.out("X2@GRAD") = like(c.in("Label"));
+}
+
+template <typename T>
+Step margin_grad(PrepareContext& c) {
+  return [n = c.shape("Label").numel(), label = c.in<T>("Label"), activated = c.in<T>("Activated"),
+          dout = c.in<T>("Out@GRAD"), d1 = wanted<T>(c, "X1@GRAD"), d2 = wanted<T>(c, "X2@GRAD")] {
+    parallel_for(n, 4, [&](int64_t i) {
+      const T slope = dout.data()[i] * activated.data()[i] * label.data()[i];
+      if (d1) d1.data()[i] = -slope;
+      if (d2) d2.data()[i] = slope;
+    });
+  };
+}
+
+const AttrSpec kMargin = {"margin", 0.0f, "how far apart a pair must be to cost nothing"};
+
+const OpDef& margin_rank_loss = define_op({
+    .type = "margin_rank_loss",
+    .doc = "How far pairs are from their order, with a margin.",
+    .inputs = {{.name = "X1", .doc = "scores"},
+               {.name = "X2", .doc = "scores"},
+               {.name = "Label", .doc = "1: X1 ranks higher; -1: lower", .no_grad = true}},
+    .outputs = {{.name = "Activated", .doc = "1 where there is a loss", .no_grad = true},
+                {.name = "Out", .doc = "a loss for each pair"}},
+    .attrs = {kMargin},
+    .infer = infer_margin,
+    .grad = grad_op({"Label", "Activated"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return margin<T>(c); }),
+});
+
+const OpDef& margin_rank_loss_grad = define_op({
+    .type = "margin_rank_loss_grad",
+    .doc = "Gradient of margin_rank_loss.",
+    .inputs = {{.name = "Label", .doc = "as before"},
+               {.name = "Activated", .doc = "of the op"},
+               {.name = "Out@GRAD", .doc = "gradient of Out"}},
+    .outputs = {{.name = "X1@GRAD", .doc = "gradient of X1", .optional = true},
+                {.name = "X2@GRAD", .doc = "gradient of X2", .optional = true}},
+    .attrs = {kMargin},
+    .infer = infer_margin_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return margin_grad<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

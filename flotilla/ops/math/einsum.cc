@@ -1,0 +1,412 @@
+// flotilla/ops/math/einsum.cc
+//
+// einsum: sums of products of one or two tensors whose axes have labels.
+//
+//   equation := labels ["," labels] "->" labels
+//   labels   := a letter for each axis; "..." stands for the axes in its place, aligned at the last
+//
+// Labels that Out lacks are summed; one that repeats is a diagonal. InnerCache keeps the operands
+// for the gradient, which is an einsum of Out@GRAD and the other operand.
+//
+//   A[batch, m, k, own], B[batch, k, n, own]: sums over `own`, a matrix product, then Out's order
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "flotilla/ops/math/product.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+namespace {
+
+// A letter, or for an axis behind "..." -1, -2, ... from the last.
+using Labels = Ints;
+using Extents = std::map<int64_t, int64_t>;
+
+bool has(const Labels& labels, int64_t label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
+
+// The labels of a term whose "..." stands for `rest` axes.
+Labels labels_of(std::string_view term, int64_t rest, std::string_view equation) {
+  Labels labels;
+  for (size_t i = 0; i < term.size(); ++i) {
+    const unsigned char letter = static_cast<unsigned char>(term[i]);
+    if (term.substr(i, 3) == "...") {
+      for (int64_t axis = rest; axis > 0; --axis) labels.push_back(-axis);
+      i += 2;
+    } else {
+      require(std::isalpha(letter) != 0, "equation \"{}\" holds '{}', which is no label", equation,
+              term[i]);
+      labels.push_back(letter);
+    }
+  }
+  return labels;
+}
+
+struct Equation {
+  std::vector<Labels> operands = {};
+  Labels out = {};
+  Extents extents = {};  // -1: not known
+};
+
+// Adds the axes of an operand; an extent of 1 is repeated.
+void add_extents(Equation& e, const Labels& labels, const Shape& shape, std::string_view text) {
+  for (size_t a = 0; a < labels.size(); ++a) {
+    const int64_t extent = shape[static_cast<int64_t>(a)];
+    const auto [found, is_new] = e.extents.emplace(labels[a], extent);
+    int64_t& known = found->second;
+    if (is_new || extent == 1 || extent == known) continue;
+    require(known <= 1 || extent < 0, "a label of \"{}\" has the extents {} and {}", text, known,
+            extent);
+    if (known == 1 || known < 0) known = extent;
+  }
+}
+
+Equation parse(std::string text, const std::vector<Shape>& shapes) {
+  std::erase(text, ' ');
+  const size_t arrow = text.find("->");
+  require(arrow != std::string::npos, "equation \"{}\" has no \"->\"", text);
+  std::vector<std::string> terms = {""};
+  for (const char letter : text.substr(0, arrow)) {
+    if (letter == ',') {
+      terms.emplace_back();
+    } else {
+      terms.back().push_back(letter);
+    }
+  }
+  require(terms.size() == shapes.size(), "equation \"{}\" is for {} operands, but there are {}",
+          text, terms.size(), shapes.size());
+  require(terms.size() <= 2, "einsum takes one or two operands, but there are {}", terms.size());
+  Equation e;
+  int64_t most = 0;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const bool open = terms[i].find("...") != std::string::npos;
+    const int64_t named = static_cast<int64_t>(terms[i].size()) - (open ? 3 : 0);
+    const int64_t rest = shapes[i].rank() - named;
+    require(rest == 0 || (rest > 0 && open), "\"{}\" of \"{}\" does not fit an operand of shape {}",
+            terms[i], text, shapes[i]);
+    most = std::max(most, rest);
+    e.operands.push_back(labels_of(terms[i], rest, text));
+    add_extents(e, e.operands.back(), shapes[i], text);
+  }
+  e.out = labels_of(std::string_view(text).substr(arrow + 2), most, text);
+  for (const int64_t label : e.out) {
+    require(e.extents.contains(label), "equation \"{}\" has a label in Out that no operand has",
+            text);
+  }
+  return e;
+}
+
+template <typename Context>
+std::vector<Shape> shapes_of(const Context& c, std::string_view slot, size_t count) {
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<Context, InferContext>) {
+      shapes.push_back(c.in(slot, i).shape);
+    } else {
+      shapes.push_back(c.shape(slot, i));
+    }
+  }
+  return shapes;
+}
+
+void infer(InferContext& c) {
+  const size_t count = c.in_count("Operands");
+  const Equation e = parse(c.attr<std::string>("equation"), shapes_of(c, "Operands", count));
+  Ints dims;
+  for (const int64_t label : e.out) dims.push_back(e.extents.at(label));
+  if (dims.empty()) dims.push_back(1);
+  c.out("Out") = VarMeta::tensor(c.in("Operands").dtype, Shape(std::move(dims)));
+  for (size_t i = 0; i < count; ++i) {
+    const VarMeta& x = c.in("Operands", i);
+    require(x.dtype == c.in("Operands").dtype, "operands must have one dtype, but hold {} and {}",
+            c.in("Operands").dtype, x.dtype);
+    if (i < c.out_count("InnerCache")) c.out("InnerCache", i) = like(x);
+    Ints extents = x.shape.dims();
+    extents.insert(extents.begin(), 0);
+    if (i < c.out_count("XShape")) {
+      c.out("XShape", i) = VarMeta::tensor(x.dtype, Shape(std::move(extents)));
+    }
+  }
+}
+
+// ---- One contraction ----------------------------------------------------------------------------
+
+// A tensor whose axes have labels. An axis of extent 1 that others repeat has none.
+struct Labelled {
+  Labels labels = {};  // each once
+  Ints strides = {};   // those of a diagonal added up
+  bool diagonal = false;
+
+  Labelled(const Labels& axes, const Shape& shape, const Extents& extents) {
+    const Ints dense = dense_strides(shape);
+    for (size_t a = 0; a < axes.size(); ++a) {
+      if (shape[static_cast<int64_t>(a)] != extents.at(axes[a])) continue;
+      const auto at = std::find(labels.begin(), labels.end(), axes[a]);
+      if (at == labels.end()) {
+        labels.push_back(axes[a]);
+        strides.push_back(dense[a]);
+      } else {
+        strides[static_cast<size_t>(at - labels.begin())] += dense[a];
+        diagonal = true;
+      }
+    }
+  }
+  // 0: repeated along the label.
+  int64_t stride(int64_t label) const {
+    const auto at = std::find(labels.begin(), labels.end(), label);
+    return at == labels.end() ? 0 : strides[static_cast<size_t>(at - labels.begin())];
+  }
+};
+
+Ints extents_of(const Labels& labels, const Extents& extents) {
+  Ints made;
+  for (const int64_t label : labels) made.push_back(extents.at(label));
+  return made;
+}
+
+int64_t count_of(const Labels& labels, const Extents& extents) {
+  int64_t count = 1;
+  for (const int64_t label : labels) count *= extents.at(label);
+  return count;
+}
+
+Labels joined(const Labels& a, const Labels& b) {
+  Labels all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+Ints strides_of(const Labelled& x, const Labels& labels) {
+  Ints made;
+  for (const int64_t label : labels) made.push_back(x.stride(label));
+  return made;
+}
+
+// An operand as a dense tensor [kept], its own labels summed.
+template <typename T>
+class Gathered {
+ public:
+  Gathered(PrepareContext& c, const Labelled& x, const Labels& kept, const Labels& own,
+           const Extents& extents)
+      : rows_(count_of(kept, extents)),
+        width_(count_of(own, extents)),
+        copy_(extents_of(joined(kept, own), extents),
+              dense_strides(Shape(extents_of(joined(kept, own), extents))),
+              strides_of(x, joined(kept, own)), static_cast<int64_t>(sizeof(T))),
+        all_(c.workspace<T>(rows_ * width_)) {}
+
+  // Valid until it runs again.
+  const T* run(const T* x) const {
+    T* all = all_.data();
+    if (rows_ * width_ > 0) {
+      copy_.run(reinterpret_cast<char*>(all), reinterpret_cast<const char*>(x));
+    }
+    if (width_ == 1) return all;
+    for (int64_t row = 0; row < rows_; ++row) {
+      T sum = 0;
+      for (int64_t i = 0; i < width_; ++i) sum += all[row * width_ + i];
+      all[row] = sum;
+    }
+    return all;
+  }
+
+ private:
+  int64_t rows_ = 0, width_ = 0;
+  BoxCopy copy_;
+  Out<T> all_;
+};
+
+// Which labels of two operands and of the result go together.
+struct Groups {
+  Labels batch = {}, m = {}, n = {}, k = {}, own_a = {}, own_b = {};
+
+  Groups(const Labels& a, const Labels& b, const Labels& out) {
+    for (const int64_t label : a) {
+      const bool in_b = has(b, label), in_out = has(out, label);
+      (in_b ? (in_out ? batch : k) : (in_out ? m : own_a)).push_back(label);
+    }
+    for (const int64_t label : b) {
+      if (!has(a, label)) (has(out, label) ? n : own_b).push_back(label);
+    }
+  }
+  Labels made() const { return joined(joined(batch, m), n); }
+};
+
+template <typename T>
+class Contraction {
+ public:
+  // `b` may have no labels: a number.
+  Contraction(PrepareContext& c, const Labelled& a, const Labelled& b, const Labelled& out,
+              int64_t out_numel, const Extents& extents)
+      : groups_(a.labels, b.labels, out.labels),
+        a_(c, a, joined(groups_.batch, joined(groups_.m, groups_.k)), groups_.own_a, extents),
+        b_(c, b, joined(groups_.batch, joined(groups_.k, groups_.n)), groups_.own_b, extents),
+        product_(c, {.m = count_of(groups_.m, extents),
+                     .n = count_of(groups_.n, extents),
+                     .k = count_of(groups_.k, extents),
+                     .batch = {count_of(groups_.batch, extents)}}),
+        result_(c.workspace<T>(count_of(groups_.made(), extents))),
+        spread_(spread(out, extents)),
+        clear_(out.diagonal ? out_numel : 0) {}
+
+  void run(const T* a, const T* b, T* out) const {
+    product_.run(a_.run(a), b_.run(b), result_.data());
+    zero_bytes(out, clear_ * static_cast<int64_t>(sizeof(T)));
+    spread_.run(reinterpret_cast<char*>(out), reinterpret_cast<const char*>(result_.data()));
+  }
+
+ private:
+  // Labels that no operand has repeat the result.
+  BoxCopy spread(const Labelled& out, const Extents& extents) const {
+    const Labels made = groups_.made();
+    const Ints dense = dense_strides(Shape(extents_of(made, extents)));
+    Ints from;
+    for (const int64_t label : out.labels) {
+      const auto at = std::find(made.begin(), made.end(), label);
+      from.push_back(at == made.end() ? 0 : dense[static_cast<size_t>(at - made.begin())]);
+    }
+    return BoxCopy(extents_of(out.labels, extents), out.strides, from, sizeof(T));
+  }
+
+  Groups groups_;
+  Gathered<T> a_, b_;
+  Product<T> product_;
+  Out<T> result_;
+  BoxCopy spread_;
+  int64_t clear_ = 0;  // elements outside a diagonal are zero
+};
+
+// ---- Forward and backward -----------------------------------------------------------------------
+
+// Stands for a second operand where there is none.
+template <typename T>
+constexpr T kOne = 1;
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const size_t count = c.count("Operands");
+  const std::vector<Shape> shapes = shapes_of(c, "Operands", count);
+  const Equation e = parse(c.attr<std::string>("equation"), shapes);
+  std::vector<Step> caches;
+  for (size_t i = 0; i < c.count("InnerCache"); ++i) {
+    if (!c.has("InnerCache", i)) continue;
+    c.view("Operands", "InnerCache", i, i);
+    caches.push_back(
+        [bytes = shapes[i].numel() * static_cast<int64_t>(sizeof(T)), from = c.in<T>("Operands", i),
+         to = c.out<T>("InnerCache", i)] { copy_bytes(to.data(), from.data(), bytes); });
+  }
+  const Labelled a(e.operands[0], shapes[0], e.extents);
+  const Labelled b =
+      count == 2 ? Labelled(e.operands[1], shapes[1], e.extents) : Labelled({}, Shape{}, e.extents);
+  const Shape& out = c.shape("Out");
+  return [contraction =
+              Contraction<T>(c, a, b, Labelled(e.out, out, e.extents), out.numel(), e.extents),
+          caches, x = c.in<T>("Operands"), y = count == 2 ? c.in<T>("Operands", 1) : In<T>(),
+          to = c.out<T>("Out")] {
+    contraction.run(x.data(), y ? y.data() : &kOne<T>, to.data());
+    for (const Step& keep : caches) keep();
+  };
+}
+
+void infer_grad(InferContext& c) {
+  for (size_t i = 0; i < c.out_count("Operands@GRAD"); ++i) {
+    c.out("Operands@GRAD", i) = like(c.in("InnerCache", i));
+  }
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const size_t count = c.count("InnerCache");
+  const std::vector<Shape> shapes = shapes_of(c, "InnerCache", count);
+  const Equation e = parse(c.attr<std::string>("equation"), shapes);
+  const Labelled dout(e.out, c.shape("Out@GRAD"), e.extents);
+  std::vector<Step> steps;
+  for (size_t i = 0; i < c.count("Operands@GRAD"); ++i) {
+    if (!c.has("Operands@GRAD", i)) continue;
+    const Labelled dx(e.operands[i], shapes[i], e.extents);
+    const size_t j = 1 - i;
+    const Labelled other = count == 2 ? Labelled(e.operands[j], shapes[j], e.extents)
+                                      : Labelled({}, Shape{}, e.extents);
+    steps.push_back([contraction = Contraction<T>(c, dout, other, dx, shapes[i].numel(), e.extents),
+                     g = c.in<T>("Out@GRAD"), y = count == 2 ? c.in<T>("InnerCache", j) : In<T>(),
+                     to = c.out<T>("Operands@GRAD", i)] {
+      contraction.run(g.data(), y ? y.data() : &kOne<T>, to.data());
+    });
+  }
+  return [steps] {
+    for (const Step& step : steps) step();
+  };
+}
+
+std::vector<std::string> names(std::span<const std::string> list) {
+  return {list.begin(), list.end()};
+}
+
+// Paddle names the shapes in another way there.
+void grad(GradContext& c) {
+  const Op& op = c.op();
+  const std::string dout = c.output_grad("Out");
+  if (dout.empty()) return;
+  std::vector<std::string> grads;
+  bool wanted = false;
+  for (size_t i = 0; i < op.input_list("Operands").size(); ++i) {
+    const std::string name = c.input_grad("Operands", i);
+    wanted |= !name.empty();
+    grads.push_back(name.empty() ? std::string(kEmptyVar) : name);
+  }
+  if (!wanted) return;
+  c.emit("einsum_grad",
+         {{"x_shape", names(op.output_list("XShape"))},
+          {"InnerCache", names(op.output_list("InnerCache"))},
+          {"Out@GRAD", {dout}}},
+         {{"Operands@GRAD", grads}}, {{"equation", op.attr<std::string>("equation")}});
+}
+
+const AttrSpec kEquation = {"equation", std::string(), "labels of the axes: ij,jk->ik"};
+
+const OpDef& einsum = define_op({
+    .type = "einsum",
+    .doc = "Sums of products of tensors whose axes have labels.",
+    .inputs = {{.name = "Operands", .doc = "one or two", .list = true}},
+    .outputs = {{.name = "Out", .doc = "the labels behind the arrow"},
+                {.name = "InnerCache",
+                 .doc = "the operands, for the gradient",
+                 .optional = true,
+                 .list = true,
+                 .no_grad = true},
+                {.name = "XShape",
+                 .doc = "empty; their shapes hold the extents of the operands",
+                 .optional = true,
+                 .list = true,
+                 .no_grad = true}},
+    .attrs = {kEquation},
+    .infer = infer,
+    .grad = custom_grad(grad),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& einsum_grad = define_op({
+    .type = "einsum_grad",
+    .doc = "Gradient of einsum.",
+    .inputs = {{.name = "x_shape",
+                .doc = "not needed",
+                .optional = true,
+                .list = true,
+                .shape_only = true},
+               {.name = "InnerCache", .doc = "the operands", .list = true},
+               {.name = "Out@GRAD", .doc = "gradient of Out"}},
+    .outputs = {{.name = "Operands@GRAD", .doc = "gradients of the operands", .list = true}},
+    .attrs = {kEquation},
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .dtype_slot = "Out@GRAD",
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,165 @@
+// flotilla/ops/nn/shuffle.cc
+//
+// Operators that exchange channels and places of images, or the order of channels:
+//
+//   pixel_shuffle    [N, C r r, H, W] becomes [N, C, H r, W r]
+//   pixel_unshuffle  [N, C, H r, W r] becomes [N, C r r, H, W]
+//   channel_shuffle, shuffle_channel (of 1.8)
+//                    channels [g, C / g] become [C / g, g]: one of each group in turn
+//
+// Each is a transpose of X with some axes cut in two, and its gradient is the way back.
+
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+namespace {
+
+// Out, which is X seen with the extents `cut`, whose axes then stand in another order.
+struct Turn {
+  Shape out = {};
+  Ints cut = {}, order = {};
+};
+
+// The extents of images, whichever way they lie; -1: not known.
+struct Image {
+  int64_t n = 0, c = 0, h = 0, w = 0;
+  bool last = false;  // channels lie behind places
+
+  Image(const Shape& x, bool channels_last) : last(channels_last) {
+    require(x.rank() == 4, "images must have four axes, but have shape {}", x);
+    n = x[0], c = x[last ? 3 : 1], h = x[last ? 1 : 2], w = x[last ? 2 : 3];
+  }
+  Shape shape() const { return last ? Shape{n, h, w, c} : Shape{n, c, h, w}; }
+};
+
+int64_t times(int64_t extent, int64_t factor) { return extent < 0 ? extent : extent * factor; }
+
+int64_t part(int64_t extent, int64_t of, std::string_view what, const Image& image) {
+  require(extent < 0 || extent % of == 0,
+          "{} {} of images, which have shape {}, cannot be divided by {}", extent, what,
+          image.shape(), of);
+  return extent < 0 ? extent : extent / of;
+}
+
+Turn to_places(const Image& x, int64_t r) {
+  Image out = x;
+  out.c = part(x.c, r * r, "channels", x);
+  out.h = times(x.h, r);
+  out.w = times(x.w, r);
+  const Ints cut = x.last ? Ints{x.n, x.h, x.w, out.c, r, r} : Ints{x.n, out.c, r, r, x.h, x.w};
+  return {out.shape(), cut, {0, 1, 4, 2, 5, 3}};
+}
+
+Turn to_channels(const Image& x, int64_t r) {
+  Image out = x;
+  out.c = times(x.c, r * r);
+  out.h = part(x.h, r, "rows", x);
+  out.w = part(x.w, r, "columns", x);
+  const Ints cut = x.last ? Ints{x.n, out.h, r, out.w, r, x.c} : Ints{x.n, x.c, out.h, r, out.w, r};
+  return {out.shape(), cut, {0, 1, 3, 5, 2, 4}};
+}
+
+Turn in_turn(const Image& x, int64_t groups) {
+  const int64_t members = part(x.c, groups, "channels", x);
+  if (x.last) return {x.shape(), {x.n, x.h, x.w, groups, members}, {0, 1, 2, 4, 3}};
+  return {x.shape(), {x.n, groups, members, x.h, x.w}, {0, 2, 1, 3, 4}};
+}
+
+Turn in_groups(const Image& x, int64_t groups) {
+  return in_turn(x, x.c < 0 ? 1 : std::max<int64_t>(1, part(x.c, groups, "channels", x)));
+}
+
+struct PixelShuffle {
+  static constexpr const char* kType = "pixel_shuffle";
+  static constexpr const char* kFactor = "upscale_factor";
+  static constexpr auto kThere = to_places, kBack = to_channels;
+  static constexpr bool kHasFormat = true;
+};
+struct PixelUnshuffle {
+  static constexpr const char* kType = "pixel_unshuffle";
+  static constexpr const char* kFactor = "downscale_factor";
+  static constexpr auto kThere = to_channels, kBack = to_places;
+  static constexpr bool kHasFormat = true;
+};
+struct ChannelShuffle {
+  static constexpr const char* kType = "channel_shuffle";
+  static constexpr const char* kFactor = "groups";
+  static constexpr auto kThere = in_turn, kBack = in_groups;
+  static constexpr bool kHasFormat = true;
+};
+struct ShuffleChannel {
+  static constexpr const char* kType = "shuffle_channel";
+  static constexpr const char* kFactor = "group";
+  static constexpr auto kThere = in_turn, kBack = in_groups;
+  static constexpr bool kHasFormat = false;
+};
+
+template <typename Row, typename Context>
+Turn turn_of(const Context& c, const Shape& x, bool back) {
+  bool last = false;
+  if constexpr (Row::kHasFormat) {
+    const std::string format = c.template attr<std::string>("data_format");
+    require(format == "NCHW" || format == "NHWC", "data_format must be NCHW or NHWC, but is \"{}\"",
+            format);
+    last = format == "NHWC";
+  }
+  const int64_t factor = c.template attr<int64_t>(Row::kFactor);
+  require(factor > 0, "{} must be positive, but is {}", Row::kFactor, factor);
+  return back ? Row::kBack(Image(x, last), factor) : Row::kThere(Image(x, last), factor);
+}
+
+template <typename Row, bool kBack>
+void infer(InferContext& c) {
+  const VarMeta& x = c.in(kBack ? "Out@GRAD" : "X");
+  c.out(kBack ? "X@GRAD" : "Out") = like(x, turn_of<Row>(c, x.shape, kBack).out);
+}
+
+Ints permuted(const Ints& numbers, const Ints& order) {
+  Ints made;
+  for (const int64_t axis : order) made.push_back(numbers[static_cast<size_t>(axis)]);
+  return made;
+}
+
+template <typename Row, bool kBack>
+Step turned(PrepareContext& c) {
+  const std::string_view in = kBack ? "Out@GRAD" : "X", out = kBack ? "X@GRAD" : "Out";
+  const Turn turn = turn_of<Row>(c, c.shape(in), kBack);
+  const Ints extents = permuted(turn.cut, turn.order);
+  const BoxCopy copy(extents, dense_strides(Shape(extents)),
+                     permuted(dense_strides(Shape(turn.cut)), turn.order), size_of(c.dtype(in)));
+  return [copy, from = c.in_bytes(in), to = c.out_bytes(out)] { copy.run(to.data(), from.data()); };
+}
+
+template <typename Row>
+void define(std::string doc) {
+  const std::string type = Row::kType;
+  std::vector<AttrSpec> attrs = {{Row::kFactor, 1, "how many"}};
+  if (Row::kHasFormat) attrs.push_back({"data_format", std::string("NCHW"), "NCHW or NHWC"});
+  define_op({.type = type,
+             .doc = std::move(doc),
+             .inputs = {{.name = "X", .doc = "images"}},
+             .outputs = {{.name = "Out", .doc = "the elements of X"}},
+             .attrs = attrs,
+             .infer = infer<Row, false>,
+             .grad = grad_op({}),
+             .kernels = every_dtype(turned<Row, false>)});
+  define_op({.type = type + "_grad",
+             .doc = "Gradient of " + type + ".",
+             .inputs = {{.name = "Out@GRAD", .doc = "gradient of Out"}},
+             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
+             .attrs = attrs,
+             .infer = infer<Row, true>,
+             .kernels = every_dtype(turned<Row, true>)});
+}
+
+const bool kDefined = [] {
+  define<PixelShuffle>("Channels become places.");
+  define<PixelUnshuffle>("Places become channels.");
+  define<ChannelShuffle>("The channels of groups, one of each group in turn.");
+  define<ShuffleChannel>("The channels of groups, one of each group in turn.");
+  return true;
+}();
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,108 @@
+// flotilla/ops/nn/shuffle_test.cc
+//
+// What moves channels or keeps some of them: shuffle.cc, maxout.cc.
+
+#include "flotilla/testing/check_op.h"
+
+namespace flotilla {
+namespace {
+
+TEST(PixelShuffle, KnownValues) {
+  const Tensor x = tensor({0, 1, 2, 3, 4, 5, 6, 7}, {1, 4, 1, 2});
+  EXPECT_THAT(run_op("pixel_shuffle", {{"X", x}}, {{"upscale_factor", 2}}).at("Out"),
+              near(tensor({0, 2, 1, 3, 4, 6, 5, 7}, {1, 1, 2, 4}), 0));
+  EXPECT_THAT(run_op("pixel_shuffle", {{"X", tensor({0, 1, 2, 3, 4, 5, 6, 7}, {1, 1, 2, 4})}},
+                     {{"upscale_factor", 2}, {"data_format", "NHWC"}})
+                  .at("Out"),
+              near(tensor({0, 1, 4, 5, 2, 3, 6, 7}, {1, 2, 4, 1}), 0));
+}
+
+TEST(PixelUnshuffle, IsTheWayBack) {
+  const Tensor x = uniform({2, 8, 3, 2}, -1, 1);
+  for (const std::string format : {"NCHW", "NHWC"}) {
+    const Tensor from = format == "NCHW" ? x : uniform({2, 3, 2, 8}, -1, 1);
+    const Tensor there =
+        run_op("pixel_shuffle", {{"X", from}}, {{"upscale_factor", 2}, {"data_format", format}})
+            .at("Out");
+    EXPECT_THAT(run_op("pixel_unshuffle", {{"X", there}},
+                       {{"downscale_factor", 2}, {"data_format", format}})
+                    .at("Out"),
+                near(from, 0));
+  }
+}
+
+TEST(ChannelShuffle, KnownValues) {
+  const Tensor x = tensor({0, 1, 2, 3, 4, 5}, {1, 6, 1, 1});
+  const Tensor expected = tensor({0, 3, 1, 4, 2, 5}, {1, 6, 1, 1});
+  EXPECT_THAT(run_op("channel_shuffle", {{"X", x}}, {{"groups", 2}}).at("Out"), near(expected, 0));
+  EXPECT_THAT(run_op("shuffle_channel", {{"X", x}}, {{"group", 2}}).at("Out"), near(expected, 0));
+}
+
+TEST(Shuffles, AllKernelsAgree) {
+  const Tensor x = uniform({2, 8, 2, 2}, -1, 1), last = uniform({2, 2, 2, 8}, -1, 1);
+  check_op({.type = "pixel_shuffle", .inputs = {{"X", x}}, .attrs = {{"upscale_factor", 2}}});
+  check_op({.type = "pixel_shuffle",
+            .inputs = {{"X", last}},
+            .attrs = {{"upscale_factor", 2}, {"data_format", "NHWC"}}});
+  check_op({.type = "pixel_unshuffle", .inputs = {{"X", x}}, .attrs = {{"downscale_factor", 2}}});
+  check_op({.type = "pixel_unshuffle",
+            .inputs = {{"X", last}},
+            .attrs = {{"downscale_factor", 2}, {"data_format", "NHWC"}}});
+  check_op({.type = "channel_shuffle", .inputs = {{"X", x}}, .attrs = {{"groups", 2}}});
+  check_op({.type = "channel_shuffle",
+            .inputs = {{"X", last}},
+            .attrs = {{"groups", 4}, {"data_format", "NHWC"}}});
+  check_op({.type = "shuffle_channel", .inputs = {{"X", x}}, .attrs = {{"group", 2}}});
+}
+
+TEST(Shuffles, Refusals) {
+  const Tensor x = uniform({2, 6, 3, 2}, -1, 1);
+  EXPECT_REFUSED(build_op("pixel_shuffle", {{"X", x}}, {{"upscale_factor", 2}}),
+                 "6 channels of images, which have shape [2, 6, 3, 2], cannot be divided by 4");
+  EXPECT_REFUSED(build_op("pixel_unshuffle", {{"X", x}}, {{"downscale_factor", 2}}),
+                 "3 rows of images, which have shape [2, 6, 3, 2], cannot be divided by 2");
+  EXPECT_REFUSED(build_op("channel_shuffle", {{"X", x}}, {{"groups", 0}}),
+                 "groups must be positive, but is 0");
+  EXPECT_REFUSED(build_op("pixel_shuffle", {{"X", x}}, {{"data_format", "HWC"}}),
+                 "data_format must be NCHW or NHWC, but is \"HWC\"");
+  EXPECT_REFUSED(build_op("shuffle_channel", {{"X", uniform({2, 6}, -1, 1)}}, {{"group", 2}}),
+                 "images must have four axes, but have shape [2, 6]");
+}
+
+TEST(Maxout, KnownValues) {
+  const Tensor x = tensor({1, 5, 2, 2, 3, 0, 4, 1}, {1, 4, 1, 2});
+  EXPECT_THAT(run_op("maxout", {{"X", x}}, {{"groups", 2}}).at("Out"),
+              near(tensor({2, 5, 4, 1}, {1, 2, 1, 2}), 0));
+  const Tensor last = tensor({1, 2, 7, 3}, {1, 1, 1, 4});
+  EXPECT_THAT(run_op("maxout", {{"X", last}}, {{"groups", 2}, {"axis", -1}}).at("Out"),
+              near(tensor({2, 7}, {1, 1, 1, 2}), 0));
+  // Equal ones: the first gets the gradient.
+  EXPECT_THAT(run_op("maxout_grad",
+                     {{"X", tensor({3, 3, 1, 2}, {1, 4, 1, 1})},
+                      {"Out@GRAD", tensor({5, 6}, {1, 2, 1, 1})}},
+                     {{"groups", 2}})
+                  .at("X@GRAD"),
+              near(tensor({5, 0, 0, 6}, {1, 4, 1, 1}), 0));
+}
+
+TEST(Maxout, AllKernelsAgree) {
+  check_op({.type = "maxout",
+            .inputs = {{"X", uniform({2, 6, 2, 2}, -4, 4)}},
+            .attrs = {{"groups", 3}}});
+  check_op({.type = "maxout",
+            .inputs = {{"X", uniform({2, 2, 2, 6}, -4, 4)}},
+            .attrs = {{"groups", 2}, {"axis", 3}}});
+}
+
+TEST(Maxout, Refusals) {
+  const Tensor x = uniform({2, 6, 1, 1}, -1, 1);
+  EXPECT_REFUSED(build_op("maxout", {{"X", x}}, {{"groups", 1}}),
+                 "groups must be above 1, but is 1");
+  EXPECT_REFUSED(build_op("maxout", {{"X", x}}, {{"groups", 4}}),
+                 "6 channels of X, which has shape [2, 6, 1, 1], cannot be cut into groups of 4");
+  EXPECT_REFUSED(build_op("maxout", {{"X", x}}, {{"groups", 2}, {"axis", 4}}),
+                 "axis must lie in [-4, 4) because X has shape [2, 6, 1, 1], but axis is 4");
+}
+
+}  // namespace
+}  // namespace flotilla

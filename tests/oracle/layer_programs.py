@@ -1,0 +1,80 @@
+"""Layers that real Paddle makes one op of: its programs of them, gradients included, run here.
+
+A row holds a name, the inputs as name -> (shape, dtype, rule), and the expression that gives the
+result: of fluid.layers `L` in 1.8, of `paddle` and its nn.functional `F` in 2.x. Floating inputs are
+differentiated by.
+"""
+
+import rules
+
+FLOATS, UNIT = ("uniform", -1.0, 1.0), ("uniform", 0.1, 0.9)
+
+
+def floats(*shape, rule=FLOATS):
+    return shape, "float32", rule
+
+
+def whole(numbers, *shape, dtype="int64"):
+    return shape, dtype, ("values", numbers)
+
+
+IMAGES = {"x": floats(2, 8, 2, 3)}
+PAIR = {"x": floats(4, 3), "y": floats(4, 3)}
+ORDER = {"label": floats(4, 1, rule=UNIT), "left": floats(4, 1), "right": floats(4, 1)}
+
+ROWS_1X = [
+    ("maxout", IMAGES, "L.maxout(x, 2)"),
+    ("pixel_shuffle", IMAGES, "L.pixel_shuffle(x, 2)"),
+    ("shuffle_channel", IMAGES, "L.shuffle_channel(x, 2)"),
+    ("sequence_mask", {"x": whole([1, 3, 2], 3)}, "L.sequence_mask(x, 4, 'float32')"),
+    ("sequence_mask.longest", {"x": whole([1, 3, 2], 3)}, "L.sequence_mask(x)"),
+    ("cos_sim", PAIR, "L.cos_sim(x, y)"),
+    ("rank_loss", ORDER, "L.rank_loss(label, left, right)"),
+    ("margin_rank_loss", ORDER, "L.margin_rank_loss(label, left, right, 0.2)"),
+    ("bpr_loss", {"x": floats(2, 4), "k": whole([1, 3], 2, 1)}, "L.bpr_loss(x, k)"),
+    ("soft_relu", {"x": floats(3, 4)}, "L.soft_relu(x, 0.5)"),
+]
+
+ROWS_2X = [
+    ("maxout", IMAGES, "F.maxout(x, 4)"),
+    ("pixel_shuffle", {"x": floats(2, 2, 3, 8)}, "F.pixel_shuffle(x, 2, 'NHWC')"),
+    ("pixel_unshuffle", {"x": floats(2, 2, 4, 2)}, "F.pixel_unshuffle(x, 2)"),
+    ("channel_shuffle", IMAGES, "F.channel_shuffle(x, 4)"),
+    ("sequence_mask", {"x": whole([1, 3, 2], 3)}, "F.sequence_mask(x, 4, 'float32')"),
+    (
+        "sequence_mask.tensor",
+        {"x": whole([1, 3], 2), "n": whole([5], 1, dtype="int32")},
+        "F.sequence_mask(x, n)",
+    ),
+    ("amax", {"x": whole([1, 1, 3, 3, 3, 3], 2, 3, dtype="float32")}, "paddle.amax(x, 1)"),
+    ("amin", {"x": whole([1, 1, 3, 3, 3, 3], 2, 3, dtype="float32")}, "paddle.amin(x)"),
+    ("fmax", PAIR, "paddle.fmax(x, y)"),
+    ("fmin", {"x": floats(4, 3), "y": floats(3)}, "paddle.fmin(x, y)"),
+    (
+        "take_along_axis",
+        {"x": floats(3, 4), "k": whole([1, 3], 1, 2)},
+        "paddle.take_along_axis(x, k, 1)",
+    ),
+    ("einsum", {"x": floats(4, 3), "y": floats(3, 2)}, "paddle.einsum('ij,jk->ki', x, y)"),
+    ("einsum.one", {"x": floats(2, 3, 4)}, "paddle.einsum('bij->b', x)"),
+    (
+        "einsum.batches",
+        {"x": floats(2, 3, 4), "y": floats(2, 4, 2), "z": floats(2, 2)},
+        "paddle.einsum('bij,bjk,bk->bi', x, y, z)",
+    ),
+]
+
+
+def rows(era):
+    return ROWS_1X if era == "1.8.5" else ROWS_2X
+
+
+def arrays_of(name, inputs):
+    return {
+        word: rules.draw(f"{name}/{word}", list(shape), dtype, list(rule))
+        for word, (shape, dtype, rule) in inputs.items()
+    }
+
+
+def differentiated(inputs):
+    return [word for word, (_, dtype, _) in inputs.items() if dtype.startswith("float")]
