@@ -97,6 +97,8 @@ void Planner::forget_late_sizes() {
     value.meta = value.capacity;
     value.meta.lod_source = lod_source;
   }
+  // Also where the inputs of an op come out as in the last run, its outputs need their sizes again.
+  for (LateOp& late : late_ops_) late.step = nullptr;
 }
 
 bool Planner::prepare_again(const Prepared& op, std::vector<bool>& changed) {

@@ -203,3 +203,19 @@ def test_tags_are_learnt_and_found(executor):
     assert losses[-1] < 0.3 * losses[0]
     (found,) = executor.run(feed=feeds[0], fetch_list=[right], return_numpy=False)
     assert np.array(found).mean() > 0.9
+
+
+def test_documents_of_sentences_of_changing_length(executor):
+    words = fluid.data("words", [None, 2], "float32", lod_level=2)
+    documents = layers.sequence_pool(layers.sequence_pool(words, "sum"), "average")
+    doubled = layers.scale(documents, 2.0)
+    # As many documents and sentences in the second batch as in the first, but more words.
+    for documents_of, sentences_of in (([2, 1], [2, 1, 3]), ([2, 1], [4, 1, 2]), ([1, 3], [1] * 4)):
+        rows = np.arange(2.0 * sum(sentences_of), dtype="float32").reshape(-1, 2)
+        feed = fluid.create_lod_tensor(rows, [documents_of, sentences_of], fluid.CPUPlace())
+        (found,) = executor.run(feed={"words": feed}, fetch_list=[doubled])
+        sums = [part.sum(0) for part in np.split(rows, np.cumsum(sentences_of)[:-1])]
+        means = [
+            np.mean(part, 0) for part in np.split(np.array(sums), np.cumsum(documents_of)[:-1])
+        ]
+        np.testing.assert_allclose(found, 2 * np.array(means), rtol=1e-6)
