@@ -54,15 +54,16 @@ TEST_F(GradientMerge, TrainsAsWithTheLargeBatch) {
     std::vector<double> rows(values.begin() + i * 6, values.begin() + (i + 1) * 6);
     return tensor({{rows[0], rows[1], rows[2]}, {rows[3], rows[4], rows[5]}});
   };
-  const auto train = [&](bool merged) {
+  const auto train = [&](bool merged, bool in_place) {
+    layers::GradClip clip = layers::clip_by_global_norm(0.5);
+    clip.in_place = in_place;
     const auto main = std::make_shared<Program>(), startup = std::make_shared<Program>();
     const layers::ProgramGuard programs(main, startup);
     const layers::NameGuard names;
     const layers::Variable y = layers::fc(layers::data("x", {-1, 3}), 4,
                                           {.weight = {.initializer = layers::constant(0.5)}});
-    layers::Optimizer("adam", {.learning_rate = 0.1,
-                               .regularization = layers::l2_decay(0.1f),
-                               .clip = layers::clip_by_global_norm(0.5)})
+    layers::Optimizer(
+        "adam", {.learning_rate = 0.1, .regularization = layers::l2_decay(0.1f), .clip = clip})
         .minimize(layers::mean(layers::square(y)));
     if (merged) gradient_merge(*main, *startup, {.steps = 4});
     Scope scope;
@@ -77,7 +78,10 @@ TEST_F(GradientMerge, TrainsAsWithTheLargeBatch) {
     }
     return trace;
   };
-  EXPECT_THAT(train(true), Pointwise(::testing::DoubleNear(1e-5), train(false)));
+  for (const bool in_place : {true, false}) {
+    EXPECT_THAT(train(true, in_place),
+                Pointwise(::testing::DoubleNear(1e-5), train(false, in_place)));
+  }
 }
 
 TEST_F(GradientMerge, SumsWhereNothingIsAveraged) {

@@ -212,6 +212,14 @@ TEST_F(PsSplit, PushesRowsClippedByValue) {
   EXPECT_THAT(rpc_ops(), ContainsRegex("distributed_push_sparse.*Rows=clip_[0-9]+.tmp_0"));
 }
 
+TEST_F(PsSplit, PushesRowsThat1xClips) {
+  layers::GradClip clip = layers::clip_by_global_norm(1);
+  clip.in_place = false;
+  layers::Optimizer("sgd", {.clip = clip}).minimize(click_model());
+  split(PsMode::kSync);
+  EXPECT_THAT(rpc_ops(), ContainsRegex("distributed_push_sparse.*Rows=elementwise_mul_[0-9].tmp"));
+}
+
 TEST_F(PsSplit, RefusesToMakeRowsDense) {
   layers::Optimizer sgd("sgd", {});
   std::vector<ParamGrad> gradients = sgd.backward(click_model());

@@ -8,7 +8,6 @@ from paddle.base.scope import global_scope
 from paddle.base.unique_name import generate
 
 from . import layers
-from .layers.more_nn import chunk_eval as _chunk_eval
 
 __all__ = ["ChunkEvaluator", "EditDistance"]
 
@@ -59,7 +58,7 @@ class ChunkEvaluator(Evaluator):
     def __init__(self, input, label, chunk_scheme, num_chunk_types, excluded_chunk_types=None):
         super().__init__("chunk_eval")
         _check_global("ChunkEvaluator")
-        made = _chunk_eval(input, label, chunk_scheme, num_chunk_types, excluded_chunk_types)
+        made = layers.chunk_eval(input, label, chunk_scheme, num_chunk_types, excluded_chunk_types)
         self.metrics = list(made[:3])
         for word, value in zip(("num_infer", "num_label", "num_correct"), made[3:]):
             self._count(self._create_state(f"{word}_chunks", "int64", [1]), value)
