@@ -28,9 +28,6 @@ PROGRAMS = ("main", "startup")
 EXCEPT = {
     "nll_loss(": "its gradient is fed with one axis here, and 2.6.2 takes it without any",
     "NLLLoss(": "the same",
-    "adaptive_max_pool2d(": "a pool2d here; there max_pool2d_with_index, its pool2d knows no such",
-    "AdaptiveMaxPool2D(": "the same",
-    "layers.adaptive_pool2d(img, 3)": "the same",
     "layers.npair_loss(": "1.8 does not compare a row with a column",
     "layers.diag(": "a diag_v2 here, which 1.8 does not know",
 }

@@ -8,6 +8,7 @@ from paddle.fluid.input import one_hot_op
 from paddle.nn.functional import common
 from paddle.nn.functional.common import sequence_mask  # noqa: F401
 from paddle.nn.functional.loss import log_loss  # noqa: F401
+from paddle.nn.functional.pooling import adaptive_max
 from paddle.static.nn.common import (  # noqa: F401
     batch_norm,
     continuous_value_model,
@@ -104,6 +105,8 @@ def adaptive_pool2d(input, pool_size, pool_type="max", require_index=False, name
     """Pools of windows chosen so that the result has ``pool_size``."""
     if require_index:
         raise ValueError("require_index=True is not there yet: pools give values without places")
+    if pool_type == "max":
+        return adaptive_max(input, (several(pool_size) * 2)[:2], name)
     return core.pool2d(input, pool_size, pool_type, adaptive=True, name=name)
 
 

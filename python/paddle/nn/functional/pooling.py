@@ -65,11 +65,20 @@ def avg_pool2d(
     return made * (height * width) / divisor_override
 
 
+def adaptive_max(x, size, name=None):
+    """The largest elements of windows chosen so that the result has ``size``."""
+    attrs = {"ksize": size, "strides": [1, 1], "paddings": [0, 0], "adaptive": True}
+    outs = ["Out", "Mask"]
+    return core.op("max_pool2d_with_index", {"X": x}, attrs, name=name, outs=outs)[0]
+
+
 def _adaptive(x, output_size, type, name, data_format="NCHW"):
     """None keeps an extent."""
     first = 2 if data_format == "NCHW" else 1
     sizes = (several(output_size) or [None]) * 2
     kept = [x.shape[first + i] if size is None else size for i, size in enumerate(sizes[:2])]
+    if type == "max":
+        return adaptive_max(x, kept, name)
     return core.pool2d(x, kept, type, adaptive=True, name=name, data_format=data_format)
 
 
