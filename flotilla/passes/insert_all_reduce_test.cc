@@ -22,7 +22,7 @@ TEST_F(InsertAllReduce, AveragesEveryGradientBeforeItIsUsed) {
   EXPECT_EQ(training_ops(), text(R"(
     fill_constant() -> mean_0.tmp_0@GRAD {dtype=5, shape=[1L], value=1.0}
     scale(X=mean_0.tmp_0@GRAD) -> mean_0.tmp_0@GRAD {scale=0.25}
-    reduce_mean_grad(Out@GRAD=mean_0.tmp_0@GRAD, X=fc_0.tmp_1) -> X@GRAD=fc_0.tmp_1@GRAD {dim=[0], keep_dim=false, reduce_all=true}
+    reduce_mean_grad(Out@GRAD=mean_0.tmp_0@GRAD, X=fc_0.tmp_1) -> X@GRAD=fc_0.tmp_1@GRAD {dim=ints[], keep_dim=false, reduce_all=true}
     elementwise_add_grad(Out@GRAD=fc_0.tmp_1@GRAD, X=fc_0.tmp_0, Y=fc_0.b_0) -> X@GRAD=fc_0.tmp_0@GRAD, Y@GRAD=fc_0.b_0@GRAD {axis=1}
     c_allreduce_sum(X=fc_0.b_0@GRAD) -> fc_0.b_0@GRAD {ring_id=0, use_calc_stream=false}
     mul_grad(Out@GRAD=fc_0.tmp_0@GRAD, X=x, Y=fc_0.w_0) -> Y@GRAD=fc_0.w_0@GRAD {x_num_col_dims=1, y_num_col_dims=1}
