@@ -185,7 +185,7 @@ def test_lookahead_of_2x(executor):
     loss = squares(fluid.data("x", [2, 3]))
     ops, pairs = paddle.incubate.optimizer.LookAhead(
         paddle.optimizer.SGD(0.1), alpha=0.3, k=3
-    ).minimize(loss)
+    ).minimize(loss, parameters=["w"])
     assert len(ops) == len(pairs) == 1
     # From 2.6.2.
     expected = [0.482, 0.41385198, 0.42539456, 0.20115016, 0.14991584, 0.34811813, -0.1440492]

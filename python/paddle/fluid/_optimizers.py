@@ -68,9 +68,10 @@ class LookaheadOptimizer:
         self.inner_optimizer = inner_optimizer
         self.alpha, self.k, self.type = alpha, k, "lookahead"
 
-    def minimize(self, loss, startup_program=None):
+    def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
         """``minimize`` of the optimizer inside, and the steps back."""
-        made = self.inner_optimizer.minimize(loss, startup_program)
+        words = (loss, startup_program, parameters, no_grad_set)
+        made = self.inner_optimizer.minimize(*words)
         main = default_main_program()
         startup = (startup_program or default_startup_program()).global_block()
         step = core.create_global_var([1], 0, "int64", True, "lookahead_step")
