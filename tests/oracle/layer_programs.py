@@ -1,8 +1,8 @@
 """Layers that real Paddle makes one op of: its programs of them, gradients included, run here.
 
 A row holds a name, the inputs as name -> (shape, dtype, rule), and the expression that gives the
-result: of fluid.layers `L` in 1.8, of `paddle` and its nn.functional `F` in 2.x. Floating inputs are
-differentiated by.
+result: of fluid.layers `L` in 1.8, of `paddle` and its nn.functional `F` in 2.x. Inputs of float32
+are differentiated by.
 """
 
 import rules
@@ -21,6 +21,10 @@ def whole(numbers, *shape, dtype="int64"):
 IMAGES = {"x": floats(2, 8, 2, 3)}
 PAIR = {"x": floats(4, 3), "y": floats(4, 3)}
 ORDER = {"label": floats(4, 1, rule=UNIT), "left": floats(4, 1), "right": floats(4, 1)}
+NUMBERS = {
+    "x": whole([1, 2, 3], 3, dtype="float64"),
+    "y": whole([1, 2, 5], 3, dtype="float64"),
+}
 
 ROWS_1X = [
     ("maxout", IMAGES, "L.maxout(x, 2)"),
@@ -29,6 +33,13 @@ ROWS_1X = [
     ("sequence_mask", {"x": whole([1, 3, 2], 3)}, "L.sequence_mask(x, 4, 'float32')"),
     ("sequence_mask.longest", {"x": whole([1, 3, 2], 3)}, "L.sequence_mask(x)"),
     ("cos_sim", PAIR, "L.cos_sim(x, y)"),
+    ("cross", PAIR, "L.cross(x, y)"),
+    ("allclose", NUMBERS, "L.allclose(x, y, atol=3.0)"),
+    (
+        "affine_channel",
+        {"x": floats(2, 3, 2, 2), "s": floats(3), "b": floats(3)},
+        "L.affine_channel(x, s, b)",
+    ),
     ("rank_loss", ORDER, "L.rank_loss(label, left, right)"),
     ("margin_rank_loss", ORDER, "L.margin_rank_loss(label, left, right, 0.2)"),
     ("bpr_loss", {"x": floats(2, 4), "k": whole([1, 3], 2, 1)}, "L.bpr_loss(x, k)"),
@@ -55,6 +66,11 @@ ROWS_2X = [
         {"x": floats(3, 4), "k": whole([1, 3], 1, 2)},
         "paddle.take_along_axis(x, k, 1)",
     ),
+    ("cross", PAIR, "paddle.cross(x, y)"),
+    ("kron", {"x": floats(2, 3), "y": floats(2, 2)}, "paddle.kron(x, y)"),
+    ("isclose", NUMBERS, "paddle.isclose(x, y, 0.3)"),
+    ("allclose", NUMBERS, "paddle.allclose(x, y, atol=3.0)"),
+    ("equal_all", NUMBERS, "paddle.equal_all(x, y)"),
     ("einsum", {"x": floats(4, 3), "y": floats(3, 2)}, "paddle.einsum('ij,jk->ki', x, y)"),
     ("einsum.one", {"x": floats(2, 3, 4)}, "paddle.einsum('bij->b', x)"),
     (
@@ -77,4 +93,4 @@ def arrays_of(name, inputs):
 
 
 def differentiated(inputs):
-    return [word for word, (_, dtype, _) in inputs.items() if dtype.startswith("float")]
+    return [word for word, (_, dtype, _) in inputs.items() if dtype == "float32"]

@@ -55,7 +55,7 @@ def build(inputs, expression):
         variables = {}
         for word, (shape, dtype, _) in inputs.items():
             variables[word] = static.data(word, [-1, *shape[1:]], dtype)
-            variables[word].stop_gradient = not dtype.startswith("float")
+            variables[word].stop_gradient = dtype != "float32"
         words = {"L": L} if IS_18 else {"F": F, "paddle": paddle}
         result = eval(expression, {**words, **variables})
         if layer_programs.differentiated(inputs):

@@ -4,14 +4,15 @@ import math as _math
 
 import numpy as np
 
+import _flotilla as core
 from paddle._words import is_floating
 from paddle.base.dtype import dtype as DType
 
 from .attribute import shape as shape_of
 from .creation import full_like, zeros_like
-from .logic import equal, less_equal, logical_and, logical_not, logical_or
+from .logic import equal, logical_not
 from .manipulation import cast, concat, expand_as, flatten, flip, reshape, slice, transpose
-from .math import add, all, any, divide, maximum, minimum, multiply, scale, subtract, sum
+from .math import add, any, divide, maximum, minimum, multiply, scale, subtract, sum
 from .ops import abs, ceil, exp, floor, log, sqrt, square
 from .search import where
 
@@ -79,27 +80,12 @@ def heaviside(x, y, name=None):
 
 def kron(x, y, name=None):
     """Blocks of y, one for each element of x and scaled by it."""
-    rank = max(x.ndim, y.ndim)
-    left = [1] * (rank - x.ndim) + list(x.shape)
-    right = [1] * (rank - y.ndim) + list(y.shape)
-    wide = reshape(x, [extent for one in left for extent in (one, 1)])
-    tall = reshape(y, [extent for one in right for extent in (1, one)])
-    return reshape(multiply(wide, tall), [a * b for a, b in zip(left, right)])
+    return core.op("kron", {"X": x, "Y": y}, name=name)
 
 
 def cross(x, y, axis=9, name=None):
     """The cross product along an axis of extent 3, by default the first."""
-    if axis == 9:
-        axis = next((i for i, extent in enumerate(x.shape) if extent == 3), None)
-        if axis is None:
-            raise ValueError(f"cross needs an axis of extent 3, but x has shape {list(x.shape)}")
-    a, b = _parts(x, axis), _parts(y, axis)
-    turns = [(1, 2), (2, 0), (0, 1)]
-    return concat([subtract(a[i] * b[j], a[j] * b[i]) for i, j in turns], axis)
-
-
-def _parts(x, axis):
-    return [slice(x, [axis], [i], [i + 1]) for i in range(3)]
+    return core.op("cross", {"X": x, "Y": y}, {"dim": axis}, name=name)
 
 
 def trapezoid(y, x=None, dx=None, axis=-1, name=None):
@@ -122,16 +108,18 @@ def trapezoid(y, x=None, dx=None, axis=-1, name=None):
 
 def isclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
     """Whether |x - y| <= atol + rtol * |y|, element by element."""
-    near = less_equal(abs(subtract(x, y)), scale(abs(y), float(rtol), float(atol)))
-    near = logical_or(near, equal(x, y))
-    if not equal_nan:
-        return near
-    return logical_or(near, logical_and(_is_nan(x), _is_nan(y)))
+    return _closeness("isclose", x, y, rtol, atol, equal_nan, name)
 
 
 def allclose(x, y, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
     """Whether all elements are close; see isclose."""
-    return all(isclose(x, y, rtol, atol, equal_nan))
+    return _closeness("allclose", x, y, rtol, atol, equal_nan, name)
+
+
+def _closeness(type, x, y, rtol, atol, equal_nan, name):
+    # Paddle keeps tolerances as text.
+    attrs = {"rtol": str(rtol), "atol": str(atol), "equal_nan": equal_nan}
+    return core.op(type, {"Input": x, "Other": y}, attrs, name=name, stop_gradient=True)
 
 
 def _is_nan(x):

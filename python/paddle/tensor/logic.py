@@ -49,7 +49,7 @@ def logical_not(x, out=None, name=None):
 
 def equal_all(x, y, name=None):
     """Whether all elements are equal."""
-    return core.reduce("reduce_all", equal(x, y), layer="equal_all", name=name)
+    return core.op("equal_all", {"X": x, "Y": y}, name=name, stop_gradient=True)
 
 
 def is_tensor(x):

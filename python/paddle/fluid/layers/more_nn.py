@@ -120,9 +120,8 @@ def filter_by_instag(ins, ins_tag, filter_tag, is_lod, out_val_if_empty=0):
 
 def affine_channel(x, scale=None, bias=None, data_layout="NCHW", name=None, act=None):
     """Each channel of images times a number of ``scale``, plus one of ``bias``."""
-    axis = {"axis": 1 if data_layout == "NCHW" else 3}
-    scaled = core.op("elementwise_mul", {"X": x, "Y": scale}, axis)
-    return core.op("elementwise_add", {"X": scaled, "Y": bias}, axis, name=name, act=act)
+    inputs, attrs = {"X": x, "Scale": scale, "Bias": bias}, {"data_layout": data_layout}
+    return core.op("affine_channel", inputs, attrs, name=name, act=act)
 
 
 @writes_v1

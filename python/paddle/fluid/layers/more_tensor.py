@@ -4,7 +4,7 @@ import _flotilla as core
 from paddle._names import names_of
 from paddle._words import code, several, writes_v1
 from paddle.base.framework import Variable
-from paddle.tensor import composed, creation, linalg, random, search
+from paddle.tensor import creation, linalg, random, search
 from paddle.tensor.manipulation import reshape
 from paddle.tensor.manipulation import slice as _slice
 
@@ -66,7 +66,9 @@ def nonzero(input, as_tuple=False):
 @writes_v1
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
     """Whether no element is further from the other than atol + rtol * |other|."""
-    return composed.allclose(input, other, rtol, atol, equal_nan, name)
+    attrs = {"rtol": float(rtol), "atol": float(atol), "equal_nan": equal_nan}
+    inputs = {"Input": input, "Other": other}
+    return core.op("allclose", inputs, attrs, name=name, stop_gradient=True)
 
 
 def dist(x, y, p=2):

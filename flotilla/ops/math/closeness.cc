@@ -1,0 +1,164 @@
+// flotilla/ops/math/closeness.cc
+//
+// Whether two tensors are equal, exactly or nearly:
+//
+//   isclose    |Input - Other| <= atol + rtol |Other|, element by element
+//   allclose   whether all elements are close
+//   equal_all  whether all elements of X and Y are equal
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/optional_slots.h"
+
+namespace flotilla::ops {
+namespace {
+
+void check_same_shape(const InferContext& c, std::string_view a, std::string_view b) {
+  const Shape &x = c.in(a).shape, &y = c.in(b).shape;
+  require(x == y || ((!x.known() || !y.known()) && x.rank() == y.rank()),
+          "{} and {} must have one shape, but they are {} and {}", a, b, x, y);
+}
+
+void infer_isclose(InferContext& c) {
+  check_same_shape(c, "Input", "Other");
+  c.out("Out") = like(c.in("Input"));
+  c.out("Out").dtype = boolean;
+}
+
+void infer_allclose(InferContext& c) {
+  check_same_shape(c, "Input", "Other");
+  c.out("Out") = VarMeta::tensor(boolean, {1});
+}
+
+// A tolerance is text in 2.x, so that it is exact, and a number in 1.8; a tensor stands before it.
+class Tolerance {
+ public:
+  Tolerance(PrepareContext& c, std::string_view slot, std::string_view attr, double otherwise)
+      : given_(given<double>(c, slot)), number_(otherwise) {
+    const Attr* found = c.op().find_attr(attr);
+    if (found == nullptr) return;
+    const std::string* text = std::get_if<std::string>(found);
+    if (text == nullptr) {
+      number_ = attr_as<double>(*found, attr);
+      return;
+    }
+    char* end = nullptr;
+    number_ = std::strtod(text->c_str(), &end);
+    require(!text->empty() && *end == 0, "{} must be a number, but is \"{}\"", attr, *text);
+  }
+  double get() const { return given_ ? *given_.data() : number_; }
+
+ private:
+  In<double> given_;
+  double number_ = 0;
+};
+
+template <typename T>
+class Closeness {
+ public:
+  explicit Closeness(PrepareContext& c)
+      : n_(c.shape("Input").numel()),
+        relative_(c, "Rtol", "rtol", 1e-5),
+        absolute_(c, "Atol", "atol", 1e-8),
+        equal_nan_(c.attr<bool>("equal_nan")),
+        input_(c.in<T>("Input")),
+        other_(c.in<T>("Other")) {}
+
+  // Calls f(place, whether the elements there are close).
+  template <typename F>
+  void for_each(F f) const {
+    const double relative = relative_.get(), absolute = absolute_.get();
+    for (int64_t i = 0; i < n_; ++i) {
+      const double a = static_cast<double>(input_.data()[i]);
+      const double b = static_cast<double>(other_.data()[i]);
+      const bool both_nan = std::isnan(a) && std::isnan(b);
+      f(i,
+        a == b || std::abs(a - b) <= absolute + relative * std::abs(b) || (equal_nan_ && both_nan));
+    }
+  }
+
+ private:
+  int64_t n_ = 0;
+  Tolerance relative_, absolute_;
+  bool equal_nan_ = false;
+  In<T> input_, other_;
+};
+
+template <typename T>
+Step isclose(PrepareContext& c) {
+  return [closeness = Closeness<T>(c), out = c.out<bool>("Out")] {
+    closeness.for_each([&](int64_t i, bool close) { out.data()[i] = close; });
+  };
+}
+
+template <typename T>
+Step allclose(PrepareContext& c) {
+  return [closeness = Closeness<T>(c), out = c.out<bool>("Out")] {
+    bool all = true;
+    closeness.for_each([&](int64_t, bool close) { all = all && close; });
+    *out.data() = all;
+  };
+}
+
+OpDef definition(std::string type, std::string doc, void (*infer)(InferContext&),
+                 std::vector<Kernel> kernels) {
+  const auto tolerance = [](std::string name) {
+    return Slot{.name = std::move(name), .doc = "f64", .optional = true, .no_grad = true};
+  };
+  return {.type = std::move(type),
+          .doc = std::move(doc),
+          .inputs = {{.name = "Input", .doc = "tensor", .no_grad = true},
+                     {.name = "Other", .doc = "same shape as Input", .no_grad = true},
+                     tolerance("Rtol"),
+                     tolerance("Atol")},
+          .outputs = {{.name = "Out", .doc = "bool", .no_grad = true}},
+          .attrs = {{"rtol", {}, "what may differ for each 1 of Other; 1e-5"},
+                    {"atol", {}, "what may differ anyway; 1e-8"},
+                    {"equal_nan", false, "two that are no numbers are close"}},
+          .infer = infer,
+          .kernels = std::move(kernels),
+          .dtype_slot = "Input"};
+}
+
+const OpDef& isclose_op =
+    define_op(definition("isclose", "Whether elements are close.", infer_isclose,
+                         kernels_for<float, double, int32_t, int64_t>(
+                             []<typename T>(PrepareContext& c) { return isclose<T>(c); })));
+const OpDef& allclose_op =
+    define_op(definition("allclose", "Whether all elements are close.", infer_allclose,
+                         kernels_for<float, double, int32_t, int64_t>(
+                             []<typename T>(PrepareContext& c) { return allclose<T>(c); })));
+
+// ---- equal_all ----------------------------------------------------------------------------------
+
+void infer_equal_all(InferContext& c) {
+  require(c.in("X").dtype == c.in("Y").dtype, "X and Y must have one dtype, but hold {} and {}",
+          c.in("X").dtype, c.in("Y").dtype);
+  c.out("Out") = VarMeta::tensor(boolean, {1});
+}
+
+// Tensors of other shapes are not equal.
+template <typename T>
+Step equal_all(PrepareContext& c) {
+  return [same = c.shape("X") == c.shape("Y"), n = c.shape("X").numel(), x = c.in<T>("X"),
+          y = c.in<T>("Y"), out = c.out<bool>("Out")] {
+    *out.data() = same && std::equal(x.data(), x.data() + n, y.data());
+  };
+}
+
+const OpDef& equal_all_op = define_op({
+    .type = "equal_all",
+    .doc = "Whether all elements are equal.",
+    .inputs = {{.name = "X", .doc = "tensor", .no_grad = true},
+               {.name = "Y", .doc = "tensor", .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "bool, of shape [1]", .no_grad = true}},
+    .infer = infer_equal_all,
+    .kernels = kernels_for_all([]<typename T>(PrepareContext& c) { return equal_all<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,116 @@
+// flotilla/ops/nn/affine_channel.cc
+//
+// affine_channel: each channel of images times a number of Scale, plus one of Bias. A batch norm
+// that no longer learns.
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/nn/slices.h"
+#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/optional_slots.h"
+
+namespace flotilla::ops {
+namespace {
+
+// The channels as an axis of X.
+template <typename Context>
+int64_t axis_of(const Context& c, const Shape& x) {
+  const std::string layout = c.template attr<std::string>("data_layout");
+  require(layout == "NCHW" || layout == "NHWC" || layout == "AnyLayout",
+          "data_layout must be NCHW or NHWC, but is \"{}\"", layout);
+  return layout == "NHWC" ? x.rank() - 1 : 1;
+}
+
+void infer(InferContext& c) {
+  const Shape& x = c.in("X").shape;
+  require(x.rank() >= 2, "X must have rank 2 or more, but has shape {}", x);
+  const int64_t channels = x[axis_of(c, x)];
+  for (const std::string_view slot : {"Scale", "Bias"}) {
+    const int64_t found = c.in(slot).shape.numel();
+    require(channels < 0 || found < 0 || found == channels,
+            "{} must hold a number for each of {} channels, but has shape {}", slot, channels,
+            c.in(slot).shape);
+  }
+  c.out("Out") = like(c.in("X"));
+}
+
+// Calls f(channel, element) for all elements: those of a channel one after the other, in one
+// thread.
+template <typename F>
+void for_each_channel(const Slices& s, F f) {
+  parallel_for(s.n, s.count() * 2, [&](int64_t channel) {
+    for (int64_t image = 0; image < s.outer; ++image) {
+      const int64_t begin = (image * s.n + channel) * s.stride;
+      for (int64_t i = begin; i < begin + s.stride; ++i) f(channel, i);
+    }
+  });
+}
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  return [s = slices(x, axis_of(c, x)), in = c.in<T>("X"), scale = c.in<T>("Scale"),
+          bias = c.in<T>("Bias"), out = c.out<T>("Out")] {
+    for_each_channel(s, [&](int64_t channel, int64_t i) {
+      out.data()[i] = in.data()[i] * scale.data()[channel] + bias.data()[channel];
+    });
+  };
+}
+
+void infer_grad(InferContext& c) {
+  c.out("X@GRAD") = like(c.in("X"));
+  c.out("Scale@GRAD") = like(c.in("Scale"));
+  c.out("Bias@GRAD") = like(c.in("Scale"));
+}
+
+template <typename T>
+Step backward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  return [s = slices(x, axis_of(c, x)), in = c.in<T>("X"), scale = c.in<T>("Scale"),
+          dout = c.in<T>("Out@GRAD"), dx = wanted<T>(c, "X@GRAD"),
+          dscale = wanted<T>(c, "Scale@GRAD"), dbias = wanted<T>(c, "Bias@GRAD")] {
+    for (int64_t channel = 0; channel < s.n; ++channel) {
+      if (dscale) dscale.data()[channel] = 0;
+      if (dbias) dbias.data()[channel] = 0;
+    }
+    for_each_channel(s, [&](int64_t channel, int64_t i) {
+      const T g = dout.data()[i];
+      if (dx) dx.data()[i] = g * scale.data()[channel];
+      if (dscale) dscale.data()[channel] += g * in.data()[i];
+      if (dbias) dbias.data()[channel] += g;
+    });
+  };
+}
+
+const AttrSpec kLayout = {"data_layout", std::string("AnyLayout"), "NCHW or NHWC"};
+
+const OpDef& affine_channel = define_op({
+    .type = "affine_channel",
+    .doc = "Each channel of images times a number, plus a number.",
+    .inputs = {{.name = "X", .doc = "images"},
+               {.name = "Scale", .doc = "a factor for each channel"},
+               {.name = "Bias", .doc = "what is added to each channel"}},
+    .outputs = {{.name = "Out", .doc = "same shape as X"}},
+    .attrs = {kLayout},
+    .infer = infer,
+    .grad = grad_op({"X", "Scale"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& affine_channel_grad = define_op({
+    .type = "affine_channel_grad",
+    .doc = "Gradient of affine_channel.",
+    .inputs = {{.name = "X", .doc = "input of the op"},
+               {.name = "Scale", .doc = "input of the op"},
+               {.name = "Out@GRAD", .doc = "gradient of Out"}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
+                {.name = "Scale@GRAD", .doc = "gradient of Scale", .optional = true},
+                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
+    .attrs = {kLayout},
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops
