@@ -97,9 +97,10 @@ void drop_axes_of_loss(const Block& block, size_t position) {
   }
 }
 
-// 1.8 and 2.6 refuse a hierarchical_sigmoid without it.
-void add_weight_of_tree(Op& op) {
-  if (op.has_input("W") && !op.has_output("W_Out")) op.set_output("W_Out", {op.input("W")});
+// 1.8 refuses a hierarchical_sigmoid without it; its W is always a parameter.
+void add_weight_of_tree(const Block& block, Op& op) {
+  const Var* w = op.has_input("W") ? block.find_var_recursive(op.input("W")) : nullptr;
+  if (w != nullptr && w->persistable && !op.has_output("W_Out")) op.set_output("W_Out", {w->name});
 }
 
 // Real Paddle wants chosen samples to be one variable with what comes out.
@@ -118,7 +119,7 @@ void join_chosen_samples(Block& block, Op& op) {
 void add_slots(Block& block, size_t position) {
   Op& op = block.op(position);
   const std::string& type = op.type();
-  if (type == "hierarchical_sigmoid") add_weight_of_tree(op);
+  if (type == "hierarchical_sigmoid") add_weight_of_tree(block, op);
   if (type == "sample_logits") join_chosen_samples(block, op);
   if (type == "hierarchical_sigmoid_grad") ask_for_gradient(block, op, "W", "W");
   if (type == "leaky_relu_grad") add_output_of_forward(block, position, "X", "Out");
