@@ -227,8 +227,20 @@ def test_rows_begin_as_in_one_process_also_without_dense_parameters(tmp_path):
     assert np.abs(found["7"] - found["8"]).max() > 0.1
 
 
-# Worker 1 has left when worker 0 fails; its process goes on.
-LEFT = """
+# What stands before the import of paddle runs once the process has left its job: worker 1 lingers
+# there until worker 0 has failed.
+LEFT = (
+    """
+    import atexit, os, pathlib, time
+
+    @atexit.register
+    def linger():
+        if os.environ.get("LINGERS"):
+            pathlib.Path("left").touch()
+            time.sleep(20)
+"""
+    + NET
+    + """
     fleet.init()
     out, loss = net()
     distributed(loss)
@@ -241,17 +253,20 @@ LEFT = """
         fleet.init_worker()
         steps(exe, loss)
         fleet.barrier_worker()
-        if RANK == 0:
+        if RANK == 1:
+            os.environ["LINGERS"] = "1"
+            fleet.stop_worker()
+        else:
+            while not os.path.exists("left"):
+                time.sleep(0.01)
             raise ValueError("on purpose")
-        try:
-            fleet.barrier_worker()
-        finally:
-            time.sleep(0.3)
 """
+)
 
 
 def test_the_report_knows_who_had_joined(tmp_path):
-    job = Job(tmp_path, ["--worker_num=2", "--server_num=1"], NET + LEFT, MODE="sync", STEPS="5")
+    job = Job(tmp_path, ["--worker_num=2", "--server_num=1"], LEFT, MODE="sync", STEPS="5")
     assert job.wait() != 0
     assert "on purpose" in job.err
     assert "has not joined the job" not in job.err
+    assert "has left the job" in job.err
