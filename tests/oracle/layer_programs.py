@@ -67,6 +67,8 @@ ROWS_2X = [
         "paddle.take_along_axis(x, k, 1)",
     ),
     ("cross", PAIR, "paddle.cross(x, y)"),
+    ("trunc", {"x": ((3, 4), "float32", ("uniform", -3.0, 3.0))}, "paddle.trunc(x)"),
+    ("logit", {"x": floats(3, 4, rule=UNIT)}, "paddle.logit(x, 0.2)"),
     ("kron", {"x": floats(2, 3), "y": floats(2, 2)}, "paddle.kron(x, y)"),
     ("isclose", NUMBERS, "paddle.isclose(x, y, 0.3)"),
     ("allclose", NUMBERS, "paddle.allclose(x, y, atol=3.0)"),

@@ -302,6 +302,27 @@ struct Floor {
   }
 };
 
+struct Trunc : Floor {
+  template <typename T>
+  static T f(T x, const Params<T>&) {
+    if constexpr (std::is_integral_v<T>) return x;
+    return std::trunc(x);
+  }
+};
+struct Logit {
+  static constexpr int kReads = kReadsX;
+  static constexpr Names kNames = {"eps"};
+  template <typename T>
+  static T f(T x, const Params<T>& p) {
+    const T above = x < p.a ? p.a : x;
+    const T kept = above > 1 - p.a ? 1 - p.a : above;
+    return log_of(p.a > 0 ? kept / (1 - kept) : x / (1 - x));
+  }
+  template <typename T>
+  static T df(T x, T, T g, const Params<T>& p) {
+    return x < p.a || x > 1 - p.a ? T{0} : g / (x * (1 - x));
+  }
+};
 struct Ceil : Floor {
   template <typename T>
   static T f(T x, const Params<T>&) {
@@ -412,6 +433,10 @@ const bool kDefined = [] {
   define_unary<Atanh>({"atanh", "atanh(X)"});
   define_unary<Erf>({"erf", "the error function of X"});
   define_unary<Floor>({"floor", "X rounded down"});
+  define_unary<Trunc, int32_t, int64_t>({"trunc", "X rounded towards 0"});
+  define_unary<Logit>({"logit",
+                       "log(X / (1 - X)), with X kept between eps and 1 - eps",
+                       {{"eps", 1e-6f, "how near 0 and 1 X may be; 0: as near as it is"}}});
   define_unary<Ceil>({"ceil", "X rounded up"});
   define_unary<Round>({"round", "X rounded to the nearest whole number"});
   define_unary<Pow, int32_t, int64_t>({"pow",

@@ -12,8 +12,8 @@ from .attribute import shape as shape_of
 from .creation import full_like, zeros_like
 from .logic import equal, logical_not
 from .manipulation import cast, concat, expand_as, flatten, flip, reshape, slice, transpose
-from .math import add, any, divide, maximum, minimum, multiply, scale, subtract, sum
-from .ops import abs, ceil, exp, floor, log, sqrt, square
+from .math import add, any, divide, maximum, multiply, scale, subtract, sum
+from .ops import abs, exp, log, sqrt, square
 from .search import where
 
 __all__ = [
@@ -45,9 +45,7 @@ def logaddexp(x, y, name=None):
 
 def logit(x, eps=None, name=None):
     """log(x / (1 - x)), with x kept between eps and 1 - eps."""
-    if eps:
-        x = minimum(maximum(x, eps), 1.0 - eps)
-    return log(divide(x, 1.0 - x))
+    return core.op("logit", {"X": x}, {"eps": float(eps or 0)}, name=name)
 
 
 def deg2rad(x, name=None):
@@ -62,9 +60,7 @@ def rad2deg(x, name=None):
 
 def trunc(input, name=None):
     """The whole part, towards zero."""
-    if not is_floating(input):
-        return input
-    return where(input < 0.0, ceil(input), floor(input))
+    return core.op("trunc", {"X": input}, name=name)
 
 
 def frac(x, name=None):
