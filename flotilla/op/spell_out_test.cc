@@ -29,7 +29,8 @@ TEST(SpellOut, EmptyListsAreWritten) {
     block 1 in 0 {
     }
   )");
-  const Op& op = spell_out(*program)->global_block().op(0);
+  const auto copy = spell_out(*program);
+  const Op& op = copy->global_block().op(0);
   EXPECT_TRUE(op.inputs().contains("Input"));
   EXPECT_THAT(op.input_list("Input"), testing::IsEmpty());
 }
