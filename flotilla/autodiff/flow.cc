@@ -2,23 +2,20 @@
 
 #include <algorithm>
 
+#include "flotilla/ir/structure.h"
+
 namespace flotilla::autodiff {
 namespace {
-
-std::vector<int32_t> sub_blocks_of(const Op& op) {
-  std::vector<int32_t> found;
-  for (const auto& [name, value] : op.attrs()) {
-    if (const auto* block = std::get_if<BlockRef>(&value)) found.push_back(block->index);
-    if (const auto* blocks = std::get_if<std::vector<BlockRef>>(&value)) {
-      for (const BlockRef& block : *blocks) found.push_back(block.index);
-    }
-  }
-  return found;
-}
 
 // What follows a gradient is no part of a loss: the updates of an earlier optimizer, schedules.
 bool is_skipped(const Op& op) {
   return (op.role() & (kOptimizeRole | kLrSchedRole | kRpcRole)) != 0;
+}
+
+Names all_inside(const Op& op) {
+  NamesInside names = names_inside(op);
+  names.read.merge(names.written);
+  return std::move(names.read);
 }
 
 bool is_gradient(const Op& op) { return (op.role() & kBackwardRole) != 0; }
@@ -28,31 +25,6 @@ bool is_differentiable(const OpDef* def) {
 }
 
 }  // namespace
-
-bool has_sub_block(const Op& op) { return !sub_blocks_of(op).empty(); }
-
-Names names_inside(const Op& op) {
-  Names names;
-  for (const int32_t index : sub_blocks_of(op)) {
-    for (const auto& inner : op.block()->program().block(index).ops()) {
-      for (const std::string& name : inner->input_names()) names.insert(name);
-      for (const std::string& name : inner->output_names()) names.insert(name);
-      names.merge(names_inside(*inner));
-    }
-  }
-  return names;
-}
-
-Names written_inside(const Op& op) {
-  Names names;
-  for (const int32_t index : sub_blocks_of(op)) {
-    for (const auto& inner : op.block()->program().block(index).ops()) {
-      for (const std::string& name : inner->output_names()) names.insert(name);
-      names.merge(written_inside(*inner));
-    }
-  }
-  return names;
-}
 
 Flow::Flow(const Block& block, const Wanted& wanted, const Names& leaves) {
   for (const auto& var : block.vars()) {
@@ -73,7 +45,7 @@ Flow::Flow(const Block& block, const Wanted& wanted, const Names& leaves) {
   for (size_t i = 0; i < block.size(); ++i) {
     const Op& op = block.op(i);
     ops_.push_back(flow_of(block, op, wanted));
-    Names written = written_inside(op);
+    Names written = names_inside(op).written;
     for (const std::string& name : op.output_names()) written.insert(name);
     for (const std::string& name : written) writers_[name].push_back(i);
   }
@@ -95,7 +67,7 @@ OpFlow Flow::flow_of(const Block& block, const Op& op, const Wanted& wanted) {
   OpFlow flow{.def = find_op(op.type()), .skipped = is_skipped(op)};
   if (flow.skipped) return flow;
   // Ops whose gradient is not known stay on the path, for the walk to refuse them.
-  const bool refused_later = flow.def == nullptr || has_sub_block(op) || is_gradient(op);
+  const bool refused_later = flow.def == nullptr || !sub_blocks(op).empty() || is_gradient(op);
   if (refused_later || is_differentiable(flow.def)) {
     for (const auto& [slot, vars] : op.inputs()) {
       const Slot* spec = flow.def == nullptr ? nullptr : flow.def->find_input(slot);
@@ -108,7 +80,7 @@ OpFlow Flow::flow_of(const Block& block, const Op& op, const Wanted& wanted) {
     }
   }
   // A block may leave what it writes as it was, so what is there already counts too.
-  const Names inside = has_sub_block(op) ? names_inside(op) : Names();
+  const Names inside = all_inside(op);
   flow.needed = flow.needed || std::any_of(inside.begin(), inside.end(),
                                            [&](const auto& name) { return needs(name); });
   Names written;
@@ -120,7 +92,7 @@ OpFlow Flow::flow_of(const Block& block, const Op& op, const Wanted& wanted) {
       written.insert(name);
     }
   }
-  if (has_sub_block(op) && flow.needed) {
+  if (!sub_blocks(op).empty() && flow.needed) {
     for (const std::string& name : inside) written.insert(name);
     for (const std::string& name : written) needs_[name] = may_need(block, name, wanted);
   }

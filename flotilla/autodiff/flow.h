@@ -55,10 +55,4 @@ class Flow {
   std::map<std::string, std::vector<size_t>, std::less<>> writers_;
 };
 
-// The variables that the ops of a sub-block, and of those inside, read and write.
-Names names_inside(const Op& op);
-// Those that they write.
-Names written_inside(const Op& op);
-bool has_sub_block(const Op& op);
-
 }  // namespace flotilla::autodiff

@@ -1,13 +1,10 @@
 // Gradients of ops with a block of their own: an op with a block of gradients, in Paddle's form.
 
 #include "flotilla/autodiff/walk.h"
+#include "flotilla/ir/structure.h"
 
 namespace flotilla::autodiff {
 namespace {
-
-Block& block_of(const Op& op) {
-  return op.block()->program().block(op.attr<BlockRef>("sub_block").index);
-}
 
 std::vector<std::string> copied(std::span<const std::string> names) {
   return {names.begin(), names.end()};
@@ -27,7 +24,7 @@ std::shared_ptr<Walk> Walk::inside(const Names& carried) const {
   }
   Names all = leaves;
   all.insert(carried.begin(), carried.end());
-  auto made = std::make_shared<Walk>(block_of(op()),
+  auto made = std::make_shared<Walk>(sub_block(op()),
                                      Wanted{.vars = Names(), .constants = wanted_.constants}, all);
   // Whoever runs the block finds them by these names.
   for (const std::string& leaf : leaves) made->bases_[leaf] = grad_name(leaf);
@@ -54,7 +51,7 @@ void Walk::rename_reads(const std::function<std::string(const Var&)>& rename) {
 
 // What op() saw of variables outside its block, where they are overwritten later.
 void Walk::read_what_was_there(Walk& inside) {
-  const Names changed = written_inside(op());
+  const Names changed = names_inside(op()).written;
   inside.rename_reads([&](const Var& var) {
     const bool outside = block_.find_var_recursive(var.name) == &var;
     return outside ? value_of(var.name, !changed.contains(var.name)) : var.name;
@@ -130,7 +127,7 @@ void Walk::emit_while_grad() {
     made->seed(outs[i], Op("assign", {{"X", {carrier}}}, {}), kBackwardRole);
   }
   made->run();
-  made->keep_ends_of_rounds(written_inside(op()));
+  made->keep_ends_of_rounds(names_inside(op()).written);
   read_what_was_there(*made);
   Slots inputs = block_grad_inputs({"X", "Out", "StepScopes"}), outputs;
   for (const auto& [name, carrier] : carriers) {

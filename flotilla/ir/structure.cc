@@ -127,6 +127,32 @@ std::vector<int32_t> sub_blocks(const Op& op) {
   return found;
 }
 
+Block& sub_block(const Op& op) {
+  return op.block()->program().block(op.attr<BlockRef>("sub_block").index);
+}
+
+NamesInside names_inside(const Block& block) {
+  NamesInside names;
+  for (const auto& op : block.ops()) {
+    for (const std::string& name : op->input_names()) names.read.insert(name);
+    for (const std::string& name : op->output_names()) names.written.insert(name);
+    NamesInside deeper = names_inside(*op);
+    names.read.merge(deeper.read);
+    names.written.merge(deeper.written);
+  }
+  return names;
+}
+
+NamesInside names_inside(const Op& op) {
+  NamesInside names;
+  for (const int32_t index : sub_blocks(op)) {
+    NamesInside one = names_inside(op.block()->program().block(index));
+    names.read.merge(one.read);
+    names.written.merge(one.written);
+  }
+  return names;
+}
+
 void check_blocks(const Program& program) {
   check_depth(program);
   for (const auto& block : program.blocks()) check_references(*block);

@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +22,17 @@ inline constexpr int32_t kMaxLodLevel = 64;
 
 // The blocks that `op` runs: its attributes of the kinds block and blocks, in order of name.
 std::vector<int32_t> sub_blocks(const Op& op);
+// The one that its attribute sub_block names. REQUIRES: the op stands in a program
+Block& sub_block(const Op& op);
+
+// The variables that the ops of a block, and of the blocks that those run, read and write.
+struct NamesInside {
+  std::set<std::string, std::less<>> read = {};
+  std::set<std::string, std::less<>> written = {};
+};
+NamesInside names_inside(const Block& block);
+// Of all blocks that `op` runs. REQUIRES: the op stands in a program
+NamesInside names_inside(const Op& op);
 
 // Refuses forward blocks and sub-blocks that are not there, a block that runs itself, and blocks
 // nested too deep, naming the place.

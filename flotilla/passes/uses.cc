@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "flotilla/autodiff/flow.h"
+#include "flotilla/ir/structure.h"
 #include "flotilla/op/op_def.h"
 
 namespace flotilla::passes {
@@ -22,10 +22,10 @@ const std::vector<size_t> kNone;
 Touched::Touched(const Op& op) {
   for (const std::string& name : op.input_names()) reads.insert(name);
   for (const std::string& name : op.output_names()) writes.insert(name);
-  if (autodiff::has_sub_block(op)) {
-    const Names inside = autodiff::names_inside(op);
-    reads.insert(inside.begin(), inside.end());
-    writes.insert(inside.begin(), inside.end());
+  const NamesInside inside = names_inside(op);
+  for (const Names* names : {&inside.read, &inside.written}) {
+    reads.insert(names->begin(), names->end());
+    writes.insert(names->begin(), names->end());
   }
   reads.erase(std::string(kEmptyVar));
   writes.erase(std::string(kEmptyVar));

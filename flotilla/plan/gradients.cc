@@ -6,24 +6,10 @@
 
 #include <cstring>
 
+#include "flotilla/ir/structure.h"
 #include "flotilla/plan/planner.h"
 
 namespace flotilla::plan {
-namespace {
-
-void find_names(const Block& block, std::set<std::string, std::less<>>& read,
-                std::set<std::string, std::less<>>& written) {
-  for (const auto& op : block.ops()) {
-    for (const std::string& name : op->input_names()) read.insert(name);
-    for (const std::string& name : op->output_names()) written.insert(name);
-    if (const auto* inner = op->find_attr("sub_block")) {
-      find_names(block.program().block(std::get<BlockRef>(*inner).index), read, written);
-    }
-  }
-}
-
-}  // namespace
-
 void Planner::prepare_own(const Block& block, std::string type, std::vector<std::string> x,
                           const std::string& out) {
   const Op& op =
@@ -84,7 +70,7 @@ void Planner::zero_gradients(const Block& block, const Op& op, const std::string
 void Planner::plan_conditional_grad(const Block& block, const Op& op) {
   zero_gradients(block, op, "Input", {});
   plan_conditional(op, condition_of(block, op, "Cond"), false, [&] {
-    const Block& inner = program_.block(op.attr<BlockRef>("sub_block").index);
+    const Block& inner = sub_block(op);
     take_gradients_out(block, op, "Input", plan_own_block(inner));
   });
 }
@@ -107,11 +93,9 @@ void Planner::record(Rounds& rounds, const std::string& name, int32_t value) {
 // its own, as each round leaves them.
 void Planner::plan_recorded_while(const Block& block, const Op& op, const Block& backward) {
   require(loops_ == 0, "gradients do not flow through a loop inside another yet");
-  const Block& inner = program_.block(op.attr<BlockRef>("sub_block").index);
+  const Block& inner = sub_block(op);
   adaptive_ = false;  // the records have the sizes of this plan
-  Names read, written, others;
-  find_names(backward, read, others);
-  find_names(inner, others, written);
+  const Names read = names_inside(backward).read, written = names_inside(inner).written;
   Rounds& rounds = rounds_[inner.index()];
   add_node(
       [&rounds] {
@@ -139,7 +123,7 @@ void Planner::plan_recorded_while(const Block& block, const Op& op, const Block&
 
 // Gradients of what goes from round to round stand outside the block; it replaces them.
 void Planner::plan_while_grad(const Block& block, const Op& op) {
-  const Block& inner = program_.block(op.attr<BlockRef>("sub_block").index);
+  const Block& inner = sub_block(op);
   const auto found = rounds_.find(inner.forward_block());
   require(found != rounds_.end(), "while_grad must come after the while of block {}",
           inner.forward_block());

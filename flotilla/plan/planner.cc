@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "flotilla/ir/structure.h"
 #include "flotilla/op/build.h"
 #include "flotilla/op/check.h"
 #include "flotilla/op/kernel_dtype.h"
@@ -162,7 +163,7 @@ void Planner::plan_sub_block(const Block& block, const Op& op) {
   require(loop || op.type() == "conditional_block",
           "the op \"{}\" has a sub-block, but only while and conditional_block can run one",
           op.type());
-  const Block& inner = program_.block(op.attr<BlockRef>("sub_block").index);
+  const Block& inner = sub_block(op);
   for (const auto& other : program_.blocks()) {
     if (loop && other->forward_block() == inner.index()) {
       return plan_recorded_while(block, op, *other);
