@@ -109,13 +109,9 @@ def _from_dataset(word, doc, infer):
     return run
 
 
-def _meet_for_rings(program):
-    """Wait for the other workers, if a startup program makes groups of several by itself."""
+def _makes_rings(program):
     ops = program.global_block().ops
-    if any(op.type == "c_comm_init" and op.attr("nranks") > 1 for op in ops):
-        from paddle.distributed import communication  # which needs this module
-
-        communication.get_group()
+    return any(op.type == "c_comm_init" and op.attr("nranks") > 1 for op in ops)
 
 
 class Executor:
@@ -161,7 +157,7 @@ class Executor:
         for hook in program._before_run:
             hook(scope)
         if not feed and not fetch_list and not core.workers_met():
-            _meet_for_rings(program)
+            self._meet_for_rings(program)
         program = self._on_servers(program, scope)
         if use_prune and fetch_list:
             program = self._prune(program, feed, fetch_list)
@@ -210,6 +206,13 @@ class Executor:
         if not served.rows_elsewhere(program, scope):
             return program
         return self._kept(program, ["servers"], lambda: served.looking_there(program))
+
+    def _meet_for_rings(self, program):
+        """Wait for the other workers, if a startup program makes groups of several by itself."""
+        if self._kept(program, ["rings"], lambda: _makes_rings(program)):
+            from paddle.distributed import communication  # which needs this module
+
+            communication.get_group()
 
     def _without_updates(self, program):
         return self._kept(program, ["infer"], lambda: core.without_updates(program))

@@ -1,30 +1,7 @@
 """Functions of sequences in the words of 1.x."""
 
 from paddle._names import names_of
-from paddle.nn.functional.common import sequence_mask  # noqa: F401
-from paddle.static.nn.sequence import (  # noqa: F401
-    sequence_concat,
-    sequence_conv,
-    sequence_enumerate,
-    sequence_expand,
-    sequence_expand_as,
-    sequence_first_step,
-    sequence_last_step,
-    sequence_pad,
-    sequence_pool,
-    sequence_reshape,
-    sequence_reverse,
-    sequence_scatter,
-    sequence_slice,
-    sequence_softmax,
-    sequence_unpad,
-)
-
-__all__ = [
-    *("sequence_concat", "sequence_conv", "sequence_enumerate", "sequence_expand"),
-    *("sequence_expand_as", "sequence_first_step", "sequence_last_step", "sequence_mask"),
-    *("sequence_pad", "sequence_pool", "sequence_reshape", "sequence_reverse"),
-    *("sequence_scatter", "sequence_slice", "sequence_softmax", "sequence_unpad"),
-]
+from paddle.static.nn.sequence_lod import *  # noqa: F403
+from paddle.static.nn.sequence_lod import __all__  # noqa: F401
 
 __getattr__, __dir__ = names_of(__name__)

@@ -21,4 +21,11 @@ from .sequence import (  # noqa: F401
     sequence_unpad,
 )
 
+__all__ = [
+    *("sequence_concat", "sequence_conv", "sequence_enumerate", "sequence_expand"),
+    *("sequence_expand_as", "sequence_first_step", "sequence_last_step", "sequence_mask"),
+    *("sequence_pad", "sequence_pool", "sequence_reshape", "sequence_reverse"),
+    *("sequence_scatter", "sequence_slice", "sequence_softmax", "sequence_unpad"),
+]
+
 __getattr__, __dir__ = names_of(__name__)
