@@ -125,6 +125,7 @@ class Executor:
         self._core = core.Executor(_generator)
         self._datasets = None  # made by the first run of a data set
         self._pruned = {}
+        self._searched = None  # the program that was last looked through for groups
 
     def run(
         self,
@@ -209,7 +210,11 @@ class Executor:
 
     def _meet_for_rings(self, program):
         """Wait for the other workers, if a startup program makes groups of several by itself."""
-        if self._kept(program, ["rings"], lambda: _makes_rings(program)):
+        key = (program._id, program._version)
+        if key == self._searched:
+            return
+        self._searched = key
+        if _makes_rings(program):
             from paddle.distributed import communication  # which needs this module
 
             communication.get_group()
