@@ -268,8 +268,9 @@ function(flt_testing_library)
   flt_sources()
   add_library(flt_testing OBJECT ${FLT_EMPTY} ${sources})
   target_link_libraries(flt_testing PUBLIC flt_inside GTest::gmock)
-  # All users of one precompiled header need the same -fPIC, and ccache the other flag.
-  target_compile_options(flt_testing PUBLIC -fPIC -fpch-preprocess)
+  # All users of one precompiled header need the same -fPIC, and ccache the other flag. Tests spend
+  # their time in the library: to optimize them costs more than it saves.
+  target_compile_options(flt_testing PUBLIC -fPIC -fpch-preprocess -O1)
   target_precompile_headers(flt_testing PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
   flt_tests(testing ${tests})
 endfunction()

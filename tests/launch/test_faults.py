@@ -201,7 +201,7 @@ def test_a_collective_job_is_started_again_whole_within_its_budget(tmp_path):
 
 
 # A server counts its lives in its folder and dies while it has had fewer than LIVES; workers wait
-# for the last one. Worker 1 does DEED before that.
+# for the last life of each. Worker 1 does DEED before that.
 SERVERS = """
     import os, pathlib, signal, sys, time
     if os.environ["TRAINING_ROLE"] == "PSERVER":
@@ -211,13 +211,14 @@ SERVERS = """
         pathlib.Path("folder").write_text(os.environ["FLT_PS_DIR"])
         if len(lives.read_text()) < int(os.environ.get("LIVES", "1")):
             exec(os.environ.get("DEATH", "os.kill(os.getpid(), 9)"))
-        pathlib.Path("served").touch()
+        pathlib.Path("served." + os.environ["FLT_RANK"]).touch()
         time.sleep(1000)
     assert "FLT_PS_DIR" not in os.environ
     if os.environ["PADDLE_TRAINER_ID"] == "1":
         exec(os.environ.get("DEED", ""))
-    while not pathlib.Path("served").exists():
-        time.sleep(0.01)
+    for rank in range(len(os.environ["PADDLE_PSERVERS_IP_PORT_LIST"].split(","))):
+        while not pathlib.Path(f"served.{rank}").exists():
+            time.sleep(0.01)
     print("done in attempt", os.environ["FLT_ATTEMPT"], flush=True)
 """
 
@@ -257,6 +258,8 @@ def test_a_server_that_is_not_started_again_ends_the_job(tmp_path, options, envi
 def test_a_named_folder_stays_and_goes_on(tmp_path):
     options = ["--server_num=2", "--worker_num=2", "--ps_dir=tables"]
     for _ in range(2):
+        for served in tmp_path.glob("served.*"):
+            served.unlink()
         job = Job(tmp_path, options, SERVERS)
         assert job.wait() == 0, job.err
     for rank in range(2):
@@ -265,9 +268,9 @@ def test_a_named_folder_stays_and_goes_on(tmp_path):
 
 def test_the_folder_of_servers_goes_with_a_killed_or_interrupted_launcher(tmp_path):
     for number in (signal.SIGKILL, signal.SIGINT):
-        (tmp_path / "served").unlink(missing_ok=True)
+        (tmp_path / "served.0").unlink(missing_ok=True)
         job = Job(tmp_path, ["--server_num=1", "--worker_num=2"], SERVERS, DEED="time.sleep(1000)")
-        job.wait_for("served")
+        job.wait_for("served.0")
         folder = pathlib.Path((tmp_path / "folder").read_text())
         assert folder.exists()
         job.kill(number)
