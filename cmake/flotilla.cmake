@@ -77,13 +77,38 @@ target_link_options(flt_options INTERFACE -Wl,--as-needed)
 
 # tsan cannot see into libgomp, so there parallel_for stands on std::thread. clang, which builds
 # the fuzzers, comes without OpenMP.
-add_library(flt_openmp INTERFACE)
 if(FLT_SANITIZE MATCHES "thread|fuzzer")
   target_compile_definitions(flt_options INTERFACE FLT_TSAN)
 else()
   find_package(OpenMP REQUIRED)
-  target_link_libraries(flt_openmp INTERFACE OpenMP::OpenMP_CXX)
+  target_link_libraries(flt_options INTERFACE OpenMP::OpenMP_CXX)
 endif()
+
+# A folder of headers is a library too, and a precompiled header needs a source to belong to.
+set(FLT_EMPTY ${CMAKE_BINARY_DIR}/generated/empty.cc)
+file(CONFIGURE OUTPUT ${FLT_EMPTY} CONTENT "")
+
+# What most sources include is read once for all folders: there are hundreds, and it is more to
+# read than most of them. ccache asks for the flags.
+set(FLT_PRECOMPILED
+    <fmt/format.h>
+    <algorithm>
+    <chrono>
+    <cmath>
+    <functional>
+    <map>
+    <memory>
+    <optional>
+    <span>
+    <string>
+    <thread>
+    <vector>)
+target_compile_options(
+  flt_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
+                        $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Xclang;-fno-pch-timestamp>)
+add_library(flt_precompiled OBJECT ${FLT_EMPTY})
+target_link_libraries(flt_precompiled PRIVATE flt_options)
+target_precompile_headers(flt_precompiled PRIVATE ${FLT_PRECOMPILED})
 
 # Debian's own package file for oneDNN asks for OpenCL, which nothing here uses.
 find_path(FLT_DNNL_INCLUDE oneapi/dnnl/dnnl.hpp REQUIRED)
@@ -152,10 +177,6 @@ if(FLT_CUDA)
   set_target_properties(flotilla PROPERTIES LINKER_LANGUAGE CXX)
 endif()
 
-# A folder of headers is a library too, and a precompiled header needs a source to belong to.
-set(FLT_EMPTY ${CMAKE_BINARY_DIR}/generated/empty.cc)
-file(CONFIGURE OUTPUT ${FLT_EMPTY} CONTENT "")
-
 # flt_protos(<target> [GRPC]): compiles the folder's *.proto files into `target`, with their
 # services where GRPC is said.
 function(flt_protos target)
@@ -222,12 +243,12 @@ macro(flt_sources)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
 endmacro()
 
-# flt_library(<folder> [PROTO | GRPC] DEPS <folders> LINK <targets>)
+# flt_library(<folder> [PROTO | GRPC] DEPS <folders> LINK <targets> PRECOMPILED <headers>)
 #
 # One folder, one object library, one test binary. Sources and tests are globbed, so a file that
-# exists is a file that is built.
+# exists is a file that is built. PRECOMPILED names headers that nearly all of them include.
 function(flt_library name)
-  cmake_parse_arguments(ARG "PROTO;GRPC" "" "DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "PROTO;GRPC" "" "DEPS;LINK;PRECOMPILED" ${ARGN})
   flt_sources()
 
   list(FIND FLT_FOLDERS ${name} position)
@@ -241,6 +262,11 @@ function(flt_library name)
 
   add_library(flt_${name} OBJECT ${FLT_EMPTY} ${sources} ${kernels})
   target_link_libraries(flt_${name} PUBLIC flt_options ${ARG_LINK})
+  if(ARG_PRECOMPILED)
+    target_precompile_headers(flt_${name} PRIVATE ${FLT_PRECOMPILED} ${ARG_PRECOMPILED})
+  else()
+    target_precompile_headers(flt_${name} REUSE_FROM flt_precompiled)
+  endif()
   if(kernels OR sources MATCHES "(cuda|nccl)/")
     target_link_libraries(flt_${name} PRIVATE CUDA::cudart)
   endif()
@@ -268,9 +294,9 @@ function(flt_testing_library)
   flt_sources()
   add_library(flt_testing OBJECT ${FLT_EMPTY} ${sources})
   target_link_libraries(flt_testing PUBLIC flt_inside GTest::gmock)
-  # All users of one precompiled header need the same -fPIC, and ccache the other flag. Tests spend
-  # their time in the library: to optimize them costs more than it saves.
-  target_compile_options(flt_testing PUBLIC -fPIC -fpch-preprocess -O1)
-  target_precompile_headers(flt_testing PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  # All users of one precompiled header need the same -fPIC. Tests spend their time in the library:
+  # to optimize them costs more than it saves.
+  target_compile_options(flt_testing PUBLIC -fPIC -O1)
+  target_precompile_headers(flt_testing PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${FLT_PRECOMPILED})
   flt_tests(testing ${tests})
 endfunction()
