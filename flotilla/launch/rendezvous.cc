@@ -201,10 +201,14 @@ std::optional<Answer> ask_master(const JobOptions& options, const Arrived& self)
   try {
     client->set_leased(kArrived + self.name(), self.SerializeAsString());
     answer.ParseFromString(client->get(kAnswer + self.name()));
-    client->set(kRead + self.name(), "");
   } catch (const Error& error) {
     refuse("the host that has {} is gone before the job began: {}", *options.master,
            error.sentence());
+  }
+  try {
+    client->set(kRead + self.name(), "");
+  } catch (const Error&) {
+    // With this word the master may go, before it has answered.
   }
   require(answer.refusal().empty(), "{}", answer.refusal());
   // What listens there from now on is the store of the job.

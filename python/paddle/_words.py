@@ -1,5 +1,6 @@
 """What the functions of single ops are made with."""
 
+import contextvars
 import functools
 
 import _flotilla as core
@@ -29,7 +30,8 @@ def also(**others):
     return decorate
 
 
-_for_v1 = False
+# A variable of the thread: another may be building a program of 2.x.
+_for_v1 = contextvars.ContextVar("_for_v1", default=False)
 
 
 def writes_v1(function):
@@ -37,19 +39,18 @@ def writes_v1(function):
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        global _for_v1
-        before, _for_v1 = _for_v1, True
+        before = _for_v1.set(True)
         try:
             return function(*args, **kwargs)
         finally:
-            _for_v1 = before
+            _for_v1.reset(before)
 
     return call
 
 
 def for_v1():
     """Whether ops are written as 1.8 knows them."""
-    return _for_v1
+    return _for_v1.get()
 
 
 def axis_of(x, axis):

@@ -4,6 +4,7 @@
 // that no longer learns.
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/nn/channels.h"
 #include "flotilla/ops/nn/slices.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/optional_slots.h"
@@ -14,10 +15,7 @@ namespace {
 // The channels as an axis of X.
 template <typename Context>
 int64_t axis_of(const Context& c, const Shape& x) {
-  const std::string layout = c.template attr<std::string>("data_layout");
-  require(layout == "NCHW" || layout == "NHWC" || layout == "AnyLayout",
-          "data_layout must be NCHW or NHWC, but is \"{}\"", layout);
-  return layout == "NHWC" ? x.rank() - 1 : 1;
+  return DataFormat(c.template attr<std::string>("data_layout")).channel_axis(x.rank());
 }
 
 void infer(InferContext& c) {

@@ -32,7 +32,7 @@ TEST(AffineChannel, Refusals) {
       "Scale must hold a number for each of 3 channels, but has shape [2]");
   EXPECT_REFUSED(build_op("affine_channel", {{"X", x}, {"Scale", three}, {"Bias", three}},
                           {{"data_layout", "CHW"}}),
-                 "data_layout must be NCHW or NHWC, but is \"CHW\"");
+                 "a data format is NCHW or NHWC, but \"CHW\" was given");
 }
 
 }  // namespace

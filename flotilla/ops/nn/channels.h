@@ -19,7 +19,7 @@ class DataFormat {
  public:
   // `text`: NCHW, NHWC, and their like of other ranks; "AnyLayout" means channels first.
   explicit DataFormat(const std::string& text) : last_(text.size() > 1 && text.back() == 'C') {
-    require(text == "AnyLayout" || (text.front() == 'N' && (text[1] == 'C' || last_)),
+    require(text == "AnyLayout" || text.starts_with("NC") || (last_ && text.front() == 'N'),
             "a data format is NCHW or NHWC, but \"{}\" was given", text);
   }
 

@@ -12,6 +12,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/nn/channels.h"
 
 namespace flotilla::ops {
 namespace {
@@ -41,10 +42,7 @@ struct Channels {
         alpha(static_cast<T>(c.attr<float>("alpha"))),
         beta(static_cast<T>(c.attr<float>("beta"))) {
     const Shape& x = c.shape("X");
-    const std::string format = c.attr<std::string>("data_format");
-    const bool last = format == "NHWC";
-    require(last || format == "NCHW" || format == "AnyLayout",
-            "data_format must be NCHW or NHWC, but is \"{}\"", format);
+    const bool last = DataFormat(c.attr<std::string>("data_format")).channels_last();
     images = x[0];
     channels = x[last ? 3 : 1];
     places = x.numel() / std::max<int64_t>(images * channels, 1);

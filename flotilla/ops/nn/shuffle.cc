@@ -9,6 +9,7 @@
 //
 // Each is a transpose of X with some axes cut in two, and its gradient is the way back.
 
+#include "flotilla/ops/nn/channels.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 
@@ -99,10 +100,7 @@ template <typename Row, typename Context>
 Turn turn_of(const Context& c, const Shape& x, bool back) {
   bool last = false;
   if constexpr (Row::kHasFormat) {
-    const std::string format = c.template attr<std::string>("data_format");
-    require(format == "NCHW" || format == "NHWC", "data_format must be NCHW or NHWC, but is \"{}\"",
-            format);
-    last = format == "NHWC";
+    last = DataFormat(c.template attr<std::string>("data_format")).channels_last();
   }
   const int64_t factor = c.template attr<int64_t>(Row::kFactor);
   require(factor > 0, "{} must be positive, but is {}", Row::kFactor, factor);

@@ -64,7 +64,7 @@ TEST(Shuffles, Refusals) {
   EXPECT_REFUSED(build_op("channel_shuffle", {{"X", x}}, {{"groups", 0}}),
                  "groups must be positive, but is 0");
   EXPECT_REFUSED(build_op("pixel_shuffle", {{"X", x}}, {{"data_format", "HWC"}}),
-                 "data_format must be NCHW or NHWC, but is \"HWC\"");
+                 "a data format is NCHW or NHWC, but \"HWC\" was given");
   EXPECT_REFUSED(build_op("shuffle_channel", {{"X", uniform({2, 6}, -1, 1)}}, {{"group", 2}}),
                  "images must have four axes, but have shape [2, 6]");
 }
