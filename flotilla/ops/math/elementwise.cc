@@ -1,8 +1,8 @@
 // flotilla/ops/math/elementwise.cc
 //
 // The arithmetic of two tensors: elementwise_add, _sub, _mul, _div, _max, _min, _fmax, _fmin, _pow,
-// _mod and _floordiv, with Paddle's broadcasting. Each operator is a type: what it computes, and
-// the derivatives towards X and Y given the gradient g of the result o.
+// _heaviside, _mod and _floordiv, with Paddle's broadcasting. Each operator is a type: what it
+// computes, and the derivatives towards X and Y given the gradient g of the result o.
 
 #include "flotilla/ops/math/elementwise.h"
 
@@ -215,6 +215,25 @@ struct Pow {
   template <typename T>
   static T dy(T x, T y, T, T g) {
     return g * std::log(x) * std::pow(x, y);
+  }
+};
+
+// 0 below zero, Y at zero, 1 above.
+struct Heaviside {
+  static constexpr bool kKeepsZero = true;
+  static constexpr int kDxFactor = 0, kDyFactor = 0;
+  static constexpr int kDxReads = kNothing, kDyReads = kX;
+  template <typename T>
+  static T f(T x, T y) {
+    return x == 0 ? y : static_cast<T>(x > 0);
+  }
+  template <typename T>
+  static T dx(T, T, T, T) {
+    return T{0};
+  }
+  template <typename T>
+  static T dy(T x, T, T, T g) {
+    return x == 0 ? g : T{0};
   }
 };
 
@@ -467,6 +486,8 @@ const bool kDefined = [] {
   define_with_grad<NumberExtreme<true>>("elementwise_fmax", "the larger number of X and Y");
   define_with_grad<NumberExtreme<false>>("elementwise_fmin", "the smaller number of X and Y");
   define_with_grad<Pow>("elementwise_pow", "X to the power of Y");
+  define_with_grad<Heaviside>("elementwise_heaviside",
+                              "0 where X < 0, Y where X = 0, 1 where X > 0");
   define_op(forward_definition<Mod>("elementwise_mod", "the rest of X / Y, with the sign of Y"));
   define_op(forward_definition<FloorDiv>("elementwise_floordiv", "X / Y rounded down"));
   return true;

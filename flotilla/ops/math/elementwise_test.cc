@@ -21,6 +21,8 @@ TEST(Elementwise, KnownValues) {
   EXPECT_THAT(binary("elementwise_max", x, y), equal_to({6, 2, 2}));
   EXPECT_THAT(binary("elementwise_min", x, y), equal_to({3, -4, -1}));
   EXPECT_THAT(binary("elementwise_pow", x, y), near({216, 16, 0.5}, 1e-4));
+  EXPECT_THAT(binary("elementwise_heaviside", tensor({-2, 0, 3}), tensor({5, 6, 7})),
+              equal_to({0, 6, 1}));
   EXPECT_THAT(binary("elementwise_mul", bools({true, true}), bools({true, false})),
               equal_to(bools({true, false})));
 }
@@ -134,6 +136,22 @@ TEST(Elementwise, EqualElementsOfFmaxAndFmin) {
     EXPECT_THAT(grads.at("Y@GRAD"), equal_to({0, 7, 0}));
     EXPECT_THAT(binary(type, tensor({1, NAN, 2}), tensor({1, 2, NAN})), equal_to({1, 2, 2}));
   }
+}
+
+// Y gets it where X is zero, whichever side is repeated.
+TEST(Elementwise, GradientOfHeaviside) {
+  const auto grads = [](const Tensor& x, const Tensor& y) {
+    return run_op("elementwise_heaviside_grad",
+                  {{"X", x}, {"Y", y}, {"Out@GRAD", tensor({5, 7, 9})}}, {},
+                  {.outputs = {{"X@GRAD", 1}, {"Y@GRAD", 1}}});
+  };
+  const OpResult both = grads(tensor({-2, 0, 0}), tensor({1, 2, 3}));
+  EXPECT_THAT(both.at("X@GRAD"), equal_to({0, 0, 0}));
+  EXPECT_THAT(both.at("Y@GRAD"), equal_to({0, 7, 9}));
+  EXPECT_THAT(grads(tensor({-2, 0, 0}), tensor({1})).at("Y@GRAD"), equal_to({16}));
+  EXPECT_THAT(grads(tensor({0}), tensor({1, 2, 3})).at("X@GRAD"), equal_to({0}));
+  check_op({.type = "elementwise_heaviside",
+            .inputs = {{"X", uniform({3, 4}, -1, 1)}, {"Y", uniform({4}, -1, 1, 2)}}});
 }
 
 TEST(Elementwise, SparseRowsTimesANumber) {

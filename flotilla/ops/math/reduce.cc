@@ -1,10 +1,12 @@
 // flotilla/ops/math/reduce.cc
 //
 // Sums, means, products, extremes of a tensor over some of its axes: reduce_sum, reduce_mean,
-// reduce_max, reduce_min, reduce_amax, reduce_amin, reduce_prod, reduce_all, reduce_any, and mean
-// over all of them. A result without an axis has shape [1].
+// reduce_max, reduce_min, reduce_amax, reduce_amin, reduce_prod, reduce_all, reduce_any, the square
+// root of a sum of squares, frobenius_norm, and mean over all axes. A result without an axis has
+// shape [1].
 
 #include <algorithm>
+#include <cmath>
 
 #include "flotilla/ops/math/elementwise.h"
 #include "flotilla/ops/math/fold_backward.h"
@@ -155,6 +157,21 @@ Step forward(PrepareContext& c) {
   }
 }
 
+template <typename T>
+Step norm_forward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  const FoldPlan fold(x, Layout(), folded_shape(c, x));
+  return [fold, n = x.numel(), in = c.in<T>("X"), squares = c.workspace<T>(x.numel()),
+          work = c.workspace<T>(fold.workspace()), out = c.out<T>("Out")] {
+    const T* from = in.data();
+    T* to = squares.data();
+    parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = from[i] * from[i];
+    });
+    fold.run<SumFold>(to, out.data(), work.data(), [](T sum) { return std::sqrt(sum); });
+  };
+}
+
 // ---- Backward -----------------------------------------------------------------------------------
 
 void infer_grad(InferContext& c) {
@@ -234,6 +251,14 @@ struct ProductGrad {
   template <typename T>
   static T f(T o, T g, T x, T) {
     return g * o / x;
+  }
+};
+
+// A norm of zero has the gradient zero.
+struct NormGrad {
+  template <typename T>
+  static T f(T o, T g, T x, T) {
+    return x * (g / (o + T{1e-12}));
   }
 };
 
@@ -320,6 +345,12 @@ const bool kDefined = [] {
   define(definition("reduce_prod", "product", infer, numbers<ProductFold>()), true,
          kernels_for<float, double>(
              []<typename T>(PrepareContext& c) { return element_backward<ProductGrad, T>(c); }));
+  define(definition("frobenius_norm", "root of the sum of the squares", infer,
+                    kernels_for<float, double>(
+                        []<typename T>(PrepareContext& c) { return norm_forward<T>(c); })),
+         true, kernels_for<float, double>([]<typename T>(PrepareContext& c) {
+           return element_backward<NormGrad, T>(c);
+         }));
   define_truth("reduce_all", "conjunction", {{kCpu, boolean, forward<AllFold, bool>}});
   define_truth("reduce_any", "disjunction", {{kCpu, boolean, forward<AnyFold, bool>}});
   return true;

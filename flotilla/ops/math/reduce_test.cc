@@ -27,6 +27,7 @@ TEST(Reduce, KnownValues) {
   EXPECT_THAT(reduce("reduce_min", x, {{"reduce_all", true}}), equal_to(tensor({1})));
   EXPECT_THAT(reduce("reduce_prod", x, {{"dim", Dims{}}, {"keep_dim", true}}),
               equal_to(tensor({840}, Shape{1, 1})));
+  EXPECT_THAT(reduce("frobenius_norm", tensor({{3, 1}, {4, 0}})), near(tensor({5, 1}), 1e-6));
   EXPECT_THAT(reduce("mean", x), near(tensor({22.0 / 6}), 1e-6));
   EXPECT_THAT(reduce("reduce_all", bools({true, false})), equal_to(bools({false})));
   EXPECT_THAT(reduce("reduce_any", bools({true, false})), equal_to(bools({true})));
@@ -37,6 +38,11 @@ TEST(Reduce, ScalarsHaveShapeOne) {
   EXPECT_THAT(reduce("reduce_sum", tensor({1, 2})), has_shape({1}));
   EXPECT_THAT(reduce("reduce_sum", tensor({5}, Shape{})), equal_to(tensor({5})));
   EXPECT_THAT(reduce("mean", tensor({5}, Shape{})), equal_to(tensor({5})));
+}
+
+TEST(Reduce, TheNormOfZerosHasAGradient) {
+  const Inputs inputs = {{"X", tensor({0, 0})}, {"Out", tensor({0})}, {"Out@GRAD", tensor({1})}};
+  EXPECT_THAT(run_op("frobenius_norm_grad", inputs).at("X@GRAD"), all_equal_to(0));
 }
 
 TEST(Reduce, DtypesOfTheResult) {
@@ -51,7 +57,7 @@ TEST(Reduce, DtypesOfTheResult) {
 TEST(Reduce, AllKernelsAgreeOnEveryAxis) {
   const std::vector<Dims> dims = {{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {-1}, {0, 1, 2}, {}};
   for (const std::string type : {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min",
-                                 "reduce_amax", "reduce_amin", "reduce_prod"}) {
+                                 "reduce_amax", "reduce_amin", "reduce_prod", "frobenius_norm"}) {
     for (const Dims& dim : dims) {
       for (const bool keep : {false, true}) {
         check_op({.type = type,

@@ -1,8 +1,8 @@
 // flotilla/ops/tensor/expand.cc
 //
 // Operators that repeat a tensor along its axes: expand_v2 and expand_as_v2 widen axes of extent 1,
-// tile and expand lay copies side by side, meshgrid repeats vectors over a grid. The gradient adds
-// up what the copies got.
+// tile and expand lay copies side by side, meshgrid repeats vectors over a grid, broadcast_tensors
+// widens several tensors to the shape of all. The gradient adds up what the copies got.
 //
 // All of them are one walk: X seen as [1, x0, 1, x1, ...], Out as [r0, x0, r1, x1, ...].
 
@@ -292,7 +292,7 @@ void infer_grid(InferContext& c) {
   }
 }
 
-void infer_grid_grad(InferContext& c) {
+void infer_all_grad(InferContext& c) {
   for (size_t i = 0; i < c.in_count("X"); ++i) c.out("X@GRAD", i) = like(c.in("X", i));
 }
 
@@ -302,35 +302,44 @@ Step run_all(std::vector<Step> steps) {
   };
 }
 
-Ints grid_lengths(const PrepareContext& c) {
-  return lengths_of(c, c.count("X"), [&](size_t i) -> const Shape& { return c.shape("X", i); });
-}
-
-Step grid_forward(PrepareContext& c) {
-  const Ints lengths = grid_lengths(c);
+Step repeat_all(PrepareContext& c, const std::vector<Repeats>& repeats) {
   std::vector<Step> steps;
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    if (c.has("Out", i)) steps.push_back(repeat(c, grid(lengths, i), i));
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    if (c.has("Out", i)) steps.push_back(repeat(c, repeats[i], i));
   }
   return run_all(std::move(steps));
 }
+
+template <typename T>
+Step add_up_all(PrepareContext& c, const std::vector<Repeats>& repeats, std::string_view dout) {
+  std::vector<Step> steps;
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    if (!c.has("X@GRAD", i)) continue;
+    if (c.has(dout, i)) {
+      steps.push_back(add_up<T>(c, repeats[i], dout, i));
+    } else {
+      steps.push_back([n = c.shape("X", i).numel(), to = c.out<T>("X@GRAD", i)] {
+        std::fill_n(to.data(), n, T{0});
+      });
+    }
+  }
+  return run_all(std::move(steps));
+}
+
+std::vector<Repeats> grids(const PrepareContext& c) {
+  const Ints lengths =
+      lengths_of(c, c.count("X"), [&](size_t i) -> const Shape& { return c.shape("X", i); });
+  std::vector<Repeats> repeats;
+  for (size_t i = 0; i < lengths.size(); ++i) repeats.push_back(grid(lengths, i));
+  return repeats;
+}
+
+Step grid_forward(PrepareContext& c) { return repeat_all(c, grids(c)); }
 
 // Programs of 2.6 call the slot of the gradients outputs@GRAD.
 template <typename T>
 Step grid_backward(PrepareContext& c) {
-  const Ints lengths = grid_lengths(c);
-  const std::string_view dout = c.count("outputs@GRAD") > 0 ? "outputs@GRAD" : "Out@GRAD";
-  std::vector<Step> steps;
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    if (!c.has("X@GRAD", i)) continue;
-    if (c.has(dout, i)) {
-      steps.push_back(add_up<T>(c, grid(lengths, i), dout, i));
-    } else {
-      steps.push_back(
-          [n = lengths[i], to = c.out<T>("X@GRAD", i)] { std::fill_n(to.data(), n, T{0}); });
-    }
-  }
-  return run_all(std::move(steps));
+  return add_up_all<T>(c, grids(c), c.count("outputs@GRAD") > 0 ? "outputs@GRAD" : "Out@GRAD");
 }
 
 const OpDef& meshgrid = define_op({
@@ -350,9 +359,57 @@ const OpDef& meshgrid_grad = define_op({
                {.name = "Out@GRAD", .doc = "gradients", .optional = true, .list = true},
                {.name = "outputs@GRAD", .doc = "the same", .optional = true, .list = true}},
     .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
-    .infer = infer_grid_grad,
+    .infer = infer_all_grad,
     .kernels = kernels_for<float, double>(
         []<typename T>(PrepareContext& c) { return grid_backward<T>(c); }),
+    .dtype_slot = "X",
+});
+
+// ---- broadcast_tensors --------------------------------------------------------------------------
+
+Shape shape_of_all(size_t count, const auto& shape) {
+  Shape all = shape(0);
+  for (size_t i = 1; i < count; ++i) all = broadcast(all, shape(i), -1);
+  return all;
+}
+
+void infer_broadcast(InferContext& c) {
+  const Shape all =
+      shape_of_all(c.in_count("X"), [&](size_t i) -> const Shape& { return c.in("X", i).shape; });
+  for (size_t i = 0; i < c.in_count("X"); ++i) {
+    c.out("Out", i) = VarMeta::tensor(c.in("X", i).dtype, all);
+  }
+}
+
+std::vector<Repeats> widenings(const PrepareContext& c) {
+  const auto shape = [&](size_t i) -> const Shape& { return c.shape("X", i); };
+  const Ints all = shape_of_all(c.count("X"), shape).dims();
+  std::vector<Repeats> repeats;
+  for (size_t i = 0; i < c.count("X"); ++i) repeats.push_back(widening(shape(i), all));
+  return repeats;
+}
+
+Step broadcast_forward(PrepareContext& c) { return repeat_all(c, widenings(c)); }
+
+const OpDef& broadcast_tensors = define_op({
+    .type = "broadcast_tensors",
+    .doc = "Repeats each tensor of X until it has the shape of all.",
+    .inputs = {{.name = "X", .doc = "tensors", .list = true}},
+    .outputs = {{.name = "Out", .doc = "one for each", .list = true}},
+    .infer = infer_broadcast,
+    .grad = grad_op({"X"}),
+    .kernels = every_dtype(broadcast_forward),
+});
+
+const OpDef& broadcast_tensors_grad = define_op({
+    .type = "broadcast_tensors_grad",
+    .doc = "Gradient of broadcast_tensors.",
+    .inputs = {{.name = "X", .doc = "inputs of the op", .list = true, .shape_only = true},
+               {.name = "Out@GRAD", .doc = "gradients", .list = true}},
+    .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
+    .infer = infer_all_grad,
+    .kernels = kernels_for<float, double>(
+        []<typename T>(PrepareContext& c) { return add_up_all<T>(c, widenings(c), "Out@GRAD"); }),
     .dtype_slot = "X",
 });
 

@@ -90,6 +90,20 @@ TEST(Expand, AllKernelsAgree) {
   check_op({.type = "meshgrid",
             .inputs = {{"X", {uniform({2}, -1, 1), uniform({3}, -1, 1), uniform({4}, -1, 1)}}},
             .outputs = {{"Out", 3}}});
+  check_op({.type = "broadcast_tensors",
+            .inputs = {{"X", {uniform({2, 1}, -1, 1), uniform({3}, -1, 1), uniform({1}, -1, 1)}}},
+            .outputs = {{"Out", 3}}});
+}
+
+TEST(Expand, TensorsMeetInTheShapeOfAll) {
+  const OpResult found =
+      run_op("broadcast_tensors", {{"X", {tensor({1, 2}, Shape{2, 1}), tensor({3, 4})}}}, {},
+             {.outputs = {{"Out", 2}}});
+  EXPECT_THAT(found.at("Out", 0), equal_to(tensor({{1, 1}, {2, 2}})));
+  EXPECT_THAT(found.at("Out", 1), equal_to(tensor({{3, 4}, {3, 4}})));
+  EXPECT_REFUSED(build_op("broadcast_tensors", {{"X", {tensor({1, 2}), tensor({1, 2, 3})}}}, {},
+                          {.outputs = {{"Out", 2}}}),
+                 "X of shape [2] and Y of shape [3] do not broadcast at axis -1: 2 meets 3");
 }
 
 TEST(Expand, RefusesAxesThatDoNotWiden) {
@@ -204,6 +218,10 @@ TEST(Select, Diagonals) {
               equal_to(tensor({{9, 1, 9}, {9, 9, 2}, {9, 9, 9}})));
   EXPECT_THAT(run_op("diag_v2", {{"X", counting({3, 2})}}, {{"offset", -1}}).at("Out"),
               equal_to(tensor({2, 5})));
+  EXPECT_THAT(run_op("diag", {{"Diagonal", ints({1, 2})}}).at("Out"),
+              equal_to(ints({1, 0, 0, 2}, Shape{2, 2})));
+  EXPECT_REFUSED(build_op("diag", {{"Diagonal", counting({2, 2})}}),
+                 "Diagonal must be a vector, but has shape [2, 2]");
   for (const int offset : {-1, 0, 1}) {
     check_op(
         {.type = "diag_v2", .inputs = {{"X", uniform({3}, -1, 1)}}, .attrs = {{"offset", offset}}});

@@ -34,6 +34,55 @@ TEST(Unique, KeepsTheOrder) {
                  "dtype of unique must be the code of int32 or int64, but is 5");
 }
 
+TEST(Unique, SortsTensorsOfAnyShape) {
+  const Inputs inputs = {{"X", ints({2, 3, 3, 1, 5, 3}, Shape{2, 3})}};
+  const OpOptions all = {.outputs = {{"Indices", 1}, {"Counts", 1}}};
+  const OpResult found = run_op("unique", inputs, {{"dtype", 3}, {"is_sorted", true}}, all);
+  EXPECT_THAT(found.at("Out"), equal_to(ints({1, 2, 3, 5})));
+  EXPECT_THAT(found.at("Index"), equal_to(ints({1, 2, 2, 0, 3, 2})));
+  EXPECT_THAT(found.at("Indices"), equal_to(ints({3, 0, 1, 4})));
+  EXPECT_THAT(found.at("Counts"), equal_to(ints({1, 1, 3, 1})));
+}
+
+TEST(Unique, ComparesSlices) {
+  const Inputs inputs = {{"X", tensor({{2, 1, 2}, {3, 0, 3}})}};
+  Attrs attrs = {{"dtype", 2}, {"is_sorted", true}, {"axis", std::vector<int32_t>{-1}}};
+  const OpOptions all = {.outputs = {{"Indices", 1}, {"Counts", 1}}};
+  const OpResult found = run_op("unique", inputs, attrs, all);
+  EXPECT_THAT(found.at("Out"), equal_to(tensor({{1, 2}, {0, 3}})));
+  EXPECT_THAT(found.at("Index"), equal_to(ints({1, 0, 1}, i32)));
+  EXPECT_THAT(found.at("Indices"), equal_to(ints({1, 0}, i32)));
+  EXPECT_THAT(found.at("Counts"), equal_to(ints({1, 2}, i32)));
+  attrs["axis"] = std::vector<int32_t>{0, 1};
+  EXPECT_REFUSED(build_op("unique", inputs, attrs),
+                 "axis must hold one number or none, but holds 2");
+}
+
+// Whatever is no number counts once, and comes last.
+TEST(Unique, WhatIsNoNumberComesLast) {
+  const Attrs attrs = {{"dtype", 3}, {"is_sorted", true}};
+  const Tensor found = run_op("unique", {{"X", tensor({NAN, 2, NAN, 1})}}, attrs).at("Out");
+  EXPECT_THAT(found, has_shape({3}));
+  EXPECT_EQ(values_of(found)[0], 1);
+  EXPECT_TRUE(std::isnan(values_of(found)[2]));
+}
+
+TEST(ShardIndex, PlacesWithinAShard) {
+  const Tensor ids = ints({0, 3, 5, 9}, Shape{4, 1});
+  const auto places = [&](int shard) {
+    return run_op("shard_index", {{"X", ids}},
+                  {{"index_num", 10}, {"nshards", 3}, {"shard_id", shard}, {"ignore_value", -7}})
+        .at("Out");
+  };
+  EXPECT_THAT(places(0), equal_to(ints({0, 3, -7, -7}, Shape{4, 1})));
+  EXPECT_THAT(places(1), equal_to(ints({-7, -7, 1, -7}, Shape{4, 1})));
+  EXPECT_THAT(places(2), equal_to(ints({-7, -7, -7, 1}, Shape{4, 1})));
+  EXPECT_REFUSED(places(3), "shard_id must lie in [0, 3), but is 3");
+  const Attrs few = {{"index_num", 9}, {"nshards", 3}, {"shard_id", 0}};
+  EXPECT_REFUSED(run_op("shard_index", {{"X", ids}}, few),
+                 "an id must lie in [0, 9), but the one at place 3 is 9");
+}
+
 TEST(Hash, StaysBelowTheLimitAndFollowsFromTheRow) {
   const Tensor x = ints({1, 2, 3, 4, 1, 2}, Shape{3, 2});
   const Tensor found = run_op("hash", {{"X", x}}, {{"num_hash", 2}, {"mod_by", 1000}}).at("Out");

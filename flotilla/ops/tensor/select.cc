@@ -199,11 +199,12 @@ void infer_diag(InferContext& c) {
 
 // Puts a vector onto the diagonal of a matrix, or takes it from there.
 template <typename T>
-Step move_diagonal(PrepareContext& c, std::string_view in, std::string_view out, T rest) {
+Step move_diagonal(PrepareContext& c, std::string_view in, std::string_view out, int64_t offset,
+                   T rest) {
   const bool spreads = c.shape(in).rank() == 1;
   const Shape& matrix = spreads ? c.shape(out) : c.shape(in);
-  return [d = diagonal_of(matrix, c.attr<int64_t>("offset")), n = matrix.numel(), spreads, rest,
-          from = c.in<T>(in), to = c.out<T>(out)] {
+  return [d = diagonal_of(matrix, offset), n = matrix.numel(), spreads, rest, from = c.in<T>(in),
+          to = c.out<T>(out)] {
     if (spreads) std::fill_n(to.data(), n, rest);
     for (int64_t i = 0; i < d.count; ++i) {
       const int64_t at = d.first + i * d.step;
@@ -214,11 +215,12 @@ Step move_diagonal(PrepareContext& c, std::string_view in, std::string_view out,
 
 template <typename T>
 Step diag_forward(PrepareContext& c) {
-  return move_diagonal<T>(c, "X", "Out", static_cast<T>(c.attr<float>("padding_value")));
+  return move_diagonal<T>(c, "X", "Out", c.attr<int64_t>("offset"),
+                          static_cast<T>(c.attr<float>("padding_value")));
 }
 template <typename T>
 Step diag_backward(PrepareContext& c) {
-  return move_diagonal<T>(c, "Out@GRAD", "X@GRAD", T{0});
+  return move_diagonal<T>(c, "Out@GRAD", "X@GRAD", c.attr<int64_t>("offset"), T{0});
 }
 
 void define_diag() {
@@ -246,10 +248,32 @@ void define_diag() {
              .dtype_slot = "Out@GRAD"});
 }
 
+// ---- diag ---------------------------------------------------------------------------------------
+
+void infer_square(InferContext& c) {
+  const VarMeta& diagonal = c.in("Diagonal");
+  require(diagonal.shape.rank() == 1, "Diagonal must be a vector, but has shape {}",
+          diagonal.shape);
+  c.out("Out") = VarMeta::tensor(diagonal.dtype, Shape{diagonal.shape[0], diagonal.shape[0]});
+}
+
+void define_square() {
+  define_op(
+      {.type = "diag",
+       .doc = "A square matrix with a vector on its diagonal and zeros elsewhere.",
+       .inputs = {{.name = "Diagonal", .doc = "vector", .no_grad = true}},
+       .outputs = {{.name = "Out", .doc = "matrix", .no_grad = true}},
+       .infer = infer_square,
+       .kernels = kernels_for<float, double, int32_t, int64_t>([]<typename T>(PrepareContext& c) {
+         return move_diagonal<T>(c, "Diagonal", "Out", 0, T{0});
+       })});
+}
+
 const bool kDefined = [] {
   define_masked_select();
   define_index_sample();
   define_diag();
+  define_square();
   return true;
 }();
 

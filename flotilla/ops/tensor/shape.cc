@@ -1,6 +1,6 @@
 // flotilla/ops/tensor/shape.cc
 //
-// shape and size: what is known of a tensor without its elements, as a tensor.
+// shape, size and is_empty: what is known of a tensor without its elements, as a tensor.
 
 #include <algorithm>
 
@@ -38,6 +38,12 @@ Step prepare_size(PrepareContext& c) {
 const Slot kInput = {
     .name = "Input", .doc = "tensor of any dtype", .no_grad = true, .shape_only = true};
 
+void infer_empty(InferContext& c) { c.out("Out") = VarMeta::tensor(boolean, {1}); }
+
+Step prepare_empty(PrepareContext& c) {
+  return [empty = c.shape("X").numel() == 0, out = c.out<bool>("Out")] { *out.data() = empty; };
+}
+
 const OpDef& shape = define_op({
     .type = "shape",
     .doc = "The extents of Input.",
@@ -54,6 +60,15 @@ const OpDef& size = define_op({
     .outputs = {{.name = "Out", .doc = "int64 of shape [1]"}},
     .infer = infer_size,
     .kernels = every_dtype(prepare_size),
+});
+
+const OpDef& is_empty = define_op({
+    .type = "is_empty",
+    .doc = "Whether X has no elements.",
+    .inputs = {{.name = "X", .doc = "tensor of any dtype", .no_grad = true, .shape_only = true}},
+    .outputs = {{.name = "Out", .doc = "bool of shape [1]", .no_grad = true}},
+    .infer = infer_empty,
+    .kernels = every_dtype(prepare_empty),
 });
 
 }  // namespace

@@ -1,0 +1,131 @@
+// flotilla/ops/loss/sigmoid_focal_loss.cc
+//
+// sigmoid_focal_loss (Lin et al., 2017): X holds a logit for each row and class, Label the class of
+// each row from 1 on; 0 is the background, -1 a row that does not count. With p = sigmoid(X) and N
+// the number of rows with a class, FgNum, at least 1:
+//
+//   the class of the row   -alpha (1 - p)^gamma log(p) / N
+//   any other              -(1 - alpha) p^gamma log(1 - p) / N
+
+#include <algorithm>
+#include <cmath>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/tensor/known_value.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  const Shape &x = c.in("X").shape, &label = c.in("Label").shape;
+  require(x.rank() == 2, "X must have shape [rows, classes], but has {}", x);
+  require(label.rank() == 2 && (label[1] == 1 || label[1] < 0) &&
+              (x[0] == label[0] || x[0] < 0 || label[0] < 0),
+          "Label must have shape [{}, 1], but has {}", x[0], label);
+  check_labels(c, "Label");
+  check_labels(c, "FgNum");
+  require(c.in("FgNum").shape.numel() == 1 || !c.in("FgNum").shape.known(),
+          "FgNum must hold one number, but has shape {}", c.in("FgNum").shape);
+  c.out("Out") = like(c.in("X"));
+}
+
+// log(sigmoid(x)), without overflow on either side.
+template <typename T>
+T log_sigmoid(T x) {
+  return std::min(x, T{0}) - std::log1p(std::exp(-std::abs(x)));
+}
+
+template <typename T>
+struct Loop {
+  int64_t rows = 0, classes = 0;
+  T gamma = 0, alpha = 0;
+  In<T> x;
+  LabelsIn labels, count;
+
+  explicit Loop(PrepareContext& c)
+      : rows(c.shape("X")[0]),
+        classes(c.shape("X")[1]),
+        gamma(static_cast<T>(c.attr<float>("gamma"))),
+        alpha(static_cast<T>(c.attr<float>("alpha"))),
+        x(c.in<T>("X")),
+        labels(c, "Label"),
+        count(c, "FgNum") {}
+
+  // to[i] = f(i, logit towards what is right, factor): the logit of another class than the row's
+  // with the other sign. Zero in rows that do not count.
+  template <typename F>
+  void run(T* to, F f) const {
+    const T counted = static_cast<T>(std::max<int64_t>(count[0], 1));
+    parallel_for(rows, 64 * std::max<int64_t>(classes, 1), [&](int64_t row) {
+      const int64_t label = labels[row];
+      for (int64_t k = 0; k < classes; ++k) {
+        const int64_t i = row * classes + k;
+        const T logit = x.data()[i];
+        if (label == -1) {
+          to[i] = 0;
+        } else if (label == k + 1) {
+          to[i] = f(i, logit, T{1}, alpha / counted);
+        } else {
+          to[i] = f(i, logit, T{-1}, (1 - alpha) / counted);
+        }
+      }
+    });
+  }
+};
+
+// With q the probability of what is right, -(1 - q)^gamma log(q).
+template <typename T>
+Step forward(PrepareContext& c) {
+  return [loop = Loop<T>(c), out = c.out<T>("Out")] {
+    loop.run(out.data(), [&](int64_t, T x, T sign, T factor) {
+      const T wrong = std::exp(log_sigmoid(-sign * x));
+      return -factor * std::pow(wrong, loop.gamma) * log_sigmoid(sign * x);
+    });
+  };
+}
+
+void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+
+// Its derivative by the logit towards what is right: (1 - q)^gamma (gamma q log(q) - (1 - q)).
+template <typename T>
+Step backward(PrepareContext& c) {
+  return [loop = Loop<T>(c), dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
+    loop.run(dx.data(), [&](int64_t i, T x, T sign, T factor) {
+      const T log_right = log_sigmoid(sign * x), wrong = std::exp(log_sigmoid(-sign * x));
+      const T slope = loop.gamma * std::exp(log_right) * log_right - wrong;
+      return sign * factor * std::pow(wrong, loop.gamma) * slope * dout.data()[i];
+    });
+  };
+}
+
+const Slot kLabel = {.name = "Label", .doc = "[rows, 1]: i32 or i64", .no_grad = true};
+const Slot kCount = {.name = "FgNum", .doc = "how many rows have a class", .no_grad = true};
+const std::vector<AttrSpec> kAttrs = {{"gamma", 2.0f, "how little counts what is right anyway"},
+                                      {"alpha", 0.25f, "weight of the class of a row"}};
+
+const OpDef& sigmoid_focal_loss = define_op({
+    .type = "sigmoid_focal_loss",
+    .doc = "The cross entropy of sigmoid(X) and classes, less where it is right.",
+    .inputs = {{"X", "[rows, classes]"}, kLabel, kCount},
+    .outputs = {{"Out", "a loss for each element"}},
+    .attrs = kAttrs,
+    .infer = infer,
+    .grad = grad_op({"X", "Label", "FgNum"}),
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+});
+
+const OpDef& sigmoid_focal_loss_grad = define_op({
+    .type = "sigmoid_focal_loss_grad",
+    .doc = "Gradient of sigmoid_focal_loss.",
+    .inputs = {{"X", "input of the op"}, kLabel, kCount, {"Out@GRAD", "gradient of Out"}},
+    .outputs = {{"X@GRAD", "gradient of X"}},
+    .attrs = kAttrs,
+    .infer = infer_grad,
+    .kernels =
+        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+});
+
+}  // namespace
+}  // namespace flotilla::ops
