@@ -2,7 +2,6 @@
 
 import numpy as np
 import paddle.fluid as fluid
-import pytest
 from paddle.fluid import layers
 
 
@@ -22,10 +21,3 @@ def test_results_go_where_they_are_wanted(executor):
     layers.full([2], 1.5, out=out, dtype="float32")
     (found,) = executor.run(fetch_list=["out"])
     np.testing.assert_array_equal(found, [1.5, 1.5])
-
-
-def test_a_crop_takes_numbers():
-    x = fluid.data("x", [3, 4])
-    assert layers.crop_tensor(x, [-1, 2], [1, 1]).shape == (2, 2)
-    with pytest.raises(ValueError, match="a crop by variables is not there yet"):
-        layers.crop_tensor(x, [layers.fill_constant([1], "int32", 2), 2])

@@ -30,7 +30,6 @@ EXCEPT = {
     "NLLLoss(": "the same",
     "einsum('i,i->'": "the same",
     "layers.npair_loss(": "1.8 does not compare a row with a column",
-    "layers.diag(": "a diag_v2 here, which 1.8 does not know",
 }
 
 

@@ -7,12 +7,12 @@ import numpy as np
 import _flotilla as core
 from paddle._words import is_floating
 from paddle.base.dtype import dtype as DType
+from paddle.base.framework import Variable
 
-from .attribute import shape as shape_of
-from .creation import full_like, zeros_like
+from .creation import full, full_like, zeros_like
 from .logic import equal, logical_not
 from .manipulation import cast, concat, expand_as, flatten, flip, reshape, slice, transpose
-from .math import add, any, divide, maximum, multiply, scale, subtract, sum
+from .math import add, divide, maximum, multiply, scale, subtract, sum
 from .ops import abs, exp, log, sqrt, square
 from .search import where
 
@@ -29,8 +29,10 @@ __all__ = [
 
 
 def lerp(x, y, weight, name=None):
-    """x + weight * (y - x)."""
-    return add(x, multiply(subtract(y, x), weight))
+    """x + weight * (y - x). As in Paddle, no gradient goes to ``weight``."""
+    if not isinstance(weight, Variable):
+        weight = full([1], weight, x.dtype)
+    return core.op("lerp", {"X": x, "Y": y, "Weight": weight}, name=name)
 
 
 def hypot(x, y, name=None):
@@ -70,8 +72,7 @@ def frac(x, name=None):
 
 def heaviside(x, y, name=None):
     """0 below zero, y at zero, 1 above."""
-    above = cast(x > 0.0, x.dtype)
-    return where(equal(x, 0.0), add(y, zeros_like(x)), add(above, zeros_like(y)))
+    return core.op("elementwise_heaviside", {"X": x, "Y": y}, {"axis": -1}, name=name)
 
 
 def kron(x, y, name=None):
@@ -152,7 +153,7 @@ def masked_fill(x, mask, value, name=None):
 
 def is_empty(x, name=None):
     """Whether there are no elements."""
-    return any(equal(cast(shape_of(x), "int64"), 0))
+    return core.op("is_empty", {"X": x}, name=name, stop_gradient=True)
 
 
 # ---- shapes
@@ -173,10 +174,7 @@ def broadcast_shape(x_shape, y_shape):
 
 def broadcast_tensors(input, name=None):
     """The tensors, each repeated to the shape of all."""
-    whole = input[0]
-    for one in input[1:]:
-        whole = add(zeros_like(whole), zeros_like(one))
-    return [expand_as(one, whole) for one in input]
+    return core.op("broadcast_tensors", {"X": input}, outs=[("Out", len(input))], name=name)
 
 
 def _at_least(rank, inputs, fill):
@@ -250,11 +248,9 @@ def rot90(x, k=1, axes=(0, 1), name=None):
 
 def shard_index(input, index_num, nshards, shard_id, ignore_value=-1):
     """Places inside a shard of ids, of which each shard has as many; others get ``ignore_value``."""
-    if not 0 <= shard_id < nshards:
-        raise ValueError(f"shard_id must lie in [0, {nshards}), but is {shard_id}")
-    size = (index_num + nshards - 1) // nshards
-    mine = equal(input // size, full_like(input, shard_id))
-    return where(mine, input % size, full_like(input, ignore_value))
+    attrs = {"index_num": index_num, "nshards": nshards, "shard_id": shard_id}
+    attrs["ignore_value"] = ignore_value
+    return core.op("shard_index", {"X": input}, attrs, stop_gradient=True)
 
 
 # ---- element types

@@ -4,7 +4,6 @@ import _flotilla as core
 from paddle._words import also, for_v1, several
 
 from .manipulation import reshape
-from .ops import sqrt, square
 
 __all__ = [
     "addmm",
@@ -50,7 +49,7 @@ def dot(x, y, name=None):
 
 def mv(x, vec, name=None):
     """The product of a matrix and a vector."""
-    return core.op("matmul_v2", {"X": x, "Y": vec}, name=name, layer="mv")
+    return core.op("mv", {"X": x, "Vec": vec}, name=name)
 
 
 def outer(x, y, name=None):
@@ -79,19 +78,20 @@ def norm(x, p="fro", axis=None, keepdim=False, name=None):
     Two axes are those of matrices and take the Frobenius norm, or any norm of their elements.
     """
     order = 2.0 if p == "fro" else float(p)
-    axes = list(range(x.ndim)) if axis is None else several(axis)
-    if len(axes) > 1 and order == 2.0:
-        return sqrt(core.reduce("reduce_sum", square(x), axes, keepdim), name)
-    if len(axes) > 1 and axis is not None:
+    axes = several(axis)
+    if len(axes) > 1 and order != 2.0:
         raise ValueError(f"matrices have the norm p='fro' here, but p is {p!r}")
+    if len(axes) > 1 or (axis is None and p == "fro"):
+        attrs = {"keep_dim": keepdim, "reduce_all": axis is None, "dim": axes or [0]}
+        return core.op("frobenius_norm", {"X": x}, attrs, name=name)
     attrs = {"porder": order, "keepdim": keepdim, "asvector": axis is None, "epsilon": 1e-12}
-    attrs["axis"] = axes[0] if len(axes) == 1 else -1
+    attrs["axis"] = axes[0] if axes else -1
     return core.op("p_norm", {"X": x}, attrs, name=name)
 
 
 def dist(x, y, p=2, name=None):
     """The p-norm of the difference."""
-    return norm(x - y, p, name=name)
+    return core.op("dist", {"X": x, "Y": y}, {"p": float(p)}, name=name)
 
 
 # ---- labels of axes

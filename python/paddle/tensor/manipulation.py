@@ -11,6 +11,7 @@ __all__ = [
     "cast",
     "chunk",
     "concat",
+    "crop",
     "expand",
     "expand_as",
     "flatten",
@@ -33,6 +34,7 @@ __all__ = [
     "tile",
     "transpose",
     "unbind",
+    "unique",
     "unsqueeze",
     "unstack",
 ]
@@ -217,6 +219,44 @@ def gather(x, index, axis=None, name=None):
     """The slices of ``x`` along ``axis`` that ``index`` names."""
     attrs = {"axis": 0 if axis is None else axis}
     return core.op("gather", {"X": x, "Index": index}, attrs, name=name)
+
+
+def crop(x, shape=None, offsets=None, name=None):
+    """A box of ``x`` of ``shape``, from ``offsets`` on; -1 takes what is left along an axis.
+
+    Both may be variables, or hold some.
+    """
+    extents, shape = shape_inputs([-1] * x.ndim if shape is None else shape, "Shape", "ShapeTensor")
+    if offsets is None:
+        offsets = [0] * x.ndim
+    starts, offsets = shape_inputs(offsets, "Offsets", "OffsetsTensor")
+    attrs = {"shape": shape, "offsets": offsets}
+    return core.op("crop_tensor", {"X": x, **extents, **starts}, attrs, name=name)
+
+
+def unique(
+    x,
+    return_index=False,
+    return_inverse=False,
+    return_counts=False,
+    axis=None,
+    dtype="int64",
+    name=None,
+):
+    """The different elements of ``x`` in ascending order, or its different slices along ``axis``.
+
+    Also, in this order, where each is in ``x`` first, where the elements of ``x`` stand among
+    them, and how often each is there.
+
+    >>> values, counts = paddle.unique(x, return_counts=True)
+    """
+    asked = {"return_index": return_index, "return_inverse": return_inverse}
+    asked["return_counts"] = return_counts
+    attrs = {"dtype": code(dtype), "axis": several(axis), "is_sorted": True, **asked}
+    outs = ["Out", "Indices", "Index", "Counts"]
+    out, *others = core.op("unique", {"X": x}, attrs, outs=outs, name=name, stop_gradient=True)
+    wanted = [other for other, is_wanted in zip(others, asked.values()) if is_wanted]
+    return (out, *wanted) if wanted else out
 
 
 def take_along_axis(arr, indices, axis, broadcast=True):

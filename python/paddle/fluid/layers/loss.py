@@ -22,6 +22,7 @@ __all__ = [
     *("margin_rank_loss", "sampled_softmax_with_cross_entropy", "teacher_student_sigmoid_loss"),
     *("hsigmoid", "mse_loss", "nce", "npair_loss", "rank_loss", "smooth_l1"),
     *("sigmoid_cross_entropy_with_logits", "softmax_with_cross_entropy", "square_error_cost"),
+    "sigmoid_focal_loss",
 ]
 
 
@@ -36,6 +37,16 @@ def sigmoid_cross_entropy_with_logits(x, label, ignore_index=-100, name=None, no
     attrs = {"ignore_index": ignore_index, "normalize": normalize}
     inputs = {"X": x, "Label": label}
     return core.op("sigmoid_cross_entropy_with_logits", inputs, attrs, name=name)
+
+
+def sigmoid_focal_loss(x, label, fg_num, gamma=2.0, alpha=0.25):
+    """The binary cross entropy of the sigmoid of ``x``, [rows, classes], less where it is right.
+
+    ``label`` holds the class of each row from 1 on, 0 for none; ``fg_num`` says how many have one.
+    """
+    inputs = {"X": x, "Label": label, "FgNum": fg_num}
+    attrs = {"gamma": float(gamma), "alpha": float(alpha)}
+    return core.op("sigmoid_focal_loss", inputs, attrs)
 
 
 def huber_loss(input, label, delta):

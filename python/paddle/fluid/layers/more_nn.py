@@ -133,9 +133,8 @@ def fsp_matrix(x, y):
 
 def pad_constant_like(x, y, pad_value=0.0, name=None):
     """``y`` with ``pad_value`` behind it along each axis, up to the extents of ``x``."""
-    behind = [number for a, b in zip(x.shape, y.shape) for number in (0, a - b)]
-    attrs = {"paddings": behind, "pad_value": float(pad_value)}
-    return core.op("pad", {"X": y}, attrs, name=name)
+    attrs = {"pad_value": float(pad_value)}
+    return core.op("pad_constant_like", {"X": x, "Y": y}, attrs, name=name)
 
 
 def image_resize_short(input, out_short_len, resample="BILINEAR"):

@@ -4,9 +4,7 @@ import _flotilla as core
 from paddle._names import names_of
 from paddle._words import code, several, writes_v1
 from paddle.base.framework import Variable
-from paddle.tensor import creation, linalg, random, search
-from paddle.tensor.manipulation import reshape
-from paddle.tensor.manipulation import slice as _slice
+from paddle.tensor import creation, linalg, manipulation, random, search
 
 __all__ = [
     *("addcmul", "allclose", "arange", "crop", "crop_tensor", "dist", "full", "full_like"),
@@ -73,10 +71,7 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
 
 def dist(x, y, p=2):
     """The p-norm of a difference."""
-    if p in (0, 2):
-        return linalg.dist(x, y, p)
-    # 1.8 knows no norms of whole tensors.
-    return linalg.norm(reshape(x - y, [-1]), p, 0)
+    return linalg.dist(x, y, p)
 
 
 def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
@@ -86,17 +81,21 @@ def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
 
 def crop_tensor(x, shape=None, offsets=None, name=None):
     """A piece of ``x`` of ``shape``, from ``offsets`` on; -1 takes what is left along an axis."""
-    extents = list(shape.shape) if isinstance(shape, Variable) else several(shape)
-    starts = list(offsets or [0] * len(x.shape))
-    if any(isinstance(one, Variable) for one in extents + starts):
-        raise ValueError("a crop by variables is not there yet: give numbers, or paddle.slice")
-    ends = [2**31 - 1 if extent == -1 else start + extent for start, extent in zip(starts, extents)]
-    return _slice(x, list(range(len(starts))), starts, ends)
+    return manipulation.crop(x, shape, offsets, name)
 
 
 def crop(x, shape=None, offsets=None, name=None):
-    """:func:`crop_tensor`; ``shape`` may be a variable, whose shape is meant."""
-    return crop_tensor(x, shape, offsets, name)
+    """:func:`crop_tensor`; where ``shape`` is a variable, its shape is meant."""
+    inputs, attrs = {"X": x}, {}
+    if isinstance(shape, Variable):
+        inputs["Y"] = shape
+    else:
+        attrs["shape"] = several(shape)
+    if isinstance(offsets, Variable):
+        inputs["Offsets"] = offsets
+    else:
+        attrs["offsets"] = list(offsets or [0] * len(x.shape))
+    return core.op("crop", inputs, attrs, name=name)
 
 
 def _into(made, out, stop_gradient):

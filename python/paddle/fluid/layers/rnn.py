@@ -2,10 +2,9 @@
 
 import _flotilla as core
 from paddle._names import names_of
-from paddle._words import several, writes_v1
+from paddle._words import several
 from paddle.static.nn.common import fc
-from paddle.tensor.linalg import matmul
-from paddle.tensor.manipulation import concat, reshape, split
+from paddle.tensor.manipulation import concat
 
 __all__ = ["dynamic_gru", "dynamic_lstm", "gru_unit", "lstm_unit"]
 
@@ -89,13 +88,14 @@ def lstm_unit(
     width = cell_t_prev.shape[1]
     joined = concat([x_t, hidden_t_prev], axis=1)
     made = fc(joined, 4 * width, weight_attr=param_attr, bias_attr=bias_attr)
-    into, forget, out, candidate = split(made, 4, axis=1)
-    kept = cell_t_prev * _act("sigmoid", forget + float(forget_bias))
-    cell = kept + _act("sigmoid", into) * _act("tanh", candidate)
-    return _act("sigmoid", out) * _act("tanh", cell), cell
+    inputs, attrs = {"X": made, "C_prev": cell_t_prev}, {"forget_bias": float(forget_bias)}
+    cell, hidden = core.op("lstm_unit", inputs, attrs, name=name, outs=["C", "H"])
+    return hidden, cell
 
 
-@writes_v1
+_ACTIVATIONS = ("identity", "sigmoid", "tanh", "relu")
+
+
 def gru_unit(
     input,
     hidden,
@@ -108,25 +108,18 @@ def gru_unit(
 ):
     """(hidden, what the reset gate leaves of the old one, the three gates) after one step of a gated
     recurrent unit; ``size`` is three times its width."""
+    for word in (activation, gate_activation):
+        if word not in _ACTIVATIONS:
+            raise ValueError(f"an activation must be one of {_ACTIVATIONS}, but is {word!r}")
     layer, width = core.unique_name("gru_unit"), size // 3
     weight = core.create_parameter([width, 3 * width], input.dtype, param_attr, layer=layer)
-    if bias_attr is not False:
-        words = {"is_bias": True, "layer": layer}
-        bias = core.create_parameter([1, 3 * width], input.dtype, bias_attr, **words)
-        input = input + reshape(bias, [3 * width])
-    # The numbers of the two gates come first, then those of the candidate.
-    parts = split(reshape(weight, [-1]), [2 * width * width, width * width])
-    gates, candidate = split(input, [2 * width, width], axis=1)
-    gates = _act(gate_activation, gates + matmul(hidden, reshape(parts[0], [width, 2 * width])))
-    update, reset = split(gates, 2, axis=1)
-    left = reset * hidden
-    candidate = _act(activation, candidate + matmul(left, reshape(parts[1], [width, width])))
-    old, new = (hidden, candidate) if origin_mode else (candidate, hidden)
-    return update * old + (1.0 - update) * new, left, concat([gates, candidate], axis=1)
-
-
-def _act(name, x):
-    return x if name == "identity" else core.op(name, {"X": x})
+    words = {"is_bias": True, "layer": layer}
+    bias = core.create_parameter([1, 3 * width], input.dtype, bias_attr, **words)
+    inputs = {"Input": input, "HiddenPrev": hidden, "Weight": weight, "Bias": several(bias)}
+    attrs = {"activation": _ACTIVATIONS.index(activation), "origin_mode": origin_mode}
+    attrs["gate_activation"] = _ACTIVATIONS.index(gate_activation)
+    outs = ["Hidden", "ResetHiddenPrev", "Gate"]
+    return tuple(core.op("gru_unit", inputs, attrs, layer=layer, outs=outs))
 
 
 __getattr__, __dir__ = names_of(__name__)

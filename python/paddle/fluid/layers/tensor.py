@@ -5,10 +5,8 @@ from paddle._names import names_of
 from paddle._words import also, code, several, writes_v1
 from paddle.base.dtype import dtype as DType
 from paddle.static.makers import create_global_var, create_parameter  # noqa: F401
-from paddle.tensor.composed import is_empty as _is_empty
 from paddle.tensor.creation import arange as _arange
 from paddle.tensor.creation import assign, fill, fill_constant  # noqa: F401
-from paddle.tensor.creation import diag as _diag
 from paddle.tensor.creation import eye as _eye
 from paddle.tensor.creation import linspace as _linspace
 from paddle.tensor.manipulation import cast, concat, expand  # noqa: F401
@@ -124,14 +122,13 @@ def has_nan(x):
 
 def diag(diagonal):
     """A matrix with ``diagonal`` on its diagonal."""
-    return _diag(diagonal if hasattr(diagonal, "block") else assign(diagonal))
+    diagonal = diagonal if hasattr(diagonal, "block") else assign(diagonal)
+    return core.op("diag", {"Diagonal": diagonal}, stop_gradient=True)
 
 
-@writes_v1
 def is_empty(x, cond=None):
     """Whether there are no elements, written to ``cond`` if given."""
-    made = _is_empty(x)
-    return made if cond is None else core.op("assign", {"X": made}, out=cond)
+    return core.op("is_empty", {"X": x}, out=cond, stop_gradient=True)
 
 
 __getattr__, __dir__ = names_of(__name__)
