@@ -26,6 +26,8 @@ NUMBERS = {
     "y": whole([1, 2, 5], 3, dtype="float64"),
 }
 
+PAIR_OF_SIZES = {"x": floats(4, 3), "y": floats(2, 2)}
+
 ROWS_1X = [
     ("maxout", IMAGES, "L.maxout(x, 2)"),
     ("pixel_shuffle", IMAGES, "L.pixel_shuffle(x, 2)"),
@@ -44,6 +46,30 @@ ROWS_1X = [
     ("margin_rank_loss", ORDER, "L.margin_rank_loss(label, left, right, 0.2)"),
     ("bpr_loss", {"x": floats(2, 4), "k": whole([1, 3], 2, 1)}, "L.bpr_loss(x, k)"),
     ("soft_relu", {"x": floats(3, 4)}, "L.soft_relu(x, 0.5)"),
+    ("crop", {"x": floats(3, 4)}, "L.crop(x, [2, 2], [1, 1])"),
+    ("crop.pattern", {"x": floats(3, 4), "y": floats(2, 3)}, "L.crop(x, y, [1, 0])"),
+    ("crop_tensor", {"x": floats(3, 4)}, "L.crop_tensor(x, [2, -1], [1, 1])"),
+    (
+        "crop_tensor.variables",
+        {"x": floats(3, 4)},
+        "L.crop_tensor(x, [L.fill_constant([1], 'int32', 2), 2], "
+        "[1, L.fill_constant([1], 'int32', 1)])",
+    ),
+    ("pad_constant_like", PAIR_OF_SIZES, "L.pad_constant_like(x, y, 0.5)"),
+    ("shard_index", {"x": whole([0, 3, 2], 3, 1)}, "L.shard_index(x, 4, 2, 1)"),
+    ("is_empty", {"x": whole([0, 3, 2], 3, 1)}, "L.is_empty(x)"),
+    ("diag", {"x": whole([1, 2, 3], 3, dtype="float64")}, "L.diag(x)"),
+    ("dist", PAIR, "L.dist(x, y, 3)"),
+    ("dist.largest", PAIR, "L.dist(x, y, float('inf'))"),
+    (
+        "sigmoid_focal_loss",
+        {
+            "x": floats(3, 2),
+            "k": whole([1, 0, -1], 3, 1, dtype="int32"),
+            "n": whole([2], 1, dtype="int32"),
+        },
+        "L.sigmoid_focal_loss(x, k, n)",
+    ),
 ]
 
 ROWS_2X = [
@@ -79,6 +105,36 @@ ROWS_2X = [
         "einsum.batches",
         {"x": floats(2, 3, 4), "y": floats(2, 4, 2), "z": floats(2, 2)},
         "paddle.einsum('bij,bjk,bk->bi', x, y, z)",
+    ),
+    ("crop", {"x": floats(3, 4)}, "paddle.crop(x, [2, -1], [1, 1])"),
+    ("lerp", PAIR, "paddle.lerp(x, y, 0.3)"),
+    ("mv", {"x": floats(3, 4), "v": floats(1, 4)}, "paddle.mv(x, paddle.reshape(v, [4]))"),
+    ("dist", PAIR, "paddle.dist(x, y, 3)"),
+    ("dist.smallest", PAIR, "paddle.dist(x, y, float('-inf'))"),
+    ("frobenius_norm", {"x": floats(2, 3, 4)}, "paddle.norm(x, axis=[0, 1])"),
+    ("frobenius_norm.all", {"x": floats(2, 3, 4)}, "paddle.norm(x)"),
+    ("is_empty", NUMBERS, "paddle.is_empty(x)"),
+    (
+        "heaviside",
+        {"x": whole([-1, 0, 2, 0], 4, dtype="float32"), "y": floats(4)},
+        "paddle.heaviside(x, y)",
+    ),
+    (
+        "broadcast_tensors",
+        {"x": floats(2, 1), "y": floats(3)},
+        "paddle.broadcast_tensors([x, y])[0]",
+    ),
+    ("shard_index", {"x": whole([0, 3, 2], 3, 1)}, "paddle.shard_index(x, 4, 2, 1)"),
+    ("unique", {"x": whole([3, 1, 3, 2], 4)}, "paddle.unique(x)"),
+    (
+        "unique.counts",
+        {"x": whole([3, 1, 3, 2], 2, 2)},
+        "paddle.unique(x, return_index=True, return_inverse=True, return_counts=True)[3]",
+    ),
+    (
+        "unique.places",
+        {"x": whole([3, 1, 3, 1, 2, 1], 3, 2)},
+        "paddle.unique(x, return_inverse=True, axis=0)[1]",
     ),
 ]
 
