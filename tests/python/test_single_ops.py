@@ -63,7 +63,7 @@ ROWS = [
 @pytest.mark.parametrize("type, build, expected", ROWS, ids=[type for type, *_ in ROWS])
 def test_values(executor, type, build, expected):
     feed = {"x": X, "y": Y, "v": V, "k": K}
-    made = build(*(static.data(name, array.shape, array.dtype.name) for name, array in feed.items()))
+    made = build(*(static.data(name, one.shape, one.dtype.name) for name, one in feed.items()))
     assert static.default_main_program().global_block().ops[-1].type == type
     (found,) = executor.run(feed=feed, fetch_list=[made])
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-5)
