@@ -9,6 +9,7 @@ def cases():
     yield from click_models()
     yield from word_models()
     yield from recurrent()
+    yield from units()
     yield from rows()
     yield from other_sequences()
     yield from tags()
@@ -189,6 +190,26 @@ def word_models():
     custom = {**tree, **tree_bias, **paths}
     slots = "Out -PreOut -W_Out"
     yield case("hierarchical_sigmoid.paths", custom, slots, attrs, grad="X W Bias")
+
+
+def units():
+    gru = {"Input": uniform(4, 9), "HiddenPrev": uniform(4, 3), "Weight": uniform(3, 9)}
+    biased = {**gru, "Bias": uniform(1, 9)}
+    outs = "Gate ResetHiddenPrev Hidden"
+    for name, inputs, attrs in (
+        ("", biased, {"activation": 2, "gate_activation": 1}),
+        (".origin", gru, {"activation": 2, "gate_activation": 1, "origin_mode": True}),
+        (".relu", biased, {"activation": 3, "gate_activation": 2}),
+    ):
+        grad = " ".join(inputs)
+        yield case("gru_unit" + name, inputs, outs, attrs, grad=grad, seeds="Hidden")
+    lstm = {"X": uniform(4, 12), "C_prev": uniform(4, 3)}
+    for name, bias in (("", 0.0), (".forgetful", 0.5)):
+        attrs = {"forget_bias": bias}
+        yield case("lstm_unit" + name, lstm, "C H", attrs, grad="X C_prev", seeds="C H")
+    table = {"W": uniform(8, 3), "Ids": sequences(integers(5, 1, high=8), [2, 3])}
+    attrs = {"combiner": "sum", "is_sparse": False}
+    yield case("fused_embedding_seq_pool", table, attrs=attrs, grad="W")
 
 
 def recurrent():

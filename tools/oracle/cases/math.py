@@ -177,6 +177,19 @@ def ties():
     yield case("reduce_amax.all", {"X": equal}, attrs={"dim": [], "reduce_all": True}, grad="X")
 
 
+def distances():
+    pair = {"X": uniform(3, 4), "Y": uniform(3, 4)}
+    row = {"X": uniform(2, 3, 4), "Y": uniform(4)}
+    for name, p in (("none", 0), ("one", 1), ("three", 3), ("most", "inf"), ("least", "-inf")):
+        yield case(f"dist.{name}", pair, attrs={"p": float(p)}, grad="X Y")
+    yield case("dist.row", row, attrs={"p": 2.0}, grad="X Y")
+    yield case("lerp", {**pair, "Weight": uniform(3, 4)}, grad="X Y")
+    yield case("lerp.row", {**row, "Weight": uniform(3, 1)}, grad="X Y")
+    yield case("mv", {"X": uniform(3, 4), "Vec": uniform(4)}, grad="X Vec")
+    yield case("elementwise_heaviside", row, attrs={"axis": -1}, grad="X Y")
+    yield case("frobenius_norm", {"X": uniform(2, 3, 4)}, attrs={"dim": [0, 2]}, grad="X")
+
+
 def cases():
-    for group in (activations, elementwise, comparisons, reductions, products, ties):
+    for group in (activations, elementwise, comparisons, reductions, products, ties, distances):
         yield from group()
