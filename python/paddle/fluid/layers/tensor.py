@@ -2,7 +2,7 @@
 
 import _flotilla as core
 from paddle._names import names_of
-from paddle._words import also, code, several, writes_v1
+from paddle._words import also, code, several
 from paddle.base.dtype import dtype as DType
 from paddle.static.makers import create_global_var, create_parameter  # noqa: F401
 from paddle.tensor.creation import arange as _arange
