@@ -6,6 +6,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
+#include "flotilla/base/regular_file.h"
 #include "flotilla/data/record_reader.h"
 
 namespace flotilla::data {
@@ -97,6 +98,9 @@ void FileDataset::check() const {
     require(std::filesystem::exists(options.files[f], failed),
             "file {} of {} of the data set, \"{}\", does not exist", f + 1, options.files.size(),
             options.files[f]);
+    const std::string_view kind = other_than_a_file(options.files[f]);
+    require(kind.empty(), "file {} of {} of the data set, \"{}\", is {}, but must be a file", f + 1,
+            options.files.size(), options.files[f], kind);
   }
 }
 

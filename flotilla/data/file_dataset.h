@@ -64,7 +64,7 @@ class FileDataset {
   FileDatasetOptions options;
 
   // Begins a pass. `threads`: how many read; 0: as the options say. Refuses options that cannot
-  // work: no slots, no files, a file that is not there.
+  // work: no slots, no files, a file that is not there or not a regular one.
   virtual std::unique_ptr<BatchPass> start(int64_t threads = 0) = 0;
 
   // How many threads can do something at once, of `threads` (0: as the options say).

@@ -31,9 +31,7 @@ using Extent = unsigned __int128;
 // Positions and sizes are those of the unpacked bytes.
 class Reader {
  public:
-  explicit Reader(const fs::path& file) : file_(file) {
-    require(fs::is_regular_file(file), "{}: this is not a file", name());
-  }
+  explicit Reader(const fs::path& file) : file_(file) {}
 
   const std::string& name() const { return file_.name(); }
 

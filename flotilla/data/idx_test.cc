@@ -119,7 +119,7 @@ TEST_F(Idx, RefusesWhatIsNoFile) {
     EXPECT_EQ(error.what(), file("labels") + ": there is no such file");
   }
   EXPECT_THAT([&] { read_idx_labels(dir_); },
-              ThrowsMessage<Error>(dir_.string() + ": this is not a file"));
+              ThrowsMessage<Error>(dir_.string() + " is a directory, but a file is expected"));
 }
 
 TEST_F(Idx, RefusesAnotherKindOfFile) {

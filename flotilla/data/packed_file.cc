@@ -6,15 +6,19 @@
 #include <cerrno>
 #include <limits>
 #include <system_error>
+#include <utility>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/regular_file.h"
 
 namespace flotilla::data {
 
 namespace fs = std::filesystem;
 
 struct PackedFile::Stream {
-  explicit Stream(const fs::path& file) : gz(gzopen(file.c_str(), "rbe")) {}
+  explicit Stream(Fd file) : gz(gzdopen(file.get(), "rb")) {
+    if (gz != nullptr) file.release();
+  }
   ~Stream() {
     if (gz != nullptr) gzclose(gz);
   }
@@ -25,13 +29,10 @@ struct PackedFile::Stream {
 };
 
 PackedFile::PackedFile(const fs::path& file) : name_(file.string()) {
-  std::error_code error;
-  const fs::file_status status = fs::status(file, error);
-  if (!fs::exists(status)) not_found("{}: there is no such file", name_);
-  require(!fs::is_directory(status), "{}: this is not a file", name_);
-  if (fs::is_regular_file(status)) size_ = fs::file_size(file);
+  Fd opened = open_regular_file(file);
+  size_ = fs::file_size(file);
   errno = 0;
-  stream_ = std::make_unique<Stream>(file);
+  stream_ = std::make_unique<Stream>(std::move(opened));
   require(stream_->gz != nullptr, "{}: cannot read: {}", name_,
           std::generic_category().message(errno));
   gzbuffer(stream_->gz, 1 << 17);

@@ -16,7 +16,7 @@ namespace flotilla::data {
 // Thread safety: none.
 class PackedFile {
  public:
-  // Refuses what is missing, is a directory or cannot be read.
+  // Refuses what is missing, is not a regular file or cannot be read.
   explicit PackedFile(const std::filesystem::path& file);
   ~PackedFile();
   PackedFile(const PackedFile&) = delete;
@@ -24,7 +24,7 @@ class PackedFile {
 
   const std::string& name() const { return name_; }
   bool packed() const { return packed_; }
-  // Bytes as they lie on disk; 0 for a pipe.
+  // Bytes as they lie on disk.
   uint64_t size() const { return size_; }
   // Unpacked bytes read so far.
   uint64_t position() const { return position_; }

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/regular_file.h"
 
 namespace flotilla::data {
 namespace {
@@ -115,8 +116,7 @@ void PipeCommand::start(const std::filesystem::path& file, const std::string& fo
     in = make_socket();
     fcntl(in.write.get(), F_SETFL, O_NONBLOCK);
   } else {
-    in.read = Descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    require(in.read.open(), "{}: cannot read: {}", file_, reason(errno));
+    in.read = Descriptor(open_regular_file(file).release());
   }
   SpawnPlan plan;
   posix_spawn_file_actions_adddup2(&plan.actions, in.read.get(), STDIN_FILENO);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -85,7 +86,14 @@ TEST_F(TextSourceTest, RefusesMissingFiles) {
     EXPECT_THAT([&] { text_of(dir_ / "none", {.pipe_command = command}); },
                 ThrowsMessage<Error>(HasSubstr("none: there is no such file")));
   }
-  EXPECT_THAT([&] { text_of(dir_); }, ThrowsMessage<Error>(HasSubstr("this is not a file")));
+  const std::string pipe = dir_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const char* command : {"", "sort"}) {
+    EXPECT_THAT([&] { text_of(pipe, {.pipe_command = command}); },
+                ThrowsMessage<Error>(pipe + " is a named pipe, but a file is expected"));
+  }
+  EXPECT_THAT([&] { text_of(dir_); },
+              ThrowsMessage<Error>(HasSubstr("is a directory, but a file is expected")));
 }
 
 TEST_F(TextSourceTest, RunsACommand) {

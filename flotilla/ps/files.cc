@@ -29,7 +29,8 @@ std::vector<std::byte> read_file(const std::filesystem::path& path) {
 }
 
 std::vector<std::byte> read_piece(const std::filesystem::path& path, uint64_t offset, size_t size) {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // What is no file has no bytes; without waiting for one who writes to it.
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (!file || ::fstat(file.get(), &status) != 0) fail_to("read", path);
   const auto there = static_cast<uint64_t>(status.st_size);

@@ -12,6 +12,7 @@
 
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "flotilla/base/regular_file.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -28,6 +29,8 @@ using Certificate = std::unique_ptr<X509, With<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, With<EVP_PKEY_free>>;
 
 std::string read_file(const char* variable, const std::string& path) {
+  const std::string_view kind = other_than_a_file(path);
+  require(kind.empty(), "{} names {}, which is {}, but a file is expected", variable, path, kind);
   std::ifstream file(path, std::ios::binary);
   require(file.is_open(), "{} names the file {}, which cannot be opened: {}", variable, path,
           std::strerror(errno));

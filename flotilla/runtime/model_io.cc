@@ -7,6 +7,7 @@
 
 #include "flotilla/base/atomic_file.h"
 #include "flotilla/base/error.h"
+#include "flotilla/base/regular_file.h"
 #include "flotilla/tensor/stream.h"
 
 namespace flotilla {
@@ -79,7 +80,8 @@ void write_file(const std::string& file, std::string_view bytes) {
 }
 
 std::string read_file(const std::string& file) {
-  require(!std::filesystem::is_directory(file), "{} is a directory, but a file is expected", file);
+  const std::string_view kind = other_than_a_file(file);
+  require(kind.empty(), "{} is {}, but a file is expected", file, kind);
   std::ifstream stream(file, std::ios::binary);
   if (!stream.is_open()) not_found("the file \"{}\" cannot be opened", file);
   std::ostringstream bytes;

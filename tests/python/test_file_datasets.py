@@ -240,6 +240,18 @@ def test_refuses_what_cannot_be_read(clicks, tmp_path):
     dataset.set_filelist([str(tmp_path / "nowhere")])
     with pytest.raises(ValueError, match="file 1 of 1 of the data set, .*nowhere.* does not exist"):
         clicks.executor.train_from_dataset(dataset=dataset)
+    os.mkfifo(tmp_path / "pipe")  # nobody writes to it
+    for name, kind in [("pipe", "a named pipe"), (".", "a directory"), ("/dev/zero", "a device")]:
+        refusal = f"file 1 of 1 of the data set, .* is {kind}, but must be a file"
+        for command in ["cat", "head -n 1"]:
+            strange = clicks.dataset(pipe_command=command)
+            strange.set_filelist([str(tmp_path / name)])
+            with pytest.raises(ValueError, match=refusal):
+                clicks.executor.train_from_dataset(dataset=strange)
+            strange = clicks.dataset(paddle.distributed.InMemoryDataset, pipe_command=command)
+            strange.set_filelist([str(tmp_path / name)])
+            with pytest.raises(ValueError, match=refusal):
+                strange.load_into_memory()
     with pytest.raises(TypeError, match="list of files"):
         dataset.set_filelist("part-0")
     with pytest.raises(RuntimeError, match="dataset is needed.*NoneType"):

@@ -1,6 +1,7 @@
 """A fleet of one: roles, helpers, strategies, and training that passes through."""
 
 import copy
+import os
 import pickle
 
 import numpy as np
@@ -193,6 +194,9 @@ def test_text_that_is_no_strategy(tmp_path):
     path.write_text("a_sync: true\nbanana: 1\n")
     with pytest.raises(ValueError, match=r"s.prototxt does not hold a DistributedStrategy: line 2"):
         fleet.DistributedStrategy().load_from_prototxt(path)
+    os.mkfifo(tmp_path / "pipe")  # nobody writes to it
+    with pytest.raises(ValueError, match="pipe is a named pipe, but a file is expected"):
+        fleet.DistributedStrategy().load_from_prototxt(tmp_path / "pipe")
 
 
 @pytest.mark.parametrize("give", ["to init", "to the optimizer", "nowhere"])

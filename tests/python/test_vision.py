@@ -280,6 +280,23 @@ def test_cifar_items(tmp_path, no_pillow):
     assert len(Cifar100(fine)) == 6
 
 
+def test_a_pipe_is_no_image_and_no_archive(tmp_path):
+    folder = tmp_path / "images" / "cat"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "1.jpg")  # nobody writes to it
+    refusal = pytest.raises(ValueError, match="1.jpg is a named pipe, but a file is expected")
+    for backend in ("pil", "cv2"):
+        paddle.vision.set_image_backend(backend)
+        try:
+            with refusal:
+                paddle.vision.datasets.DatasetFolder(str(tmp_path / "images"))[0]
+        finally:
+            paddle.vision.set_image_backend("pil")
+    os.mkfifo(tmp_path / "cifar.tar.gz")
+    with pytest.raises(ValueError, match="cifar.tar.gz is a named pipe"):
+        paddle.vision.datasets.Cifar10(str(tmp_path / "cifar.tar.gz"))
+
+
 def test_cifar_runs_nothing_from_its_file(tmp_path):
     class Evil:
         def __reduce__(self):

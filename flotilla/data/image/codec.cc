@@ -1,6 +1,5 @@
 #include "flotilla/data/image/codec.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "flotilla/base/atomic_file.h"
 #include "flotilla/base/error.h"
+#include "flotilla/base/regular_file.h"
 #include "flotilla/data/image/formats.h"
 #include "flotilla/data/image/geometry.h"
 
@@ -37,26 +37,16 @@ std::string kind_of(std::span<const uint8_t> bytes) {
   return found;
 }
 
-struct Descriptor {
-  int fd = -1;
-  ~Descriptor() {
-    if (fd >= 0) close(fd);
-  }
-};
-
 // At most `most` bytes.
 std::vector<uint8_t> read_file(const fs::path& file, int64_t most) {
-  const Descriptor from{open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (from.fd < 0 && errno == ENOENT) not_found("{}: there is no such file", file.string());
+  const Fd from = open_regular_file(file);
   const auto reason = [] { return std::generic_category().message(errno); };
-  require(from.fd >= 0, "{}: cannot read: {}", file.string(), reason());
   struct stat status = {};
-  require(fstat(from.fd, &status) == 0, "{}: cannot read: {}", file.string(), reason());
-  require(S_ISREG(status.st_mode), "{}: this is not a file", file.string());
+  require(fstat(from.get(), &status) == 0, "{}: cannot read: {}", file.string(), reason());
   std::vector<uint8_t> bytes(std::min<int64_t>(status.st_size, most));
   size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t got = read(from.fd, bytes.data() + done, bytes.size() - done);
+    const ssize_t got = read(from.get(), bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
     require(got >= 0, "{}: cannot read: {}", file.string(), reason());
     if (got == 0) break;

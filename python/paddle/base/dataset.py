@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 
 import _flotilla as core
+from paddle._files import open_file
 
 __all__ = ["DatasetBase", "DatasetFactory", "FileInstantDataset", "InMemoryDataset", "QueueDataset"]
 
@@ -194,7 +195,7 @@ class DatasetBase:
 
     def _check_use_var_with_data_generator(self, var_list, data_generator_class, test_file):
         """Compare what a generator makes of the lines of ``test_file`` with the variables."""
-        with open(test_file) as lines:
+        with open_file(test_file, "r") as lines:
             for number, line in enumerate(lines, 1):
                 for sample in data_generator_class.generate_sample(line)():
                     _check_sample(var_list, sample, f"{test_file}: line {number}")

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 
+from paddle._files import open_file
 from paddle.io._arrays import Field, FileField
 from paddle.io.dataset import Dataset
 
@@ -32,7 +33,7 @@ def has_valid_extension(filename, extensions):
 
 def pil_loader(path):
     """The image of a file, as PIL has it, in red, green and blue."""
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         return open_pil(file).convert("RGB")
 
 

@@ -3,6 +3,7 @@
 import os
 
 import _flotilla as core
+from paddle._files import open_file
 from paddle.base.compiler import BuildStrategy, ExecutionStrategy
 
 from .table_words import tables_of
@@ -87,7 +88,7 @@ class DistributedStrategy(OptionsOfCore):
 
     def load_from_prototxt(self, pb_file):
         """Add what a file of :meth:`save_to_prototxt`, ours or Paddle's, sets."""
-        with open(pb_file, encoding="utf-8") as file:
+        with open_file(pb_file, "r", encoding="utf-8") as file:
             text = file.read()
         try:
             self._core.merge_prototxt(text, os.fspath(pb_file))
