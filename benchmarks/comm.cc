@@ -46,7 +46,7 @@ double best_of(comm::World& world, double seconds, const std::function<void()>& 
   for (int64_t batch = 0;; ++batch) {
     int64_t calls = std::max(int64_t{1}, static_cast<int64_t>(kBatchSeconds / best));
     if (batch >= kLeastBatches && seconds_since(begin) > seconds) calls = 0;
-    group.broadcast(&calls, sizeof calls, 0);
+    group.broadcast(&calls, 1, i64, 0);
     if (calls == 0) return best;
     const Clock::time_point start = Clock::now();
     for (int64_t i = 0; i < calls; ++i) call();

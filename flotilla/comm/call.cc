@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "flotilla/base/dtype.h"
 #include "flotilla/comm/group.h"
 
 namespace flotilla::comm {
@@ -25,6 +24,27 @@ std::string_view name_of(Verb verb) {
   return i < kVerbs.size() ? kVerbs[i] : "something unknown";
 }
 
+Element::Element(DType dtype) : bytes(static_cast<uint8_t>(size_of(dtype))) {
+  switch (dtype) {
+    case DType::kBool:
+      kind = 'b';
+      break;
+    case DType::kUint8:
+      kind = 'u';
+      break;
+    case DType::kBF16:
+      kind = 'r';
+      break;
+    default:
+      kind = is_floating(dtype) ? 'f' : 'i';
+  }
+}
+
+std::string Element::text() const {
+  if (kind == 'b') return "bool";
+  return fmt::format("{}{}", kind == 'r' ? "bf" : std::string(1, kind), 8 * bytes);
+}
+
 bool Call::fits(const Call& theirs) const {
   Call expected = *this;
   if (verb == Verb::kSend || verb == Verb::kRecv) {
@@ -36,14 +56,13 @@ bool Call::fits(const Call& theirs) const {
 
 std::string Call::text() const {
   if (verb == Verb::kBarrier) return "barrier";
-  const std::string what = fmt::format("{} of {} bytes", name_of(verb), bytes);
+  const std::string what = fmt::format("{} of {} bytes {}", name_of(verb), bytes, element.text());
   switch (verb) {
     case Verb::kReduce:
     case Verb::kAllReduce:
     case Verb::kReduceScatter: {
       const std::string to = verb == Verb::kReduce ? fmt::format(" to {}", root) : "";
-      return fmt::format("{} {} ({}){}", what, flotilla::name_of(static_cast<DType>(dtype)),
-                         kReductions[how], to);
+      return fmt::format("{} ({}){}", what, kReductions[how], to);
     }
     case Verb::kBroadcast:
     case Verb::kScatter:

@@ -9,12 +9,15 @@
 namespace flotilla::comm {
 namespace {
 
+Call moving(Verb verb, int64_t count, Element element, int root = 0) {
+  return {.verb = verb, .element = element, .root = root, .bytes = count * element.bytes};
+}
+
 Call reducing(Verb verb, int64_t count, DType dtype, Reduce how) {
   check_reducible(dtype);
-  return {.verb = verb,
-          .how = static_cast<uint8_t>(how),
-          .dtype = static_cast<uint8_t>(dtype),
-          .bytes = count * size_of(dtype)};
+  Call call = moving(verb, count, dtype);
+  call.how = static_cast<uint8_t>(how);
+  return call;
 }
 
 }  // namespace
@@ -68,20 +71,23 @@ void Group::reduce_scatter(const void* in, void* out, int64_t count, DType dtype
   }
 }
 
-void Group::broadcast(void* data, int64_t bytes, int root) {
+void Group::broadcast(void* data, int64_t count, Element element, int root) {
   check_member(Verb::kBroadcast, root);
-  if (begin({.verb = Verb::kBroadcast, .root = root, .bytes = bytes}, data, data)) {
-    do_broadcast(data, bytes, root);
+  if (begin(moving(Verb::kBroadcast, count, element, root), data, data)) {
+    do_broadcast(data, count * element.bytes, root);
   }
 }
 
-void Group::all_gather(const void* in, void* out, int64_t bytes) {
-  if (begin({.verb = Verb::kAllGather, .bytes = bytes}, in, out)) do_all_gather(in, out, bytes);
+void Group::all_gather(const void* in, void* out, int64_t count, Element element) {
+  if (begin(moving(Verb::kAllGather, count, element), in, out)) {
+    do_all_gather(in, out, count * element.bytes);
+  }
 }
 
-void Group::gather(const void* in, void* out, int64_t bytes, int root) {
+void Group::gather(const void* in, void* out, int64_t count, Element element, int root) {
   check_member(Verb::kGather, root);
-  if (!begin({.verb = Verb::kGather, .root = root, .bytes = bytes}, in, out)) return;
+  if (!begin(moving(Verb::kGather, count, element, root), in, out)) return;
+  const int64_t bytes = count * element.bytes;
   do_barrier();  // the call is that of all, before two of them wait for each other
   if (rank_ != root) return do_send(in, bytes, root);
   for (int r = 0; r < size(); ++r) {
@@ -90,9 +96,10 @@ void Group::gather(const void* in, void* out, int64_t bytes, int root) {
   copy(in, bytes_at(out, bytes * root), bytes);
 }
 
-void Group::scatter(const void* in, void* out, int64_t bytes, int root) {
+void Group::scatter(const void* in, void* out, int64_t count, Element element, int root) {
   check_member(Verb::kScatter, root);
-  if (!begin({.verb = Verb::kScatter, .root = root, .bytes = bytes}, in, out)) return;
+  if (!begin(moving(Verb::kScatter, count, element, root), in, out)) return;
+  const int64_t bytes = count * element.bytes;
   do_barrier();
   if (rank_ != root) return do_recv(out, bytes, root);
   for (int r = 0; r < size(); ++r) {
@@ -101,8 +108,10 @@ void Group::scatter(const void* in, void* out, int64_t bytes, int root) {
   copy(bytes_at(in, bytes * root), out, bytes);
 }
 
-void Group::all_to_all(const void* in, void* out, int64_t bytes) {
-  if (begin({.verb = Verb::kAllToAll, .bytes = bytes}, in, out)) do_all_to_all(in, out, bytes);
+void Group::all_to_all(const void* in, void* out, int64_t count, Element element) {
+  if (begin(moving(Verb::kAllToAll, count, element), in, out)) {
+    do_all_to_all(in, out, count * element.bytes);
+  }
 }
 
 template <typename F>
@@ -115,19 +124,19 @@ void Group::in_twos(F&& work) {
   }
 }
 
-void Group::send(const void* data, int64_t bytes, int to) {
+void Group::send(const void* data, int64_t count, Element element, int to) {
   check_member(Verb::kSend, to);
   require(to != rank_, "send: rank {} cannot send to itself", rank_of(rank_));
-  if (begin({.verb = Verb::kSend, .root = to, .bytes = bytes}, nullptr, nullptr)) {
-    in_twos([&] { do_send(data, bytes, to); });
+  if (begin(moving(Verb::kSend, count, element, to), nullptr, nullptr)) {
+    in_twos([&] { do_send(data, count * element.bytes, to); });
   }
 }
 
-void Group::recv(void* data, int64_t bytes, int from) {
+void Group::recv(void* data, int64_t count, Element element, int from) {
   check_member(Verb::kRecv, from);
   require(from != rank_, "recv: rank {} cannot receive from itself", rank_of(rank_));
-  if (begin({.verb = Verb::kRecv, .root = from, .bytes = bytes}, nullptr, nullptr)) {
-    in_twos([&] { do_recv(data, bytes, from); });
+  if (begin(moving(Verb::kRecv, count, element, from), nullptr, nullptr)) {
+    in_twos([&] { do_recv(data, count * element.bytes, from); });
   }
 }
 
@@ -158,7 +167,7 @@ void Group::refuse_other(int member, const Call& theirs) const {
   const bool after = rank_ < member;
   refuse(
       "rank {} calls {}, but rank {} {}: all members of a group make the same calls with the "
-      "same lengths, in the same order",
+      "same lengths and types, in the same order",
       rank_of(after ? rank_ : member), (after ? call_ : theirs).text(),
       rank_of(after ? member : rank_), (after ? theirs : call_).text());
 }

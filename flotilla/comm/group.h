@@ -2,7 +2,7 @@
 //
 // Processes that compute one thing together: every member makes the same calls in the same order,
 // and each call ends when its part is done. A member that makes another one than the others, or the
-// same with another length, is named by all of them (docs/algorithms.md).
+// same with another length or type, is named by all of them (docs/algorithms.md).
 //
 //   group.all_reduce(gradient, gradient, n, f32, Reduce::kSum);
 //
@@ -53,18 +53,18 @@ class Group {
   // Rank r gets part r; `count` is of one part.
   void reduce_scatter(const void* in, void* out, int64_t count, DType dtype, Reduce how);
   // From the `data` of the root to that of the others.
-  void broadcast(void* data, int64_t bytes, int root);
-  // `out` holds what every member gave, in the order of ranks; `bytes` is of one part.
-  void all_gather(const void* in, void* out, int64_t bytes);
+  void broadcast(void* data, int64_t count, Element element, int root);
+  // `out` holds what every member gave, in the order of ranks; `count` is of one part.
+  void all_gather(const void* in, void* out, int64_t count, Element element);
   // The same for the root alone.
-  void gather(const void* in, void* out, int64_t bytes, int root);
-  // Part r of the root's `in` goes to rank r; `bytes` is of one part.
-  void scatter(const void* in, void* out, int64_t bytes, int root);
+  void gather(const void* in, void* out, int64_t count, Element element, int root);
+  // Part r of the root's `in` goes to rank r; `count` is of one part.
+  void scatter(const void* in, void* out, int64_t count, Element element, int root);
   // Part r of `in` goes to rank r; part r of `out` comes from it.
-  void all_to_all(const void* in, void* out, int64_t bytes);
-  // What one member sends the other receives, in order; `bytes` is the same on both sides.
-  void send(const void* data, int64_t bytes, int to);
-  void recv(void* data, int64_t bytes, int from);
+  void all_to_all(const void* in, void* out, int64_t count, Element element);
+  // What one member sends the other receives, in order; `count` is the same on both sides.
+  void send(const void* data, int64_t count, Element element, int to);
+  void recv(void* data, int64_t count, Element element, int from);
   void barrier();
 
   // For a group that is a layer of another one: what its members compare is the call of that one.

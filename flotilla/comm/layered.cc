@@ -112,7 +112,7 @@ void LayeredGroup::reduce_by_leaders(const void* in, void* out, int64_t count, D
     copy(in, out, bytes);
   }
   if (place_of(rank()) == 0) reduce_far(out, count, dtype, how);
-  if (layers_.near) layers_.near->broadcast(out, bytes, 0);
+  if (layers_.near) layers_.near->broadcast(out, bytes, kBytes, 0);
 }
 
 void LayeredGroup::reduce_far(void* data, int64_t count, DType dtype, Reduce how) {
@@ -226,9 +226,9 @@ void LayeredGroup::do_broadcast(void* data, int64_t bytes, int root) {
   inside([&] {
     const bool at_root = from == layers_.host;
     if (!at_root) meet_near();
-    if (at_root && layers_.near) layers_.near->broadcast(data, bytes, place_of(root));
-    if (place_of(rank()) == 0) layers_.far->broadcast(data, bytes, static_cast<int>(from));
-    if (!at_root && layers_.near) layers_.near->broadcast(data, bytes, 0);
+    if (at_root && layers_.near) layers_.near->broadcast(data, bytes, kBytes, place_of(root));
+    if (place_of(rank()) == 0) layers_.far->broadcast(data, bytes, kBytes, static_cast<int>(from));
+    if (!at_root && layers_.near) layers_.near->broadcast(data, bytes, kBytes, 0);
     if (at_root) meet_near();  // whether the other hosts call the same
   });
 }
@@ -238,10 +238,10 @@ void LayeredGroup::do_all_gather(const void* in, void* out, int64_t bytes) {
     meet_near();
     const auto n = static_cast<int64_t>(here().size());
     if (!even_) {
-      layers_.others->all_gather(in, out, bytes);
+      layers_.others->all_gather(in, out, bytes, kBytes);
       char* near = scratch_.at_least(bytes * n);
       if (layers_.near) {
-        layers_.near->all_gather(in, near, bytes);
+        layers_.near->all_gather(in, near, bytes, kBytes);
       } else {
         copy(in, near, bytes);
       }
@@ -255,8 +255,8 @@ void LayeredGroup::do_all_gather(const void* in, void* out, int64_t bytes) {
     const auto hosts = static_cast<int64_t>(layers_.hosts.size());
     char* mine = scratch_.at_least(bytes * hosts * (n + 1));
     char* all = mine + bytes * hosts;
-    layers_.far->all_gather(in, mine, bytes);
-    layers_.near->all_gather(mine, all, bytes * hosts);
+    layers_.far->all_gather(in, mine, bytes, kBytes);
+    layers_.near->all_gather(mine, all, bytes * hosts, kBytes);
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t h = 0; h < hosts; ++h) {
         const int member = layers_.hosts[static_cast<size_t>(h)][static_cast<size_t>(i)];
@@ -269,7 +269,7 @@ void LayeredGroup::do_all_gather(const void* in, void* out, int64_t bytes) {
 void LayeredGroup::do_all_to_all(const void* in, void* out, int64_t bytes) {
   inside([&] {
     meet_near();
-    layers_.others->all_to_all(in, out, bytes);
+    layers_.others->all_to_all(in, out, bytes, kBytes);
     if (!layers_.near)
       return copy(bytes_at(in, bytes * rank()), bytes_at(out, bytes * rank()), bytes);
     const auto n = static_cast<int64_t>(here().size());
@@ -278,7 +278,7 @@ void LayeredGroup::do_all_to_all(const void* in, void* out, int64_t bytes) {
     for (int64_t i = 0; i < n; ++i) {
       copy(bytes_at(in, bytes * here()[static_cast<size_t>(i)]), give + bytes * i, bytes);
     }
-    layers_.near->all_to_all(give, get, bytes);
+    layers_.near->all_to_all(give, get, bytes, kBytes);
     for (int64_t i = 0; i < n; ++i) {
       copy(get + bytes * i, bytes_at(out, bytes * here()[static_cast<size_t>(i)]), bytes);
     }
@@ -287,15 +287,16 @@ void LayeredGroup::do_all_to_all(const void* in, void* out, int64_t bytes) {
 
 void LayeredGroup::do_send(const void* data, int64_t bytes, int to) {
   inside([&] {
-    if (host_of(to) == layers_.host) return layers_.near->send(data, bytes, place_of(to));
-    layers_.others->send(data, bytes, to);
+    if (host_of(to) == layers_.host) return layers_.near->send(data, bytes, kBytes, place_of(to));
+    layers_.others->send(data, bytes, kBytes, to);
   });
 }
 
 void LayeredGroup::do_recv(void* data, int64_t bytes, int from) {
   inside([&] {
-    if (host_of(from) == layers_.host) return layers_.near->recv(data, bytes, place_of(from));
-    layers_.others->recv(data, bytes, from);
+    if (host_of(from) == layers_.host)
+      return layers_.near->recv(data, bytes, kBytes, place_of(from));
+    layers_.others->recv(data, bytes, kBytes, from);
   });
 }
 

@@ -81,7 +81,7 @@ class GroupExchange final : public Exchange {
       sending.push_back(static_cast<int64_t>(parcel.size()));
     }
     std::vector<int64_t> lengths(parcels.size());
-    group.all_to_all(sending.data(), lengths.data(), sizeof(int64_t));
+    group.all_to_all(sending.data(), lengths.data(), 1, i64);
     int64_t longest = *std::max_element(sending.begin(), sending.end());
     group.all_reduce(&longest, &longest, 1, i64, Reduce::kMax);
     std::string in(static_cast<size_t>(longest * size()), '\0');
@@ -90,7 +90,7 @@ class GroupExchange final : public Exchange {
                   parcels[r].size());
     }
     std::string out(in.size(), '\0');
-    group.all_to_all(in.data(), out.data(), longest);
+    group.all_to_all(in.data(), out.data(), longest, kBytes);
     return cut(out, lengths, longest);
   }
 
@@ -168,11 +168,11 @@ std::unique_ptr<World> make_alone() { return std::make_unique<AloneWorld>(); }
 std::vector<std::string> all_gather(Group& group, std::string bytes) {
   const auto n = static_cast<int64_t>(bytes.size());
   std::vector<int64_t> lengths(static_cast<size_t>(group.size()));
-  group.all_gather(&n, lengths.data(), sizeof n);
+  group.all_gather(&n, lengths.data(), 1, i64);
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
   bytes.resize(static_cast<size_t>(longest));
   std::string all(static_cast<size_t>(longest * group.size()), '\0');
-  group.all_gather(bytes.data(), all.data(), longest);
+  group.all_gather(bytes.data(), all.data(), longest, kBytes);
   return cut(all, lengths, longest);
 }
 

@@ -45,7 +45,32 @@ Reduce reduce_of(const std::string& name) {
   refuse("values are reduced by sum, max, min, prod or avg, but not by \"{}\"", name);
 }
 
+int64_t count_of(const Array& array) { return static_cast<int64_t>(array.size()); }
 int64_t bytes_of(const Array& array) { return static_cast<int64_t>(array.nbytes()); }
+
+// What it consists of, for the other workers to compare with theirs.
+comm::Element element_of(const Array& array) {
+  using nb::dlpack::dtype_code;
+  const auto kind = [&] {
+    switch (static_cast<dtype_code>(array.dtype().code)) {
+      case dtype_code::Int:
+        return 'i';
+      case dtype_code::UInt:
+        return 'u';
+      case dtype_code::Float:
+        return 'f';
+      case dtype_code::Bfloat:
+        return 'r';
+      case dtype_code::Complex:
+        return 'c';
+      case dtype_code::Bool:
+        return 'b';
+      default:
+        return '?';  // numpy has none
+    }
+  };
+  return {kind(), static_cast<uint8_t>(array.itemsize())};
+}
 
 // Runs a collective call after all that were started, without the lock of the interpreter.
 template <typename F>
@@ -124,7 +149,9 @@ void bind_calls(nb::module_& m) {
           });
         });
   m.def("broadcast", [](Array data, int root, int64_t ring) {
-    exchange(ring, [&](comm::Group& group) { group.broadcast(data.data(), bytes_of(data), root); });
+    exchange(ring, [&](comm::Group& group) {
+      group.broadcast(data.data(), count_of(data), element_of(data), root);
+    });
   });
   // `out` and `in` of these hold a part for each worker, one behind the other.
   m.def("all_gather", [](Array in, Array out, int64_t ring) {
@@ -132,7 +159,7 @@ void bind_calls(nb::module_& m) {
       require(bytes_of(out) == bytes_of(in) * group.size(),
               "all_gather: {} workers give {} bytes each, but the result has {}", group.size(),
               bytes_of(in), bytes_of(out));
-      group.all_gather(in.data(), out.data(), bytes_of(in));
+      group.all_gather(in.data(), out.data(), count_of(in), element_of(in));
     });
   });
   m.def("all_to_all", [](Array in, Array out, int64_t ring) {
@@ -140,7 +167,7 @@ void bind_calls(nb::module_& m) {
       require(bytes_of(out) == bytes_of(in) && bytes_of(in) % group.size() == 0,
               "all_to_all: {} workers trade {} bytes for {}", group.size(), bytes_of(in),
               bytes_of(out));
-      group.all_to_all(in.data(), out.data(), bytes_of(in) / group.size());
+      group.all_to_all(in.data(), out.data(), count_of(in) / group.size(), element_of(in));
     });
   });
   m.def("scatter", [](Array in, Array out, int root, int64_t ring) {
@@ -148,14 +175,18 @@ void bind_calls(nb::module_& m) {
       require(group.rank() != root || bytes_of(in) == bytes_of(out) * group.size(),
               "scatter: {} workers get {} bytes each, but there are {}", group.size(),
               bytes_of(out), bytes_of(in));
-      group.scatter(in.data(), out.data(), bytes_of(out), root);
+      group.scatter(in.data(), out.data(), count_of(out), element_of(out), root);
     });
   });
   m.def("send", [](Array data, int to, int64_t ring) {
-    exchange(ring, [&](comm::Group& group) { group.send(data.data(), bytes_of(data), to); });
+    exchange(ring, [&](comm::Group& group) {
+      group.send(data.data(), count_of(data), element_of(data), to);
+    });
   });
   m.def("recv", [](Array data, int from, int64_t ring) {
-    exchange(ring, [&](comm::Group& group) { group.recv(data.data(), bytes_of(data), from); });
+    exchange(ring, [&](comm::Group& group) {
+      group.recv(data.data(), count_of(data), element_of(data), from);
+    });
   });
   m.def("barrier", [](int64_t ring) {
     comm::World& world = met();
@@ -172,7 +203,7 @@ void bind_calls(nb::module_& m) {
           const nb::gil_scoped_release released;
           const Progress::Span span(progress(), Progress::Kind::kInput,
                                     "waits for the batches of other workers");
-          world.queue().run([&] { world.ring(0).all_gather(&mine, all.get(), sizeof mine); });
+          world.queue().run([&] { world.ring(0).all_gather(&mine, all.get(), 1, boolean); });
         }
         return std::vector<bool>(all.get(), all.get() + world.size());
       },

@@ -148,7 +148,7 @@ def test_a_startup_program_brings_workers_together(tmp_path):
 def test_lengths_that_differ_are_named_by_all(tmp_path):
     job = Job(tmp_path, ["--nproc_per_node=2"], HEAD + LENGTHS)
     assert job.wait() == 1
-    said = "rank 0 calls all_gather of 16 bytes, but rank 1 all_gather of 12 bytes"
+    said = "rank 0 calls all_gather of 16 bytes f32, but rank 1 all_gather of 12 bytes f32"
     assert any(said in job.log(f"workerlog.{rank}") for rank in range(2))
     assert said in job.err
 

@@ -119,7 +119,7 @@ ALONE = """
 TOGETHER = """
     dist.init_parallel_env()
     odd = rank == size - 1
-    same = "all members of a group make the same calls with the same lengths, in the same order"
+    same = "all members of a group make the same calls with the same lengths and types, in the same order"
 
     def expect_both(mine, other, call):
         heard = refusal(call)
@@ -138,11 +138,22 @@ TOGETHER = """
         expect_both(*both, lambda: dist.scatter(ones(more), [ones(more)] * size, src=0))
     other = "int32" if odd else "float32"
     expect_both("bytes f32 (sum)", "bytes i32 (sum)", lambda: dist.all_reduce(ones(2, dtype=other)))
+    # As many bytes, which would become numbers of another type.
+    for types, both in [
+        (("float32", "int64"), ("of 8 bytes f32", "of 8 bytes i64")),
+        (("complex64", "uint64"), ("of 8 bytes c64", "of 8 bytes u64")),
+        (("bool", "int8"), ("of 8 bytes bool", "of 8 bytes i8")),
+    ]:
+        mine = np.ones(8 // np.dtype(types[odd]).itemsize, types[odd])
+        expect_both(*both, lambda: dist.broadcast(mine, src=1))
+        expect_both(*both, lambda: dist.all_gather([], mine))
+        expect_both(*both, lambda: dist.alltoall([mine] * size, []))
+        expect_both(*both, lambda: dist.scatter(mine, [mine] * size, src=0))
     op = dist.ReduceOp.MAX if odd else dist.ReduceOp.MIN
     expect_both("f32 (max)", "f32 (min)", lambda: dist.all_reduce(ones(2), op))
     expect_both("reduce of 8 bytes f32 (sum) to 0", "reduce of 8 bytes f32 (sum) to 1",
                 lambda: dist.reduce(ones(2), int(odd)))
-    expect_both("broadcast of 8 bytes from 0", "broadcast of 8 bytes from 1",
+    expect_both("broadcast of 8 bytes f32 from 0", "broadcast of 8 bytes f32 from 1",
                 lambda: dist.broadcast(ones(2), int(odd)))
     expect_both("barrier", "all_gather of 8 bytes",
                 lambda: dist.barrier() if odd else dist.all_gather([], ones(2)))
@@ -182,7 +193,17 @@ ENDS = {
     else:
         heard = refusal(dist.barrier)
     """,
-        "rank 0 calls send of 1200000 bytes, but rank 1 recv of 12 bytes",
+        "rank 0 calls send of 1200000 bytes f32, but rank 1 recv of 12 bytes f32",
+    ),
+    "a message of another type": (
+        """
+    mine = ones(2) if rank == 0 else ones(1, dtype="int64")
+    if rank < 2:
+        heard = refusal(lambda: dist.send(mine, 1) if rank == 0 else dist.recv(mine, 0))
+    else:
+        heard = refusal(dist.barrier)
+    """,
+        "rank 0 calls send of 8 bytes f32, but rank 1 recv of 8 bytes i64",
     ),
     "a worker that has left": (
         """

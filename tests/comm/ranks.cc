@@ -65,7 +65,7 @@ void run_step(comm::World& world, int64_t step, bool halve, float* shared,
   }
   if (step % 16 == 0) {
     int64_t root_says = world.rank() == 0 ? step : -1;
-    world.ring(0).broadcast(&root_says, sizeof root_says, 0);
+    world.ring(0).broadcast(&root_says, 1, i64, 0);
     invariant(root_says == step, "rank 0 is at step {}, not {}", root_says, step);
   }
 }

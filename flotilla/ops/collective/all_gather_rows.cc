@@ -22,16 +22,17 @@ void infer(InferContext& c) {
 }
 
 // What every rank gives goes behind what the ranks before it gave.
-void gather(comm::Group& group, const std::vector<int64_t>& counts, int64_t row_bytes,
+void gather(comm::Group& group, const std::vector<int64_t>& counts, int64_t width, DType dtype,
             const void* from, void* to) {
+  const int64_t row_bytes = width * size_of(dtype);
   const size_t me = static_cast<size_t>(group.rank());
   if (std::all_of(counts.begin(), counts.end(), [&](int64_t n) { return n == counts[me]; })) {
-    return group.all_gather(from, to, counts[me] * row_bytes);
+    return group.all_gather(from, to, counts[me] * width, dtype);
   }
   char* part = static_cast<char*>(to);
   for (size_t r = 0; r < counts.size(); ++r) {
     if (r == me) copy_bytes(part, from, counts[r] * row_bytes);
-    group.broadcast(part, counts[r] * row_bytes, static_cast<int>(r));
+    group.broadcast(part, counts[r] * width, dtype, static_cast<int>(r));
     part += counts[r] * row_bytes;
   }
 }
@@ -49,10 +50,10 @@ Step prepare(PrepareContext& c) {
     }
     channel.run([&](comm::Group& group) {
       counts.resize(static_cast<size_t>(group.size()));
-      group.all_gather(&x.count, counts.data(), sizeof(int64_t));
+      group.all_gather(&x.count, counts.data(), 1, i64);
       out.resize(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
-      gather(group, counts, sizeof(int64_t), x.rows.data(), out.rows());
-      gather(group, counts, row_bytes, x.value.data(), out.value());
+      gather(group, counts, 1, i64, x.rows.data(), out.rows());
+      gather(group, counts, x.width, dtype_of<T>, x.value.data(), out.value());
     });
   };
 }

@@ -10,11 +10,13 @@ int64_t with_gap(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-Bucket::Bucket(PrepareContext& c) : parts_(c.exchanged("X", "Out")), dtype_(c.dtype("X")) {
+Bucket::Bucket(PrepareContext& c)
+    : parts_(c.exchanged("X", "Out")), dtype_(c.dtype("X")), element_(dtype_) {
   for (size_t i = 0; i < parts_.size(); ++i) {
     offsets_.push_back(with_gap(bytes_));
     sizes_.push_back(parts_[i].count * size_of(c.dtype("X", i)));
     bytes_ = offsets_.back() + sizes_.back();
+    if (c.dtype("X", i) != dtype_) element_ = comm::kBytes;
   }
 }
 
@@ -50,7 +52,7 @@ void Bucket::all_reduce(comm::Group& group, comm::Reduce how) {
 }
 
 void Bucket::broadcast(comm::Group& group, int root) {
-  work_on([&](char* memory) { group.broadcast(memory, bytes_, root); });
+  work_on([&](char* memory) { group.broadcast(memory, bytes_ / element_.bytes, element_, root); });
 }
 
 void Bucket::keep() {

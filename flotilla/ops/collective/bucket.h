@@ -38,6 +38,7 @@ class Bucket {
   std::vector<int64_t> offsets_;  // in bytes, from the first variable
   std::vector<int64_t> sizes_;    // in bytes
   DType dtype_;
+  comm::Element element_;  // bytes where they have several types
   int64_t bytes_ = 0;
   std::shared_ptr<Buffer> buffer_;  // only where they are not in one piece
 };

@@ -144,8 +144,9 @@ TEST(Collective, PartsOfDifferentLengthsAreNamed) {
                 Executor({.world = &world}).run(*program, {{"x", mine}}, {"all"}, scope);
               });
             }),
-            "rank 0 calls all_gather of 12 bytes, but rank 1 all_gather of 8 bytes: all members of "
-            "a group make the same calls with the same lengths, in the same order");
+            "rank 0 calls all_gather of 12 bytes f32, but rank 1 all_gather of 8 bytes f32: all "
+            "members of a group make the same calls with the same lengths and types, in the same "
+            "order");
 }
 
 TEST(Collective, EveryRankHasAPartForEveryOther) {

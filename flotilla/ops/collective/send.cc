@@ -20,15 +20,15 @@ int peer_of(const PrepareContext& c) {
 
 Step send(PrepareContext& c) {
   return [channel = Channel(c), peer = peer_of(c), x = c.in_bytes("X"),
-          bytes = c.shape("X").numel() * size_of(c.dtype("X"))] {
-    channel.run([&](Group& group) { group.send(x.data(), bytes, peer); });
+          count = c.shape("X").numel(), dtype = c.dtype("X")] {
+    channel.run([&](Group& group) { group.send(x.data(), count, dtype, peer); });
   };
 }
 
 Step recv(PrepareContext& c) {
   return [channel = Channel(c), peer = peer_of(c), out = c.out_bytes("Out"),
-          bytes = c.shape("Out").numel() * size_of(c.dtype("Out"))] {
-    channel.run([&](Group& group) { group.recv(out.data(), bytes, peer); });
+          count = c.shape("Out").numel(), dtype = c.dtype("Out")] {
+    channel.run([&](Group& group) { group.recv(out.data(), count, dtype, peer); });
   };
 }
 
@@ -43,11 +43,11 @@ Step all_to_all(PrepareContext& c) {
   if (channel.alone()) return identity(c);
   const int64_t rows = c.shape("X").rank() > 0 ? c.shape("X")[0] : 1;
   return [channel, rows, x = c.in_bytes("X"), out = c.out_bytes("Out"),
-          bytes = c.shape("X").numel() * size_of(c.dtype("X"))] {
+          count = c.shape("X").numel(), dtype = c.dtype("X")] {
     channel.run([&](Group& group) {
       require(rows % group.size() == 0, "{} rows of X cannot be shared out to {} ranks evenly",
               rows, group.size());
-      group.all_to_all(x.data(), out.data(), bytes / group.size());
+      group.all_to_all(x.data(), out.data(), count / group.size(), dtype);
     });
   };
 }

@@ -70,11 +70,10 @@ Step on_parts(PrepareContext& c, std::string_view part_slot, F work) {
 }
 
 Step all_gather(PrepareContext& c) {
-  return on_parts(
-      c, "X",
-      [size = size_of(c.dtype("X"))](Group& group, const char* x, char* out, int64_t count) {
-        group.all_gather(x, out, count * size);
-      });
+  return on_parts(c, "X",
+                  [dtype = c.dtype("X")](Group& group, const char* x, char* out, int64_t count) {
+                    group.all_gather(x, out, count, dtype);
+                  });
 }
 
 Step reduce_scatter(PrepareContext& c) {
@@ -88,8 +87,8 @@ Step scatter(PrepareContext& c) {
   const int root = static_cast<int>(c.attr<int64_t>("root"));
   return on_parts(
       c, "Out",
-      [root, size = size_of(c.dtype("X"))](Group& group, const char* x, char* out, int64_t count) {
-        group.scatter(x, out, count * size, root);
+      [root, dtype = c.dtype("X")](Group& group, const char* x, char* out, int64_t count) {
+        group.scatter(x, out, count, dtype, root);
       });
 }
 

@@ -30,7 +30,7 @@ class Joined {
     pack(count);
     channel_.run([&](comm::Group& group) {
       all_.resize(mine_.size() * static_cast<size_t>(group.size()));
-      group.all_gather(mine_.data(), all_.data(), bytes());
+      group.all_gather(mine_.data(), all_.data(), static_cast<int64_t>(mine_.size()), f64);
     });
     std::fill(first.begin(), first.end(), 0);
     std::fill(second.begin(), second.end(), 0);
@@ -69,7 +69,6 @@ class Joined {
     mine_.insert(mine_.end(), first.begin(), first.end());
     mine_.insert(mine_.end(), second.begin(), second.end());
   }
-  int64_t bytes() const { return static_cast<int64_t>(mine_.size() * sizeof(double)); }
 
   Channel channel_;
   std::vector<double> mine_, all_;
