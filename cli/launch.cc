@@ -1,11 +1,15 @@
 // flotilla launch, fleetrun: starts the processes of a job and watches them.
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
 #include "flotilla/base/error.h"
+#include "flotilla/launch/outlet.h"
 #include "flotilla/launch/report.h"
 #include "flotilla/launch/run.h"
 
@@ -25,12 +29,13 @@ int launch(const std::string& program, const std::vector<std::string>& arguments
     std::fputs(help.text.c_str(), stdout);
     return 0;
   } catch (const Error& error) {
+    launch::Outlet outlet;
     if (options.events_fd < 0) {
-      std::fprintf(stderr, "fleetrun: %s\n", error.what());
+      outlet.write(STDERR_FILENO, fmt::format("fleetrun: {}\n", error.what()));
     } else {
-      const std::string why = launch::quoted(error.what());
-      dprintf(static_cast<int>(options.events_fd), "{\"event\":\"refused\",\"why\":%s}\n",
-              why.c_str());
+      outlet.write(
+          static_cast<int>(options.events_fd),
+          fmt::format("{{\"event\":\"refused\",\"why\":{}}}\n", launch::quoted(error.what())));
     }
     constexpr int kUsage = 2;
     return kUsage;

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/regular_file.h"
 
 namespace flotilla::launch {
 
@@ -19,14 +20,18 @@ namespace fs = std::filesystem;
 Fd open_log(const fs::path& file, bool append) {
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
-  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC);
+  // A pipe that nobody reads is not waited for; the process itself may wait for its reader.
+  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (append ? 0 : O_TRUNC);
   Fd fd(::open(file.c_str(), flags, 0644));
   require(static_cast<bool>(fd), "the log {} cannot be written: {}. Choose another --log_dir",
-          file.string(), std::strerror(errno));
+          file.string(),
+          errno == ENXIO ? "it is a named pipe that nobody reads" : std::strerror(errno));
+  fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
   return fd;
 }
 
 std::vector<std::string> last_lines(const fs::path& file, int64_t from, size_t count) {
+  if (*other_than_a_file(file) != '\0') return {};
   std::ifstream in(file);
   // More than so many bytes are not read, however long the log is.
   constexpr int64_t kTail = 64 << 10;
@@ -41,17 +46,10 @@ std::vector<std::string> last_lines(const fs::path& file, int64_t from, size_t c
   return {lines.begin(), lines.end()};
 }
 
-void write_out(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno != EINTR && errno != EAGAIN) return;  // nobody reads any more
-    if (written > 0) text.remove_prefix(static_cast<size_t>(written));
-  }
-}
-
 Mirror::Mirror() : notify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}
 
 void Mirror::follow(const fs::path& file, int64_t from, std::string prefix) {
+  if (*other_than_a_file(file) != '\0') return;
   Followed followed{.file = Fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC)),
                     .prefix = std::move(prefix),
                     .pending = {}};
@@ -61,18 +59,21 @@ void Mirror::follow(const fs::path& file, int64_t from, std::string prefix) {
   files_.push_back(std::move(followed));
 }
 
-void Mirror::pump() {
+void Mirror::pump(Outlet& outlet) {
   char events[4096];
   while (::read(notify_.get(), events, sizeof events) > 0) {
   }
-  for (Followed& followed : files_) pump(followed);
+  behind_ = false;
+  for (Followed& followed : files_) behind_ = !pump(followed, outlet) || behind_;
 }
 
-void Mirror::pump(Followed& followed) const {
+bool Mirror::pump(Followed& followed, Outlet& outlet) {
   char buffer[64 << 10];
-  std::string text;
-  for (ssize_t got = 0; (got = ::read(followed.file.get(), buffer, sizeof buffer)) > 0;) {
+  while (outlet.has_room(STDOUT_FILENO)) {
+    const ssize_t got = ::read(followed.file.get(), buffer, sizeof buffer);
+    if (got <= 0) return true;
     followed.pending.append(buffer, static_cast<size_t>(got));
+    std::string text;
     size_t begin = 0;
     for (size_t end = 0; (end = followed.pending.find('\n', begin)) != std::string::npos;) {
       text += followed.prefix;
@@ -80,17 +81,21 @@ void Mirror::pump(Followed& followed) const {
       begin = end + 1;
     }
     followed.pending.erase(0, begin);
+    outlet.write(STDOUT_FILENO, text);
   }
-  write_out(STDOUT_FILENO, text);
+  return false;
 }
 
-void Mirror::drain() {
-  pump();
+bool Mirror::drain(Outlet& outlet) {
+  for (pump(outlet); behind_; pump(outlet)) {
+    if (!outlet.wait_for_room(STDOUT_FILENO)) return false;
+  }
   for (Followed& followed : files_) {
     if (followed.pending.empty()) continue;
-    write_out(STDOUT_FILENO, followed.prefix + followed.pending + "\n");
+    outlet.write(STDOUT_FILENO, followed.prefix + followed.pending + "\n");
     followed.pending.clear();
   }
+  return true;
 }
 
 }  // namespace flotilla::launch

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "flotilla/base/fd.h"
+#include "flotilla/launch/outlet.h"
 
 namespace flotilla::launch {
 
-// Makes the folder and opens a log in it. Refuses a folder that cannot be written.
+// Makes the folder and opens a log in it. Refuses a folder that cannot be written. What stands
+// there already may be a device, or a pipe that somebody reads: then nothing is read back from it.
 Fd open_log(const std::filesystem::path& file, bool append);
 
 // The last lines of a log, from byte `from` on.
@@ -29,10 +31,11 @@ class Mirror {
   void follow(const std::filesystem::path& file, int64_t from, std::string prefix);
   // Readable when some file has grown.
   int fd() const { return notify_.get(); }
-  // Writes the whole lines that are new to stdout.
-  void pump();
-  // Writes the rest, whole lines or not.
-  void drain();
+  // Writes the whole lines that are new to stdout, as many as there is room for; the others are
+  // read when there is.
+  void pump(Outlet& outlet);
+  // Writes the rest, whole lines or not. False: nobody reads it.
+  bool drain(Outlet& outlet);
 
  private:
   struct Followed {
@@ -41,13 +44,12 @@ class Mirror {
     std::string pending;  // an unfinished line
   };
 
-  void pump(Followed& followed) const;
+  // False: there is more.
+  static bool pump(Followed& followed, Outlet& outlet);
 
   Fd notify_;
   std::vector<Followed> files_;
+  bool behind_ = false;
 };
-
-// Writes all of `text`.
-void write_out(int fd, std::string_view text);
 
 }  // namespace flotilla::launch

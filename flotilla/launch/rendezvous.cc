@@ -14,7 +14,7 @@
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
-#include "flotilla/launch/logs.h"
+#include "flotilla/launch/outlet.h"
 #include "flotilla/launch/ports.h"
 #include "flotilla/launch/print.h"
 #include "flotilla/rpc/store_client.h"
@@ -40,8 +40,8 @@ std::string who(const Arrived& host) {
   return fmt::format("{} (pid {})", host.address(), host.pid());
 }
 
-void say(const JobOptions& options, const char* level, const std::string& text) {
-  if (!options.quiet) write_out(STDERR_FILENO, log_line(level, text));
+void say(Outlet& outlet, const JobOptions& options, const char* level, const std::string& text) {
+  if (!options.quiet) outlet.write(STDERR_FILENO, log_line(level, text));
 }
 
 // Not the token of the job, which listens at the same place afterwards: who comes late must not be
@@ -78,8 +78,9 @@ rpc::StoreClient::Options client_options(const JobOptions& options, const Arrive
 // The master's side.
 class Master {
  public:
-  Master(const JobOptions& options, const Arrived& self)
-      : options_(options),
+  Master(Outlet& outlet, const JobOptions& options, const Arrived& self)
+      : outlet_(outlet),
+        options_(options),
         gathering_(options, self),
         client_(client_options(options, self, "master")) {
     client_.watch(kArrived,
@@ -138,7 +139,7 @@ class Master {
     Answer answer;
     answer.set_refusal(verdict.refusal);
     client_.set(kAnswer + host.name(), answer.SerializeAsString());
-    say(options_, "WARNING",
+    say(outlet_, options_, "WARNING",
         fmt::format("host {} was turned away: {}", who(host), verdict.refusal));
   }
 
@@ -146,7 +147,7 @@ class Master {
     remind_ = Clock::now() + kReminder;
     std::vector<std::string> here;
     for (const Arrived& host : gathering_.arrived()) here.push_back(host.address());
-    say(options_, "INFO",
+    say(outlet_, options_, "INFO",
         fmt::format("waiting for {} hosts to meet at {}; {} are here: {}", *options_.nnodes,
                     *options_.master, here.size(), fmt::join(here, ", ")));
   }
@@ -172,6 +173,7 @@ class Master {
     refuse("{}", why);
   }
 
+  Outlet& outlet_;
   const JobOptions& options_;
   Gathering gathering_;
   Clock::time_point remind_ = Clock::now() + kFirstReminder;
@@ -242,18 +244,19 @@ std::unique_ptr<rpc::StoreServer> become_master(const JobOptions& options, const
 
 Answer meet(const JobOptions& options, const Machine& machine, const Arrived& self,
             std::string& serve_at) {
+  Outlet outlet;
   Clock::time_point remind = Clock::now() + kFirstReminder;
   const Clock::time_point silent = Clock::now() + kSilence;
   const Endpoint master = *find_endpoint(*options.master);
   while (true) {
     if (const auto server = become_master(options, machine, serve_at)) {
       if (!env::text("FLT_JOB_TOKEN")) {
-        say(options, "WARNING",
+        say(outlet, options, "WARNING",
             fmt::format("FLT_JOB_TOKEN is not set: whoever reaches {} can join this job. Set it to "
                         "the same secret on every host",
                         *options.master));
       }
-      return Master(options, self).gather();
+      return Master(outlet, options, self).gather();
     }
     if (std::optional<Answer> answer = ask_master(options, self)) return *answer;
     if (machine.is(master.host) && Clock::now() >= silent) {
@@ -263,7 +266,8 @@ Answer meet(const JobOptions& options, const Machine& machine, const Arrived& se
               *options.master, holder);
     }
     if (Clock::now() >= remind) {
-      say(options, "INFO", fmt::format("waiting for the host that has {}", *options.master));
+      say(outlet, options, "INFO",
+          fmt::format("waiting for the host that has {}", *options.master));
       remind = Clock::now() + kReminder;
     }
   }

@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::chrono::milliseconds kBeforeTheFirst{1000};
+
 // Hosts that are started one by one cannot share a secret that nobody gave them.
 std::string token_of(const Job& job, const JobOptions& options) {
   if (const std::optional<std::string> said = env::text("FLT_JOB_TOKEN")) return *said;
@@ -56,8 +58,13 @@ int Run::run() {
   announce();
   begin();
   while (anyone_runs() || restart_at_ || (link_ && meeting_ != Meeting::kApart)) wait_once();
-  mirror_.drain();
+  const bool all_read = mirror_.drain(outlet_);
   if (link_) leave_hosts();
+  if (!all_read) {
+    say(log_line("WARNING", fmt::format("nobody reads what the workers print; the rest of it is in "
+                                        "{}",
+                                        job_.log_dir)));
+  }
   return close();
 }
 
@@ -90,9 +97,9 @@ void Run::serve_store(const std::string& address) {
   store_address_ = store_->address();
 }
 
-void Run::announce() const {
+void Run::announce() {
   if (options_.quiet) return;
-  if (options_.print_config) write_out(STDOUT_FILENO, configuration_block(options_));
+  if (options_.print_config) outlet_.write(STDOUT_FILENO, configuration_block(options_));
   if (job_.mode == Mode::kServers) {
     std::string said;
     for (const std::string& option : options_.server_options_said) {
@@ -108,13 +115,15 @@ void Run::announce() const {
                                           "collective mode",
                                           how)));
     }
-    write_out(STDOUT_FILENO,
-              fmt::format("launch train in {} mode\n", job_.devices.there ? "GPU" : "CPU"));
+    outlet_.write(STDOUT_FILENO,
+                  fmt::format("launch train in {} mode\n", job_.devices.there ? "GPU" : "CPU"));
   }
   for (const std::string& notice : job_.notices) say(log_line("WARNING", notice));
 }
 
 void Run::start_all() {
+  // Without logs the processes write to the same place, and what was said before stands before.
+  if (job_.log_dir.empty()) outlet_.settle(kBeforeTheFirst);
   std::string shown;
   for (Running& running : running_) {
     start(running);

@@ -22,6 +22,7 @@
 #include "flotilla/launch/link.h"
 #include "flotilla/launch/logs.h"
 #include "flotilla/launch/members.h"
+#include "flotilla/launch/outlet.h"
 #include "flotilla/launch/report.h"
 #include "flotilla/launch/restart_pause.h"
 #include "flotilla/launch/server_folder.h"
@@ -111,7 +112,7 @@ class Run {
   int run();
 
  private:
-  void announce() const;
+  void announce();
   void begin();
   void serve_store(const std::string& address);
   void start_all();
@@ -163,8 +164,8 @@ class Run {
   // The processes hear the reason through the store; "": all went well.
   void begin_end(const std::string& reason, int signal, std::chrono::milliseconds grace);
   void signal_all(int signal);
-  std::string say_report() const;           // and returns it as JSON
-  void tell(std::string_view event) const;  // whoever has started the launcher
+  std::string say_report();           // and returns it as JSON
+  void tell(std::string_view event);  // whoever has started the launcher
   int close();
 
   bool anyone_runs() const {
@@ -174,8 +175,8 @@ class Run {
     return std::all_of(running_.begin(), running_.end(),
                        [](const Running& r) { return r.server() || !r.runs(); });
   }
-  void say(std::string_view text) const {
-    if (!options_.quiet) write_out(STDERR_FILENO, text);
+  void say(std::string_view text) {
+    if (!options_.quiet) outlet_.write(STDERR_FILENO, text);
   }
 
   const JobOptions& options_;
@@ -184,6 +185,7 @@ class Run {
   Guardian guardian_;  // before the store, which starts threads
   Fd parent_;          // readable when the process of --parent_pid has ended; none: nobody asks
   Signals signals_;
+  Outlet outlet_;  // behind the signals: its thread gets none
   const StatusSocket status_socket_;
   Mirror mirror_;
   const std::string token_;

@@ -36,8 +36,10 @@ int Run::patience() const {
 }
 
 void Run::wait_once() {
-  std::vector<pollfd> fds = {
-      {signals_.fd(), POLLIN, 0}, {mirror_.fd(), POLLIN, 0}, {status_socket_.fd(), POLLIN, 0}};
+  std::vector<pollfd> fds = {{signals_.fd(), POLLIN, 0},
+                             {mirror_.fd(), POLLIN, 0},
+                             {status_socket_.fd(), POLLIN, 0},
+                             {outlet_.fd(), POLLIN, 0}};
   const size_t others = fds.size();
   std::vector<Running*> owners;
   for (Running& running : running_) {
@@ -49,7 +51,8 @@ void Run::wait_once() {
   const size_t parent = fds.size();
   if (parent_) fds.push_back({parent_.get(), POLLIN, 0});
   if (::poll(fds.data(), fds.size(), patience()) < 0) return;
-  if (fds[1].revents != 0) mirror_.pump();
+  if (fds[3].revents != 0) outlet_.clear_fd();
+  if (fds[1].revents != 0 || fds[3].revents != 0) mirror_.pump(outlet_);
   if (fds[2].revents != 0) status_socket_.answer([this] { return status(); });
   while (const std::optional<int> signal = signals_.next()) on_signal(*signal);
   if (parent < fds.size() && fds[parent].revents != 0) on_parent_gone();
@@ -170,7 +173,7 @@ void Run::restart_alone(Running& running) {
 }
 
 void Run::fail(Running& running) {
-  mirror_.pump();
+  mirror_.pump(outlet_);
   running.outcome.last_lines = last_lines(running.outcome.log, running.log_begin, kLinesShown);
   if (may_restart(running.outcome)) {
     if (job_.mode == Mode::kServers) return restart_alone(running);
@@ -203,7 +206,7 @@ void Run::signal_all(int signal) {
   }
 }
 
-std::string Run::say_report() const {
+std::string Run::say_report() {
   const double launcher = std::chrono::duration<double>(running_.front().started - began_).count();
   const RunReport report = make_report(members_.all(), launcher);
   const bool explained = culprit_ || !stalled_.empty() || !lost_.empty();
@@ -220,15 +223,15 @@ int Run::close() {
   const std::vector<Standing> others = together(stock_, culprit_ ? culprit_->name() : "");
   if (culprit_) {
     // Whoever asked for events explains it.
-    if (options_.events_fd < 0) write_out(STDERR_FILENO, failure_block(*culprit_, others));
+    if (options_.events_fd < 0) outlet_.write(STDERR_FILENO, failure_block(*culprit_, others));
     code = culprit_->job_code();
   } else if (!stalled_.empty()) {
-    write_out(STDERR_FILENO, fmt::format("fleetrun: {}\n{}", stalled_, standing_table(others)));
+    outlet_.write(STDERR_FILENO, fmt::format("fleetrun: {}\n{}", stalled_, standing_table(others)));
     code = Outcome{.stuck = stalled_}.job_code();
   } else if (interrupted_ != 0) {
     code = 128 + interrupted_;
   } else if (!lost_.empty()) {
-    write_out(STDERR_FILENO, fmt::format("fleetrun: {}\n{}", lost_, standing_table(others)));
+    outlet_.write(STDERR_FILENO, fmt::format("fleetrun: {}\n{}", lost_, standing_table(others)));
     code = 1;
   } else if (job_.mode == Mode::kServers) {
     say_workers_exit();
@@ -240,14 +243,15 @@ int Run::close() {
   for (const Running& running : running_) outcomes.push_back(running.outcome);
   const std::string result =
       json_line(code, culprit_ ? &*culprit_ : nullptr, outcomes, seconds_since(began_), report);
-  if (options_.json) write_out(STDOUT_FILENO, result);
+  if (options_.json) outlet_.write(STDOUT_FILENO, result);
   tell(fmt::format("{{\"event\":\"done\",\"result\":{}}}\n",
                    std::string_view(result).substr(0, result.size() - 1)));
+  outlet_.finish();
   return code;
 }
 
-void Run::tell(std::string_view event) const {
-  if (options_.events_fd >= 0) write_out(static_cast<int>(options_.events_fd), event);
+void Run::tell(std::string_view event) {
+  if (options_.events_fd >= 0) outlet_.write(static_cast<int>(options_.events_fd), event);
 }
 
 }  // namespace flotilla::launch

@@ -1,0 +1,110 @@
+#include "flotilla/launch/outlet.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "flotilla/base/fd.h"
+
+namespace flotilla::launch {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Pipe {
+  Pipe() {
+    int ends[2] = {};
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    read = Fd(ends[0]);
+    write = Fd(ends[1]);
+    fcntl(write.get(), F_SETPIPE_SZ, 4096);
+  }
+  // All that is there, and what comes while it is read; until nothing comes for a moment.
+  std::string take() {
+    std::string text;
+    pollfd ready = {read.get(), POLLIN, 0};
+    while (::poll(&ready, 1, 300) > 0) {
+      char bytes[4096];
+      const ssize_t got = ::read(read.get(), bytes, sizeof bytes);
+      if (got <= 0) break;
+      text.append(bytes, static_cast<size_t>(got));
+    }
+    return text;
+  }
+
+  Fd read;
+  Fd write;
+};
+
+std::string line(int number) { return fmt::format("line {:09}\n", number); }
+
+TEST(Outlet, WritesInOrder) {
+  Pipe pipe;
+  Outlet outlet;
+  std::string all;
+  for (int i = 0; i < 1000; ++i) {
+    outlet.write(pipe.write.get(), line(i));
+    all += line(i);
+  }
+  EXPECT_EQ(pipe.take(), all);
+  EXPECT_TRUE(outlet.settle(1s));
+}
+
+TEST(Outlet, NeverWaitsForAReaderAndSaysWhatIsMissing) {
+  Pipe stuck, read;
+  Outlet outlet;
+  const Clock::time_point began = Clock::now();
+  constexpr int kLines = 200'000;
+  ASSERT_GT(kLines * line(0).size(), 2 * Outlet::kRoom);
+  for (int i = 0; i < kLines; ++i) outlet.write(stuck.write.get(), line(i));
+  EXPECT_FALSE(outlet.has_room(stuck.write.get()));
+  // Another one is not held up by it.
+  outlet.write(read.write.get(), "beside it\n");
+  EXPECT_EQ(read.take(), "beside it\n");
+  EXPECT_FALSE(outlet.settle(50ms));
+  EXPECT_LT(Clock::now() - began, 20s);
+
+  const std::string text = stuck.take();
+  EXPECT_THAT(text, StartsWith(line(0) + line(1)));
+  EXPECT_THAT(text, EndsWith(" lines are missing here, because nobody read those before them\n"));
+  const auto shown = std::count(text.begin(), text.end(), '\n') - 1;
+  EXPECT_THAT(text, HasSubstr(fmt::format("fleetrun: {} lines are missing", kLines - shown)));
+  pollfd room = {outlet.fd(), POLLIN, 0};
+  EXPECT_EQ(::poll(&room, 1, 1000), 1);
+  EXPECT_TRUE(outlet.has_room(stuck.write.get()));
+}
+
+TEST(Outlet, EndsAlthoughNobodyReads) {
+  Pipe stuck;
+  const Clock::time_point began = Clock::now();
+  {
+    Outlet outlet;
+    outlet.write(stuck.write.get(), std::string(100'000, 'x'));
+    outlet.finish(100ms);
+    outlet.write(stuck.write.get(), "nobody");  // is given up
+  }
+  EXPECT_LT(Clock::now() - began, Outlet::kPatience / 2);
+}
+
+TEST(Outlet, ForgetsAClosedReader) {
+  signal(SIGPIPE, SIG_IGN);
+  Pipe closed;
+  closed.read.reset();
+  Outlet outlet;
+  for (int i = 0; i < 10; ++i) outlet.write(closed.write.get(), std::string(100'000, 'x'));
+  EXPECT_TRUE(outlet.settle(5s));
+  EXPECT_TRUE(outlet.has_room(closed.write.get()));
+}
+
+}  // namespace
+}  // namespace flotilla::launch
