@@ -54,6 +54,7 @@ const std::vector<Known>& known_variables() {
       {"FLAGS_communicator_send_queue_size",
        "1.8: how many steps of an asynchronous worker may wait to be sent"},
       {"DISTRIBUTED_TRAINER_ENDPOINTS", "PaddleCloud's name for PADDLE_TRAINER_ENDPOINTS"},
+      {"KUBERNETES_SERVICE_HOST", "Kubernetes: set in a pod; names of others may come late"},
       {"OMPI_COMM_WORLD_LOCAL_RANK", "Open MPI: number of this process on its machine"},
       {"OMPI_COMM_WORLD_LOCAL_SIZE", "Open MPI: how many processes run on this machine"},
       {"OMPI_COMM_WORLD_RANK", "Open MPI: number of this process, from 0"},

@@ -73,6 +73,24 @@ std::unique_ptr<HostedStore> host_store(rpc::StoreServer::Options options, const
   }
 }
 
+// Refuses a list with a host that there is not: whoever should run there would be waited for.
+void check_names(const fleet::Role& role, const Endpoint& place, milliseconds patience) {
+  const Clock::time_point until = Clock::now() + std::min(patience, rpc::patience_with_names());
+  std::set<std::string> hosts = {place.host};
+  for (const auto* list : {&role.worker_endpoints, &role.server_endpoints}) {
+    for (const std::string& endpoint : *list) hosts.insert(host_of(endpoint));
+  }
+  for (const std::string& host : hosts) {
+    rpc::Name found = rpc::look_up(host);
+    for (; found == rpc::Name::kUnknown; found = rpc::look_up(host)) {
+      require(Clock::now() < until,
+              "the endpoints of this job name the host \"{}\", but no host has this name", host);
+      std::this_thread::sleep_for(kRetry);
+    }
+    if (found == rpc::Name::kUnclear) return;  // each question may take long
+  }
+}
+
 void wait_until_it_answers(const Endpoint& place, milliseconds patience) {
   const Clock::time_point began = Clock::now();
   Clock::time_point remind = began + kFirstReminder;
@@ -168,6 +186,7 @@ std::vector<std::string> hosts_of_job(const fleet::Role& role, const std::string
 std::optional<FoundStore> find_store(const fleet::Role& role, const FindStoreOptions& options) {
   if (!role.distributed()) return std::nullopt;
   const Endpoint place = place_of(role);
+  check_names(role, place, options.patience);
   const std::optional<std::string> secret = env::text("FLT_JOB_TOKEN");
   FoundStore found{.address = place.text(),
                    .token = secret.value_or("job " + env::text_or("PADDLE_JOB_ID", "default"))};

@@ -69,7 +69,7 @@ struct FindStoreOptions {
 std::vector<std::string> hosts_of_job(const fleet::Role& role, const std::string& here);
 
 // Hosts the store or waits until it answers. Nothing where the process is alone. Refuses a job of
-// which nobody says where its first process runs.
+// which nobody says where its first process runs, or whose endpoints name a host that there is not.
 std::optional<FoundStore> find_store(const fleet::Role& role, const FindStoreOptions& options = {});
 
 }  // namespace flotilla::job

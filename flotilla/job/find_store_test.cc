@@ -162,6 +162,21 @@ TEST(FindStoreTest, GivesUpOnAFirstProcessThatDoesNotCome) {
   }
 }
 
+TEST(FindStoreTest, AHostThatThereIsNotIsNamedAtOnce) {
+  // The first one would be dialled, the second one waited for.
+  for (const size_t wrong : {0, 1}) {
+    for (Role role : collective_job(2)) {
+      role.worker_endpoints[wrong] = "no-such-host.invalid:6170";
+      const auto began = std::chrono::steady_clock::now();
+      EXPECT_REFUSED(
+          find_store(role),
+          "the endpoints of this job name the host \"no-such-host.invalid\", but no host "
+          "has this name");
+      EXPECT_LT(std::chrono::steady_clock::now() - began, 15s);
+    }
+  }
+}
+
 TEST(FindStoreTest, ALostProcessStopsTheJobAndTheHostDoesNotWaitForIt) {
   const std::vector<Role> job = collective_job(3);
   std::optional<FoundStore> found = find_store(job[0]);

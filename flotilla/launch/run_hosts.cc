@@ -8,6 +8,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/launch/print.h"
 #include "flotilla/launch/run_state.h"
+#include "flotilla/rpc/dial.h"
 
 namespace flotilla::launch {
 namespace {
@@ -92,6 +93,15 @@ void Run::remind() {
   reminded_ = Clock::now();
   const std::vector<std::string> missing =
       meeting_ == Meeting::kConnecting ? std::vector{host_of(job_.store)} : link_->missing();
+  if (Clock::now() - began_ >= rpc::patience_with_names()) {
+    for (const std::string& host : missing) {
+      const rpc::Name name = rpc::look_up(host);
+      if (name == rpc::Name::kUnclear) break;  // each question may take long
+      require(name != rpc::Name::kUnknown,
+              "the hosts of the job are {}, but no host has the name \"{}\"",
+              fmt::join(job_.hosts, ", "), host);
+    }
+  }
   if (const std::string why = link_->look_for_others(milliseconds(300)); !why.empty()) {
     refuse("{}", why);
   }

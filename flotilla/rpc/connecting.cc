@@ -157,10 +157,20 @@ std::string tls_disagreement(const std::string& address, const Tls& tls,
 bool wait_for_connection(grpc::Channel& channel, const std::string& address, const Tls& tls,
                          milliseconds patience) {
   const auto deadline = std::chrono::system_clock::now() + patience;
+  const auto unknown = std::chrono::system_clock::now() + patience_with_names();
   auto look = milliseconds(1000);  // a server that is merely slow is left alone
   while (true) {
     const auto now = std::chrono::system_clock::now();
     if (channel.WaitForConnected(std::min(deadline, now + look))) return true;
+    if (const std::string host = host_of(address); look_up(host) == Name::kUnknown) {
+      if (std::chrono::system_clock::now() >= unknown) {
+        throw Error(
+            ErrorKind::kUnavailable,
+            fmt::format("nothing answers at {}: no host has the name \"{}\"", address, host));
+      }
+      if (std::chrono::system_clock::now() >= deadline) return false;
+      continue;
+    }
     const std::string disagreement = tls_disagreement(
         address, tls, [&] { return channel.GetState(false) == GRPC_CHANNEL_READY; });
     if (!disagreement.empty()) throw Error(ErrorKind::kUnavailable, disagreement);

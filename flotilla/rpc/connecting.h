@@ -18,8 +18,8 @@ class Channel;
 namespace flotilla::rpc {
 
 // Waits until `channel` stands. True: it does. False: `patience` is over. Refuses at once, with
-// kUnavailable and a sentence, where it never will: one end speaks TLS and the other does not, or
-// one does not accept the certificate of the other.
+// kUnavailable and a sentence, where it never will: one end speaks TLS and the other does not, one
+// does not accept the certificate of the other, or the host is unknown (patience_with_names()).
 bool wait_for_connection(grpc::Channel& channel, const std::string& address, const Tls& tls,
                          std::chrono::milliseconds patience);
 

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <memory>
 
+#include "flotilla/base/env.h"
+
 namespace flotilla::rpc {
 namespace {
 
@@ -35,24 +37,50 @@ void blocking(const Fd& socket) {
   fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) & ~O_NONBLOCK);
 }
 
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+// 0, or the number of what went wrong.
+int resolve(const std::string& host, const char* port, Addresses& found) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* list = nullptr;
+  const int failed = getaddrinfo(host.c_str(), port, &hints, &list);
+  if (failed == 0) found.reset(list);
+  return failed;
+}
+
 }  // namespace
+
+Name look_up(const std::string& host) {
+  Addresses found(nullptr, freeaddrinfo);
+  switch (resolve(host, nullptr, found)) {
+    case 0:
+      return Name::kKnown;
+    case EAI_NONAME:
+    case EAI_NODATA:
+      return Name::kUnknown;
+    default:
+      return Name::kUnclear;
+  }
+}
+
+std::chrono::milliseconds patience_with_names() {
+  if (env::text("KUBERNETES_SERVICE_HOST")) return std::chrono::minutes(10);
+  return std::chrono::seconds(5);
+}
 
 Dialed dial(const Endpoint& endpoint, std::chrono::milliseconds patience) {
   const Clock::time_point began = Clock::now();
   const Clock::time_point deadline = began + patience;
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int failed =
-      getaddrinfo(endpoint.host.c_str(), fmt::to_string(endpoint.port).c_str(), &hints, &found);
+  Addresses addresses(nullptr, freeaddrinfo);
+  const int failed = resolve(endpoint.host, fmt::to_string(endpoint.port).c_str(), addresses);
   if (failed != 0) {
     return {.problem = fmt::format("its name cannot be resolved: {}", gai_strerror(failed)),
             .unresolved = true};
   }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
   Dialed dialed;
-  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+  for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) {
     Fd socket(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int error = connect_to(*each, socket, deadline);
     if (error == 0) {

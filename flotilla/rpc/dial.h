@@ -13,10 +13,22 @@
 
 namespace flotilla::rpc {
 
+// What the resolver says of a host, or an address.
+enum class Name {
+  kKnown,
+  kUnknown,  // it is sure that there is none
+  kUnclear,  // it does not answer, or has no answer now
+};
+Name look_up(const std::string& host);
+
+// How long a name may be unknown before nobody waits for it. It may come with its host: within
+// seconds for a container, and with any pod of Kubernetes.
+std::chrono::milliseconds patience_with_names();
+
 struct Dialed {
   Fd socket = {};            // connected and blocking; none: `problem` says why
   std::string problem = {};  // "nobody listens on its port 6069", "it does not answer", ...
-  bool unresolved = false;   // there is no such host
+  bool unresolved = false;   // its name is unknown, or unclear
   bool listens_not = false;  // the host answers, but nobody has the port
   double seconds = 0;        // until the connection stood
 

@@ -51,6 +51,13 @@ TEST(DialTest, TellsAClosedPortFromANameThatIsNone) {
   EXPECT_THAT(nameless.problem, HasSubstr("its name cannot be resolved"));
 }
 
+TEST(DialTest, KnowsANameThatIsNone) {
+  EXPECT_EQ(look_up("127.0.0.1"), Name::kKnown);
+  EXPECT_EQ(look_up("::1"), Name::kKnown);
+  EXPECT_EQ(look_up("localhost"), Name::kKnown);
+  EXPECT_EQ(look_up("no host has this name"), Name::kUnknown);
+}
+
 TEST(DialTest, EndsWhenNobodyAnswers) {
   // A queue that is full makes the kernel drop what comes: nobody answers.
   Port port(true);
