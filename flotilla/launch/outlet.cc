@@ -227,6 +227,11 @@ bool Outlet::wait_for_room(int fd, std::chrono::milliseconds patience) {
   return state_->wait(lock, patience, [&] { return state_->ways[fd].waiting < kRoom / 2; });
 }
 
+void Outlet::give_up(int fd) {
+  const MutexLock lock(state_->mutex);
+  state_->close(fd);
+}
+
 bool Outlet::settle(std::chrono::milliseconds patience) {
   MutexLock lock(state_->mutex);
   return state_->wait(lock, patience, [&] { return state_->queue.empty(); });

@@ -22,7 +22,7 @@ class Outlet {
   static constexpr size_t kRoom = 1 << 20;
   // Who has read nothing for so long, while there was something to read, is not waited for at the
   // end.
-  static constexpr std::chrono::milliseconds kPatience{10000};
+  static constexpr std::chrono::milliseconds kPatience{5000};
 
   Outlet();
   // Waits for what is still to be written, as finish() does.
@@ -40,6 +40,9 @@ class Outlet {
   void clear_fd();
   // Waits for that; false: nobody has read for `patience`.
   bool wait_for_room(int fd, std::chrono::milliseconds patience = kPatience);
+
+  // Nobody will read it: what waits for it, or is written to it from now on, is left out.
+  void give_up(int fd);
 
   // Waits until all is written; false: nobody has read for `patience`.
   bool settle(std::chrono::milliseconds patience = kPatience);

@@ -61,6 +61,7 @@ int Run::run() {
   const bool all_read = mirror_.drain(outlet_);
   if (link_) leave_hosts();
   if (!all_read) {
+    outlet_.give_up(STDOUT_FILENO);
     say(log_line("WARNING", fmt::format("nobody reads what the workers print; the rest of it is in "
                                         "{}",
                                         job_.log_dir)));

@@ -17,9 +17,7 @@ LINES = 40_000
 FAILS = f"""
     import os, pathlib, sys, time
     rank = os.environ["PADDLE_TRAINER_ID"]
-    for i in range({LINES}):
-        print("worker", rank, "line", i, "." * 40)
-    sys.stdout.flush()
+    print("\\n".join(f"line {{i}} of worker {{rank}} {{'.' * 40}}" for i in range({LINES})), flush=True)
     pathlib.Path("printed." + rank).touch()
     while len(list(pathlib.Path().glob("printed.*"))) < 2:
         time.sleep(0.01)
@@ -30,9 +28,7 @@ FAILS = f"""
 
 PRINTS = f"""
     import os, pathlib, sys
-    for i in range({LINES}):
-        print("line", i, "." * 100)
-    sys.stdout.flush()
+    print("\\n".join(f"line {{i}} {{'.' * 100}}" for i in range({LINES})), flush=True)
     pathlib.Path("printed." + os.environ["PADDLE_TRAINER_ID"]).touch()
 """
 
