@@ -16,10 +16,22 @@ constexpr int64_t kMostProcesses = 4096;
 void check_endpoints(const std::vector<std::string>& endpoints, const std::string& source) {
   std::set<std::string> seen;
   for (const std::string& endpoint : endpoints) {
-    require(find_endpoint(endpoint).has_value(), "{} must be host:port entries, but holds \"{}\"",
-            source, endpoint);
-    require(seen.insert(endpoint).second, "{} names {} twice", source, endpoint);
+    const std::optional<Endpoint> found = find_endpoint(endpoint);
+    require(found.has_value(), "{} must be host:port entries, but holds \"{}\"", source, endpoint);
+    require(seen.insert(found->text()).second, "{} names {} twice", source, found->text());
   }
+}
+
+// The entries of a variable that names hosts or endpoints. What a script has put together may end
+// with a comma; any other empty entry is somebody who is missing.
+std::vector<std::string> places_in(const char* name) {
+  const std::string text = env::text_or(name, "");
+  std::vector<std::string> entries = split_list(text);
+  if (entries.size() > 1 && entries.back().empty()) entries.pop_back();
+  require(std::find(entries.begin(), entries.end(), "") == entries.end(),
+          "{} must be a list with commas between its entries, but \"{}\" has an empty one", name,
+          text);
+  return entries;
 }
 
 // The value of a variable that the mode needs.
@@ -61,7 +73,7 @@ bool in_a_cloud() {
 
 std::vector<std::string> cloud_endpoints() {
   const int64_t port = env::number_or("PADDLE_PORT", 6170, 1, 65535);
-  const std::vector<std::string> hosts = env::list("PADDLE_TRAINERS");
+  const std::vector<std::string> hosts = places_in("PADDLE_TRAINERS");
   const int64_t self = env::number_or("PADDLE_TRAINER_ID", 0, 0, kMostProcesses);
   const std::string pod = env::text_or("POD_IP", "");
   require(self >= std::ssize(hosts) || hosts[static_cast<size_t>(self)] == pod,
@@ -80,7 +92,7 @@ struct Places {
 
 Places trainer_places() {
   for (const char* name : {"PADDLE_TRAINER_ENDPOINTS", "DISTRIBUTED_TRAINER_ENDPOINTS"}) {
-    if (env::text(name)) return {name, env::list(name)};
+    if (env::text(name)) return {name, places_in(name)};
   }
   if (in_a_cloud()) return {"PADDLE_TRAINERS", cloud_endpoints()};
   return {};
@@ -162,10 +174,10 @@ void read_trainer(Role& role, const char* count) {
 
 // The servers, by host and port; until 1.6 hosts, and one port for all.
 std::vector<std::string> listed_servers(const std::string& list) {
-  if (list == "PADDLE_PSERVERS_IP_PORT_LIST") return env::list("PADDLE_PSERVERS_IP_PORT_LIST");
+  if (list == "PADDLE_PSERVERS_IP_PORT_LIST") return places_in("PADDLE_PSERVERS_IP_PORT_LIST");
   std::vector<std::string> endpoints;
   const int64_t port = env::number_or("PADDLE_PORT", 6174, 1, 65535);
-  for (const std::string& host : env::list("PADDLE_PSERVERS")) {
+  for (const std::string& host : places_in("PADDLE_PSERVERS")) {
     endpoints.push_back(fmt::format("{}:{}", host, port));
   }
   return endpoints;
@@ -177,7 +189,7 @@ Role server_role(const std::string& list) {
   Role role = {.server_endpoints = listed_servers(list)};
   check_endpoints(role.server_endpoints, list);
   role.workers = needed_number("PADDLE_TRAINERS_NUM", because.c_str(), 1);
-  role.worker_endpoints = env::list("PADDLE_TRAINER_ENDPOINTS");
+  role.worker_endpoints = places_in("PADDLE_TRAINER_ENDPOINTS");
   check_endpoints(role.worker_endpoints, "PADDLE_TRAINER_ENDPOINTS");
   require(role.worker_endpoints.empty() || std::ssize(role.worker_endpoints) == role.workers,
           "PADDLE_TRAINERS_NUM is {}, but PADDLE_TRAINER_ENDPOINTS names {}", role.workers,
@@ -202,7 +214,7 @@ Role server_role_of_2018() {
   constexpr const char* kBecause = "PADDLE_PSERVER_IPS names servers";
   Role role;
   const int64_t port = env::number_or("PADDLE_PSERVER_PORT", 6174, 1, 65535);
-  for (const std::string& host : env::list("PADDLE_PSERVER_IPS")) {
+  for (const std::string& host : places_in("PADDLE_PSERVER_IPS")) {
     role.server_endpoints.push_back(fmt::format("{}:{}", host, port));
   }
   check_endpoints(role.server_endpoints, "PADDLE_PSERVER_IPS");

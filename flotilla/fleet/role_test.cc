@@ -89,6 +89,18 @@ TEST_F(RoleTest, RefusesContradictionsOfACollectiveJob) {
   set("PADDLE_CURRENT_ENDPOINT", "a:3");
   set("PADDLE_TRAINER_ENDPOINTS", "a:1,a:1,a:3");
   EXPECT_REFUSED(role_from_environment(true), "PADDLE_TRAINER_ENDPOINTS names a:1 twice");
+  set("PADDLE_TRAINER_ENDPOINTS", "a:1,a:01,a:3");
+  EXPECT_REFUSED(role_from_environment(true), "PADDLE_TRAINER_ENDPOINTS names a:1 twice");
+  set("PADDLE_TRAINER_ENDPOINTS", "a:1,,a:3");
+  EXPECT_REFUSED(role_from_environment(true),
+                 "PADDLE_TRAINER_ENDPOINTS must be a list with commas between its entries, but "
+                 "\"a:1,,a:3\" has an empty one");
+  set("PADDLE_TRAINER_ENDPOINTS", ",");
+  EXPECT_REFUSED(role_from_environment(true),
+                 "PADDLE_TRAINER_ENDPOINTS must be a list with commas between its entries, but "
+                 "\",\" has an empty one");
+  set("PADDLE_TRAINER_ENDPOINTS", "a:1,a:2,a:3,");
+  EXPECT_EQ(role_from_environment(true).workers, 3);
   set("PADDLE_TRAINER_ENDPOINTS", "a:1,b,a:3");
   EXPECT_REFUSED(role_from_environment(true),
                  "PADDLE_TRAINER_ENDPOINTS must be host:port entries, but holds \"b\"");
@@ -136,6 +148,15 @@ TEST_F(RoleTest, RefusesContradictionsOfAJobWithServers) {
   unset("TRAINING_ROLE");
   EXPECT_REFUSED(role_from_environment(false),
                  "TRAINING_ROLE must be set because PADDLE_PSERVERS_IP_PORT_LIST names servers");
+}
+
+TEST_F(RoleTest, RefusesListsOfServersThatNameNobody) {
+  set_servers("TRAINER");
+  set("PADDLE_TRAINER_ID", "0");
+  set("PADDLE_PSERVERS_IP_PORT_LIST", ",,");
+  EXPECT_REFUSED(role_from_environment(false),
+                 "PADDLE_PSERVERS_IP_PORT_LIST must be a list with commas between its entries, but "
+                 "\",,\" has an empty one");
 }
 
 TEST_F(RoleTest, RefusesAServerOfAJobWithoutServers) {
