@@ -66,8 +66,9 @@ void PackedFile::check() const {
   require(code != Z_BUF_ERROR,
           "{}: the gzip data is cut short after {} packed and {} unpacked bytes", name_, size_,
           position_);
-  // zlib puts the name before its message, and knows where it stands in the packed bytes.
-  const size_t prefix = text.starts_with(name_ + ": ") ? name_.size() + 2 : 0;
+  // zlib puts "<fd:7>: " before its message, and knows where it stands in the packed bytes.
+  const size_t colon = text.find(": ");
+  const size_t prefix = text.starts_with('<') && colon != text.npos ? colon + 2 : 0;
   refuse("{}: the gzip data is corrupt at byte {}: {}", name_, gzoffset(stream_->gz),
          text.substr(prefix));
 }

@@ -197,13 +197,13 @@ ENDS = {
     ),
     "a message of another type": (
         """
-    mine = ones(2) if rank == 0 else ones(1, dtype="int64")
+    mine = ones(300_000) if rank == 0 else ones(150_000, dtype="int64")
     if rank < 2:
         heard = refusal(lambda: dist.send(mine, 1) if rank == 0 else dist.recv(mine, 0))
     else:
         heard = refusal(dist.barrier)
     """,
-        "rank 0 calls send of 8 bytes f32, but rank 1 recv of 8 bytes i64",
+        "rank 0 calls send of 1200000 bytes f32, but rank 1 recv of 1200000 bytes i64",
     ),
     "a worker that has left": (
         """
