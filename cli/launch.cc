@@ -1,5 +1,6 @@
 // flotilla launch, fleetrun: starts the processes of a job and watches them.
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -30,12 +31,13 @@ int launch(const std::string& program, const std::vector<std::string>& arguments
     return 0;
   } catch (const Error& error) {
     launch::Outlet outlet;
-    if (options.events_fd < 0) {
+    // Of an --events_fd that is none people are told.
+    const int events = static_cast<int>(options.events_fd);
+    if (events < 0 || fcntl(events, F_GETFD) < 0) {
       outlet.write(STDERR_FILENO, fmt::format("fleetrun: {}\n", error.what()));
     } else {
-      outlet.write(
-          static_cast<int>(options.events_fd),
-          fmt::format("{{\"event\":\"refused\",\"why\":{}}}\n", launch::quoted(error.what())));
+      outlet.write(events, fmt::format("{{\"event\":\"refused\",\"why\":{}}}\n",
+                                       launch::quoted(error.what())));
     }
     constexpr int kUsage = 2;
     return kUsage;

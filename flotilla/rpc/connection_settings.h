@@ -11,8 +11,9 @@
 
 namespace flotilla::rpc {
 
-// Where a client shows the job's token.
-inline constexpr char kTokenKey[] = "flotilla-token";
+// Where a client shows the job's token. The ending lets it hold any bytes; gRPC ends a process that
+// sends others than printable ASCII without it.
+inline constexpr char kTokenKey[] = "flotilla-token-bin";
 
 // A host that vanished without closing its connections is noticed after at most the sum of both.
 // Not asked for within one host: there the kernel closes connections, and a process that is merely

@@ -18,6 +18,7 @@
 #include "flotilla/rpc/frames.h"
 #include "flotilla/rpc/messages.h"
 #include "flotilla/rpc/statuses.h"
+#include "flotilla/rpc/strangers.h"
 #include "flotilla/rpc/window_pool.h"
 #include "flotilla/rpc/window_stream.h"
 
@@ -26,6 +27,7 @@ namespace {
 
 std::shared_ptr<grpc::Channel> open_channel(const DataClient::Options& options) {
   silence_grpc();
+  check_token(options.token);
   const size_t most = std::min<size_t>(options.max_message + sizeof(ReplyHeader), INT_MAX);
   grpc::ChannelArguments settings = client_settings(options.address, static_cast<int>(most));
   const auto credentials = client_credentials(options.tls, settings);

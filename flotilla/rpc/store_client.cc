@@ -11,6 +11,7 @@
 #include "flotilla/rpc/connecting.h"
 #include "flotilla/rpc/connection_settings.h"
 #include "flotilla/rpc/control.grpc.pb.h"
+#include "flotilla/rpc/strangers.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::chrono::seconds kGoodbye{1};
 
 std::shared_ptr<grpc::Channel> open_channel(const StoreClient::Options& options) {
   silence_grpc();
+  check_token(options.token);
   grpc::ChannelArguments settings = client_settings(options.address);
   const auto credentials = client_credentials(options.tls, settings);
   return grpc::CreateCustomChannel(options.address, credentials, settings);

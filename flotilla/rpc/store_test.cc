@@ -50,6 +50,24 @@ TEST(StoreTest, HandsKeysFromOneProcessToAnother) {
   EXPECT_EQ(b.find("leader"), std::nullopt);
 }
 
+TEST(StoreTest, ATokenMayHoldAnyBytes) {
+  for (const std::string& token : {std::string("a\nb"), std::string("\xff\0\x01", 3),
+                                   std::string("任务"), std::string(1024, 'x')}) {
+    StoreServer server({.token = token});
+    StoreClient::Options options = client(server, 0);
+    options.token = token;
+    StoreClient store(options);
+    EXPECT_EQ(store.add("n", 1), 1);
+  }
+  const std::string refusal =
+      "the secret of a job (FLT_JOB_TOKEN) has at most 1024 bytes, but this has 1025";
+  EXPECT_EQ(error_of([] { StoreServer server({.token = std::string(1025, 'x')}); }), refusal);
+  StoreServer server({.token = "secret"});
+  StoreClient::Options options = client(server, 0);
+  options.token = std::string(1025, 'x');
+  EXPECT_EQ(error_of([&] { StoreClient made(options); }), refusal);
+}
+
 TEST(StoreTest, RefusesAStrangerAndASecondCopy) {
   StoreServer server({.token = "secret"});
   StoreClient::Options stranger = client(server, 0);

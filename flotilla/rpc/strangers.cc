@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "flotilla/base/error.h"
+
 namespace flotilla::rpc {
 namespace {
 
@@ -50,8 +52,17 @@ std::string address_of(const std::string& peer) {
 
 }  // namespace
 
+void check_token(std::string_view token) {
+  constexpr size_t kMost = 1024;
+  require(token.size() <= kMost,
+          "the secret of a job (FLT_JOB_TOKEN) has at most {} bytes, but this has {}", kMost,
+          token.size());
+}
+
 Strangers::Strangers(std::string token, const std::vector<std::string>& only_from)
-    : token_(std::move(token)), anybody_(only_from.empty()), addresses_(resolved(only_from)) {}
+    : token_(std::move(token)), anybody_(only_from.empty()), addresses_(resolved(only_from)) {
+  check_token(token_);
+}
 
 Strangers::Verdict Strangers::judge(std::string_view token, const std::string& peer) const {
   if (!same_secret(token, token_)) return Verdict::kNoToken;

@@ -10,6 +10,9 @@
 
 namespace flotilla::rpc {
 
+// Refuses a token that is too long to be sent along with every call.
+void check_token(std::string_view token);
+
 class Strangers {
  public:
   enum class Verdict { kWelcome, kNoToken, kWrongHost };
