@@ -1,4 +1,4 @@
-"""Output that nobody reads: the launcher goes on watching, and the logs are whole."""
+"""What a launcher would wait for in vain: readers of its output, and hosts that there are not."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ LINES = 40_000
 FAILS = f"""
     import os, pathlib, sys, time
     rank = os.environ["PADDLE_TRAINER_ID"]
-    print("\\n".join(f"line {{i}} of worker {{rank}} {{'.' * 40}}" for i in range({LINES})), flush=True)
+    print("\\n".join(f"line {{i}} of {{rank}} {{'.' * 40}}" for i in range({LINES})), flush=True)
     pathlib.Path("printed." + rank).touch()
     while len(list(pathlib.Path().glob("printed.*"))) < 2:
         time.sleep(0.01)
@@ -105,3 +105,22 @@ def test_a_late_reader_gets_everything(tmp_path):
     shown = [line for line in out.decode().splitlines() if line.startswith("line ")]
     assert [int(line.split()[1]) for line in shown] == list(range(LINES))
     assert "missing" not in err.decode()
+
+
+def test_a_log_that_is_a_pipe_without_a_reader_is_refused(tmp_path):
+    (tmp_path / "log").mkdir()
+    os.mkfifo(tmp_path / "log" / "workerlog.0")
+    job = start(tmp_path, "print(1)", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    _, err = job.communicate(timeout=LIMIT)
+    assert job.returncode == 2
+    assert "workerlog.0 cannot be written: it is a named pipe that nobody reads" in err.decode()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_host_that_there_is_not_is_named(tmp_path, order):
+    hosts = ",".join(["127.0.0.1", "no-such-host.invalid"][::order])
+    outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    job = start(tmp_path, "print(1)", f"--ips={hosts}", **outputs)
+    _, err = job.communicate(timeout=LIMIT)
+    assert job.returncode == 2
+    assert 'but no host has the name "no-such-host.invalid"' in err.decode()
