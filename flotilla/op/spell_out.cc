@@ -116,6 +116,13 @@ void join_chosen_samples(Block& block, Op& op) {
   }
 }
 
+// The attribute that tells updates of 2.x from those of 1.x, whose formula is another (take_in.h).
+void name_release(Op& op, std::string_view mark) {
+  const bool old = op.attr_or<bool>(mark, false);
+  op.remove_attr(mark);
+  if (!old && !op.has_attr("multi_precision")) op.set_attr("multi_precision", false);
+}
+
 void add_slots(Block& block, size_t position) {
   Op& op = block.op(position);
   const std::string& type = op.type();
@@ -143,6 +150,8 @@ std::shared_ptr<Program> spell_out(const Program& program) {
     Block& block = copy->block(b);
     for (size_t i = 0; i < block.size(); ++i) {
       Op& op = block.op(i);
+      if (op.type() == "adam") name_release(op, "plain_epsilon");
+      if (op.type() == "lamb") name_release(op, "plain_moments");
       const OpDef* def = find_op(op.type());
       if (def == nullptr) continue;
       add_empty_lists(op, *def);

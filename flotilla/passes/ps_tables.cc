@@ -47,6 +47,7 @@ void read_rule(const Op& op, const Program& startup, ServerTable& table) {
   }
   table.rule = op.type();
   for (const std::string& name : rule->second) table.numbers[name] = number_of(op, name);
+  if (op.attr_or<bool>("plain_epsilon", false)) table.numbers["plain_epsilon"] = 1;
   if (op.type() == "adamw" && number_of(op, "with_decay") == 0) {
     table.rule = "adam";
     table.numbers.erase("coeff");

@@ -71,7 +71,8 @@ Rule::Rule(const TableSpec& table) : l1_(table.l1), l2_(table.l2) {
     arrays_ = 2;
     adam_ = {.beta1 = given.get("beta1", 0.9f),
              .beta2 = given.get("beta2", 0.999f),
-             .epsilon = given.get("epsilon", 1e-8f)};
+             .epsilon = given.get("epsilon", 1e-8f),
+             .plain_epsilon = given.get("plain_epsilon", 0) != 0};
     row_powers_ = given.get("row_powers", 0) != 0;
     if (name == "adamw") {
       adam_.decay = given.get("coeff", 0.01f);

@@ -191,7 +191,8 @@ TEST(Rule, StepsAreThoseOfTheFormulas) {
     rule.start(state, 1);
     Powers powers = rule.first_powers();
     for (int step = 0; step < 2; ++step) {
-      rule.apply(param, std::vector<float>{2}, state, {.lr = 0.1f, .beta1_power = powers.beta1});
+      rule.apply(param, std::vector<float>{2}, state,
+                 {.lr = 0.1f, .beta1_power = powers.beta1, .beta2_power = powers.beta2});
       powers = rule.next(powers);
     }
     return param[0];
@@ -202,6 +203,12 @@ TEST(Rule, StepsAreThoseOfTheFormulas) {
   EXPECT_NEAR(second_step("rmsprop(decay=0.5, centered=1)"), 1 - 0.2 - 0.2 / std::sqrt(0.75), 1e-6);
   // the unbiased moment is the gradient, as is the norm
   EXPECT_NEAR(second_step("adamax"), 0.8, 1e-6);
+  // the same moments; moment2 is 2 and 3
+  EXPECT_NEAR(second_step("adam(beta1=0, beta2=0.5, epsilon=1)"), 1 - 2 * 0.2 / 3, 1e-6);
+  EXPECT_NEAR(
+      second_step("adam(beta1=0, beta2=0.5, epsilon=1, plain_epsilon=1)"),
+      1 - 0.2 * std::sqrt(0.5) / (std::sqrt(2) + 1) - 0.2 * std::sqrt(0.75) / (std::sqrt(3) + 1),
+      1e-6);
   // of square_step: 0, and half of the first step's square 4 * 1 / 3
   EXPECT_NEAR(second_step("adadelta(rho=0.5, epsilon=1)"),
               1 - 0.2 / std::sqrt(3) - 0.2 * std::sqrt((2. / 3 + 1) / 4), 1e-6);

@@ -20,7 +20,7 @@ struct Constants {
         beta2(rule.beta2),
         rest2(1 - rule.beta2),
         rate(rule.lr * std::sqrt(1 - rule.beta2_power) / (1 - rule.beta1_power)),
-        epsilon(rule.epsilon * std::sqrt(1 - rule.beta2_power)),
+        epsilon(rule.plain_epsilon ? rule.epsilon : rule.epsilon * std::sqrt(1 - rule.beta2_power)),
         keep(1 - rule.lr * rule.decay) {}
 };
 

@@ -6,6 +6,9 @@
 //   moment1 = beta1 * moment1 + (1 - beta1) * grad
 //   moment2 = beta2 * moment2 + (1 - beta2) * grad^2
 //   param -= lr * (moment1 / (1 - beta1^t)) / (sqrt(moment2 / (1 - beta2^t)) + epsilon)
+//
+// Paddle 1.x adds epsilon to sqrt(moment2) alone: in the first steps it weighs up to 30 times as
+// much.
 
 #pragma once
 
@@ -21,7 +24,8 @@ struct Adam {
   T epsilon = T{1e-8};
   T beta1_power = T{0.9};  // beta1^t in step t, which counts from 1
   T beta2_power = T{0.999};
-  T decay = 0;  // AdamW's; 0 is Adam
+  T decay = 0;                 // AdamW's; 0 is Adam
+  bool plain_epsilon = false;  // as in Paddle 1.x
 };
 
 // An empty `grad` stands for zeros: what happens to the rows that a sparse gradient leaves out.

@@ -6,6 +6,7 @@
 #include "flotilla/op/build.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/op/spell_out.h"
+#include "flotilla/op/take_in.h"
 
 namespace flotilla::python {
 namespace {
@@ -315,7 +316,7 @@ void bind_program(nb::module_& m) {
            })
       .def_static("parse_from_string",
                   [](nb::bytes bytes) {
-                    return deserialize(std::string_view(bytes.c_str(), bytes.size()));
+                    return take_in(deserialize(std::string_view(bytes.c_str(), bytes.size())));
                   })
       .def_static("_parse_text", [](std::string_view text) { return parse(text); })
       .def("__str__", [](const Program& p) { return print(p); })

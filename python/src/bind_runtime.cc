@@ -12,6 +12,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ir/proto.h"
 #include "flotilla/kernel/random.h"
+#include "flotilla/op/take_in.h"
 #include "flotilla/runtime/executor.h"
 #include "flotilla/runtime/model_io.h"
 #include "flotilla/runtime/scope.h"
@@ -251,7 +252,7 @@ void bind_model_io(nb::module_& m) {
       [](const std::string& file) {
         const std::string bytes = read_file(file);
         try {
-          return deserialize(bytes);
+          return take_in(deserialize(bytes));
         } catch (Error& error) {
           error.note("file", file);
           throw;

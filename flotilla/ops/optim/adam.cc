@@ -40,6 +40,7 @@ class Hyper {
     rule_.beta1 = static_cast<T>(c.attr<float>("beta1"));
     rule_.beta2 = static_cast<T>(c.attr<float>("beta2"));
     rule_.epsilon = static_cast<T>(c.attr<float>("epsilon"));
+    rule_.plain_epsilon = c.attr<bool>("plain_epsilon");
     if (c.has("Beta1Tensor")) beta1_ = NumberIn(c, "Beta1Tensor");
     if (c.has("Beta2Tensor")) beta2_ = NumberIn(c, "Beta2Tensor");
     if (c.has("EpsilonTensor")) epsilon_ = NumberIn(c, "EpsilonTensor");
@@ -169,6 +170,7 @@ OpDef definition(std::string type, std::string doc, std::vector<AttrSpec> extra)
                 {"lazy_mode", false, "whether rows that a sparse gradient leaves out stay"},
                 {"min_row_size_to_use_multithread", int64_t{1000}, "not used"},
                 kMultiPrecision,
+                kPlainEpsilon,
                 {"use_global_beta_pow", false, "whether somebody else advances the beta powers"}},
       .infer = infer,
       .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {

@@ -161,7 +161,8 @@ Step adam(PrepareContext& c) {
   }
   const update::Adam<T> same = {.beta1 = static_cast<T>(c.attr<float>("beta1")),
                                 .beta2 = static_cast<T>(c.attr<float>("beta2")),
-                                .epsilon = static_cast<T>(c.attr<float>("epsilon"))};
+                                .epsilon = static_cast<T>(c.attr<float>("epsilon")),
+                                .plain_epsilon = c.attr<bool>("plain_epsilon")};
   return [=, rules = std::vector<update::Adam<T>>(count)]() mutable {
     for (size_t i = 0; i < count; ++i) {
       rules[i] = same;
@@ -203,6 +204,7 @@ const OpDef& fused_adam = define_op({
               {"lazy_mode", false, "of no effect on dense gradients"},
               {"min_row_size_to_use_multithread", int64_t{1000}, "not used"},
               kMultiPrecision,
+              kPlainEpsilon,
               {"use_global_beta_pow", false, "must be false"}},
     .infer =
         [](InferContext& c) {

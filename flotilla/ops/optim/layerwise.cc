@@ -2,7 +2,9 @@
 //
 // Optimizers whose step depends on the norm of a whole parameter:
 //
-//   lamb           see update/lamb.h; without weight_decay the ratio is 1, unless always_adapt
+//   lamb           see update/lamb.h; without weight_decay the ratio is 1, unless always_adapt.
+//                  In Paddle 1.x (plain_moments) the moments are taken as they are, beta^t being
+//                  0, and every step is scaled
 //   lars_momentum  rate = lr * lars_coeff * |p| / (|g| + decay * |p| + epsilon), or lr where decay
 //                  or a norm is zero;  v = mu * v + rate * (g + decay * p);  p -= v
 //                  (You, Gitman and Ginsburg, "Large batch training of convolutional networks",
@@ -67,7 +69,8 @@ Step lamb(PrepareContext& c) {
   const Changed<T> moment2(c, "Moment2", "Moment2Out", layout);
   const bool advances = c.has("Beta1PowOut") && c.has("Beta2PowOut");
   const float decay = c.attr<float>("weight_decay");
-  const bool adapts = decay > 0 || c.attr<bool>("always_adapt");
+  const bool plain = c.attr<bool>("plain_moments");
+  const bool adapts = decay > 0 || c.attr<bool>("always_adapt") || plain;
   const update::Lamb<T> same = {.beta1 = static_cast<T>(c.attr<float>("beta1")),
                                 .beta2 = static_cast<T>(c.attr<float>("beta2")),
                                 .epsilon = static_cast<T>(c.attr<float>("epsilon")),
@@ -89,6 +92,7 @@ Step lamb(PrepareContext& c) {
       *power2_out.data() = rule.beta2_power * (skips ? T{1} : rule.beta2);
     }
     if (skips) return;
+    if (plain) rule.beta1_power = rule.beta2_power = 0;
     const T* g = grad.data();
     T* s = step.data();
     const int64_t n = param.size();
@@ -199,7 +203,8 @@ const OpDef& lamb_op = define_op({
               {"beta2", 0.999f, "what remains of Moment2 after a step"},
               {"epsilon", 1e-6f, "keeps the divisor above zero"},
               {"always_adapt", false, "whether steps are scaled without weight_decay too"},
-              kMultiPrecision},
+              kMultiPrecision,
+              {"plain_moments", false, "whether a program of Paddle 1.x holds the op"}},
     .infer = infer_lamb,
     .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) { return lamb<T>(c); }),
 });

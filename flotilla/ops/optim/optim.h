@@ -32,6 +32,11 @@ inline Slot master_param_out(bool list = false) {
 inline const AttrSpec kMultiPrecision = {"multi_precision", false,
                                          "whether MasterParam is there; f32 and f64 need none"};
 
+// Never in a file: op/take_in.h.
+inline const AttrSpec kPlainEpsilon = {"plain_epsilon", false,
+                                       "whether epsilon is added to the root of Moment2 as it is, "
+                                       "as in programs of Paddle 1.x"};
+
 // A number in a tensor of one element, f32 or f64.
 class NumberIn {
  public:

@@ -138,6 +138,11 @@ TEST(Adam, KnownValues) {
   // The textbook's epsilon: it stands beside sqrt(moment2 / (1 - beta2^t)), which is |grad| here.
   EXPECT_THAT(run_op("adam", inputs, {{"epsilon", 1.0f}}, kAdam).at("ParamOut"),
               near({1 - 0.1 * 0.5 / 1.5, 2 + 0.1 * 3 / 4}, 1e-5));
+  // That of Paddle 1.x stands beside sqrt(moment2), which is sqrt(1 - beta2) |grad| here.
+  const double root = std::sqrt(0.001);
+  EXPECT_THAT(
+      run_op("adam", inputs, {{"epsilon", 1.0f}, {"plain_epsilon", true}}, kAdam).at("ParamOut"),
+      near({1 - 0.1 * 0.5 * root / (0.5 * root + 1), 2 + 0.1 * 3 * root / (3 * root + 1)}, 1e-5));
 }
 
 TEST(Adam, SparseIsDenseInEffectUnlessLazy) {
@@ -228,6 +233,8 @@ TEST(FusedOptimizers, GiveWhatTheSingleOnesGive) {
                {"regularization_method", "l2_decay"},
                {"regularization_coeff", 0.1f}});
   check_fused("adam", {"Moment1", "Moment2"}, {"Beta1Pow", "Beta2Pow"}, {{"epsilon", 1e-3f}});
+  check_fused("adam", {"Moment1", "Moment2"}, {"Beta1Pow", "Beta2Pow"},
+              {{"epsilon", 1e-1f}, {"plain_epsilon", true}});
 }
 
 TEST(FusedOptimizers, RefuseListsOfDifferentLengths) {

@@ -109,6 +109,17 @@ TEST(Lamb, KnownValues) {
   const double decayed = 5 / std::sqrt(2.5 * 2.5 + 9);
   EXPECT_THAT(run_op("lamb", inputs, {{"weight_decay", 0.5f}}, options).at("ParamOut"),
               near({3 - 0.1 * 2.5 * decayed, 4 - 0.1 * 3 * decayed}, 1e-5));
+  // In Paddle 1.x the step is the same number twice, and is scaled without a decay too.
+  const auto old = run_op("lamb", inputs, {{"plain_moments", true}}, options);
+  EXPECT_THAT(old.at("ParamOut"), near({3 - 0.1 * ratio, 4 - 0.1 * ratio}, 1e-5));
+  EXPECT_THAT(old.at("Beta1PowOut"), near({0.81}, 1e-6));
+  // Moments of 0.1 and 0.001, and a decay: [0.1 / (sqrt(0.001) + 1) + 1.5, ... + 2].
+  const double step = 0.1 / (std::sqrt(0.001) + 1);
+  const double trust = 5 / std::hypot(step + 1.5, step + 2);
+  EXPECT_THAT(run_op("lamb", inputs,
+                     {{"plain_moments", true}, {"weight_decay", 0.5f}, {"epsilon", 1.0f}}, options)
+                  .at("ParamOut"),
+              near({3 - 0.1 * trust * (step + 1.5), 4 - 0.1 * trust * (step + 2)}, 1e-5));
 }
 
 TEST(LarsMomentum, KnownValues) {

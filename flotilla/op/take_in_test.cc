@@ -1,0 +1,41 @@
+#include "flotilla/op/take_in.h"
+
+#include <gmock/gmock.h>
+
+#include "flotilla/ir/text.h"
+#include "flotilla/op/spell_out.h"
+
+namespace flotilla {
+namespace {
+
+// 1.x takes Adam's epsilon and LAMB's moments as they are, 2.x and what is built here do not.
+TEST(TakeIn, UpdatesKeepTheFormulaOfTheirRelease) {
+  const auto program = take_in(parse(R"(
+    var p f32[2]
+    adam(Param=p) -> ParamOut=p {epsilon=0.5f}
+    adam(Param=p) -> ParamOut=p {epsilon=0.5f, multi_precision=false}
+    lamb(Param=p) -> ParamOut=p
+    lamb(Param=p) -> ParamOut=p {multi_precision=false}
+  )"));
+  const Block& block = program->global_block();
+  EXPECT_TRUE(block.op(0).attr_or<bool>("plain_epsilon", false));
+  EXPECT_FALSE(block.op(1).has_attr("plain_epsilon"));
+  EXPECT_TRUE(block.op(2).attr_or<bool>("plain_moments", false));
+  EXPECT_FALSE(block.op(3).has_attr("plain_moments"));
+}
+
+TEST(TakeIn, SpellOutIsTheWayBack) {
+  const auto built = parse(R"(
+    var p f32[2]
+    adam(Param=p) -> ParamOut=p {epsilon=0.5f}
+    adam(Param=p) -> ParamOut=p {epsilon=0.5f, plain_epsilon=true}
+  )");
+  const auto file = spell_out(*built);
+  EXPECT_FALSE(file->global_block().op(1).has_attr("plain_epsilon"));  // real Paddle has no such
+  const auto back = take_in(file);
+  EXPECT_FALSE(back->global_block().op(0).attr_or<bool>("plain_epsilon", false));
+  EXPECT_TRUE(back->global_block().op(1).attr_or<bool>("plain_epsilon", false));
+}
+
+}  // namespace
+}  // namespace flotilla
