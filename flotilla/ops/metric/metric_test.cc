@@ -51,6 +51,11 @@ TEST(Auc, KnownValues) {
       auc(first.at("StatPosOut"), first.at("StatNegOut"), converted(kPredict, f64), 0);
   EXPECT_THAT(second.at("StatPosOut"), equal_to(ints({0, 0, 0, 0, 2, 2, 0, 0, 0}, {1, 9})));
   EXPECT_THAT(second.at("AUC"), near({4.5 / 6}, 1e-12));
+  // As Paddle's layer makes them.
+  const Tensor longer = full({10}, 0, i64);
+  const auto third = auc(longer, longer, kPredict, 0);
+  EXPECT_THAT(third.at("StatPosOut"), equal_to(ints({0, 0, 0, 0, 1, 1, 0, 0, 0, 0})));
+  EXPECT_THAT(third.at("AUC"), near({4.5 / 6}, 1e-12));
 }
 
 TEST(Auc, AWindowForgetsOldRuns) {
