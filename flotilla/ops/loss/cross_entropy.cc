@@ -102,6 +102,7 @@ void infer2(InferContext& c) {
 
 void infer_grad2(InferContext& c) {
   const Shape& x_shape = c.in("XShape").shape;
+  require(x_shape.rank() >= 2, "XShape must be [0, extents of X...], but is {}", x_shape);
   c.out("X@GRAD") = VarMeta::tensor(
       c.in("Y@GRAD").dtype, Shape(std::vector<int64_t>(x_shape.begin() + 1, x_shape.end())));
 }

@@ -56,6 +56,11 @@ TEST(CrossEntropy, RefusesLabelsThatDoNotFit) {
   EXPECT_REFUSED(build_op("cross_entropy", {{"X", kChances}, {"Label", tensor({{0.5, 0.5}})}},
                           {{"soft_label", true}}),
                  "soft labels must have the shape of X, but Label is [1, 2] and X is [2, 3]");
+  EXPECT_REFUSED(run_op("cross_entropy_grad2", {{"Label", ints({0, 1}, {2, 1})},
+                                                {"MatchX", tensor({{0.5}, {0.5}})},
+                                                {"XShape", full({0}, 0)},
+                                                {"Y@GRAD", tensor({{1}, {1}})}}),
+                 "XShape must be [0, extents of X...], but is [0]");
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ void infer_flatten_range(InferContext& c) {
 void infer_grad2(InferContext& c) {
   const VarMeta& dout = c.in("Out@GRAD");
   const Shape& x = c.in("XShape").shape;
+  require(x.rank() >= 1, "XShape must be [0, extents of X...], but is {}", x);
   c.out("X@GRAD") = VarMeta::tensor(dout.dtype, Shape(Ints(x.begin() + 1, x.end())));
 }
 
