@@ -55,6 +55,8 @@ Shape broadcast(const Shape& x, const Shape& y, int64_t axis) {
     while (!dims.empty() && dims.back() == 1) dims.pop_back();
     trimmed = Shape(dims);
   }
+  // Or Y is the larger one, and X's extents stand at `axis` of it: [1] + [2, 3] at axis 0.
+  if (y.rank() > x.rank() && axis + trimmed.rank() > x.rank()) return broadcast(y, x, axis);
   const int64_t begin = axis == -1 ? x.rank() - trimmed.rank() : axis;
   require(begin >= 0 && begin + trimmed.rank() <= x.rank(),
           "Y of shape {} does not fit into X of shape {} at axis {}", y, x, axis);

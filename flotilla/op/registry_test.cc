@@ -95,10 +95,14 @@ TEST(Broadcast, FollowsNumpyAndPaddlesAxis) {
   EXPECT_EQ(broadcast({4}, {2, 3, 4}, -1), Shape({2, 3, 4}));
   EXPECT_EQ(broadcast({-1, 3}, {3}, -1), Shape({-1, 3}));
   EXPECT_EQ(broadcast({2, 3}, {2, 1, 1}, 0), Shape({2, 3}));
+  EXPECT_EQ(broadcast({1}, {2, 3}, 0), Shape({2, 3}));
+  EXPECT_EQ(broadcast({2}, {-1, 3}, 0), Shape({2, 3}));
   EXPECT_REFUSED(broadcast({2, 3}, {4}, -1),
                  "X of shape [2, 3] and Y of shape [4] do not broadcast at axis -1: 3 meets 4");
   EXPECT_REFUSED(broadcast({2, 3}, {2, 3}, 1),
                  "Y of shape [2, 3] does not fit into X of shape [2, 3] at axis 1");
+  EXPECT_REFUSED(broadcast({3}, {2, 3}, 0),
+                 "X of shape [2, 3] and Y of shape [3] do not broadcast at axis 0: 2 meets 3");
 }
 
 TEST(ResolveReshape, CopiesAndWorksOut) {

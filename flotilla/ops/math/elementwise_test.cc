@@ -54,7 +54,8 @@ struct Shapes {
   int axis = -1;
 };
 
-// Equal, row, channel, column, scalar, both sides, ones in the middle, trailing ones of Y.
+// Equal, row, channel, column, scalar, both sides, ones in the middle, trailing ones of Y; at an
+// axis of Y.
 const std::vector<Shapes> kShapes = {
     {{3, 4}, {3, 4}},
     {{3, 4}, {4}},
@@ -72,6 +73,9 @@ const std::vector<Shapes> kShapes = {
     {{2, 16, 3, 2}, {16, 1, 1}},
     {{2, 16, 3, 2}, {2, 16, 1, 1}},
     {{2, 18, 3, 2}, {2, 1, 3, 1}},
+    {{1}, {3, 4}, 0},
+    {{2, 3}, {2, 3, 4}, 0},
+    {{3, 1}, {2, 3, 4}, 1},
 };
 
 TEST(Elementwise, AllKernelsAgreeOnEveryBroadcast) {

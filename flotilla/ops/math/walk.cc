@@ -70,7 +70,8 @@ Shape aligned(const Shape& operand, int64_t axis, int64_t rank) {
 }
 
 AlignedPair aligned_pair(const Shape& x, const Shape& y, int64_t axis, int64_t rank) {
-  return {aligned(x, -1, rank), aligned(y, axis, rank)};
+  const bool x_stands_in_y = rank > x.rank();
+  return {aligned(x, x_stands_in_y ? axis : -1, rank), aligned(y, x_stands_in_y ? -1 : axis, rank)};
 }
 
 std::vector<WalkAxis> walk_axes(const Shape& out, const Layout& layout, const Shape& x,
