@@ -12,8 +12,8 @@ namespace {
 TEST(TakeIn, UpdatesKeepTheFormulaOfTheirRelease) {
   const auto program = take_in(parse(R"(
     var p f32[2]
-    adam(Param=p) -> ParamOut=p {epsilon=0.5f}
-    adam(Param=p) -> ParamOut=p {epsilon=0.5f, multi_precision=false}
+    adam(Param=p) -> ParamOut=p {epsilon=0.5}
+    adam(Param=p) -> ParamOut=p {epsilon=0.5, multi_precision=false}
     lamb(Param=p) -> ParamOut=p
     lamb(Param=p) -> ParamOut=p {multi_precision=false}
   )"));
@@ -27,8 +27,8 @@ TEST(TakeIn, UpdatesKeepTheFormulaOfTheirRelease) {
 TEST(TakeIn, SpellOutIsTheWayBack) {
   const auto built = parse(R"(
     var p f32[2]
-    adam(Param=p) -> ParamOut=p {epsilon=0.5f}
-    adam(Param=p) -> ParamOut=p {epsilon=0.5f, plain_epsilon=true}
+    adam(Param=p) -> ParamOut=p {epsilon=0.5}
+    adam(Param=p) -> ParamOut=p {epsilon=0.5, plain_epsilon=true}
   )");
   const auto file = spell_out(*built);
   EXPECT_FALSE(file->global_block().op(1).has_attr("plain_epsilon"));  // real Paddle has no such

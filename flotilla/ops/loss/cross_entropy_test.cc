@@ -57,9 +57,9 @@ TEST(CrossEntropy, RefusesLabelsThatDoNotFit) {
                           {{"soft_label", true}}),
                  "soft labels must have the shape of X, but Label is [1, 2] and X is [2, 3]");
   EXPECT_REFUSED(run_op("cross_entropy_grad2", {{"Label", ints({0, 1}, {2, 1})},
-                                                {"MatchX", tensor({{0.5}, {0.5}})},
+                                                {"MatchX", full({2, 1}, 0.5)},
                                                 {"XShape", full({0}, 0)},
-                                                {"Y@GRAD", tensor({{1}, {1}})}}),
+                                                {"Y@GRAD", full({2, 1}, 1)}}),
                  "XShape must be [0, extents of X...], but is [0]");
 }
 
