@@ -2,7 +2,7 @@
 //
 // softmax:     Out = exp(X - max) / sum(exp(X - max)), slice by slice along `axis`, no less than
 //              exp(-64) / sum(exp(X - max))
-// log_softmax: Out = X - max - log(sum(exp(X - max)))
+// log_softmax: Out = X - max - log(sum(exp(X - max))), no less than -64 - log(sum(exp(X - max)))
 
 #include "flotilla/ops/nn/softmax_rows.h"
 
@@ -16,6 +16,24 @@ void infer(InferContext& c) {
 
 void infer_grad(InferContext& c) { c.out("X@GRAD") = c.in("Out"); }
 
+// Raises the smallest logarithms to 64 below the largest of their slice, as Paddle does.
+template <typename T>
+void keep_logs_near(const Slices& s, T* y) {
+  constexpr T kDepth = 64;
+  const int64_t block = s.n * s.stride;
+  parallel_for(s.outer, block, [=](int64_t outer) {
+    T* const begin = y + outer * block;
+    bool small = false;
+    for (int64_t i = 0; i < block; ++i) small |= begin[i] < -kDepth;  // none is above 0
+    if (!small) return;
+    for (int64_t j = 0; j < s.stride; ++j) {
+      T max = begin[j];
+      for (int64_t i = j; i < block; i += s.stride) max = std::max(max, begin[i]);
+      for (int64_t i = j; i < block; i += s.stride) begin[i] = std::max(begin[i], max - kDepth);
+    }
+  });
+}
+
 template <bool kLog>
 Step forward_f32(PrepareContext& c) {
   const Shape& shape = c.shape("X");
@@ -26,9 +44,10 @@ Step forward_f32(PrepareContext& c) {
             y = c.out<float>("Out")] { softmax.run(x.data(), y.data()); };
   }
   const auto softmax = std::make_shared<onednn::SoftmaxForward>(shape, shape.axis(axis), kLog);
-  return [softmax, x = c.in<float>("X"), y = c.out<float>("Out"),
+  return [softmax, s = slices(shape, axis), x = c.in<float>("X"), y = c.out<float>("Out"),
           scratch = c.workspace(softmax->scratch_bytes())] {
     softmax->run(x.data(), y.data(), scratch.data());
+    keep_logs_near(s, y.data());
   };
 }
 
@@ -58,6 +77,7 @@ Step forward_f64(PrepareContext& c) {
       for (int64_t i = begin; i < end; i += s.stride) sum += std::exp(x[i] - max);
       for (int64_t i = begin; i < end; i += s.stride) y[i] = x[i] - max - std::log(sum);
     });
+    keep_logs_near(s, y);
   };
 }
 
