@@ -84,3 +84,17 @@ def test_gains():
 def test_wrong_calls(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call(static.data("x", [2, 3, 4, 4]))
+
+
+def test_a_weight_of_ones_and_soft_labels(executor):
+    """The weight is that of the part of a label that is one: real Paddle is wrong below zero."""
+    x, y = np.array([-3, -0.5, 0.5, 2], "float32"), np.array([0, 0.3, 1, 0.9], "float32")
+    logit, label = static.data("x", [4]), static.data("y", [4])
+    three = paddle.full([1], 3.0)
+    loss = nn.functional.binary_cross_entropy_with_logits(
+        logit, label, reduction="none", pos_weight=three
+    )
+    (found,) = executor.run(feed={"x": x, "y": y}, fetch_list=[loss])
+    chance = 1 / (1 + np.exp(-x))
+    expected = -3 * y * np.log(chance) - (1 - y) * np.log(1 - chance)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -156,9 +156,9 @@ def binary_cross_entropy_with_logits(
     ``pos_weight`` multiplies what ones contribute, ``weight`` all.
     """
     inputs = {"X": logit, "Label": label}
-    loss = core.op("sigmoid_cross_entropy_with_logits", inputs)
     if pos_weight is not None:
-        loss = multiply(loss, multiply(label, pos_weight - 1.0) + 1.0)
+        inputs["pos_weight"] = multiply(label, pos_weight - 1.0) + 1.0
+    loss = core.op("sigmoid_cross_entropy_with_logits", inputs)
     return reduced(loss if weight is None else multiply(loss, weight), reduction)
 
 
