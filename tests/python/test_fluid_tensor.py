@@ -1,6 +1,7 @@
 """Random tensors in the words of 1.8, which no recording can hold."""
 
 import numpy as np
+import pytest
 import paddle.fluid as fluid
 from paddle.fluid import layers
 
@@ -21,3 +22,14 @@ def test_results_go_where_they_are_wanted(executor):
     layers.full([2], 1.5, out=out, dtype="float32")
     (found,) = executor.run(fetch_list=["out"])
     np.testing.assert_array_equal(found, [1.5, 1.5])
+
+
+@pytest.mark.parametrize("word", [lambda x: layers.topk(x, 2), layers.argsort])
+def test_gradients_stop_where_elements_are_sorted(word):
+    """As in 1.8; those of 2.x let them through."""
+    x = fluid.data("x", [3, 4])
+    x.stop_gradient = False
+    values, places = word(x)
+    assert values.stop_gradient and places.stop_gradient
+    (grad,) = fluid.gradients(layers.reduce_sum(values * x[:, :1]), [x])
+    assert "top_k_grad" not in str(fluid.default_main_program()) and grad is not None

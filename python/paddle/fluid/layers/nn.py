@@ -260,8 +260,11 @@ def one_hot(input, depth, allow_out_of_range=False):
 
 
 def topk(input, k, name=None):
-    """The k largest elements of each row, and their places."""
-    return tuple(core.op("top_k", {"X": input}, {"k": k}, name=name, outs=["Out", "Indices"]))
+    """The k largest elements of each row, and their places; no gradient flows through them."""
+    outs = ["Out", "Indices"]
+    return tuple(
+        core.op("top_k", {"X": input}, {"k": k}, name=name, outs=outs, stop_gradient=True)
+    )
 
 
 # ---- forms

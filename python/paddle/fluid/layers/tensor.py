@@ -95,9 +95,12 @@ def argmin(x, axis=0):
 
 
 def argsort(input, axis=-1, descending=False, name=None):
-    """The elements in ascending order along ``axis``, and their places."""
+    """The elements in ascending order along ``axis``, and their places; without gradients."""
     attrs = {"axis": axis, "descending": descending}
-    return tuple(core.op("argsort", {"X": input}, attrs, name=name, outs=["Out", "Indices"]))
+    outs = ["Out", "Indices"]
+    return tuple(
+        core.op("argsort", {"X": input}, attrs, name=name, outs=outs, stop_gradient=True)
+    )
 
 
 def reverse(x, axis):
