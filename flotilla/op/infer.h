@@ -81,8 +81,8 @@ class InferContext {
 // The attribute of `op`, or the default of its definition. Refuses a name that neither knows.
 const Attr& attr_or_default(const Op& op, const OpDef& def, std::string_view name);
 
-// Numpy's rule with Paddle's `axis`: Y's extents stand at [axis, axis + rank) of X's; -1 aligns the
-// last ones. Refuses shapes that do not broadcast.
+// Numpy's rule with Paddle's `axis`: Y's extents stand at [axis, axis + rank) of X's, or X's at
+// those of Y where that has more; -1 aligns the last ones. Refuses shapes that do not broadcast.
 Shape broadcast(const Shape& x, const Shape& y, int64_t axis);
 
 // The extents named by `shape` for `numel` elements: 0 copies from `input`, one -1 is worked out.
