@@ -202,3 +202,14 @@ def test_the_gradient_of_as_many_of_the_largest_as_a_variable_says():
     feed = {"x": np.array([[1, 3, 2], [6, 5, 4]], "float32")}
     (found,) = paddle.static.Executor().run(feed=feed, fetch_list=[gradient])
     np.testing.assert_array_equal(found, [[0, 1, 1], [1, 1, 0]])
+
+
+@pytest.mark.parametrize("use_cudnn", [True, False])
+def test_parameters_of_depthwise_convolutions_have_the_names_of_paddle(use_cudnn):
+    x = static.data("x", [None, 4, 6, 6])
+    y = static.nn.conv2d(x, 8, 3, groups=4, use_cudnn=use_cudnn)
+    static.nn.conv2d(y, 8, 3, groups=4, use_cudnn=use_cudnn)
+    kind = "conv2d" if use_cudnn else "depthwise_conv2d"
+    second = "conv2d_1" if use_cudnn else "conv2d_0"  # two channels a group
+    names = [parameter.name for parameter in static.default_main_program().all_parameters()]
+    assert names == [f"{kind}_0.w_0", f"{kind}_0.b_0", f"{second}.w_0", f"{second}.b_0"]

@@ -26,6 +26,12 @@ def fc(
     return core.fc(x, size, num_flatten_dims, weight_attr, bias_attr, activation, name)
 
 
+def _one_channel_a_group(input, num_filters, groups, data_format):
+    shape = getattr(input, "shape", ())
+    channels = shape[1 if data_format == "NCHW" else -1] if len(shape) == 4 else None
+    return groups is not None and channels == groups and num_filters % groups == 0
+
+
 def conv2d(
     input,
     num_filters,
@@ -42,6 +48,9 @@ def conv2d(
     data_format="NCHW",
 ):
     """A convolution over height and width."""
+    depthwise = _one_channel_a_group(input, num_filters, groups, data_format)
+    if name is None and depthwise and not use_cudnn:
+        name = core.unique_name("depthwise_conv2d")  # what Paddle calls it, and its parameters
     return core.conv2d(
         input,
         num_filters,
