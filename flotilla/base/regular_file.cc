@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <cerrno>
 #include <system_error>
@@ -11,8 +12,13 @@
 namespace flotilla {
 namespace {
 
-const char* kind_of(mode_t mode) {
-  if (S_ISREG(mode)) return "";
+bool is_null(const struct stat& status) {
+  return S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
+}
+
+const char* kind_of(const struct stat& status) {
+  const mode_t mode = status.st_mode;
+  if (S_ISREG(mode) || is_null(status)) return "";
   if (S_ISDIR(mode)) return "a directory";
   if (S_ISFIFO(mode)) return "a named pipe";
   if (S_ISSOCK(mode)) return "a socket";
@@ -20,7 +26,7 @@ const char* kind_of(mode_t mode) {
 }
 
 void require_regular(const std::filesystem::path& path, const struct stat& status) {
-  const std::string_view kind = kind_of(status.st_mode);
+  const std::string_view kind = kind_of(status);
   require(kind.empty(), "{} is {}, but a file is expected", path.string(), kind);
 }
 
@@ -28,7 +34,7 @@ void require_regular(const std::filesystem::path& path, const struct stat& statu
 
 const char* other_than_a_file(const std::filesystem::path& path) {
   struct stat status = {};
-  return ::stat(path.c_str(), &status) == 0 ? kind_of(status.st_mode) : "";
+  return ::stat(path.c_str(), &status) == 0 ? kind_of(status) : "";
 }
 
 Fd open_regular_file(const std::filesystem::path& path) {

@@ -1,7 +1,8 @@
 // flotilla/base/regular_file.h
 //
 // Files that are read from beginning to end. Opening a pipe without a writer waits for ever, as
-// reading a terminal does: what is not a regular file is refused instead.
+// reading a terminal does: what is not a regular file is refused instead. Only /dev/null is as good
+// as an empty one: workers without files read it.
 
 #pragma once
 

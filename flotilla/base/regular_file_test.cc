@@ -34,6 +34,11 @@ TEST_F(RegularFile, OpensFilesAndLinksToThem) {
   }
 }
 
+TEST_F(RegularFile, TakesTheNullDeviceForAnEmptyFile) {
+  char byte = 0;
+  EXPECT_EQ(::read(open_regular_file("/dev/null").get(), &byte, 1), 0);
+}
+
 TEST_F(RegularFile, RefusesWhatWouldBeWaitedFor) {
   const std::string pipe = dir_ / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
