@@ -1,5 +1,6 @@
 #include "flotilla/data/packed_file.h"
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -30,7 +31,8 @@ struct PackedFile::Stream {
 
 PackedFile::PackedFile(const fs::path& file) : name_(file.string()) {
   Fd opened = open_regular_file(file);
-  size_ = fs::file_size(file);
+  struct stat status = {};
+  if (::fstat(opened.get(), &status) == 0) size_ = static_cast<uint64_t>(status.st_size);
   errno = 0;
   stream_ = std::make_unique<Stream>(std::move(opened));
   require(stream_->gz != nullptr, "{}: cannot read: {}", name_,
