@@ -90,19 +90,8 @@ file(CONFIGURE OUTPUT ${FLT_EMPTY} CONTENT "")
 
 # What most sources include is read once for all folders: there are hundreds, and it is more to
 # read than most of them. ccache asks for the flags.
-set(FLT_PRECOMPILED
-    <fmt/format.h>
-    <algorithm>
-    <chrono>
-    <cmath>
-    <functional>
-    <map>
-    <memory>
-    <optional>
-    <span>
-    <string>
-    <thread>
-    <vector>)
+set(FLT_PRECOMPILED <fmt/format.h> <algorithm> <chrono> <cmath> <functional> <map> <memory>
+                    <optional> <span> <string> <thread> <vector>)
 target_compile_options(
   flt_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
                         $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Xclang;-fno-pch-timestamp>)

@@ -15,7 +15,8 @@ import paddle.fluid as fluid  # noqa: E402
 import update_cases  # noqa: E402
 
 RECORDED = Path(__file__).parent / "recorded" / "updates_1.8.5.npz"
-CHANGED = {"adam", "lamb", "lamb.no_decay"}  # in 2.x, whose formulas are those of programs made here
+# Programs made here have the formulas of 2.x.
+CHANGED = {"adam", "lamb", "lamb.no_decay"}
 
 
 def recorded(name):

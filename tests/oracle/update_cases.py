@@ -15,9 +15,7 @@ OPTIMIZERS = {
     "ftrl": lambda: fluid.optimizer.Ftrl(0.1, 0.2, 0.2),  # 1.8 takes l1 for both
     "lamb": lambda: fluid.optimizer.Lamb(0.1, epsilon=0.5),
     "lamb.no_decay": lambda: fluid.optimizer.Lamb(0.1, lamb_weight_decay=0.0),
-    "lars": lambda: fluid.optimizer.LarsMomentum(
-        0.1, 0.9, lars_coeff=0.5, lars_weight_decay=0.1
-    ),
+    "lars": lambda: fluid.optimizer.LarsMomentum(0.1, 0.9, lars_coeff=0.5, lars_weight_decay=0.1),
 }
 
 

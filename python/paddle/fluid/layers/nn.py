@@ -262,9 +262,7 @@ def one_hot(input, depth, allow_out_of_range=False):
 def topk(input, k, name=None):
     """The k largest elements of each row, and their places; no gradient flows through them."""
     outs = ["Out", "Indices"]
-    return tuple(
-        core.op("top_k", {"X": input}, {"k": k}, name=name, outs=outs, stop_gradient=True)
-    )
+    return tuple(core.op("top_k", {"X": input}, {"k": k}, name=name, outs=outs, stop_gradient=True))
 
 
 # ---- forms

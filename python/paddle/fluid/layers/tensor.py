@@ -98,9 +98,7 @@ def argsort(input, axis=-1, descending=False, name=None):
     """The elements in ascending order along ``axis``, and their places; without gradients."""
     attrs = {"axis": axis, "descending": descending}
     outs = ["Out", "Indices"]
-    return tuple(
-        core.op("argsort", {"X": input}, attrs, name=name, outs=outs, stop_gradient=True)
-    )
+    return tuple(core.op("argsort", {"X": input}, attrs, name=name, outs=outs, stop_gradient=True))
 
 
 def reverse(x, axis):
