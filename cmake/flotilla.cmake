@@ -89,8 +89,10 @@ set(FLT_EMPTY ${CMAKE_BINARY_DIR}/generated/empty.cc)
 file(CONFIGURE OUTPUT ${FLT_EMPTY} CONTENT "")
 
 # What most sources include is read once for all folders: there are hundreds, and it is more to
-# read than most of them. ccache asks for the flag. The fuzzers do without: clang takes such a header
-# only with the very flags it was made with, and gRPC adds one.
+# read than most of them. Headers of our own must not be among them: ccache gives what was made of
+# them in another clone, where "#pragma once" means another file. ccache asks for the flag. The
+# fuzzers do without: clang takes such a header only with the flags it was made with, and gRPC adds
+# one.
 set(FLT_PRECOMPILED <fmt/format.h> <algorithm> <chrono> <cmath> <functional> <map> <memory>
                     <optional> <span> <string> <thread> <vector>)
 target_compile_options(flt_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
@@ -231,12 +233,12 @@ macro(flt_sources)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
 endmacro()
 
-# flt_library(<folder> [PROTO | GRPC] DEPS <folders> LINK <targets> PRECOMPILED <headers>)
+# flt_library(<folder> [PROTO | GRPC] DEPS <folders> LINK <targets>)
 #
 # One folder, one object library, one test binary. Sources and tests are globbed, so a file that
-# exists is a file that is built. PRECOMPILED names headers that nearly all of them include.
+# exists is a file that is built.
 function(flt_library name)
-  cmake_parse_arguments(ARG "PROTO;GRPC" "" "DEPS;LINK;PRECOMPILED" ${ARGN})
+  cmake_parse_arguments(ARG "PROTO;GRPC" "" "DEPS;LINK" ${ARGN})
   flt_sources()
 
   list(FIND FLT_FOLDERS ${name} position)
@@ -250,11 +252,7 @@ function(flt_library name)
 
   add_library(flt_${name} OBJECT ${FLT_EMPTY} ${sources} ${kernels})
   target_link_libraries(flt_${name} PUBLIC flt_options ${ARG_LINK})
-  if(ARG_PRECOMPILED)
-    target_precompile_headers(flt_${name} PRIVATE ${FLT_PRECOMPILED} ${ARG_PRECOMPILED})
-  else()
-    target_precompile_headers(flt_${name} REUSE_FROM flt_precompiled)
-  endif()
+  target_precompile_headers(flt_${name} REUSE_FROM flt_precompiled)
   if(kernels OR sources MATCHES "(cuda|nccl)/")
     target_link_libraries(flt_${name} PRIVATE CUDA::cudart)
   endif()

@@ -43,7 +43,7 @@ def folder_deps(root):
             continue
         words, found, keyword = call.group(2).split(), set(), None
         for word in words:
-            if word in ("DEPS", "LINK", "PROTO", "GRPC", "PRECOMPILED"):
+            if word in ("DEPS", "LINK", "PROTO", "GRPC"):
                 keyword = word
             elif keyword == "DEPS":
                 found.add(word)
