@@ -9,6 +9,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/loss/softplus.h"
 #include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
@@ -51,7 +52,7 @@ Step forward(PrepareContext& c) {
       T sum = 0;
       for (int64_t j = 0; j < rows.classes; ++j) {
         const T d = x[j] - x[label];
-        if (j != label) sum += std::max(d, T{0}) + std::log1p(std::exp(-std::abs(d)));
+        if (j != label) sum += softplus(d);
       }
       out.data()[row] = sum / static_cast<T>(rows.classes - 1);
     });

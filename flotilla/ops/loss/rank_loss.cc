@@ -11,6 +11,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/loss/softplus.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 
@@ -37,7 +38,7 @@ Step rank(PrepareContext& c) {
           right = c.in<T>("Right"), out = c.out<T>("Out")] {
     parallel_for(n, 16, [&](int64_t i) {
       const T d = left.data()[i] - right.data()[i];
-      out.data()[i] = std::max(d, T{0}) + std::log1p(std::exp(-std::abs(d))) - label.data()[i] * d;
+      out.data()[i] = softplus(d) - label.data()[i] * d;
     });
   };
 }

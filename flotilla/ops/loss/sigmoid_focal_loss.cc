@@ -12,6 +12,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/loss/softplus.h"
 #include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
@@ -30,10 +31,9 @@ void infer(InferContext& c) {
   c.out("Out") = like(c.in("X"));
 }
 
-// log(sigmoid(x)), without overflow on either side.
 template <typename T>
 T log_sigmoid(T x) {
-  return std::min(x, T{0}) - std::log1p(std::exp(-std::abs(x)));
+  return -softplus(-x);
 }
 
 template <typename T>

@@ -17,6 +17,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/loss/softplus.h"
 
 namespace flotilla::ops {
 namespace {
@@ -49,8 +50,7 @@ Step forward(PrepareContext& c) {
     parallel_for(n, 40, [&](int64_t i) {
       const Meaning<T> meaning(label.data()[i]);
       const T z = x.data()[i];
-      const T both = std::max(z, T{0}) + std::log1p(std::exp(-std::abs(z)));
-      y.data()[i] = meaning.count * both - meaning.sum * z;
+      y.data()[i] = meaning.count * softplus(z) - meaning.sum * z;
     });
   };
 }
