@@ -9,6 +9,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/nn/table_grad.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
@@ -79,16 +80,6 @@ Step forward(PrepareContext& c) {
   };
 }
 
-void infer_grad(InferContext& c) {
-  const VarMeta& table = c.in("W");
-  VarMeta grad = VarMeta::tensor(table.dtype, table.shape);
-  if (c.attr<bool>("is_sparse")) {
-    grad.kind = VarKind::kSelectedRows;
-    grad.rows = c.in("Ids").shape.numel();
-  }
-  c.out("W@GRAD") = std::move(grad);
-}
-
 template <typename T>
 Step backward_sparse(PrepareContext& c) {
   return [lookups = Lookups(c), dout = c.in<T>("Out@GRAD"), grad = c.sparse_out<T>("W@GRAD")] {
@@ -156,7 +147,7 @@ const OpDef& fused_embedding_seq_pool_grad = define_op({
                {"Out@GRAD", "gradient of Out"}},
     .outputs = {{"W@GRAD", "gradient of W, dense or sparse rows"}},
     .attrs = kAttrs,
-    .infer = infer_grad,
+    .infer = infer_table_grad,
     .kernels =
         kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
     .dtype_slot = "Out@GRAD",

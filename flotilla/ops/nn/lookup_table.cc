@@ -9,6 +9,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/nn/table_grad.h"
 #include "flotilla/ps/worker.h"
 
 namespace flotilla::ops {
@@ -33,16 +34,6 @@ void infer(InferContext& c, bool drop_last) {
   out.shape = std::move(shape);
   out.value = {};
   c.out("Out") = std::move(out);
-}
-
-void infer_grad(InferContext& c) {
-  const VarMeta& table = c.in("W");
-  VarMeta grad = VarMeta::tensor(table.dtype, table.shape);
-  if (c.attr<bool>("is_sparse")) {
-    grad.kind = VarKind::kSelectedRows;
-    grad.rows = c.in("Ids").shape.numel();
-  }
-  c.out("W@GRAD") = std::move(grad);
 }
 
 // -1 where there is none. A padding that is counted from the end is counted from the front here.
@@ -180,7 +171,7 @@ OpDef backward_definition(std::string type) {
                      {"Out@GRAD", "gradient of Out"}},
           .outputs = {{"W@GRAD", "gradient of W, dense or sparse rows"}},
           .attrs = kAttrs,
-          .infer = infer_grad,
+          .infer = infer_table_grad,
           .kernels = kernels_for<float, double>(
               []<typename T>(PrepareContext& c) { return ops::backward<T>(c); }),
           .dtype_slot = "Out@GRAD"};
