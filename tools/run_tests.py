@@ -20,9 +20,8 @@ import xml.etree.ElementTree as ElementTree
 import try_pythons
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Where the tests take longest; these begin first.
-SLOW_FOLDERS = ["launch", "servers", "spec", "examples", "docs"]
-SLOW_BINARIES = ["comm_test", "rpc_test", "job_test"]
+# What takes longest begins first: folders of Python tests and binaries of C++ ones.
+SLOW = "launch servers spec examples docs python comm_test job_test rpc_test".split()
 AT_A_TIME = 3
 FUZZ_RUNS, FUZZ_RUNS_FULL = 10_000, 2_000_000
 FUZZ_SECONDS, FUZZ_SECONDS_FULL = 4, 120
@@ -84,13 +83,21 @@ def skip_reason(tag, output):
     return (tag.get("message") or "no reason given") if tag is not None else "did not run"
 
 
-def unit_tests(pattern):
-    """The C++ tests of the dev preset. A process for each binary: one for each test would take ten
-    times as long to start as most tests take."""
-    binaries = sorted((ROOT / "build/dev/bin").glob("*_test"), key=lambda path: path.name)
-    binaries.sort(key=lambda path: path.name not in SLOW_BINARIES)
+def own_tests(pattern):
+    """The C++ tests of the dev preset and the Python tests: a process for each binary (one for each
+    test would take ten times as long to start as most tests take) and for each folder, several at a
+    time, since jobs mostly wait."""
+    binaries = (ROOT / "build/dev/bin").glob("*_test")
+    folders = {path.parent for path in (ROOT / "tests").glob("*/test_*.py")}
+
+    def place_in_line(path):
+        return (SLOW.index(path.name) if path.name in SLOW else len(SLOW), path.name)
+
+    def results_of(path):
+        return (pytest_results if path in folders else gtest_results)(path, pattern)
+
     with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-        found = pool.map(lambda path: gtest_results(path, pattern), binaries)
+        found = pool.map(results_of, sorted([*binaries, *folders], key=place_in_line))
         return [result for results in found for result in results]
 
 
@@ -128,15 +135,6 @@ def build_and_test(preset):
         if done.returncode:
             return [Result(f"{preset}: {command[0]}", "failed", done.stdout)]
     return sanitized_tests(preset)
-
-
-def python_tests(pattern):
-    """Each folder in a process of its own, several at a time: jobs mostly wait."""
-    folders = [path.parent for path in sorted((ROOT / "tests").glob("*/test_*.py"))]
-    slow = [ROOT / "tests" / name for name in SLOW_FOLDERS]
-    with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-        found = pool.map(lambda path: pytest_results(path, pattern), dict.fromkeys(slow + folders))
-        return [result for results in found for result in results]
 
 
 def pytest_results(folder, pattern):
@@ -199,8 +197,7 @@ def lint():
 
 def suites(full, pattern):
     """(title, function) in the order in which they run."""
-    yield "C++ unit tests", lambda: unit_tests(pattern)
-    yield "Python tests", lambda: python_tests(pattern)
+    yield "C++ and Python tests", lambda: own_tests(pattern)
     if pattern:
         return
     yield "layers, sizes, files left out", checks

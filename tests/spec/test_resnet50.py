@@ -50,6 +50,7 @@ def test_two_workers(reader, command):
         assert_it_learns(log)
 
 
+@pytest.mark.skipif(not FULL, reason="takes a minute of two cores; runs with FLT_TEST_FULL")
 @follows("001", "--gpus 0,1,2,3,4,5,6,7")
 def test_eight_workers(reader, command):
     """Exit code 0 and eight logs; the loss falls over 10 epochs on each worker."""
