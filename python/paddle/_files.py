@@ -8,13 +8,15 @@ _KINDS = (
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
 )
+_NULL = os.makedev(1, 3)  # /dev/null, which nobody waits for
 
 
 def _opener(path, flags):
     # Without waiting for one who writes to a pipe.
     descriptor = os.open(path, flags | os.O_NONBLOCK)
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode):
+    status = os.fstat(descriptor)
+    mode = status.st_mode
+    if stat.S_ISREG(mode) or (stat.S_ISCHR(mode) and status.st_rdev == _NULL):
         return descriptor
     os.close(descriptor)
     kind = next((kind for test, kind in _KINDS if test(mode)), "a device")

@@ -95,6 +95,29 @@ def test_a_file_is_fetched_once(server, home, capsys):
     assert capsys.readouterr().err == ""  # no bar where there is no terminal
 
 
+def test_a_lock_whose_holder_stopped_is_not_waited_for(server, home, monkeypatch):
+    monkeypatch.setattr(_transfer, "LOCK_SECONDS", 0.3)
+    folder = home / "sets" / "some"
+    with _transfer.only_one(str(folder)):
+        refusal = r"holds the lock .*/some/\.lock, and nothing has changed .* end it and try again"
+        with pytest.raises(_transfer.DownloadError, match=refusal):
+            common.download(server.url + "/good", "some", MD5)
+
+        def fetch_slowly():  # one whose bytes come is waited for
+            for size in range(10):
+                (folder / "other.part").write_bytes(bytes(size))
+                time.sleep(0.1)
+
+        slow = threading.Thread(target=fetch_slowly)
+        slow.start()
+        began = time.monotonic()
+        with pytest.raises(_transfer.DownloadError, match="holds the lock"):
+            common.download(server.url + "/good", "some", MD5)
+        slow.join()
+        assert time.monotonic() - began > 0.9
+    assert read(common.download(server.url + "/good", "some", MD5)) == CONTENT
+
+
 def test_names(server):
     path = common.download(server.url + "/good", "some/deep", MD5, save_name="other.bin")
     assert path.endswith("/some/deep/other.bin")

@@ -5,6 +5,7 @@ import hashlib
 import os
 import pickle
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -467,3 +468,19 @@ def test_fetching_all_names_the_first_set_that_is_not_there(home, monkeypatch):
         RuntimeError, match="^voc2012 is missing, because .*; put VOCtrainval.* into"
     ):
         common.fetch_all()
+
+
+# ---- archives that a user names
+
+
+def test_an_archive_that_is_a_pipe_is_refused(tmp_path):
+    pipe = str(tmp_path / "pipe")  # nobody writes to it
+    os.mkfifo(pipe)
+    for read in [
+        lambda: list(dataset.imdb.tokenize(re.compile("x"), pipe)),
+        lambda: dataset.imikolov.build_dict(path=pipe),
+        lambda: list(dataset.cifar.reader_creator(pipe, "data_batch")()),
+        lambda: dataset.image.batch_images_from_tar(pipe, "train", {}),
+    ]:
+        with pytest.raises(ValueError, match="pipe is a named pipe, but a file is expected"):
+            read()

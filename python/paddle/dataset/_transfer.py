@@ -19,6 +19,7 @@ import urllib.request
 
 CONNECT_SECONDS = 3.0  # to find and reach a host
 READ_SECONDS = 30.0  # without a byte
+LOCK_SECONDS = 300.0  # without a byte of the process that fetches or makes a file
 _ATTEMPTS = 4  # in a row that bring nothing
 _CHUNK = 1 << 18
 
@@ -42,8 +43,37 @@ def only_one(folder):
     """Hold the lock of a folder, which is made if it is missing, among processes."""
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, ".lock"), "a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        _take(lock, folder)
         yield
+
+
+def _take(lock, folder):
+    """Wait for a lock, as long as something happens in its folder: a holder may have been stopped."""
+    seen, since = None, time.monotonic()
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            time.sleep(0.02)
+        found = _state(folder)
+        if found != seen:
+            seen, since = found, time.monotonic()
+        elif time.monotonic() - since > LOCK_SECONDS:
+            raise DownloadError(
+                f"another process holds the lock {lock.name}, and nothing has changed in that folder "
+                f"for {LOCK_SECONDS:g} s: end it and try again"
+            )
+
+
+def _state(folder):
+    """Changes with every file that comes, goes or grows."""
+    sizes = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(FileNotFoundError):
+                sizes[entry.name] = entry.stat().st_size
+    return sizes
 
 
 def fetch(url, path, md5=None):

@@ -5,12 +5,12 @@ A sample is (3072 pixels as float32 in [0, 1], three planes of 32 x 32, label).
 
 import io
 import pickle
-import tarfile
 
 import numpy as np
 from paddle._names import names_of
 
 from . import common
+from ._archives import open_archive
 from ._sets import SETS
 
 (_file10,) = SETS["cifar10"].files
@@ -47,7 +47,7 @@ def reader_creator(filename, sub_name, cycle=False):
     def reader():
         while True:
             count = 0
-            with tarfile.open(filename) as archive:
+            with open_archive(filename) as archive:
                 for member in archive:
                     if not member.isfile() or sub_name not in member.name:
                         continue

@@ -6,11 +6,11 @@ generated set in their place.
 """
 
 import gzip
-import tarfile
 
 from paddle._names import names_of
 
 from . import common
+from ._archives import open_archive
 from ._sets import SETS
 
 _files = SETS["conll05"].files
@@ -63,7 +63,7 @@ def corpus_reader(data_path, words_name, props_name):
         return gzip.decompress(archive.extractfile(name).read()).decode().splitlines()
 
     def reader():
-        with tarfile.open(data_path) as archive:
+        with open_archive(data_path) as archive:
             files = [unpacked(archive, name) for name in (words_name, props_name)]
         words, rows = [], []
         for line, (word, fields) in enumerate(zip(*files), 1):

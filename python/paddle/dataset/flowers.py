@@ -7,11 +7,11 @@ from 0 to 101). As in Paddle the larger part of the set, ``tstid``, is to train 
 import functools
 import itertools
 import os
-import tarfile
 
 from paddle._names import names_of
 from paddle.reader import map_readers, xmap_readers
 
+from ._archives import open_archive
 from ._mat import read_mat
 from ._sets import SETS
 from .common import download, limited
@@ -63,7 +63,7 @@ def reader_creator(
 
     def reader():
         for _ in itertools.repeat(None) if cycle else range(1):
-            with tarfile.open(data_file) as archive:
+            with open_archive(data_file) as archive:
                 for member in archive:
                     if member.name in labels:
                         yield archive.extractfile(member).read(), labels[member.name]

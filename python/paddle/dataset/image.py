@@ -2,11 +2,12 @@
 
 import os
 import pickle
-import tarfile
 
 import _flotilla as core
 import numpy as np
 from paddle._names import names_of
+
+from ._archives import open_archive
 
 
 def load_image_bytes(bytes, is_color=True):
@@ -105,7 +106,7 @@ def batch_images_from_tar(data_file, dataset_name, img2label, num_per_batch=1024
         pictures.clear()
         labels.clear()
 
-    with tarfile.open(data_file) as archive:
+    with open_archive(data_file) as archive:
         for member in archive:
             if member.name in img2label:
                 pictures.append(archive.extractfile(member).read())

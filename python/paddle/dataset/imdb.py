@@ -6,11 +6,11 @@ A sample is (numbers of the words, 0 for praise or 1 for blame), first all prais
 import collections
 import re
 import string
-import tarfile
 
 from paddle._names import names_of
 
 from . import common
+from ._archives import open_archive
 from ._sets import SETS
 
 (_file,) = SETS["imdb"].files
@@ -22,7 +22,7 @@ _PUNCTUATION = string.punctuation.encode("latin-1")
 def tokenize(pattern, path=None):
     """The words, as bytes in lower case, of each review whose path matches ``pattern``, by default
     in the archive of the cache."""
-    with tarfile.open(path or common.download(URL, "imdb", MD5)) as archive:
+    with open_archive(path or common.download(URL, "imdb", MD5)) as archive:
         for member in archive:
             if member.isfile() and pattern.match(member.name):
                 text = archive.extractfile(member).read()

@@ -4,11 +4,11 @@ A sample is a tuple of n words' numbers, or a pair of sequences of which one run
 """
 
 import collections
-import tarfile
 
 from paddle._names import names_of
 
 from . import common
+from ._archives import open_archive
 from ._sets import SETS
 from .imdb import numbered
 
@@ -44,7 +44,7 @@ def build_dict(min_word_freq=50, path=None):
 
     Words are bytes; ``<s>``, ``<e>`` and ``<unk>`` are texts.
     """
-    with tarfile.open(path or common.download(URL, "imikolov", MD5)) as archive:
+    with open_archive(path or common.download(URL, "imikolov", MD5)) as archive:
         counts = None
         for part in ("train", "valid"):
             counts = word_count(_member(archive, f"./simple-examples/data/ptb.{part}.txt"), counts)
@@ -80,7 +80,7 @@ def reader_creator(filename, word_idx, n, data_type, path=None):
 
     def reader():
         make = ngrams if data_type == DataType.NGRAM else sequences
-        with tarfile.open(path or common.download(URL, "imikolov", MD5)) as archive:
+        with open_archive(path or common.download(URL, "imikolov", MD5)) as archive:
             for line in _member(archive, filename):
                 yield from make(line.split())
 

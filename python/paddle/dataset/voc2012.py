@@ -4,14 +4,13 @@ A sample is (uint8 [height, width, 3], uint8 [height, width]); 255 marks the rim
 is no generated set in its place.
 """
 
-import tarfile
-
 import _flotilla as core
 import numpy as np
 
 from paddle._names import names_of
 
 from . import common
+from ._archives import open_archive
 from ._sets import SETS
 
 (_file,) = SETS["voc2012"].files
@@ -40,7 +39,7 @@ def reader_creator(filename, sub_name):
 
     def reader():
         classes = _class_of_color()
-        with tarfile.open(filename) as archive:
+        with open_archive(filename) as archive:
 
             def content(path):
                 return archive.extractfile(path).read()

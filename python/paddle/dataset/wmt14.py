@@ -4,11 +4,10 @@ A sample is (numbers of the source, of the target behind ``<s>``, of the target 
 There is no generated set in its place.
 """
 
-import tarfile
-
 from paddle._names import names_of
 
 from . import common
+from ._archives import open_archive
 from ._sets import SETS
 
 (_file,) = SETS["wmt14"].files
@@ -28,7 +27,7 @@ def _lines(archive, ending):
 
 
 def _numbers(tar_file, language, dict_size):
-    with tarfile.open(tar_file) as archive:
+    with open_archive(tar_file) as archive:
         words = _lines(archive, f"{language}.dict")
         return {word: number for number, word in zip(range(dict_size), words)}
 
@@ -38,7 +37,7 @@ def reader_creator(tar_file, file_name, dict_size):
 
     def reader():
         source, target = (_numbers(tar_file, side, dict_size) for side in ("src", "trg"))
-        with tarfile.open(tar_file) as archive:
+        with open_archive(tar_file) as archive:
             for line in _lines(archive, file_name):
                 sides = line.split("\t")
                 if len(sides) != 2:

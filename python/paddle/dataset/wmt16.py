@@ -5,11 +5,11 @@ target before ``<e>``). There is no generated set in its place.
 """
 
 import collections
-import tarfile
 
 from paddle._names import names_of
 
 from . import common
+from ._archives import open_archive
 from ._sets import SETS
 
 (_file,) = SETS["wmt16"].files
@@ -29,7 +29,7 @@ def _check(lang):
 
 def _pairs(tar_file, name):
     """The words in both columns of each line."""
-    with tarfile.open(tar_file) as archive:
+    with open_archive(tar_file) as archive:
         for line in archive.extractfile(name):
             columns = line.decode().strip().split("\t")
             if len(columns) == 2:

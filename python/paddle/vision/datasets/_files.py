@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 
-from paddle._files import open_file
+from paddle.dataset._archives import open_archive
 from paddle.dataset.cifar import _unpickled
 
 
@@ -14,7 +14,7 @@ def read_cifar(path, flag):
     ``flag``, in the order of their names."""
     images, labels = [], []
     try:
-        with open_file(path) as file, tarfile.open(fileobj=file, mode="r") as archive:
+        with open_archive(path) as archive:
             members = [one for one in archive if one.isfile() and flag in one.name]
             for member in sorted(members, key=lambda one: one.name):
                 where = f"{path}: {member.name}"

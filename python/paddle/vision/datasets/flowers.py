@@ -11,8 +11,8 @@ import numpy as np
 
 import _flotilla as core
 
-from paddle._files import open_file
 from paddle.dataset import flowers as _flowers
+from paddle.dataset._archives import open_archive
 from paddle.dataset._mat import read_mat
 from paddle.io._arrays import Field, FileField
 from paddle.io.dataset import Dataset
@@ -37,7 +37,7 @@ def _extract(archive, folder):
     made = tempfile.mkdtemp(prefix=os.path.basename(folder) + ".", dir=os.path.dirname(folder))
     try:
         os.mkdir(os.path.join(made, "jpg"))
-        with open_file(archive) as packed, tarfile.open(fileobj=packed, mode="r") as tar:
+        with open_archive(archive) as tar:
             for member in tar:
                 if member.isfile() and _MEMBER.fullmatch(member.name):
                     path = os.path.join(made, "jpg", os.path.basename(member.name))
