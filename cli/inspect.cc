@@ -8,7 +8,6 @@
 
 #include "cli/command.h"
 #include "flotilla/base/error.h"
-#include "flotilla/ir/proto.h"
 #include "flotilla/ir/text.h"
 #include "flotilla/runtime/executor.h"
 #include "flotilla/runtime/model_io.h"
@@ -27,7 +26,7 @@ struct InspectOptions {
 std::shared_ptr<Program> load(const std::string& file) {
   const std::string bytes = read_file(file);
   const bool is_text = bytes.find('\0') == std::string::npos && !bytes.empty() && bytes[0] >= ' ';
-  return is_text ? parse(bytes) : deserialize(bytes);
+  return is_text ? parse(bytes) : deserialize_program(bytes);
 }
 
 Shape with_batch(Shape shape, int64_t batch) {

@@ -53,6 +53,13 @@ inline double item(const Tensor& tensor) {
   });
 }
 
+// What a session read from the files of an inference model: what it takes and what it gives.
+struct InferenceModel {
+  std::shared_ptr<Program> program;
+  std::vector<std::string> feeds;
+  layers::Variables fetches;
+};
+
 // An executor with a scope of its own: parameters live in it from run to run.
 //
 // Thread safety: none; a session belongs to one thread at a time.
@@ -92,6 +99,33 @@ class Session {
                          double rate) {
     const float value = static_cast<float>(rate);
     set(optimizer.learning_rate_var(program).name, Tensor::of<float>({&value, 1}, {1}));
+  }
+
+  // What `fetches` need of the program, with its parameters, as <prefix>.pdmodel and
+  // <prefix>.pdiparams: for load_inference_model here, in Python and in Paddle.
+  void save_inference_model(const std::string& prefix, const Program& program,
+                            const layers::Variables& feeds, const layers::Variables& fetches) {
+    write_inference_model(prefix, *inference_program(program, feeds.names(), fetches.names()),
+                          scope_);
+  }
+  // The parameters go to this session.
+  InferenceModel load_inference_model(const std::string& prefix) {
+    InferenceModel model;
+    model.program = flotilla::load_inference_model(prefix, scope_);
+    model.feeds = feed_names(*model.program);
+    for (const std::string& name : fetch_names(*model.program)) {
+      model.fetches.push_back(model.program->global_block().var(name));
+    }
+    return model;
+  }
+
+  // All that a program keeps from run to run (parameters and what optimizers know of them), each
+  // variable in a file of its name.
+  void save_persistables(const std::string& dir, const Program& program) {
+    save_vars(dir, persistable_names(program), scope_);
+  }
+  void load_persistables(const std::string& dir, const Program& program) {
+    load_vars(dir, persistable_names(program), scope_, &program.global_block());
   }
 
   Scope& scope() { return scope_; }

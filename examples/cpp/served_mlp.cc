@@ -2,6 +2,8 @@
 // servers average the gradients. Start it alone, or with
 //
 //   fleetrun --server_num=1 --worker_num=2 example_served_mlp --steps 20
+//
+// With --save 1 the first worker writes the model to the folder "served_mlp".
 
 #include "digits.h"
 
@@ -9,7 +11,8 @@ namespace job = flotilla::job;
 namespace nn = flotilla::layers;
 
 int main(int argc, char** argv) {
-  auto options = example::parse(argc, argv, {{"--steps", 20}, {"--init", 0}, {"--batch", 64}});
+  auto options =
+      example::parse(argc, argv, {{"--steps", 20}, {"--init", 0}, {"--batch", 64}, {"--save", 0}});
   job::Fleet fleet(flotilla::fleet::role_from_environment(/*collective=*/false));
   if (fleet.role().is_server()) return fleet.run_server();
   const int64_t workers = fleet.role().workers;
@@ -37,6 +40,9 @@ int main(int argc, char** argv) {
     const auto feeds = digits.feeds(step * workers + fleet.role().index);
     const double value = item(session.run(nn::default_main_program(), feeds, {loss})[0]);
     if (fleet.role().is_first_worker()) fmt::print("{:.9g}\n", value);
+  }
+  if (options["--save"] != 0 && fleet.role().is_first_worker()) {
+    fleet.save_persistables("served_mlp", nn::default_main_program(), session.scope());
   }
   fleet.stop_worker();
 }

@@ -18,6 +18,7 @@
 #include "flotilla/job/membership.h"
 #include "flotilla/rpc/store_client.h"
 #include "flotilla/testing/errors.h"
+#include "flotilla/testing/free_port.h"
 
 extern char** environ;
 
@@ -30,17 +31,6 @@ using fleet::RoleKind;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-int64_t free_port() {
-  const Fd socket(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.sin_port);
-}
 
 class Variable {
  public:

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
@@ -13,6 +14,7 @@
 #include "flotilla/job/table_server.h"
 #include "flotilla/job/table_worker.h"
 #include "flotilla/job/workers.h"
+#include "flotilla/runtime/model_io.h"
 
 namespace flotilla::job {
 
@@ -94,6 +96,40 @@ TableWorker& Fleet::tables() {
 void Fleet::init_worker(Scope& scope) {
   if (parts_->role.servers() > 0) tables().connect(scope);
 }
+
+void Fleet::save_persistables(const std::string& directory, const Program& program, Scope& scope,
+                              int64_t mode) {
+  tables().take_dense(scope);
+  std::vector<std::string> names = persistable_names(program);
+  for (const passes::ServerTable& table : tables().tables()) {
+    if (table.sparse) std::erase(names, table.name);
+  }
+  save_vars(directory, names, scope);
+  tables().save(directory, mode);
+}
+
+void Fleet::save_inference_model(const std::string& prefix, const Program& program,
+                                 const std::vector<std::string>& feeds,
+                                 const std::vector<std::string>& targets, Scope& scope) {
+  tables().take_dense(scope);
+  const std::shared_ptr<Program> model = inference_program(program, feeds, targets);
+  passes::look_up_here(*model);
+  Scope with_rows(&scope);
+  for (const passes::ServerTable& table : tables().tables()) {
+    Var* var = table.sparse ? model->global_block().find_var(table.name) : nullptr;
+    if (var == nullptr) continue;
+    Tensor& rows = with_rows.var(table.name);
+    rows = tables().read_rows(table);
+    var->shape = rows.shape();
+  }
+  write_inference_model(prefix, *model, with_rows);
+}
+
+void Fleet::load_model(const std::string& directory, Scope& scope) {
+  tables().load(directory, scope);
+}
+
+int64_t Fleet::shrink(uint32_t max_unseen) { return tables().shrink(max_unseen); }
 
 void Fleet::stop_worker() {
   if (parts_->tables) parts_->tables->stop();

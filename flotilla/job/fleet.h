@@ -20,8 +20,10 @@
 
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "flotilla/comm/world.h"
 #include "flotilla/fleet/pipeline.h"
@@ -60,6 +62,19 @@ class Fleet {
   void init_worker(Scope& scope);
   void stop_worker();
   void barrier_worker();
+  // What the program keeps from run to run, with the parameters as the servers have them, each in a
+  // file of its name, and the tables beside, which the servers write; `mode` as
+  // TableWorker::save().
+  void save_persistables(const std::string& directory, const Program& program, Scope& scope,
+                         int64_t mode = 0);
+  // A model that brings the rows of its tables along, for load_inference_model in any process.
+  void save_inference_model(const std::string& prefix, const Program& program,
+                            const std::vector<std::string>& feeds,
+                            const std::vector<std::string>& targets, Scope& scope);
+  // The tables go back to the servers, and to `scope` what workers hold of them.
+  void load_model(const std::string& directory, Scope& scope);
+  // Drops rows of sparse tables: TableWorker::shrink().
+  int64_t shrink(uint32_t max_unseen);
   // Everything else. Refused where this process is no worker of servers.
   TableWorker& tables();
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <numeric>
 #include <span>
@@ -11,6 +12,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
 #include "flotilla/job/server_tables.h"
+#include "flotilla/job/table_files.h"
 #include "flotilla/ps/rpc_channel.h"
 
 namespace flotilla::job {
@@ -159,21 +161,45 @@ void TableWorker::take(Scope& scope, bool dense_only) {
   }
 }
 
-void TableWorker::take_dense(Scope& scope) {
+void TableWorker::settle() {
+  require(connected(), "{} has not connected to its servers yet: call fleet.init_worker() first",
+          options_.role.text());
   worker_->flush();
+}
+
+void TableWorker::take_dense(Scope& scope) {
+  settle();
   take(scope, /*dense_only=*/true);
 }
 
-void TableWorker::load(const std::string& directory, uint32_t only, Scope& scope) {
-  require(connected(), "the servers load tables for a worker: call fleet.init_worker() first");
-  worker_->flush();
-  client_->load(directory, only);
+void TableWorker::save(const std::string& directory, int64_t mode, uint32_t only) {
+  require(0 <= mode && mode <= 2,
+          "tables are saved in mode 0 (all rows), 1 (all rows, and deltas follow) or 2 (rows that "
+          "have changed since the last save in mode 1 or 2), but {} was given",
+          mode);
+  settle();
+  client_->save(std::filesystem::absolute(directory) / kTablesFolder,
+                {static_cast<ps::SaveMode>(mode), only});
+}
+
+void TableWorker::load(const std::string& directory, Scope& scope, uint32_t only) {
+  settle();
+  client_->load(tables_in(std::filesystem::absolute(directory)), only);
   take(scope, /*dense_only=*/false);
 }
 
+int64_t TableWorker::shrink(uint32_t max_unseen) {
+  settle();
+  int64_t gone = 0;
+  for (const passes::ServerTable& table : tables_) {
+    if (!table.sparse) continue;
+    gone += client_->shrink(static_cast<uint32_t>(table.id), {.max_unseen = max_unseen});
+  }
+  return gone;
+}
+
 Tensor TableWorker::read_rows(const passes::ServerTable& table) {
-  require(connected(), "the tables are read from the servers: call fleet.init_worker() first");
-  worker_->flush();
+  settle();
   int64_t least = 0, most = table.rows - 1;
   const std::vector<ps::TableSpec> specs = table_specs({table}, mode_, *worker_);
   client_->for_each_row(specs[0], [&](std::span<const int64_t> keys, std::span<const float>) {

@@ -62,9 +62,16 @@ class TableWorker {
   ps::Client& client() { return *client_; }
   // The dense parameters as the servers have them, once all that this worker pushed is applied.
   void take_dense(Scope& scope);
-  // Fills the tables, or one of them, once all that this worker pushed is applied; `scope` gets the
-  // values that workers hold.
-  void load(const std::string& directory, uint32_t only, Scope& scope);
+  // Lets the servers write all tables, or one, into a folder of `directory`, once all that this
+  // worker pushed is applied. Mode 0: all rows; 1: the same, and deltas follow; 2: the rows that
+  // have changed since the last save in mode 1 or 2.
+  void save(const std::string& directory, int64_t mode = 0, uint32_t only = ps::kAllTables);
+  // Lets them fill the tables, or one, with what save() wrote; `scope` gets the values that workers
+  // hold.
+  void load(const std::string& directory, Scope& scope, uint32_t only = ps::kAllTables);
+  // Counts every row of the sparse tables as unseen once more, and drops those that are so more
+  // than `max_unseen` times; how many went.
+  int64_t shrink(uint32_t max_unseen);
   // All rows of a sparse table: as many as the program declares, or more where keys are larger.
   // Rows that nobody asked for have their first values. Refuses keys that no tensor could hold.
   Tensor read_rows(const passes::ServerTable& table);
@@ -82,6 +89,8 @@ class TableWorker {
 
  private:
   bool has_values(const passes::ServerTable& table) const;
+  // Returns when all that this worker pushed is applied. Refuses one that is not connected.
+  void settle();
   void give(Scope& scope);
   void take(Scope& scope, bool dense_only);
   void announce(ps::Presence::State state);

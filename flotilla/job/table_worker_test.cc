@@ -4,12 +4,15 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
 #include <future>
 #include <thread>
 
 #include "flotilla/base/error.h"
 #include "flotilla/job/table_server.h"
 #include "flotilla/rpc/store_server.h"
+#include "flotilla/testing/errors.h"
+#include "flotilla/testing/temp_dir.h"
 
 namespace flotilla::job {
 namespace {
@@ -166,6 +169,34 @@ TEST_F(TableWorkerTest, BarriersAndValuesOfAllWorkers) {
   EXPECT_EQ(waits.wait_for(200ms), std::future_status::timeout);
   again.worker.stop();
   waits.get();
+}
+
+TEST_F(TableWorkerTest, WhatIsSavedIsLoadedOverWhatWasTrained) {
+  const TempDir folder;
+  serve(1);
+  Trained first(store.address(), 0, 1);
+  first.worker.prepare({.mode = passes::PsMode::kSync}, {kDense});
+  const std::string sentence = " has not connected to its servers yet: call fleet.init_worker() ";
+  for (const auto& early : std::vector<std::function<void()>>{
+           [&] { first.worker.save(folder.path()); },
+           [&] { first.worker.load(folder.path(), first.scope); }, [&] { first.worker.shrink(1); },
+           [&] { first.worker.take_dense(first.scope); }}) {
+    EXPECT_THAT(message_of(early), HasSubstr(sentence));
+  }
+  first.draw(1);
+  first.worker.connect(first.scope);
+  first.step(1);
+  EXPECT_THAT(message_of([&] { first.worker.save(folder.path(), 3); }),
+              HasSubstr("mode 0 (all rows), 1 (all rows, and deltas follow) or 2"));
+  first.worker.save(folder.path());
+  EXPECT_THAT(folder.names(), ElementsAre("__tables__"));
+  first.step(1);
+  first.worker.load(folder.path(), first.scope);
+  EXPECT_THAT(first.value("w"), Each(0));
+  EXPECT_THAT(first.value("b"), Each(-1));
+  EXPECT_EQ(first.worker.shrink(1), 0) << "no table is sparse";
+  first.worker.stop();
+  for (const auto& one : servers) EXPECT_EQ(one->ran.get(), "");
 }
 
 TEST_F(TableWorkerTest, RefusesWhatHasNoValue) {

@@ -8,6 +8,9 @@
 #include "flotilla/base/atomic_file.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/regular_file.h"
+#include "flotilla/ir/proto.h"
+#include "flotilla/op/spell_out.h"
+#include "flotilla/op/take_in.h"
 #include "flotilla/tensor/stream.h"
 
 namespace flotilla {
@@ -38,6 +41,12 @@ void store(Scope& scope, const std::string& name, Tensor tensor) {
   } else {
     target = std::move(tensor);
   }
+}
+
+void check_prefix(const std::string& prefix) {
+  require(std::filesystem::path(prefix).has_filename() && !std::filesystem::is_directory(prefix),
+          "the beginning of the names of a model's files was expected, but \"{}\" is {}", prefix,
+          prefix.empty() ? "empty" : "a folder");
 }
 
 std::vector<std::string> columns(const Program& program, std::string_view type, bool outputs) {
@@ -181,6 +190,36 @@ std::vector<std::string> feed_names(const Program& program) {
 
 std::vector<std::string> fetch_names(const Program& program) {
   return columns(program, "fetch", false);
+}
+
+std::string serialize_program(const Program& program) { return serialize(*spell_out(program)); }
+
+std::shared_ptr<Program> deserialize_program(std::string_view bytes) {
+  return take_in(deserialize(bytes));
+}
+
+std::shared_ptr<Program> read_program(const std::string& file) {
+  const std::string bytes = read_file(file);
+  try {
+    return deserialize_program(bytes);
+  } catch (Error& error) {
+    error.note("file", file);
+    throw;
+  }
+}
+
+void write_inference_model(const std::string& prefix, const Program& model, Scope& scope) {
+  check_prefix(prefix);
+  const std::vector<std::string> names = persistable_names(model);
+  if (!names.empty()) save_combined(prefix + ".pdiparams", names, scope);
+  write_file(prefix + ".pdmodel", serialize_program(model));
+}
+
+std::shared_ptr<Program> load_inference_model(const std::string& prefix, Scope& scope) {
+  check_prefix(prefix);
+  std::shared_ptr<Program> model = read_program(prefix + ".pdmodel");
+  load_combined(prefix + ".pdiparams", persistable_names(*model), scope, &model->global_block());
+  return model;
 }
 
 }  // namespace flotilla

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,18 @@ std::shared_ptr<Program> inference_program(const Program& program,
 // The variables that a program's feed ops write and its fetch ops read, in order of column.
 std::vector<std::string> feed_names(const Program& program);
 std::vector<std::string> fetch_names(const Program& program);
+
+// A program in Paddle's wire format. Ops of a program that Paddle wrote mean here what they meant
+// there, and Paddle finds in a program written here all that it asks for (op/take_in.h,
+// op/spell_out.h).
+std::string serialize_program(const Program& program);
+std::shared_ptr<Program> deserialize_program(std::string_view bytes);
+std::shared_ptr<Program> read_program(const std::string& file);
+
+// An inference_program() goes to <prefix>.pdmodel, its parameters to <prefix>.pdiparams.
+void write_inference_model(const std::string& prefix, const Program& model, Scope& scope);
+// The program; its parameters go to the scope. Nothing is changed where anything is refused.
+std::shared_ptr<Program> load_inference_model(const std::string& prefix, Scope& scope);
 
 void write_file(const std::string& file, std::string_view bytes);
 std::string read_file(const std::string& file);

@@ -1,12 +1,10 @@
 #include <algorithm>
 
 #include "bind.h"
-#include "flotilla/ir/proto.h"
 #include "flotilla/ir/text.h"
 #include "flotilla/op/build.h"
 #include "flotilla/op/op_def.h"
-#include "flotilla/op/spell_out.h"
-#include "flotilla/op/take_in.h"
+#include "flotilla/runtime/model_io.h"
 
 namespace flotilla::python {
 namespace {
@@ -311,12 +309,12 @@ void bind_program(nb::module_& m) {
            })
       .def("_serialize",
            [](const Program& p) {
-             const std::string bytes = serialize(*spell_out(p));
+             const std::string bytes = serialize_program(p);
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def_static("parse_from_string",
                   [](nb::bytes bytes) {
-                    return take_in(deserialize(std::string_view(bytes.c_str(), bytes.size())));
+                    return deserialize_program(std::string_view(bytes.c_str(), bytes.size()));
                   })
       .def_static("_parse_text", [](std::string_view text) { return parse(text); })
       .def("__str__", [](const Program& p) { return print(p); })

@@ -10,9 +10,7 @@
 #include "flotilla/base/env.h"
 #include "flotilla/device/allocator.h"
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/ir/proto.h"
 #include "flotilla/kernel/random.h"
-#include "flotilla/op/take_in.h"
 #include "flotilla/runtime/executor.h"
 #include "flotilla/runtime/model_io.h"
 #include "flotilla/runtime/scope.h"
@@ -247,18 +245,8 @@ void bind_model_io(nb::module_& m) {
         write_file(file, std::string_view(bytes.c_str(), bytes.size()));
       },
       nb::arg("file"), nb::arg("bytes"), "Under a temporary name, synced and renamed.");
-  m.def(
-      "read_program",
-      [](const std::string& file) {
-        const std::string bytes = read_file(file);
-        try {
-          return take_in(deserialize(bytes));
-        } catch (Error& error) {
-          error.note("file", file);
-          throw;
-        }
-      },
-      nb::arg("file"), "The program of a .pdmodel or __model__ file.");
+  m.def("read_program", &read_program, nb::arg("file"),
+        "The program of a .pdmodel or __model__ file.");
   m.def(
       "read_file", [to_bytes](const std::string& file) { return to_bytes(read_file(file)); },
       nb::arg("file"));

@@ -198,25 +198,14 @@ void bind_tables(nb::module_& m) {
   m.def(
       "save_tables",
       [](const std::string& folder, int64_t mode, std::optional<uint32_t> table) {
-        require(0 <= mode && mode <= 2,
-                "tables are saved in mode 0 (all rows), 1 (all rows, and deltas follow) or 2 (rows "
-                "that have changed since the last save in mode 1 or 2), but {} was given",
-                mode);
-        const ps::SaveOptions what = {static_cast<ps::SaveMode>(mode),
-                                      table.value_or(ps::kAllTables)};
-        const std::string inside = fs::absolute(folder) / job::kTablesFolder;
-        wait_for_others([&] {
-          worker().worker()->flush();
-          worker().client().save(inside, what);
-        });
+        wait_for_others([&] { worker().save(folder, mode, table.value_or(ps::kAllTables)); });
       },
       nb::arg("folder"), nb::arg("mode") = 0, nb::arg("table").none() = nb::none(),
       "Lets the servers write all tables, or one.");
   m.def(
       "load_tables",
       [](const std::string& folder, std::optional<uint32_t> table, Scope& scope) {
-        const std::string inside = job::tables_in(fs::absolute(folder));
-        wait_for_others([&] { worker().load(inside, table.value_or(ps::kAllTables), scope); });
+        wait_for_others([&] { worker().load(folder, scope, table.value_or(ps::kAllTables)); });
       },
       nb::arg("folder"), nb::arg("table").none(), nb::arg("scope"),
       "Lets the servers fill their tables, or one; the scope gets the values that workers hold.");
@@ -239,14 +228,7 @@ void bind_tables(nb::module_& m) {
       "shrink_tables",
       [](uint32_t max_unseen) {
         int64_t gone = 0;
-        wait_for_others([&] {
-          worker().worker()->flush();
-          for (const passes::ServerTable& table : worker().tables()) {
-            if (!table.sparse) continue;
-            gone += worker().client().shrink(static_cast<uint32_t>(table.id),
-                                             {.max_unseen = max_unseen});
-          }
-        });
+        wait_for_others([&] { gone = worker().shrink(max_unseen); });
         return gone;
       },
       nb::arg("max_unseen"), "How many rows went.");

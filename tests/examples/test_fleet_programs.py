@@ -274,6 +274,8 @@ def test_deepfm_on_the_servers_of_2(folder, clicks, mode):
 
 def test_a_trainer_in_cpp_with_servers(folder):
     binary = BINARIES / "example_served_mlp"
-    printed = fleetrun(folder, "--server_num=2", "--worker_num=2", binary, "--steps=60")
+    printed = fleetrun(folder, "--server_num=2", "--worker_num=2", binary, "--steps=60", "--save=1")
     losses = [float(one) for one in re.findall(r"^\d+\.\d+$", printed, re.M)]
     assert len(losses) == 60 and losses[-1] < 0.6 * losses[0]
+    saved = {path.name for path in (folder / "served_mlp").iterdir()}
+    assert {"fc_0.w_0", "fc_2.b_0", "__tables__"} <= saved
