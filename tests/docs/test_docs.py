@@ -216,22 +216,15 @@ def test_links_lead_somewhere():
     assert not broken, f"links to files that do not exist: {broken}"
 
 
-def folders_to_come():
-    """What docs/architecture.md says is not there yet."""
-    text = (ROOT / "docs/architecture.md").read_text()
-    return re.findall(r"`(\w+)/`", re.search(r"Not there yet: (.*?)\.", text, re.DOTALL).group(1))
-
-
 def test_named_files_exist():
     """`flotilla/ir/program.h`, or without the top folder `layers/nn.h`."""
     missing = []
-    to_come = [name for name in folders_to_come() if not (ROOT / "flotilla" / name).exists()]
     for piece in inline_code():
         name = piece.text.rstrip("/")
         whole = re.match(r"^[\w./-]+$", name) and "/" in name and not name.startswith(("/", "."))
         if not whole or not (name.endswith(SOURCES) or name.split("/")[0] in OWN):
             continue
-        if name.split("/")[0] in to_come or name.startswith("build/"):  # made by tests
+        if name.startswith("build/"):  # made by tests
             continue
         if not any((ROOT / top / name).exists() for top in ("", "flotilla", "python/paddle")):
             missing.append(f"{piece}: {name}")
