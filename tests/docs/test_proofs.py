@@ -1,0 +1,45 @@
+"""Documents name the tests that prove what they say, as `path/of/file::name`: those exist."""
+
+import re
+
+from documents import ROOT, inline_code
+
+NAMED = re.compile(r"^((?:tests|flotilla)/\S+\.(?:py|cc))::([\w.]+)$")
+
+
+def is_there(path, name):
+    """`test_x` in a Python file; `Suite.Name` in a C++ one."""
+    file = ROOT / path
+    if not file.exists():
+        return False
+    if path.endswith(".py"):
+        return re.search(rf"^def {name}\(", file.read_text(), re.MULTILINE) is not None
+    suite, _, test = name.partition(".")
+    wanted = rf"^TEST(?:_F|_P)?\({suite},\s*{test}\)"
+    return re.search(wanted, file.read_text(), re.MULTILINE) is not None
+
+
+def proofs():
+    for piece in inline_code():
+        if match := NAMED.match(piece.text):
+            yield piece, *match.groups()
+
+
+def test_every_test_that_a_document_names_exists():
+    missing = [f"{piece}: {path}::{name}" for piece, path, name in proofs() if not is_there(path, name)]
+    assert not missing, "documents name tests that do not exist:\n" + "\n".join(missing)
+
+
+def test_every_promise_has_a_proof():
+    rows = re.findall(r"^\| (\d+) \|(.*)\|$", (ROOT / "docs/promises.md").read_text(), re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 25))
+    bare = [number for number, row in rows if "::" not in row.split("|")[-1]]
+    assert not bare, f"promises without a test: {bare}"
+
+
+def test_a_test_that_does_not_exist_is_seen():
+    assert is_there("tests/docs/test_proofs.py", "test_every_promise_has_a_proof")
+    assert not is_there("tests/docs/test_proofs.py", "test_of_another_name")
+    assert is_there("flotilla/ps/crash_test.cc", "Crash.WhatWasAcknowledgedIsThereOnce")
+    assert not is_there("flotilla/ps/crash_test.cc", "Crash.WhatWas")
+    assert not is_there("flotilla/ps/no_such_test.cc", "Crash.WhatWas")
