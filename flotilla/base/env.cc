@@ -21,6 +21,8 @@ const std::vector<Known>& known_variables() {
       {"FLT_LISTEN_FD", "descriptor of the socket that the launcher listens on for this process"},
       {"FLT_LOG_LEVEL", "trace, debug, info, warn, error or off; info by default"},
       {"FLT_MAX_ISA", "cap on the instruction set that kernels use: sse41, avx2, avx512"},
+      {"FLT_OUTAGE_LIMIT",
+       "seconds of silence after which a host or process is taken for lost; 30 by default"},
       {"FLT_PS_DIR", "folder in which parameter servers keep logs and snapshots of their tables"},
       {"FLT_PS_SNAPSHOT_SECONDS", "how often servers snapshot their tables; 300, 0: by log size"},
       {"FLT_PS_SYNC",

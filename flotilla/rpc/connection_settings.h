@@ -7,7 +7,10 @@
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
+#include <climits>
+
 #include "flotilla/base/env.h"
+#include "flotilla/rpc/outage.h"
 
 namespace flotilla::rpc {
 
@@ -15,11 +18,10 @@ namespace flotilla::rpc {
 // sends others than printable ASCII without it.
 inline constexpr char kTokenKey[] = "flotilla-token-bin";
 
-// A host that vanished without closing its connections is noticed after at most the sum of both.
-// Not asked for within one host: there the kernel closes connections, and a process that is merely
-// stopped, in a debugger or by Ctrl-Z, is not gone.
-inline constexpr int kKeepaliveMs = 5000;
-inline constexpr int kKeepaliveTimeoutMs = 5000;
+// How soon a data client tries another connection where its server does not answer; what it had
+// asked is asked again. Not within one host: there the kernel closes connections, and a process
+// that is merely stopped, in a debugger or by Ctrl-Z, is not gone.
+inline int keepalive_ms() { return static_cast<int>(Outage::from_environment().retry().count()); }
 
 // A little more than a value of the store.
 inline constexpr int kMaxMessageBytes = 80 << 20;
@@ -42,26 +44,31 @@ inline bool within_host(const std::string& address) {
          address.starts_with("[::1]:");
 }
 
+// `address`: where the server listens; whoever has other ways to notice silence gives none.
 inline void apply_settings(grpc::ServerBuilder& builder, const std::string& address,
                            int max_message_bytes = kMaxMessageBytes) {
   // Two servers on one port would each get a part of the connections.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  if (!within_host(address)) {
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  if (address.empty()) {
+    // Without this gRPC lets the kernel close a connection after 20 s of silence.
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, INT_MAX);
+  } else if (!within_host(address)) {
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms());
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive_ms());
   }
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             kKeepaliveMs / 2);
+  // Clients may have another limit.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 50);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.SetMaxReceiveMessageSize(max_message_bytes);
 }
 
+// `address`: as above.
 inline grpc::ChannelArguments client_settings(const std::string& address,
                                               int max_message_bytes = kMaxMessageBytes) {
   grpc::ChannelArguments args;
-  if (!within_host(address)) {
-    args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-    args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  if (!address.empty() && !within_host(address)) {
+    args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms());
+    args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive_ms());
   }
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);

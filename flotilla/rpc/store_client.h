@@ -3,9 +3,12 @@
 // A process's connection to the store of its job: keys that others can wait for, counters,
 // barriers, and the news that the job ends.
 //
-// Every call that waits ends when what it waits for is there, when the job stops, when the
-// connection is lost or when cancel() is called; in the last three cases it throws kUnavailable
-// with the reason.
+// Every call that waits ends when what it waits for is there, when the job stops, when the store is
+// lost or when cancel() is called; in the last three cases it throws kUnavailable with the reason.
+//
+// A connection to another host that breaks is made again with the same identity, for as long as the
+// store may be silent (outage.h); nobody waiting notices, and no request counts twice. The store is
+// lost at once where its process is gone: nobody listens there any more.
 //
 // Thread safety: all calls, from any thread.
 
@@ -18,6 +21,7 @@
 #include <optional>
 #include <string>
 
+#include "flotilla/rpc/outage.h"
 #include "flotilla/rpc/store_table.h"
 #include "flotilla/rpc/tls.h"
 
@@ -34,8 +38,13 @@ class StoreClient {
     // How long the store may take to appear: hosts start in any order.
     std::chrono::milliseconds patience = std::chrono::seconds(60);
 
+    // How long the store may be silent. Nothing: as the environment says, on another host.
+    std::optional<Outage> outage = {};
+    // Waits so much longer: a process lets its launcher say first who is gone.
+    std::chrono::milliseconds longer = {};
+
     // Called once, from another thread, when the store says that the job ends and why, or when the
-    // connection is lost. It must not call the client.
+    // store is lost. It must not call the client.
     std::function<void(const std::string& reason)> on_stop = {};
 
     // The stop of the job is told, but ends no call of this client: launchers have more to say to
@@ -72,17 +81,23 @@ class StoreClient {
   using Changed = std::function<void(const std::string&, const std::optional<std::string>&)>;
   void watch(const std::string& prefix, Changed changed);
 
+  // Sets a key without waiting until the store has it. False: it never will.
+  bool post(const std::string& key, const std::string& value, bool only_if_absent = false);
+
   // For the launcher's table of who does what. Never waits.
   void report(const Report& report);
 
+  // The store is about to close: when it does, it is not looked for.
+  void expect_end();
   // The process is about to end as it should.
   void leave();
   // Ends all waits, now and later.
   void cancel(const std::string& reason);
 
  private:
-  class Stream;
-  std::unique_ptr<Stream> stream_;
+  class Connection;
+  class Session;
+  std::unique_ptr<Session> session_;
 };
 
 }  // namespace flotilla::rpc

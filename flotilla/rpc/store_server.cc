@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "flotilla/base/error.h"
@@ -19,7 +20,19 @@ namespace flotilla::rpc {
 namespace {
 
 // A reader that never reads must not fill our memory.
-constexpr size_t kMaxQueuedBytes = size_t{256} << 20;
+constexpr size_t kMaxUnheardBytes = size_t{256} << 20;
+
+// So many requests without an answer are acknowledged at last.
+constexpr uint64_t kUnheard = 32;
+
+bool same_host(const std::string& peer) {
+  return peer.starts_with("ipv4:127.") || peer.starts_with("ipv6:%5B::1%5D") ||
+         peer.starts_with("ipv6:[::1]");
+}
+
+double seconds_of(Outage::milliseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
 
 }  // namespace
 
@@ -38,7 +51,9 @@ std::string new_token() {
 class StoreServer::Service final : public Control::CallbackService {
  public:
   explicit Service(Options options)
-      : options_(std::move(options)), strangers_(options_.token, options_.only_from) {
+      : options_(std::move(options)),
+        outage_(options_.outage ? *options_.outage : Outage::from_environment()),
+        strangers_(options_.token, options_.only_from) {
     require(!options_.token.empty(), "the store needs a token that connections must show");
     const size_t colon = options_.address.rfind(':');
     require(colon != std::string::npos, "the store's address must be host:port, but it is \"{}\"",
@@ -47,22 +62,31 @@ class StoreServer::Service final : public Control::CallbackService {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort(options_.address, server_credentials(options_.tls), &port);
-    apply_settings(builder, options_.address);
+    apply_settings(builder, "");
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
     require(server_ != nullptr && port != 0,
             "the store cannot listen on {}: the port is in use or the address is not this host's",
             options_.address);
     address_ = fmt::format("{}:{}", options_.address.substr(0, colon), port);
+    if (options_.outage || !within_host(options_.address)) {
+      watcher_ = std::thread([this] { watch(); });
+    }
   }
 
   ~Service() override {
+    {
+      const MutexLock lock(mutex_);
+      closing_ = true;
+      changed_.notify_all();
+    }
+    if (watcher_.joinable()) watcher_.join();
     // Streams that are open are cut: their clients hear UNAVAILABLE.
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
     // gRPC may still be telling a stream that it is done.
     MutexLock lock(mutex_);
-    while (!streams_.empty() || telling_ > 0) quiet_.wait(lock);
+    while (!streams_.empty() || telling_ > 0) changed_.wait(lock);
   }
 
   const std::string& address() const { return address_; }
@@ -86,76 +110,111 @@ class StoreServer::Service final : public Control::CallbackService {
   }
 
  private:
-  // One client. gRPC calls the On* functions of a stream one after the other; writes may be
-  // started from any thread.
+  using Message = std::shared_ptr<const Reply>;
+  struct Session;
+
+  // One connection of a client. gRPC calls the On* functions of a stream one after the other;
+  // writes may be started from any thread. REQUIRES: all but begin() the service's lock
   class Stream final : public grpc::ServerBidiReactor<Request, Reply> {
    public:
-    Stream(Service& service, ClientId id) : service_(service), id_(id) {}
+    Stream(Service& service, grpc::CallbackServerContext& context, bool waited_for)
+        : waited_for(waited_for), service_(service), context_(context) {}
+
+    Session* session = nullptr;  // null: nobody has said who this is, or another has its place
+    const bool waited_for;       // one that breaks may be followed by another
 
     void begin() { StartRead(&request_); }
-    void refuse(const grpc::Status& status) { Finish(status); }
-
-    // REQUIRES: the service's lock
-    void send(Reply reply) {
-      if (finishing_) return;
-      queued_bytes_ += reply.ByteSizeLong();
-      queue_.push_back(std::move(reply));
-      if (queue_.size() == 1) StartWrite(&queue_.front());
-      if (queued_bytes_ > kMaxQueuedBytes) finish_when_written();
+    void refuse(const grpc::Status& status) {
+      finishing_ = finished_ = true;
+      Finish(status);
     }
-    // REQUIRES: the service's lock
+
+    void send(Message reply) {
+      if (finishing_) return;
+      queue_.push_back(std::move(reply));
+      if (queue_.size() == 1) StartWrite(queue_.front().get());
+    }
     void finish_when_written() {
       finishing_ = true;
-      finish_if_idle();
+      if (finished_ || !queue_.empty()) return;
+      finished_ = true;
+      Finish(grpc::Status::OK);
+    }
+    // Also where nobody reads what is written.
+    void cut() {
+      drop_queue();
+      context_.TryCancel();
+      finish_when_written();
+    }
+    void pop_written() {
+      queue_.pop_front();
+      if (!queue_.empty()) {
+        StartWrite(queue_.front().get());
+      } else if (finishing_) {
+        finish_when_written();
+      }
+    }
+    void drop_queue() {
+      // The first is gRPC's until its OnWriteDone.
+      if (queue_.size() > 1) queue_.resize(1);
     }
 
     void OnReadDone(bool ok) override { service_.received(*this, ok); }
     void OnWriteDone(bool ok) override { service_.written(*this, ok); }
     void OnDone() override { service_.done(*this); }
 
-    // REQUIRES: the service's lock
-    void pop_written() {
-      queued_bytes_ -= queue_.front().ByteSizeLong();
-      queue_.pop_front();
-      if (!queue_.empty()) {
-        StartWrite(&queue_.front());
-      } else {
-        finish_if_idle();
-      }
-    }
-    // REQUIRES: the service's lock
-    void drop_queue() {
-      // The first is gRPC's until its OnWriteDone.
-      if (queue_.size() > 1) queue_.resize(1);
-    }
-
-    ClientId id() const { return id_; }
     const Request& request() const { return request_; }
 
    private:
-    void finish_if_idle() {
-      if (!finishing_ || finished_ || !queue_.empty()) return;
-      finished_ = true;
-      Finish(grpc::Status::OK);
-    }
-
     Service& service_;
-    const ClientId id_;
+    grpc::CallbackServerContext& context_;
     Request request_;
-    std::deque<Reply> queue_;  // the first is being written
-    size_t queued_bytes_ = 0;
+    std::deque<Message> queue_;  // the first is being written
     bool finishing_ = false;
     bool finished_ = false;
   };
 
+  // A client, through all its connections.
+  struct Session {
+    ClientId id = 0;
+    std::string name = {};
+    Stream* stream = nullptr;  // null: its connection is broken
+    uint64_t connection = 0;
+    std::deque<Message> unheard = {};  // what it may not have got
+    size_t unheard_bytes = 0;
+    uint64_t sent = 0;      // the sequence of the last reply
+    uint64_t heard = 0;     // the id of the last request
+    uint64_t answered = 0;  // the last of them that the client knows to be heard
+    // In time in which this process ran.
+    Outage::milliseconds silent{0};
+    Outage::milliseconds away{0};  // since its connection was closed
+    bool overdue = false;          // what closed it came after a silence: it may take as long
+    bool hopeless = false;         // it does not read
+  };
+
   grpc::ServerBidiReactor<Request, Reply>* Connect(grpc::CallbackServerContext* context) override;
   void received(Stream& stream, bool ok);
+  // What happened, if anything. False: the stream is finished once all is written.
+  bool take(Stream& stream, std::optional<Happening>& what) FLT_REQUIRES(mutex_);
+  bool welcome(Stream& stream, std::optional<Happening>& what) FLT_REQUIRES(mutex_);
+  void forget_former(const Hello& hello) FLT_REQUIRES(mutex_);
+  bool resume(Session& session, Stream& stream) FLT_REQUIRES(mutex_);
   void written(Stream& stream, bool ok);
   void done(Stream& stream);
-  void happened(Happening what, const Member& member);
+
   void send(std::vector<Outgoing>& replies) FLT_REQUIRES(mutex_);
+  void send(Session& session, Reply reply) FLT_REQUIRES(mutex_);
+  void acknowledge(Session& session) FLT_REQUIRES(mutex_);
+  static void forget_heard(Session& session, uint64_t heard);
+
+  void watch();
+  bool lost(const Session& session) const FLT_REQUIRES(mutex_);
+  // The member, where one is lost that had not left.
+  std::vector<Member> end(Session& session) FLT_REQUIRES(mutex_);
+  void happened(Happening what, const Member& member);
 
   const Options options_;
+  const Outage outage_;
   const Strangers strangers_;
   std::string address_;
   std::unique_ptr<grpc::Server> server_;
@@ -163,25 +222,30 @@ class StoreServer::Service final : public Control::CallbackService {
   Mutex events_;  // one event at a time; taken before mutex_, never after it
   mutable Mutex mutex_;
   StoreTable table_ FLT_GUARDED_BY(mutex_);
-  std::map<ClientId, std::unique_ptr<Stream>> streams_ FLT_GUARDED_BY(mutex_);
+  std::map<Stream*, std::unique_ptr<Stream>> streams_ FLT_GUARDED_BY(mutex_);
+  std::map<ClientId, Session> sessions_ FLT_GUARDED_BY(mutex_);
   ClientId last_id_ FLT_GUARDED_BY(mutex_) = 0;
   int64_t telling_ FLT_GUARDED_BY(mutex_) = 0;  // calls of done() that have not returned
-  Condition quiet_;
+  bool closing_ FLT_GUARDED_BY(mutex_) = false;
+  Condition changed_;
+  std::thread watcher_;  // of clients on other hosts
 };
 
 grpc::ServerBidiReactor<Request, Reply>* StoreServer::Service::Connect(
     grpc::CallbackServerContext* context) {
   const Strangers::Verdict verdict = strangers_.judge(shown_token(*context), context->peer());
+  const bool waited_for = options_.outage || !same_host(context->peer());
   const MutexLock lock(mutex_);
-  const ClientId id = ++last_id_;
-  auto& stream = streams_[id] = std::make_unique<Stream>(*this, id);
+  auto made = std::make_unique<Stream>(*this, *context, waited_for);
+  Stream& stream = *made;
+  streams_[&stream] = std::move(made);
   if (verdict == Strangers::Verdict::kWelcome) {
-    stream->begin();
+    stream.begin();
   } else {
     log::warning("the store refused a connection from {}: {}", context->peer(), reason(verdict));
-    stream->refuse({grpc::StatusCode::UNAUTHENTICATED, "not of this job"});
+    stream.refuse({grpc::StatusCode::UNAUTHENTICATED, "not of this job"});
   }
-  return stream.get();
+  return &stream;
 }
 
 void StoreServer::Service::received(Stream& stream, bool ok) {
@@ -194,22 +258,104 @@ void StoreServer::Service::received(Stream& stream, bool ok) {
       stream.finish_when_written();
       return;
     }
-    const Request& request = stream.request();
-    std::vector<Outgoing> replies;
-    const bool stays = table_.handle(stream.id(), request, replies);
-    send(replies);
-    if (!stays) {
-      stream.finish_when_written();
-      return;
-    }
-    if (request.has_hello()) what = Happening::kJoined;
-    if (request.has_progress()) what = Happening::kProgress;
-    if (request.has_leave()) what = Happening::kLeft;
-    if (what) member = table_.member(stream.id());
+    if (!take(stream, what)) return stream.finish_when_written();
+    if (what) member = table_.member(stream.session->id);
   }
   if (what) happened(*what, member);
   // Reads begin again only after the event: what a client does is told in its order.
   stream.begin();
+}
+
+bool StoreServer::Service::take(Stream& stream, std::optional<Happening>& what) {
+  const Request& request = stream.request();
+  if (request.has_hello()) return welcome(stream, what);
+  if (stream.session == nullptr) {
+    Reply reply;
+    reply.set_error("the first request to the store must say who asks");
+    stream.send(std::make_shared<const Reply>(std::move(reply)));
+    return false;
+  }
+  Session& session = *stream.session;
+  session.silent = {};
+  forget_heard(session, request.heard());
+  if (request.id() == 0) {
+    acknowledge(session);
+    return true;
+  }
+  if (request.id() <= session.heard) return true;  // it was answered, or will be
+  session.heard = request.id();
+  std::vector<Outgoing> replies;
+  const bool stays = table_.handle(session.id, request, replies);
+  send(replies);
+  if (session.heard - session.answered >= kUnheard) acknowledge(session);
+  if (request.has_progress()) what = Happening::kProgress;
+  if (request.has_leave()) what = Happening::kLeft;
+  return stays;
+}
+
+bool StoreServer::Service::welcome(Stream& stream, std::optional<Happening>& what) {
+  const Request& request = stream.request();
+  const Hello& hello = request.hello();
+  if (stream.session != nullptr) return false;  // a stream has one
+  for (auto& [id, session] : sessions_) {
+    if (!hello.session().empty() && session.name == hello.session()) return resume(session, stream);
+  }
+  forget_former(hello);
+  const ClientId id = ++last_id_;
+  std::vector<Outgoing> replies;
+  if (hello.again()) {
+    Reply& reply = replies.emplace_back().reply;
+    reply.set_error(
+        fmt::format("the store of the job at {} does not know {} {} any more: it was taken for "
+                    "lost, or the job was started again",
+                    address_, hello.role(), hello.rank()));
+  } else if (table_.handle(id, request, replies)) {
+    Session& session = sessions_[id];
+    session.id = id;
+    session.name = hello.session();
+    session.connection = hello.connection();
+    session.stream = &stream;
+    stream.session = &session;
+    what = Happening::kJoined;
+  }
+  stream.send(std::make_shared<const Reply>(std::move(replies[0].reply)));
+  return what.has_value();
+}
+
+// A process may have given up a connection before it was welcomed, and try again.
+void StoreServer::Service::forget_former(const Hello& hello) {
+  for (auto& [id, session] : sessions_) {
+    const Member& member = table_.member(id);
+    const bool same = member.role == hello.role() && member.rank == hello.rank() &&
+                      member.host == hello.host() && member.pid == hello.pid();
+    if (!same || session.stream != nullptr || !table_.stays(id)) continue;
+    std::vector<Outgoing> replies;
+    table_.gone(id, replies);
+    sessions_.erase(id);
+    return send(replies);
+  }
+}
+
+// What it has not heard is said again; what it says again has been heard.
+bool StoreServer::Service::resume(Session& session, Stream& stream) {
+  const Hello& hello = stream.request().hello();
+  if (hello.connection() <= session.connection) return false;  // one that it has given up
+  if (session.stream != nullptr) {
+    session.stream->session = nullptr;
+    session.stream->cut();
+  }
+  session.stream = &stream;
+  stream.session = &session;
+  session.connection = hello.connection();
+  session.silent = session.away = {};
+  session.overdue = false;
+  forget_heard(session, stream.request().heard());
+  Reply reply;
+  reply.set_heard(session.answered = session.heard);
+  if (!hello.again()) reply.set_stop(table_.stopped());  // it has not heard its first welcome
+  stream.send(std::make_shared<const Reply>(std::move(reply)));
+  for (const Message& reply : session.unheard) stream.send(reply);
+  return true;
 }
 
 void StoreServer::Service::written(Stream& stream, bool ok) {
@@ -223,21 +369,74 @@ void StoreServer::Service::done(Stream& stream) {
   std::unique_ptr<Stream> ended;
   {
     const MutexLock lock(mutex_);
-    std::vector<Outgoing> replies;
-    lost = table_.gone(stream.id(), replies);
     ++telling_;
-    ended = std::move(streams_.at(stream.id()));
-    streams_.erase(stream.id());
-    if (!lost.empty() && options_.stop_when_lost) {
-      table_.stop(fmt::format("{} is gone: its connection ended", name_of(lost[0])), replies);
+    ended = std::move(streams_.at(&stream));
+    streams_.erase(&stream);
+    if (Session* session = stream.session) {
+      session->stream = nullptr;
+      session->overdue = session->silent >= 2 * outage_.beat();
+      const bool comes_back = stream.waited_for && !session->hopeless && table_.stays(session->id);
+      if (!comes_back || closing_) lost = end(*session);
+      changed_.notify_all();
     }
-    send(replies);
   }
   for (const Member& member : lost) happened(Happening::kLost, member);
   ended.reset();
   const MutexLock lock(mutex_);
   --telling_;
-  quiet_.notify_all();
+  changed_.notify_all();
+}
+
+std::vector<Member> StoreServer::Service::end(Session& session) {
+  std::vector<Outgoing> replies;
+  std::vector<Member> members = table_.gone(session.id, replies);
+  for (Member& member : members) {
+    member.silent = session.silent >= outage_.limit;
+    if (!options_.stop_when_lost) continue;
+    table_.stop(member.silent
+                    ? fmt::format("nothing has been heard from {} for {:g} s (FLT_OUTAGE_LIMIT)",
+                                  name_of(member), seconds_of(outage_.limit))
+                    : fmt::format("{} is gone: its connection ended", name_of(member)),
+                replies);
+  }
+  if (session.stream != nullptr) {
+    session.stream->session = nullptr;
+    session.stream->cut();
+  }
+  sessions_.erase(session.id);
+  send(replies);
+  return members;
+}
+
+bool StoreServer::Service::lost(const Session& session) const {
+  if (session.silent >= outage_.limit) return true;
+  return session.stream == nullptr && !session.overdue && session.away >= outage_.come_back;
+}
+
+// Time is counted in beats, not read from the clock: while this process was stopped, it heard
+// nobody.
+void StoreServer::Service::watch() {
+  const auto beat = outage_.beat();
+  while (true) {
+    std::vector<Member> members;
+    {
+      MutexLock lock(mutex_);
+      const auto until = std::chrono::steady_clock::now() + beat;
+      while (!closing_ && changed_.wait_until(lock, until)) continue;
+      if (closing_) return;
+      std::vector<Session*> ending;
+      for (auto& [id, session] : sessions_) {
+        if (session.stream != nullptr && !session.stream->waited_for) continue;
+        session.silent += beat;
+        if (session.stream == nullptr) session.away += beat;
+        if (lost(session)) ending.push_back(&session);
+      }
+      for (Session* session : ending) {
+        for (Member& member : end(*session)) members.push_back(std::move(member));
+      }
+    }
+    for (const Member& member : members) happened(Happening::kLost, member);
+  }
 }
 
 void StoreServer::Service::happened(Happening what, const Member& member) {
@@ -248,8 +447,36 @@ void StoreServer::Service::happened(Happening what, const Member& member) {
 
 void StoreServer::Service::send(std::vector<Outgoing>& replies) {
   for (Outgoing& reply : replies) {
-    const auto found = streams_.find(reply.to);
-    if (found != streams_.end()) found->second->send(std::move(reply.reply));
+    const auto found = sessions_.find(reply.to);
+    if (found != sessions_.end()) send(found->second, std::move(reply.reply));
+  }
+}
+
+void StoreServer::Service::send(Session& session, Reply reply) {
+  if (session.hopeless) return;
+  reply.set_sequence(++session.sent);
+  reply.set_heard(session.answered = session.heard);
+  const auto message = std::make_shared<const Reply>(std::move(reply));
+  session.unheard.push_back(message);
+  session.unheard_bytes += message->ByteSizeLong();
+  if (session.stream != nullptr) session.stream->send(message);
+  if (session.unheard_bytes <= kMaxUnheardBytes) return;
+  session.hopeless = true;
+  session.unheard.clear();
+  if (session.stream != nullptr) session.stream->cut();
+}
+
+// A sign of life, and of what has come.
+void StoreServer::Service::acknowledge(Session& session) {
+  Reply reply;
+  reply.set_heard(session.answered = session.heard);
+  session.stream->send(std::make_shared<const Reply>(std::move(reply)));
+}
+
+void StoreServer::Service::forget_heard(Session& session, uint64_t heard) {
+  while (!session.unheard.empty() && session.unheard.front()->sequence() <= heard) {
+    session.unheard_bytes -= session.unheard.front()->ByteSizeLong();
+    session.unheard.pop_front();
   }
 }
 

@@ -1,7 +1,9 @@
 // flotilla/rpc/store_server.h
 //
 // The store of a job, served over gRPC: every process of the job connects to it (store_client.h)
-// and stays connected. It does no work of its own and uses no thread while nobody asks.
+// and stays connected. A client whose connection breaks comes back with its session, and neither
+// side misses or repeats anything; see outage.h for how long it may take. Within one host a
+// connection that ends is a process that is gone, and the store uses no thread while nobody asks.
 //
 //   StoreServer server({.token = new_token()});
 //   spawn(..., {"FLT_STORE=" + server.address(), "FLT_JOB_TOKEN=" + token});
@@ -16,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "flotilla/rpc/outage.h"
 #include "flotilla/rpc/store_table.h"
 #include "flotilla/rpc/tls.h"
 
@@ -30,7 +33,7 @@ class StoreServer {
     kJoined,
     kProgress,
     kLeft,  // said goodbye
-    kLost,  // its connection ended without
+    kLost,  // its connection ended without, or it was silent for too long (Member::silent)
   };
 
   struct Options {
@@ -45,9 +48,12 @@ class StoreServer {
 
     Tls tls = Tls::from_environment();
 
-    // There is no launcher that sees processes die: the first connection that is lost stops the
-    // job.
+    // There is no launcher that sees processes die: the first that is lost stops the job.
     bool stop_when_lost = false;
+
+    // How long a client may be silent. Nothing: as the environment says, and clients of this host
+    // are never waited for.
+    std::optional<Outage> outage = {};
 
     // Called from threads of the server, one call at a time, without any lock held.
     std::function<void(Happening, const Member&)> on_event = {};

@@ -47,6 +47,7 @@ struct Member {
 
   Report last = {};
   std::chrono::steady_clock::time_point reported = {};  // when it came; {}: never
+  bool silent = false;  // of one that is lost: its connection did not end, nothing came any more
 };
 
 // "worker 1 (pid 4711 on node-2)"
@@ -62,13 +63,15 @@ class StoreTable {
   // must be Hello. False: the client shall be disconnected once its reply is sent.
   bool handle(ClientId from, const Request& request, std::vector<Outgoing>& out);
 
-  // The client's stream has ended: its leased keys go, its waits are forgotten, and a barrier in
+  // The client's session has ended: its leased keys go, its waits are forgotten, and a barrier in
   // which it waited fails for the others. Returns the member where one is lost that had not left.
   std::vector<Member> gone(ClientId client, std::vector<Outgoing>& out);
 
   // Tells every client, now and whenever a new one comes, that the job ends. The first reason
   // counts.
   void stop(const std::string& reason, std::vector<Outgoing>& out);
+  // Why the job ends; "": it goes on.
+  const std::string& stopped() const { return stopped_; }
 
   // Null where there is no such key.
   const std::string* find(const std::string& key) const {
@@ -79,6 +82,11 @@ class StoreTable {
   std::vector<Member> members() const;
   // REQUIRES: the client said Hello and is not gone.
   const Member& member(ClientId client) const { return clients_.at(client).member; }
+  // It has said Hello, and not Leave.
+  bool stays(ClientId client) const {
+    const auto found = clients_.find(client);
+    return found != clients_.end() && !found->second.left;
+  }
 
  private:
   struct Waiting {
