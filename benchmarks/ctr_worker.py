@@ -13,6 +13,7 @@ import math
 import os
 import sys
 import time
+import zlib  # noqa: F401 - before Paddle, as in worker.py
 from pathlib import Path
 
 import data

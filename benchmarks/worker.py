@@ -13,6 +13,10 @@ import json
 import sys
 import time
 
+# Real Paddle brings a zlib of its own and puts it before Python's: a zlib module that is loaded
+# after Paddle calls into both, and crashes or finds an "inconsistent stream state".
+import zlib  # noqa: F401
+
 
 def memory(field):
     with open("/proc/self/status") as lines:
