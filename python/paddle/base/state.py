@@ -1,7 +1,6 @@
 """States of programs as dicts of arrays, in the pickle files that Paddle writes and reads.
 
-A file is a pickled dict from names to numpy arrays. Reading makes nothing but arrays, dicts, lists,
-tuples, texts and numbers, whatever the file asks for.
+A file is a pickled dict from names to numpy arrays (:mod:`paddle.base.restricted_pickle`).
 """
 
 import io
@@ -13,105 +12,13 @@ import numpy as np
 
 import _flotilla as core
 
+from . import restricted_pickle
 from .framework import is_persistable
 from .scope import global_scope
 
 _NAME_TABLE = "StructuredToParameterName@@"
 # The functions that numpy pickles its values with.
 _FUNCTIONS = (np.zeros(0).__reduce__()[0], np.float32(0).__reduce__()[0])
-
-
-# ---- reading: a file builds the stand-ins below, which become arrays once they are found in order
-
-
-class _DType:
-    def __init__(self, code="", *_):
-        self.code, self.order = code, "="
-
-    def __setstate__(self, state):
-        self.order = state[1]
-
-    def resolve(self):
-        if self.code[:1] not in ("b", "i", "u", "f"):
-            raise pickle.UnpicklingError(f"elements of type {self.code!r}")
-        return np.dtype(self.code).newbyteorder(self.order)
-
-
-class _Array:
-    def __init__(self, *_):
-        self.state = None
-
-    def __setstate__(self, state):
-        self.state = state[-4:]
-
-    def resolve(self):
-        shape, dtype, fortran, data = self.state
-        data = data.encode("latin1") if isinstance(data, str) else data
-        array = np.frombuffer(data, dtype.resolve())
-        return array.reshape(shape, order="F" if fortran else "C").astype(
-            array.dtype.newbyteorder("=")
-        )
-
-
-def _scalar(dtype, data):
-    array = _Array()
-    array.state = ((), dtype, False, data)
-    return array
-
-
-def _encode(text, encoding="latin1"):
-    return text.encode("latin1")
-
-
-def _tensor(text, variables):
-    """Paddle pickles a tensor as the call eval("data", {"data": array})."""
-    if text != "data":
-        raise pickle.UnpicklingError(f"a call of eval({text!r})")
-    return variables["data"]
-
-
-_ALLOWED = {
-    ("numpy", "ndarray"): _Array,
-    ("numpy", "dtype"): _DType,
-    ("_codecs", "encode"): _encode,
-    ("collections", "OrderedDict"): dict,
-}
-for _module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-    _ALLOWED[_module, "_reconstruct"] = _Array
-    _ALLOWED[_module, "scalar"] = _scalar
-for _module in ("builtins", "__builtin__"):
-    _ALLOWED[_module, "eval"] = _tensor
-    _ALLOWED[_module, "tuple"] = tuple
-
-
-class _Reader(pickle._Unpickler):
-    """Python's own, because the one in C takes as much memory as a broken file asks for."""
-
-    def find_class(self, module, name):
-        try:
-            return _ALLOWED[module, name]
-        except KeyError:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}") from None
-
-
-def _resolve(value, done):
-    """The value with arrays in place of stand-ins; ``done`` holds what is used more than once."""
-    if value is None or isinstance(value, (bool, int, float, str, bytes)):
-        return value
-    if id(value) not in done:
-        if isinstance(value, dict):
-            made = {key: _resolve(one, done) for key, one in value.items()}
-        elif isinstance(value, (list, tuple)):
-            made = type(value)(_resolve(one, done) for one in value)
-            # Tensors of dygraph come with their names.
-            named = isinstance(made, tuple) and [type(one) for one in made] == [str, np.ndarray]
-            made = made[1] if named else made
-        elif isinstance(value, _Array):
-            made = value.resolve()
-        else:
-            raise pickle.UnpicklingError(f"a value of type {type(value).__name__}")
-        done[id(value)] = made
-    return done[id(value)]
 
 
 # ---- writing
@@ -147,8 +54,8 @@ def to_bytes(value, protocol=4):
 def from_bytes(data, where):
     """The value that bytes hold, whoever wrote them; ``where`` is named if they hold none."""
     try:
-        return _resolve(_Reader(io.BytesIO(data), encoding="latin1").load(), {})
-    except Exception as error:  # a broken pickle fails in many ways
+        return restricted_pickle.loads(data, unnamed=True)
+    except restricted_pickle.Refused as error:
         raise ValueError(f"{where} holds no state that Paddle writes: {error}") from None
 
 

@@ -3,11 +3,9 @@
 A sample is (3072 pixels as float32 in [0, 1], three planes of 32 x 32, label).
 """
 
-import io
-import pickle
-
 import numpy as np
 from paddle._names import names_of
+from paddle.base import restricted_pickle
 
 from . import common
 from ._archives import open_archive
@@ -20,19 +18,9 @@ CIFAR10_URL, CIFAR10_MD5 = _file10.url, _file10.md5
 CIFAR100_URL, CIFAR100_MD5 = _file100.url, _file100.md5
 
 
-class _Unpickler(pickle.Unpickler):
-    """Arrays, lists, texts and numbers; nothing that could run anything."""
-
-    def find_class(self, module, name):
-        array = module.split(".")[0] == "numpy" and name in ("_reconstruct", "ndarray", "dtype")
-        if array or (module, name) == ("_codecs", "encode"):
-            return super().find_class(module, name)
-        raise pickle.UnpicklingError(f"{module}.{name} has no place in a file of images")
-
-
 def _unpickled(content, where):
     try:
-        batch = _Unpickler(io.BytesIO(content), encoding="bytes").load()
+        batch = restricted_pickle.loads(content, encoding="bytes")
         pixels, labels = batch[b"data"], batch.get(b"labels", batch.get(b"fine_labels"))
         if labels is None or len(pixels) != len(labels):
             raise KeyError("as many labels as images")
