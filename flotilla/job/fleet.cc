@@ -104,8 +104,11 @@ void Fleet::save_persistables(const std::string& directory, const Program& progr
   for (const passes::ServerTable& table : tables().tables()) {
     if (table.sparse) std::erase(names, table.name);
   }
-  save_vars(directory, names, scope);
-  tables().save(directory, mode);
+  SaveSet save(directory);
+  add_vars(save, names, scope);
+  tables().write(save, mode);
+  save.commit();
+  tables().saved(mode);
 }
 
 void Fleet::save_inference_model(const std::string& prefix, const Program& program,

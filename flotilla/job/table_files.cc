@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/saved_files.h"
 
 namespace flotilla::job {
 
@@ -28,8 +29,9 @@ fs::path folder_of_server(const fs::path& root, int64_t server, int64_t servers)
 }
 
 fs::path tables_in(const fs::path& checkpoint) {
-  const fs::path inside = checkpoint / kTablesFolder;
-  return fs::exists(inside) ? inside : checkpoint;
+  const bool itself = checkpoint.filename() == kTablesFolder;
+  SavedFiles files(itself ? checkpoint.parent_path() : checkpoint);
+  return files.find_folder(kTablesFolder).value_or(checkpoint);
 }
 
 }  // namespace flotilla::job

@@ -17,7 +17,7 @@ std::filesystem::path folder_of_server(const std::filesystem::path& root, int64_
 // In what fleet.save_persistables() wrote, the part that servers did.
 inline constexpr char kTablesFolder[] = "__tables__";
 
-// That part of a checkpoint, or itself where it has none.
+// That part of a checkpoint, or itself where it has none. Completes a save that was interrupted.
 std::filesystem::path tables_in(const std::filesystem::path& checkpoint);
 
 }  // namespace flotilla::job

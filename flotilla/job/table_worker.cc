@@ -173,13 +173,24 @@ void TableWorker::take_dense(Scope& scope) {
 }
 
 void TableWorker::save(const std::string& directory, int64_t mode, uint32_t only) {
+  SaveSet save(std::filesystem::absolute(directory));
+  write(save, mode, only);
+  save.commit();
+  saved(mode, only);
+}
+
+void TableWorker::write(SaveSet& save, int64_t mode, uint32_t only) {
   require(0 <= mode && mode <= 2,
           "tables are saved in mode 0 (all rows), 1 (all rows, and deltas follow) or 2 (rows that "
           "have changed since the last save in mode 1 or 2), but {} was given",
           mode);
   settle();
-  client_->save(std::filesystem::absolute(directory) / kTablesFolder,
-                {static_cast<ps::SaveMode>(mode), only});
+  const std::filesystem::path folder = std::filesystem::absolute(save.add_folder(kTablesFolder));
+  client_->write(folder, {static_cast<ps::SaveMode>(mode), only});
+}
+
+void TableWorker::saved(int64_t mode, uint32_t only) {
+  client_->saved({static_cast<ps::SaveMode>(mode), only});
 }
 
 void TableWorker::load(const std::string& directory, Scope& scope, uint32_t only) {

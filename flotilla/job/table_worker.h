@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "flotilla/base/save_set.h"
 #include "flotilla/fleet/role.h"
 #include "flotilla/job/board.h"
 #include "flotilla/job/membership.h"
@@ -66,6 +67,9 @@ class TableWorker {
   // worker pushed is applied. Mode 0: all rows; 1: the same, and deltas follow; 2: the rows that
   // have changed since the last save in mode 1 or 2.
   void save(const std::string& directory, int64_t mode = 0, uint32_t only = ps::kAllTables);
+  // The same as a part of a larger save; saved() is called when that is committed.
+  void write(SaveSet& save, int64_t mode = 0, uint32_t only = ps::kAllTables);
+  void saved(int64_t mode, uint32_t only = ps::kAllTables);
   // Lets them fill the tables, or one, with what save() wrote; `scope` gets the values that workers
   // hold.
   void load(const std::string& directory, Scope& scope, uint32_t only = ps::kAllTables);

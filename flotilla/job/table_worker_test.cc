@@ -189,7 +189,7 @@ TEST_F(TableWorkerTest, WhatIsSavedIsLoadedOverWhatWasTrained) {
   EXPECT_THAT(message_of([&] { first.worker.save(folder.path(), 3); }),
               HasSubstr("mode 0 (all rows), 1 (all rows, and deltas follow) or 2"));
   first.worker.save(folder.path());
-  EXPECT_THAT(folder.names(), ElementsAre("__tables__"));
+  EXPECT_THAT(folder.names(), testing::UnorderedElementsAre("__manifest__", "__tables__"));
   first.step(1);
   first.worker.load(folder.path(), first.scope);
   EXPECT_THAT(first.value("w"), Each(0));

@@ -1,12 +1,13 @@
 #include "flotilla/ps/client.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 #include <utility>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/save_set.h"
 #include "flotilla/ps/bytes.h"
-#include "flotilla/ps/files.h"
 
 namespace flotilla::ps {
 namespace {
@@ -272,15 +273,18 @@ void Client::announce(Presence presence) {
 
 void Client::save(const std::string& directory, const SaveOptions& what) {
   const std::filesystem::path target(directory);
-  // Two workers may write the same one; what one left behind goes when it comes back.
-  const std::filesystem::path unfinished =
-      target.string() + fmt::format(".worker-{}.unfinished", options_.self.rank);
-  std::filesystem::remove_all(unfinished);
-  std::filesystem::create_directories(unfinished);
-  ask_all({.kind = RequestKind::kSave, .text = unfinished.native(), .files = what});
-  replace_directory(unfinished, target);
-  if (what.mode == SaveMode::kAll) return;
-  ask_all({.kind = RequestKind::kSaved, .files = what});
+  SaveSet save(target.parent_path());
+  write(save.add_folder(target.filename()), what);
+  save.commit();
+  saved(what);
+}
+
+void Client::write(const std::string& directory, const SaveOptions& what) {
+  ask_all({.kind = RequestKind::kSave, .text = directory, .files = what});
+}
+
+void Client::saved(const SaveOptions& what) {
+  if (what.mode != SaveMode::kAll) ask_all({.kind = RequestKind::kSaved, .files = what});
 }
 
 void Client::load(const std::string& directory, uint32_t only) {

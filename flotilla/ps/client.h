@@ -81,6 +81,10 @@ class Client {
   // A checkpoint, written by the servers; it is there as a whole or not at all. Their file system
   // must be the same, or one host's.
   void save(const std::string& directory, const SaveOptions& what = {});
+  // The same as a part of a larger save: write() lets the servers write into an empty directory,
+  // and saved() says that it is where it belongs, so that deltas begin there.
+  void write(const std::string& directory, const SaveOptions& what = {});
+  void saved(const SaveOptions& what);
   void load(const std::string& directory, uint32_t only = kAllTables);
   void snapshot();
   int64_t shrink(uint32_t table, const Shrink& rule);

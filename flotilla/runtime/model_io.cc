@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
-#include "flotilla/base/atomic_file.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/regular_file.h"
 #include "flotilla/ir/proto.h"
@@ -80,29 +77,27 @@ std::vector<std::string> names_where(const Program& program, Keep keep) {
 
 }  // namespace
 
-void write_file(const std::string& file, std::string_view bytes) {
-  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
-  if (!parent.empty()) std::filesystem::create_directories(parent);
-  AtomicFile target(file);
-  target.write(bytes);
-  target.commit();
-}
+void write_file(const std::string& file, std::string_view bytes) { save_file(file, bytes); }
 
 std::string read_file(const std::string& file) {
   const std::string_view kind = other_than_a_file(file);
   require(kind.empty(), "{} is {}, but a file is expected", file, kind);
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream.is_open()) not_found("the file \"{}\" cannot be opened", file);
-  std::ostringstream bytes;
-  bytes << stream.rdbuf();
-  return std::move(bytes).str();
+  const auto [folder, name] = split(file);
+  return SavedFiles(folder).read(name);
+}
+
+void add_vars(SaveSet& save, const std::vector<std::string>& names, Scope& scope) {
+  for (const std::string& name : names) {
+    check_file_name(name);
+    initialised(scope, name);
+  }
+  for (const std::string& name : names) save.add(name, serialize(initialised(scope, name)));
 }
 
 void save_vars(const std::string& dir, const std::vector<std::string>& names, Scope& scope) {
-  for (const std::string& name : names) initialised(scope, name);
-  for (const std::string& name : names) {
-    write_file((std::filesystem::path(dir) / name).string(), serialize(initialised(scope, name)));
-  }
+  SaveSet save(dir);
+  add_vars(save, names, scope);
+  save.commit();
 }
 
 std::string serialize_vars(const std::vector<std::string>& names, Scope& scope) {
@@ -111,23 +106,38 @@ std::string serialize_vars(const std::vector<std::string>& names, Scope& scope) 
   return bytes;
 }
 
-void save_combined(const std::string& file, const std::vector<std::string>& names, Scope& scope) {
-  write_file(file, serialize_vars(names, scope));
+void add_combined(SaveSet& save, const std::string& file, const std::vector<std::string>& names,
+                  Scope& scope) {
+  save.add(file, serialize_vars(names, scope));
 }
 
-void load_vars(const std::string& dir, const std::vector<std::string>& names, Scope& scope,
+void save_combined(const std::string& file, const std::vector<std::string>& names, Scope& scope) {
+  const auto [folder, name] = split(file);
+  SaveSet save(folder);
+  add_combined(save, name, names, scope);
+  save.commit();
+}
+
+void load_vars(SavedFiles& files, const std::vector<std::string>& names, Scope& scope,
                const Block* expected) {
   std::vector<Tensor> tensors;
   for (const std::string& name : names) {
-    const std::string file = (std::filesystem::path(dir) / name).string();
-    const std::string bytes = read_file(file);
+    const std::string file = (files.folder() / name).string();
+    const std::string bytes = files.read(name);
     TensorReader reader(bytes, file);
     tensors.push_back(reader.next());
     require(reader.at_end(), "{}: {} bytes follow the tensor", file,
             bytes.size() - reader.position());
     check_expected(tensors.back(), name, expected, file);
   }
+  files.notice_times();
   for (size_t i = 0; i < names.size(); ++i) store(scope, names[i], std::move(tensors[i]));
+}
+
+void load_vars(const std::string& dir, const std::vector<std::string>& names, Scope& scope,
+               const Block* expected) {
+  SavedFiles files(dir);
+  load_vars(files, names, scope, expected);
 }
 
 void deserialize_vars(std::string_view bytes, const std::string& what,
@@ -145,11 +155,20 @@ void deserialize_vars(std::string_view bytes, const std::string& what,
   for (size_t i = 0; i < names.size(); ++i) store(scope, names[i], std::move(tensors[i]));
 }
 
+void load_combined(SavedFiles& files, const std::string& file,
+                   const std::vector<std::string>& names, Scope& scope, const Block* expected) {
+  // Paddle writes no file where there is nothing to write.
+  if (names.empty() && !files.contains(file)) return;
+  const std::string bytes = files.read(file);
+  files.notice_times();
+  deserialize_vars(bytes, (files.folder() / file).string(), names, scope, expected);
+}
+
 void load_combined(const std::string& file, const std::vector<std::string>& names, Scope& scope,
                    const Block* expected) {
-  // Paddle writes no file where there is nothing to write.
-  if (names.empty() && !std::filesystem::exists(file)) return;
-  deserialize_vars(read_file(file), file, names, scope, expected);
+  const auto [folder, name] = split(file);
+  SavedFiles files(folder);
+  load_combined(files, name, names, scope, expected);
 }
 
 std::vector<std::string> persistable_names(const Program& program) {
@@ -198,27 +217,39 @@ std::shared_ptr<Program> deserialize_program(std::string_view bytes) {
   return take_in(deserialize(bytes));
 }
 
-std::shared_ptr<Program> read_program(const std::string& file) {
-  const std::string bytes = read_file(file);
+std::shared_ptr<Program> read_program(SavedFiles& files, const std::string& file) {
+  const std::string bytes = files.read(file);
   try {
     return deserialize_program(bytes);
   } catch (Error& error) {
-    error.note("file", file);
+    error.note("file", (files.folder() / file).string());
     throw;
   }
 }
 
+std::shared_ptr<Program> read_program(const std::string& file) {
+  const auto [folder, name] = split(file);
+  SavedFiles files(folder);
+  return read_program(files, name);
+}
+
 void write_inference_model(const std::string& prefix, const Program& model, Scope& scope) {
   check_prefix(prefix);
+  const auto [folder, name] = split(prefix);
   const std::vector<std::string> names = persistable_names(model);
-  if (!names.empty()) save_combined(prefix + ".pdiparams", names, scope);
-  write_file(prefix + ".pdmodel", serialize_program(model));
+  SaveSet save(folder);
+  if (!names.empty()) add_combined(save, name + ".pdiparams", names, scope);
+  save.add(name + ".pdmodel", serialize_program(model));
+  save.commit();
 }
 
 std::shared_ptr<Program> load_inference_model(const std::string& prefix, Scope& scope) {
   check_prefix(prefix);
-  std::shared_ptr<Program> model = read_program(prefix + ".pdmodel");
-  load_combined(prefix + ".pdiparams", persistable_names(*model), scope, &model->global_block());
+  const auto [folder, name] = split(prefix);
+  SavedFiles files(folder);
+  std::shared_ptr<Program> model = read_program(files, name + ".pdmodel");
+  load_combined(files, name + ".pdiparams", persistable_names(*model), scope,
+                &model->global_block());
   return model;
 }
 

@@ -1,8 +1,8 @@
 // flotilla/runtime/model_io.h
 //
 // Programs and parameters in Paddle's files: a variable per file, all in one file, and inference
-// models (__model__, or .pdmodel with .pdiparams). Files are written under a temporary name, synced
-// and renamed: there is never a half-written one.
+// models (__model__, or .pdmodel with .pdiparams). The files of a save replace those before them
+// all at once (base/save_set.h), and are compared with its manifest when they are read.
 
 #pragma once
 
@@ -12,19 +12,31 @@
 #include <utility>
 #include <vector>
 
+#include "flotilla/base/save_set.h"
+#include "flotilla/base/saved_files.h"
 #include "flotilla/ir/program.h"
 #include "flotilla/runtime/scope.h"
 
 namespace flotilla {
 
-// Each variable goes to <dir>/<name>. Refuses one that has no value.
-void save_vars(const std::string& dir, const std::vector<std::string>& names, Scope& scope);
+// Each variable goes to a file of its name. Refuses one that has no value.
+void add_vars(SaveSet& save, const std::vector<std::string>& names, Scope& scope);
 // All variables go to one file, in the order given.
-void save_combined(const std::string& file, const std::vector<std::string>& names, Scope& scope);
+void add_combined(SaveSet& save, const std::string& file, const std::vector<std::string>& names,
+                  Scope& scope);
 std::string serialize_vars(const std::vector<std::string>& names, Scope& scope);
+
+// The same as a save of their own: into a folder, to a file.
+void save_vars(const std::string& dir, const std::vector<std::string>& names, Scope& scope);
+void save_combined(const std::string& file, const std::vector<std::string>& names, Scope& scope);
 
 // `expected`: shape and dtype are compared with these variables, where the block has them. A
 // variable that exists keeps its memory layout. Nothing is changed where anything is refused.
+void load_vars(SavedFiles& files, const std::vector<std::string>& names, Scope& scope,
+               const Block* expected = nullptr);
+void load_combined(SavedFiles& files, const std::string& file,
+                   const std::vector<std::string>& names, Scope& scope,
+                   const Block* expected = nullptr);
 void load_vars(const std::string& dir, const std::vector<std::string>& names, Scope& scope,
                const Block* expected = nullptr);
 void load_combined(const std::string& file, const std::vector<std::string>& names, Scope& scope,
@@ -51,6 +63,7 @@ std::vector<std::string> fetch_names(const Program& program);
 std::string serialize_program(const Program& program);
 std::shared_ptr<Program> deserialize_program(std::string_view bytes);
 std::shared_ptr<Program> read_program(const std::string& file);
+std::shared_ptr<Program> read_program(SavedFiles& files, const std::string& file);
 
 // An inference_program() goes to <prefix>.pdmodel, its parameters to <prefix>.pdiparams.
 void write_inference_model(const std::string& prefix, const Program& model, Scope& scope);

@@ -208,22 +208,87 @@ void bind_executor(nb::module_& m) {
           nb::call_guard<nb::gil_scoped_release>());
 }
 
-void bind_model_io(nb::module_& m) {
+void bind_saves(nb::module_& m) {
   using Free = nb::call_guard<nb::gil_scoped_release>;
+  nb::class_<SaveSet>(m, "SaveSet", "Files of a folder that are saved as one, when a block ends.")
+      .def(
+          "__init__", [](SaveSet* self, const std::string& folder) { new (self) SaveSet(folder); },
+          nb::arg("folder"))
+      .def(
+          "__enter__", [](SaveSet& self) { return &self; }, nb::rv_policy::reference)
+      .def(
+          "__exit__",
+          [](SaveSet& self, nb::handle type, nb::handle, nb::handle) {
+            const bool done = type.is_none();
+            const nb::gil_scoped_release released;
+            done ? self.commit() : self.discard();
+          },
+          nb::arg("type").none(), nb::arg("error").none(), nb::arg("traceback").none())
+      .def(
+          "add",
+          [](SaveSet& self, const std::string& name, nb::bytes bytes) {
+            const std::string_view view(bytes.c_str(), bytes.size());
+            const nb::gil_scoped_release released;
+            self.add(name, view);
+          },
+          nb::arg("name"), nb::arg("bytes"))
+      .def("add_vars", &add_vars, nb::arg("names"), nb::arg("scope"), Free())
+      .def("add_combined", &add_combined, nb::arg("file"), nb::arg("names"), nb::arg("scope"),
+           Free());
+  nb::class_<SavedFiles>(m, "SavedFiles", "Files of a folder, as they are when a block begins.")
+      .def(
+          "__init__",
+          [](SavedFiles* self, const std::string& folder) {
+            const nb::gil_scoped_release released;
+            new (self) SavedFiles(folder);
+          },
+          nb::arg("folder"))
+      .def(
+          "__enter__", [](SavedFiles& self) { return &self; }, nb::rv_policy::reference)
+      .def(
+          "__exit__", [](SavedFiles& self, nb::handle, nb::handle, nb::handle) { self.close(); },
+          nb::arg("type").none(), nb::arg("error").none(), nb::arg("traceback").none())
+      .def("__contains__", &SavedFiles::contains)
+      .def("names", &SavedFiles::names, Free())
+      .def("notice_times", &SavedFiles::notice_times)
+      .def(
+          "read",
+          [](SavedFiles& self, const std::string& name) {
+            std::string bytes;
+            {
+              const nb::gil_scoped_release released;
+              bytes = self.read(name);
+            }
+            return nb::bytes(bytes.data(), bytes.size());
+          },
+          nb::arg("name"))
+      .def(
+          "read_program",
+          [](SavedFiles& self, const std::string& name) { return read_program(self, name); },
+          nb::arg("name"))
+      .def(
+          "load_vars",
+          [](SavedFiles& self, const std::vector<std::string>& names, Scope& scope,
+             const Block* expected) { load_vars(self, names, scope, expected); },
+          nb::arg("names"), nb::arg("scope"), nb::arg("expected").none() = nb::none(), Free())
+      .def(
+          "load_combined",
+          [](SavedFiles& self, const std::string& file, const std::vector<std::string>& names,
+             Scope& scope,
+             const Block* expected) { load_combined(self, file, names, scope, expected); },
+          nb::arg("file"), nb::arg("names"), nb::arg("scope"),
+          nb::arg("expected").none() = nb::none(), Free());
+}
+
+void bind_model_io(nb::module_& m) {
+  bind_saves(m);
   const auto to_bytes = [](const std::string& s) { return nb::bytes(s.data(), s.size()); };
-  m.def("save_vars", &save_vars, nb::arg("dir"), nb::arg("names"), nb::arg("scope"), Free());
-  m.def("save_combined", &save_combined, nb::arg("file"), nb::arg("names"), nb::arg("scope"),
-        Free());
   m.def(
       "serialize_vars",
       [to_bytes](const std::vector<std::string>& names, Scope& scope) {
         return to_bytes(serialize_vars(names, scope));
       },
       nb::arg("names"), nb::arg("scope"));
-  m.def("load_vars", &load_vars, nb::arg("dir"), nb::arg("names"), nb::arg("scope"),
-        nb::arg("expected").none() = nb::none(), Free());
-  m.def("load_combined", &load_combined, nb::arg("file"), nb::arg("names"), nb::arg("scope"),
-        nb::arg("expected").none() = nb::none(), Free());
   m.def(
       "deserialize_vars",
       [](nb::bytes bytes, const std::vector<std::string>& names, Scope& scope,
@@ -244,9 +309,10 @@ void bind_model_io(nb::module_& m) {
       [](const std::string& file, nb::bytes bytes) {
         write_file(file, std::string_view(bytes.c_str(), bytes.size()));
       },
-      nb::arg("file"), nb::arg("bytes"), "Under a temporary name, synced and renamed.");
-  m.def("read_program", &read_program, nb::arg("file"),
-        "The program of a .pdmodel or __model__ file.");
+      nb::arg("file"), nb::arg("bytes"), "Whole or not at all.");
+  m.def(
+      "read_program", [](const std::string& file) { return read_program(file); }, nb::arg("file"),
+      "The program of a .pdmodel or __model__ file.");
   m.def(
       "read_file", [to_bytes](const std::string& file) { return to_bytes(read_file(file)); },
       nb::arg("file"));

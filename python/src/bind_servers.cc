@@ -203,6 +203,14 @@ void bind_tables(nb::module_& m) {
       nb::arg("folder"), nb::arg("mode") = 0, nb::arg("table").none() = nb::none(),
       "Lets the servers write all tables, or one.");
   m.def(
+      "add_tables",
+      [](SaveSet& save, int64_t mode) { wait_for_others([&] { worker().write(save, mode); }); },
+      nb::arg("save"), nb::arg("mode") = 0,
+      "Lets the servers write all tables as a part of a save.");
+  m.def(
+      "tables_saved", [](int64_t mode) { wait_for_others([&] { worker().saved(mode); }); },
+      nb::arg("mode"), "Tells the servers that the save they took part in is done.");
+  m.def(
       "load_tables",
       [](const std::string& folder, std::optional<uint32_t> table, Scope& scope) {
         wait_for_others([&] { worker().load(folder, scope, table.value_or(ps::kAllTables)); });

@@ -52,7 +52,9 @@ def test_inference_model_of_2_x(executor, net, tmp_path):
     expected = executor.run(feed={"x": X}, fetch_list=[y])[0].tolist()
     prefix = str(tmp_path / "deep" / "model")
     static.save_inference_model(prefix, [x], [y], executor)
-    assert sorted(os.listdir(tmp_path / "deep")) == ["model.pdiparams", "model.pdmodel"]
+    assert sorted(os.listdir(tmp_path / "deep")) == [
+        *("model.manifest", "model.pdiparams", "model.pdmodel"),
+    ]
     with elsewhere():
         program, feeds, fetches = static.load_inference_model(prefix, executor)
         assert feeds == ["x"] and [v.name for v in fetches] == [y.name]
@@ -79,7 +81,7 @@ def test_a_model_without_parameters(executor, tmp_path):
     static.save_inference_model(
         tmp_path / "m", [x], [static.default_main_program().global_block().var("y")], executor
     )
-    assert os.listdir(tmp_path) == ["m.pdmodel"]
+    assert sorted(os.listdir(tmp_path)) == ["m.manifest", "m.pdmodel"]
     program, _, fetches = static.load_inference_model(tmp_path / "m", executor)
     assert executor.run(program, {"x": X}, fetches)[0].tolist() == (2 * X).tolist()
 
@@ -92,7 +94,7 @@ def test_inference_model_of_1_x(executor, net, tmp_path, params):
         str(tmp_path), ["x"], [y], executor, params_filename=params
     )
     assert names == [y.name]
-    files = ["__model__", *(PARAMETERS if params is None else [params])]
+    files = ["__manifest__", "__model__", *(PARAMETERS if params is None else [params])]
     assert sorted(os.listdir(tmp_path)) == sorted(files)
     with elsewhere():
         program, feeds, fetches = fluid.io.load_inference_model(
@@ -144,7 +146,9 @@ def test_save_and_load_a_state(executor, net, tmp_path):
     program, before = static.default_main_program(), values()
     prefix = str(tmp_path / "state" / "m")
     static.save(program, prefix)
-    assert sorted(os.listdir(tmp_path / "state")) == ["m.pdmodel", "m.pdopt", "m.pdparams"]
+    assert sorted(os.listdir(tmp_path / "state")) == [
+        *("m.manifest", "m.pdmodel", "m.pdopt", "m.pdparams"),
+    ]
     scramble()
     static.load(program, prefix, executor)
     assert values() == before
@@ -250,7 +254,7 @@ def test_save_and_load_persistables(executor, net, tmp_path, filename):
     before = values()
     fluid.io.save_persistables(executor, str(tmp_path), filename=filename)
     files = [*PARAMETERS, "counter"] if filename is None else [filename]
-    assert sorted(os.listdir(tmp_path)) == sorted(files)
+    assert sorted(os.listdir(tmp_path)) == sorted(["__manifest__", *files])
     scramble()
     fluid.io.load_persistables(executor, str(tmp_path), filename=filename)
     assert values() == before
@@ -259,12 +263,12 @@ def test_save_and_load_persistables(executor, net, tmp_path, filename):
 def test_save_params_and_chosen_variables(executor, net, tmp_path):
     main = static.default_main_program()
     fluid.io.save_params(executor, str(tmp_path / "params"), main)
-    assert sorted(os.listdir(tmp_path / "params")) == sorted(PARAMETERS)
+    assert sorted(os.listdir(tmp_path / "params")) == sorted(["__manifest__", *PARAMETERS])
     weight = main.global_block().var("fc_0.w_0")
     fluid.io.save_vars(executor, str(tmp_path / "one"), vars=[weight])
-    assert os.listdir(tmp_path / "one") == ["fc_0.w_0"]
+    assert sorted(os.listdir(tmp_path / "one")) == ["__manifest__", "fc_0.w_0"]
     fluid.io.save_vars(executor, str(tmp_path / "some"), predicate=lambda v: ".b_" in v.name)
-    assert sorted(os.listdir(tmp_path / "some")) == ["fc_0.b_0", "fc_1.b_0"]
+    assert sorted(os.listdir(tmp_path / "some")) == ["__manifest__", "fc_0.b_0", "fc_1.b_0"]
     before = values()
     scramble()
     fluid.io.load_params(executor, str(tmp_path / "params"))
@@ -301,6 +305,8 @@ def test_cut_files_are_refused_and_change_nothing(executor, net, tmp_path, keep)
     x, y, _ = net
     static.save_inference_model(tmp_path / "m", [x], [y], executor)
     static.save(static.default_main_program(), tmp_path / "s")
+    for manifest in tmp_path.glob("*.manifest"):
+        manifest.unlink()  # as Paddle would have written them
     before = values()
     for file in ("m.pdmodel", "m.pdiparams", "s.pdparams"):
         data = (tmp_path / file).read_bytes()

@@ -216,6 +216,7 @@ def test_truncated_program_names_file_and_position(executor, tmp_path):
     static.save_inference_model(prefix, [x], [y], executor)
     program = tmp_path / "net.pdmodel"
     program.write_bytes(program.read_bytes()[:200])
+    (tmp_path / "net.manifest").unlink()
     with pytest.raises(ValueError) as error:
         static.load_inference_model(prefix, executor)
     first, second = str(error.value).splitlines()

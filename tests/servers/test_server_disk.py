@@ -9,10 +9,11 @@ import struct
 import subprocess
 import time
 
+import _flotilla as core
 import numpy as np
 import pytest
-from job import LIMIT
-from regression import Disturbed
+from job import LIMIT, Job
+from regression import NET, Disturbed
 
 FULL = bool(os.environ.get("FLT_TEST_FULL"))
 STEPS = 100
@@ -133,7 +134,7 @@ def test_a_kill_of_a_server_during_a_save_changes_nothing(tmp_path, calm, seed):
     job = Disturbed(tmp_path, options=["--max_restart=9"], UNTIL="13", **SAVING)
     for step in sorted(draw.sample(range(1, 12), 3 if FULL else 1)):
         job.wait_for_step(step)
-        wait_for_unfinished(job, "saved/__tables__.*.unfinished", 1)
+        wait_for_unfinished(job, "saved/.save-*.unfinished/folders/__tables__", 1)
         time.sleep(draw.uniform(0, 0.05))
         job.kill_processes(("server", 0))
     (tmp_path / "go").touch()
@@ -149,13 +150,74 @@ def test_a_kill_of_a_job_during_a_save_leaves_the_last_checkpoint(tmp_path, calm
     draw = random.Random(seed)
     job = Disturbed(tmp_path, **SAVING)
     job.wait_for_step(draw.randrange(2, 12))
-    wait_for_unfinished(job, "saved/__tables__.*.unfinished", 1)
+    wait_for_unfinished(job, "saved/.save-*.unfinished/folders/__tables__", 1)
     time.sleep(draw.uniform(0, 0.05))
     kill_all(job)
     last = int((tmp_path / "step.0").read_text())
+    saved = dense_files(tmp_path / "saved")
     first, _ = goes_on(tmp_path, calm, options=(), LOAD="saved", **SAVING)
     assert last - 1 <= first <= last
-    assert not list(tmp_path.glob("saved/**/*.unfinished"))
+    # The files of the parameters are of the same save as the tables.
+    np.testing.assert_array_equal(saved, np.load(calm)["moments"][first])
+    assert not list(tmp_path.glob("saved/.save*"))
+
+
+def dense_files(folder, names=("w", "v")):
+    scope = core.Scope()
+    with core.SavedFiles(str(folder)) as files:
+        files.load_vars(list(names), scope)
+    return np.concatenate([np.array(scope.find_var(n).get_tensor()).ravel() for n in names])
+
+
+# Saves for ever, in turn what goes on training and what is served. The first worker of many lives.
+SAVES_FOR_EVER = """
+    fleet.init()
+    out, loss = net()
+    distributed(loss)
+    if fleet.is_server():
+        fleet.init_server()
+        fleet.run_server()
+    else:
+        exe = paddle.static.Executor()
+        exe.run(paddle.static.default_startup_program())
+        fleet.init_worker()
+        for step in range(1_000_000):
+            exe.run(feed=batch(step), fetch_list=[loss])
+            fleet.save_persistables(exe, "saved")
+            fleet.save_inference_model(exe, "model", ["x", "ids"], [out])
+            pathlib.Path(f"saved.{os.getpid()}").touch()
+"""
+
+
+def assert_one_save(folder, names):
+    """What the files of parameters say is in the tables of the servers, too."""
+    scope = core.Scope()
+    with core.SavedFiles(str(folder)) as files:
+        files.load_vars(names, scope)
+        tables = [path.read_bytes() for path in folder.glob("__tables__/server-*/table.*")]
+    for name in names:
+        array = np.array(scope.find_var(name).get_tensor())
+        # Rows lie apart from each other, and servers have none of those that were never trained.
+        parts = array[(array != np.float32(0.1)).any(axis=1)] if name == "table" else [array]
+        for part in parts:
+            assert any(part.tobytes() in table for table in tables), f"{name} is of another save"
+
+
+def test_a_kill_of_a_worker_during_a_save_leaves_one_save(tmp_path):
+    draw = random.Random(1)
+    options = ["--worker_num=1", "--server_num=1", "--max_restart=1000"]
+    job = Job(tmp_path, options, NET + SAVES_FOR_EVER, MODE="sync")
+    for _ in range(100 if FULL else 2):
+        pid = job.pid_of("worker", 0)
+        deadline = time.monotonic() + LIMIT
+        while not (tmp_path / f"saved.{pid}").exists():
+            assert time.monotonic() < deadline and job.process.poll() is None, job.err
+            time.sleep(0.002)
+        time.sleep(draw.uniform(0, 0.1))
+        job.kill_processes(("worker", 0))
+        assert_one_save(tmp_path / "saved", ["w", "v"])
+        assert_one_save(tmp_path / "model", ["w", "v", "table"])
+    kill_all(job)
 
 
 # ---- A full disk ------------------------------------------------------------------------------------

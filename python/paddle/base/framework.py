@@ -316,9 +316,9 @@ def _state_dict(self, mode="all", scope=None):
 
 def _set_state_dict(self, state_dict, scope=None):
     """Give the program's variables the values of a dict; names it does not have are left out."""
-    from .state import store
+    from .state import fitting, store
 
-    store(state_dict, self, scope or global_scope())
+    store(fitting(state_dict, self), scope)
 
 
 @contextlib.contextmanager

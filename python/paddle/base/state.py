@@ -70,6 +70,11 @@ def read(path):
     return from_bytes(core.read_file(path), path)
 
 
+def read_from(files, name, folder):
+    """The same of a file that is read together with others of its folder."""
+    return from_bytes(files.read(name), os.path.join(folder, name))
+
+
 def _plain(value):
     """The value with arrays in place of tensors."""
     if isinstance(value, (core.LoDTensor, np.ndarray)):
@@ -108,16 +113,20 @@ def arrays_of(program, wanted, scope=None):
     return arrays
 
 
-def store(state, program, scope=None, wanted=is_persistable):
-    """Give the program's variables their values in ``state``; returns the names that were used."""
+def fitting(state, program, wanted=is_persistable):
+    """The values in ``state`` of the program's variables for which ``wanted`` is true, by name."""
+    return {
+        var.name: _fitting(var, np.asarray(state[var.name]))
+        for var in program.list_vars()
+        if wanted(var) and var.name in state
+    }
+
+
+def store(values, scope=None):
+    """Give variables their values."""
     scope = scope or global_scope()
-    values = {}
-    for var in program.list_vars():
-        if wanted(var) and var.name in state:
-            values[var.name] = _fitting(var, np.asarray(state[var.name]))
     for name, value in values.items():
         (scope.find_var(name) or scope.var(name)).get_tensor().set(value)
-    return list(values)
 
 
 def _fitting(var, value):

@@ -40,16 +40,19 @@ def save_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
     Each goes to a file of its name in the folder ``dirname``; with ``filename`` all go to one file,
     in the order of their names.
     """
-    _write(_chosen(main_program, vars, predicate), dirname, filename)
+    folder, filename = _place(dirname, filename)
+    with core.SaveSet(folder) as save:
+        _add(save, _chosen(main_program, vars, predicate), filename)
 
 
-def _write(names, dirname, filename, program=None, leave_out=False):
-    """Write variables, with the values of the servers where there are some; returns which."""
+def _add(save, names, filename, program=None, leave_out=False):
+    """Add variables to a save, with the values of the servers where there are some; returns
+    which."""
     names, scope = served.with_tables(names, global_scope(), program, leave_out)
     if filename is None:
-        core.save_vars(os.fspath(dirname), names, scope)
+        save.add_vars(names, scope)
     else:
-        core.save_combined(_join(dirname, filename), names, scope)
+        save.add_combined(filename, names, scope)
     return names
 
 
@@ -59,11 +62,16 @@ def load_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
 
 
 def _read(names, dirname, main_program, filename):
-    block = _program(main_program).global_block()
+    folder, filename = _place(dirname, filename)
+    with core.SavedFiles(folder) as files:
+        _load(files, names, _program(main_program), filename)
+
+
+def _load(files, names, program, filename):
     if filename is None:
-        core.load_vars(os.fspath(dirname), names, global_scope(), block)
+        files.load_vars(names, global_scope(), program.global_block())
     else:
-        core.load_combined(_join(dirname, filename), names, global_scope(), block)
+        files.load_combined(filename, names, global_scope(), program.global_block())
 
 
 def save_params(executor, dirname, main_program=None, filename=None):
@@ -82,9 +90,11 @@ def save_persistables(executor, dirname, main_program=None, filename=None):
     Where servers keep parameters, they write their tables beside, for :meth:`Fleet.init_server`.
     """
     names = _chosen(main_program, None, is_persistable)
-    _write(names, dirname, filename, leave_out=True)
-    if served.any_of(names):
-        core.save_tables(os.fspath(dirname))
+    folder, filename = _place(dirname, filename)
+    with core.SaveSet(folder) as save:
+        _add(save, names, filename, leave_out=True)
+        if served.any_of(names):
+            core.add_tables(save)
 
 
 def load_persistables(executor, dirname, main_program=None, filename=None):
@@ -129,14 +139,15 @@ def _save_inference_model(
     program = _io.normalize_program(_program(main_program), feeded_var_names, target_vars)
     names = core.persistable_names(program)
     served.look_up_here(program)
-    if not program_only and names:
-        written = _write(names, dirname, params_filename, program, leave_out=True)
-        left_out = set(names).difference(written)
-        if left_out:
-            core.look_up_on_servers(program, sorted(left_out))
-        if left_out or (with_tables and served.tables_among(names)):
-            core.save_tables(os.fspath(dirname))
-    core.write_file(_join(dirname, model_filename or "__model__"), program._serialize())
+    with core.SaveSet(os.fspath(dirname)) as save:
+        if not program_only and names:
+            written = _add(save, names, _base(params_filename), program, leave_out=True)
+            left_out = set(names).difference(written)
+            if left_out:
+                core.look_up_on_servers(program, sorted(left_out))
+            if left_out or (with_tables and served.tables_among(names)):
+                core.add_tables(save)
+        save.add(_base(model_filename) or "__model__", program._serialize())
     return core.fetch_names(program)
 
 
@@ -144,10 +155,11 @@ def load_inference_model(
     dirname, executor, model_filename=None, params_filename=None, pserver_endpoints=None
 ):
     """Read an inference model; returns [program, names of its feeds, variables to fetch]."""
-    program = core.read_program(_join(dirname, model_filename or "__model__"))
-    elsewhere = served.tables_asked(program)
-    kept = [name for name in _chosen(program, None, is_persistable) if name not in elsewhere]
-    _read(kept, dirname, program, params_filename)
+    with core.SavedFiles(os.fspath(dirname)) as files:
+        program = files.read_program(model_filename or "__model__")
+        elsewhere = served.tables_asked(program)
+        kept = [name for name in _chosen(program, None, is_persistable) if name not in elsewhere]
+        _load(files, kept, program, params_filename)
     if elsewhere:
         served.open_tables(os.fspath(dirname), program, elsewhere)
     targets = [program.global_block().var(name) for name in core.fetch_names(program)]
@@ -191,8 +203,16 @@ def _chosen(program, vars, predicate):
     return sorted({var.name for var in _program(program).list_vars() if wanted(var)})
 
 
-def _join(dirname, filename):
-    return os.path.join(os.fspath(dirname or ""), filename)
+def _place(dirname, filename):
+    """(folder, name of the file in it); no name where every variable has a file of its own."""
+    if filename is None:
+        return os.fspath(dirname), None
+    return os.path.split(os.path.join(os.fspath(dirname or ""), filename))
+
+
+def _base(filename):
+    """An inference model stays within its folder, whatever path its files are called by."""
+    return os.path.basename(filename) if filename else None
 
 
 __getattr__, __dir__ = names_of(__name__)

@@ -1,6 +1,7 @@
 """Saving and loading programs and their states, in Paddle's files."""
 
 import os
+import warnings
 
 import numpy as np
 
@@ -38,9 +39,11 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     program = normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)
     served.look_up_here(program)
     names, scope = served.with_tables(core.persistable_names(program), global_scope(), program)
-    if names:
-        core.save_combined(prefix + ".pdiparams", names, scope)
-    core.write_file(prefix + ".pdmodel", program._serialize())
+    folder, stem = os.path.split(prefix)
+    with core.SaveSet(folder) as save:
+        if names:
+            save.add_combined(stem + ".pdiparams", names, scope)
+        save.add(stem + ".pdmodel", program._serialize())
 
 
 def load_inference_model(path_prefix, executor, **kwargs):
@@ -53,9 +56,14 @@ def load_inference_model(path_prefix, executor, **kwargs):
         program = deserialize_program(kwargs["model_filename"])
         deserialize_persistables(program, kwargs["params_filename"], executor)
     else:
-        model, params = _model_files(path_prefix, **kwargs)
-        program = core.read_program(model)
-        _load_combined(program, params)
+        folder, model, params = _model_files(path_prefix, **kwargs)
+        with core.SavedFiles(folder) as files:
+            program = files.read_program(model)
+            names = core.persistable_names(program)
+            if names and params:
+                files.load_combined(params, names, global_scope(), program.global_block())
+            elif names:
+                files.load_vars(names, global_scope(), program.global_block())
     targets = [program.global_block().var(name) for name in core.fetch_names(program)]
     return [program, core.feed_names(program), targets]
 
@@ -63,16 +71,9 @@ def load_inference_model(path_prefix, executor, **kwargs):
 def _model_files(path_prefix, model_filename=None, params_filename=None):
     path = os.fspath(path_prefix)
     if model_filename is None and params_filename is None:
-        prefix = _prefix("path_prefix", path)
-        return prefix + ".pdmodel", prefix + ".pdiparams"
-    model = model_filename or "__model__"
-    return os.path.join(path, model), os.path.join(path, params_filename or "")
-
-
-def _load_combined(program, path):
-    names = core.persistable_names(program)
-    if names:
-        core.load_combined(path, names, global_scope(), program.global_block())
+        folder, stem = os.path.split(_prefix("path_prefix", path))
+        return folder, stem + ".pdmodel", stem + ".pdiparams"
+    return path, model_filename or "__model__", params_filename
 
 
 def normalize_program(program, feed_vars, fetch_vars, **kwargs):
@@ -129,9 +130,11 @@ def save(program, model_path, protocol=4, **configs):
     _, scope = served.with_tables(names, global_scope())
     parameters = states.arrays_of(program, is_parameter, scope)
     others = states.arrays_of(program, is_belong_to_optimizer, scope)
-    states.write(parameters, prefix + ".pdparams", protocol)
-    states.write(others, prefix + ".pdopt", protocol)
-    core.write_file(prefix + ".pdmodel", program._serialize())
+    folder, stem = os.path.split(prefix)
+    with core.SaveSet(folder) as save:
+        save.add(stem + ".pdparams", states.to_bytes(parameters, protocol))
+        save.add(stem + ".pdopt", states.to_bytes(others, protocol))
+        save.add(stem + ".pdmodel", program._serialize())
 
 
 def load(program, model_path, executor=None, var_list=None):
@@ -139,45 +142,62 @@ def load(program, model_path, executor=None, var_list=None):
     program = _to_program(program)
     prefix = os.fspath(model_path)
     prefix = prefix[: -len(".pdparams")] if prefix.endswith(".pdparams") else prefix
-    if not os.path.exists(prefix + ".pdparams"):
-        return _load_files(program, prefix, var_list)
-    state = states.read(prefix + ".pdparams")
+    folder, stem = os.path.split(prefix)
+    with core.SavedFiles(folder) as files:
+        if not stem or stem + ".pdparams" not in files:
+            return _load_files(program, prefix, var_list)
+        state = states.read_from(files, stem + ".pdparams", folder)
 
-    # Programs that Paddle 1.8 serialized do not say which variables are parameters.
-    def parameter(var):
-        return is_parameter(var) or is_persistable(var) and var.name in state
+        # Programs that Paddle 1.8 serialized do not say which variables are parameters.
+        def parameter(var):
+            return is_parameter(var) or is_persistable(var) and var.name in state
 
-    def other(var):
-        return is_belong_to_optimizer(var) and not parameter(var)
+        def other(var):
+            return is_belong_to_optimizer(var) and not parameter(var)
 
-    _load_state(program, prefix + ".pdparams", state, parameter)
-    if any(other(var) for var in program.list_vars()):
-        _load_state(program, prefix + ".pdopt", states.read(prefix + ".pdopt"), other)
+        values = _values(program, prefix + ".pdparams", state, parameter)
+        if any(other(var) for var in program.list_vars()):
+            others = states.read_from(files, stem + ".pdopt", folder)
+            values.update(_values(program, prefix + ".pdopt", others, other))
+        files.notice_times()
+    states.store(values)
     return None
 
 
-def _load_state(program, path, state, wanted):
-    used = states.store(state, program, wanted=wanted)
-    missing = sorted({var.name for var in program.list_vars() if wanted(var)} - set(used))
+def _values(program, path, state, wanted):
+    values = states.fitting(state, program, wanted)
+    missing = sorted({var.name for var in program.list_vars() if wanted(var)}.difference(values))
     if missing:
         raise ValueError(
             f'{path} has no value for "{missing[0]}"'
             + (f" and {len(missing) - 1} other variables" if missing[1:] else "")
         )
+    return values
 
 
 def _load_files(program, path, var_list):
     """A folder with a file for each variable, or one file for all of ``var_list``."""
     names = [var.name for var in var_list or program.list_vars() if is_persistable(var)]
     if os.path.isdir(path):
-        there = [name for name in names if os.path.isfile(os.path.join(path, name))]
-        if names and not there:
-            raise ValueError(
-                f'the folder {path} holds no file of a variable of the program, like "{names[0]}"'
-            )
-        core.load_vars(path, there, global_scope(), program.global_block())
+        with core.SavedFiles(path) as files:
+            there = [name for name in names if name in files]
+            if names and not there:
+                raise ValueError(
+                    f"the folder {path} holds no file of a variable of the program, "
+                    f'like "{names[0]}"'
+                )
+            missing = sorted(set(names).difference(there))
+            if missing:
+                warnings.warn(
+                    f"{path} has files of {len(there)} of the program's {len(names)} variables; "
+                    f'the others, like "{missing[0]}", keep their values',
+                    stacklevel=3,
+                )
+            files.load_vars(there, global_scope(), program.global_block())
     elif os.path.isfile(path) and var_list is not None:
-        core.load_combined(path, names, global_scope(), program.global_block())
+        folder, name = os.path.split(path)
+        with core.SavedFiles(folder) as files:
+            files.load_combined(name, names, global_scope(), program.global_block())
     elif os.path.isfile(path):
         raise ValueError(f"{path} holds many variables: say which, in order, in var_list")
     else:
@@ -188,23 +208,29 @@ def load_program_state(model_path, var_list=None):
     """The values that ``save`` wrote, or files of variables hold, as a dict of arrays."""
     path = os.fspath(model_path)
     prefix = path[: -len(".pdparams")] if path.endswith(".pdparams") else path
-    if os.path.exists(prefix + ".pdparams"):
-        found = states.without_name_table(states.read(prefix + ".pdparams"))
-        if os.path.exists(prefix + ".pdopt"):
-            found.update(states.read(prefix + ".pdopt"))
-        return found
+    folder, stem = os.path.split(prefix)
+    with core.SavedFiles(folder) as files:
+        if stem and stem + ".pdparams" in files:
+            state = states.read_from(files, stem + ".pdparams", folder)
+            found = states.without_name_table(state)
+            if stem + ".pdopt" in files:
+                found.update(states.read_from(files, stem + ".pdopt", folder))
+            files.notice_times()
+            return found
     scope, names = core.Scope(), _names("var_list", var_list)
-    if os.path.isdir(path):
-        names = names or sorted(name for name in os.listdir(path) if name != "__model__")
-        core.load_vars(path, names, scope)
-    else:
-        core.load_combined(path, names, scope)
+    folder, name = (path, None) if os.path.isdir(path) else os.path.split(path)
+    with core.SavedFiles(folder) as files:
+        if name is None:
+            names = names or files.names()
+            files.load_vars(names, scope)
+        else:
+            files.load_combined(name, names, scope)
     return {name: np.array(scope.find_var(name).get_tensor()) for name in names}
 
 
 def set_program_state(program, state_dict):
     """Give a program's variables the values of a dict; names it does not have are left out."""
-    states.store(state_dict, _to_program(program))
+    states.store(states.fitting(state_dict, _to_program(program)))
 
 
 # ---- arguments

@@ -68,8 +68,11 @@ def save_persistables(executor, folder, program=None, mode=0):
     core.take_dense(global_scope())
     elsewhere = {table["name"] for table in _sparse_tables()}
     kept = [var for var in program.list_vars() if is_persistable(var) and var.name not in elsewhere]
-    _io.save_vars(executor, folder, program, kept)
-    core.save_tables(os.fspath(folder), 0 if mode == _BATCH_MODEL else mode)
+    mode = 0 if mode == _BATCH_MODEL else mode
+    with core.SaveSet(os.fspath(folder)) as save:
+        _io._add(save, _io._chosen(program, kept, None), None)
+        core.add_tables(save, mode)
+    core.tables_saved(mode)
 
 
 def save_inference_model(folder, feeded_var_names, target_vars, program=None):
