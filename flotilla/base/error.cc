@@ -31,27 +31,30 @@ bool Error::has_note(std::string_view label) const {
 
 namespace {
 
-// Levenshtein distance, one row at a time.
+// Letters that are wrong, missing, too many or swapped with their neighbour, each counted once.
 size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
+  std::vector<size_t> before;  // the row before the last
+  std::vector<size_t> last(b.size() + 1);
+  std::iota(last.begin(), last.end(), size_t{0});
   for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
+    std::vector<size_t> row = {i + 1};
     for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+      size_t best = std::min({last[j] + (a[i] != b[j]), last[j + 1] + 1, row[j] + 1});
+      if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j]) {
+        best = std::min(best, before[j - 1] + 1);
+      }
+      row.push_back(best);
     }
+    before = std::exchange(last, std::move(row));
   }
-  return row.back();
+  return last.back();
 }
 
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   // A third of the letters may be wrong; further away a suggestion confuses more than it helps.
-  size_t best_distance = word.size() / 3 + 2;
+  size_t best_distance = std::max<size_t>(word.size() / 3, 1) + 1;
   std::string best;
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(word, candidate);

@@ -33,6 +33,12 @@ TEST(Error, AZeroDoesNotEndTheSentence) {
 TEST(Error, SuggestsOnlyWhatIsNear) {
   EXPECT_EQ(did_you_mean("softmaxx", {"relu", "softmax"}), " Did you mean \"softmax\"?");
   EXPECT_EQ(did_you_mean("zzz", {"relu", "softmax"}), "");
+  // Of three letters one may be wrong, and two that are swapped count as one.
+  EXPECT_EQ(did_you_mean("amp", {"abs", "map", "ones"}), " Did you mean \"map\"?");
+  EXPECT_EQ(did_you_mean("jit", {"dist", "abs"}), "");
+  EXPECT_EQ(did_you_mean("onnx", {"ones"}), "");
+  EXPECT_EQ(did_you_mean("rleu", {"relu"}), " Did you mean \"relu\"?");
+  EXPECT_EQ(did_you_mean("x", {"y"}), "");
 }
 
 TEST(DType, NamesAndCodesAreInverse) {
