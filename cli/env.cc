@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "cli/command.h"
 
 namespace flotilla::cli {
@@ -11,8 +14,16 @@ namespace flotilla::cli {
 void add_env(CLI::App& app) {
   CLI::App* cmd = app.add_subcommand("env", "List the environment variables that are read");
   cmd->callback([] {
+    size_t name = 0;
+    size_t value = 0;
     for (const env::Known& known : env::known_variables()) {
-      fmt::print("{:<20} {:<24} {}\n", known.name, env::text_or(known.name, "-"), known.doc);
+      name = std::max(name, std::string_view(known.name).size());
+      value = std::max(value, env::text_or(known.name, "-").size());
+    }
+    value = std::min<size_t>(value, 24);  // a longer one moves its own line only
+    for (const env::Known& known : env::known_variables()) {
+      fmt::print("{:<{}}  {:<{}}  {}\n", known.name, name, env::text_or(known.name, "-"), value,
+                 known.doc);
     }
   });
 }

@@ -18,6 +18,10 @@ namespace flotilla::cli {
 
 int launch(const std::string& program, const std::vector<std::string>& arguments,
            launch::Front front) {
+  if (!arguments.empty() && arguments.front() == "--version") {
+    fmt::print("{}\n", FLT_VERSION);
+    return 0;
+  }
   launch::JobOptions options;
   try {
     options = launch::parse_options(arguments, front);

@@ -19,7 +19,7 @@ const std::vector<Known>& known_variables() {
       {"FLT_DUMP", "name of a pass: print the program after it"},
       {"FLT_JOB_TOKEN", "secret that every process of a job shows; set it on every host"},
       {"FLT_LISTEN_FD", "descriptor of the socket that the launcher listens on for this process"},
-      {"FLT_LOG_LEVEL", "trace, debug, info, warn, error or off; info by default"},
+      {"FLT_LOG_LEVEL", "what is said on stderr at least: info (by default), warn, error or off"},
       {"FLT_MAX_ISA", "cap on the instruction set that kernels use: sse41, avx2, avx512"},
       {"FLT_OUTAGE_LIMIT",
        "seconds of silence after which a host or process is taken for lost; 30 by default"},

@@ -46,11 +46,17 @@ class StderrSink final : public spdlog::sinks::base_sink<std::mutex> {
   int patience_ = kPatienceMs;
 };
 
+// Those below info exist for the sake of scripts that set them: there is nothing more to say.
+constexpr std::string_view kLevels[] = {"trace", "debug", "info", "warn", "error", "off"};
+
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> made = [] {
     auto l = std::make_shared<spdlog::logger>("flotilla", std::make_shared<StderrSink>());
     l->set_pattern("%^%L%$ %Y-%m-%d %H:%M:%S.%e] %v");
-    l->set_level(spdlog::level::from_str(env::text_or("FLT_LOG_LEVEL", "info")));
+    const std::string level = env::text_or("FLT_LOG_LEVEL", "info");
+    const bool known = std::ranges::find(kLevels, level) != std::end(kLevels);
+    l->set_level(known ? spdlog::level::from_str(level) : spdlog::level::info);
+    if (!known) l->warn("FLT_LOG_LEVEL must be info, warn, error or off, but is \"{}\"", level);
     return l;
   }();
   return *made;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "flotilla/base/endpoint.h"
@@ -158,6 +159,22 @@ std::vector<Endpoint> endpoints_of(const std::optional<std::string>& list,
   return found;
 }
 
+// Processes of two roles cannot listen on one port.
+void refuse_shared_ports(const Endpoints& all) {
+  std::map<std::string, const char*> taken;
+  const auto take = [&](const std::vector<Endpoint>& list, const char* option) {
+    for (const Endpoint& endpoint : list) {
+      if (endpoint.port == 0) continue;
+      const auto [other, is_new] = taken.emplace(endpoint.text(), option);
+      require(is_new, "{} and {} both name {}: give every process a port of its own", other->second,
+              option, endpoint.text());
+    }
+  };
+  take(all.servers, "--servers");
+  take(all.workers, "--workers");
+  take(all.heters, "--heter_workers");
+}
+
 // All endpoints of the job as the options name them; ports that nobody said are 0.
 Endpoints read_endpoints(const JobOptions& options, const Machine& machine) {
   Endpoint first{"127.0.0.1", first_port(options, 0)};
@@ -179,6 +196,7 @@ Endpoints read_endpoints(const JobOptions& options, const Machine& machine) {
   pass(all.workers);
   all.heters = endpoints_of(options.heter_workers, options.heter_worker_num, "--heter_workers",
                             "--heter_worker_num", false, first);
+  refuse_shared_ports(all);
   return all;
 }
 
@@ -255,6 +273,7 @@ Job plan_job(const JobOptions& options, const Machine& machine) {
           .gpu_count = machine.gpus,
           .devices = choose_devices(options, machine),
           .log_dir = options.log_dir.value_or("log")};
+  job.notices = options.notices;
   if (!job.devices.notice.empty()) job.notices.push_back(job.devices.notice);
   Maker maker{options, machine, command_of(options, machine)};
   if (job.mode == Mode::kCollective) {

@@ -165,7 +165,8 @@ TEST(JobTest, ServersOfSeveralHostsAreDividedByTheirAddresses) {
 TEST(JobTest, APortThatIsTakenIsRefusedWithItsHolder) {
   const Listener held = listen_on("127.0.0.1", 0);
   EXPECT_THAT(refusal({"--servers=" + held.endpoint(), "--worker_num=1"}),
-              AllOf(HasSubstr("Address already in use"), HasSubstr("launch_test (pid ")));
+              AllOf(HasSubstr("Address already in use"),
+                    HasSubstr("another process of this job holds it")));
 }
 
 TEST(JobTest, RefusesInOneSentence) {
@@ -180,6 +181,9 @@ TEST(JobTest, RefusesInOneSentence) {
               HasSubstr("--servers names 1 processes, but --server_num is 2"));
   EXPECT_EQ(refusal({"--servers=127.0.0.1:6170,127.0.0.1:6170", "--worker_num=1"}),
             "--servers names 127.0.0.1:6170 twice");
+  EXPECT_EQ(
+      refusal({"--servers=127.0.0.1:6170", "--workers=127.0.0.1:6171,127.0.0.1:6170"}),
+      "--servers and --workers both name 127.0.0.1:6170: give every process a port of its own");
   EXPECT_EQ(refusal({"--ips=127.0.0.1,127.0.0.2,127.0.0.1"}), "--ips names 127.0.0.1 twice");
   EXPECT_EQ(refusal({"--server_num=1", "--worker_num=1000000000"}),
             "--worker_num starts 4096 processes on a host at most, but 1000000000 were asked for");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,8 @@ namespace fs = std::filesystem;
 Fd open_log(const fs::path& file, bool append) {
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
+  require(!error, "the folder {} for logs cannot be made: {}. Choose another --log_dir",
+          file.parent_path().string(), error.message());
   // A pipe that nobody reads is not waited for; the process itself may wait for its reader.
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (append ? 0 : O_TRUNC);
   Fd fd(::open(file.c_str(), flags, 0644));
@@ -44,6 +47,12 @@ std::vector<std::string> last_lines(const fs::path& file, int64_t from, size_t c
     if (lines.size() > count) lines.pop_front();
   }
   return {lines.begin(), lines.end()};
+}
+
+bool disk_is_full(const fs::path& file) {
+  struct statvfs disk = {};
+  return !file.empty() && ::statvfs(file.c_str(), &disk) == 0 && disk.f_blocks > 0 &&
+         disk.f_bavail == 0;
 }
 
 Mirror::Mirror() : notify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {}

@@ -22,6 +22,9 @@ Fd open_log(const std::filesystem::path& file, bool append);
 // The last lines of a log, from byte `from` on.
 std::vector<std::string> last_lines(const std::filesystem::path& file, int64_t from, size_t count);
 
+// Whether nothing more can be written to a log: its process has met the same.
+bool disk_is_full(const std::filesystem::path& file);
+
 // Shows what is appended to files.
 class Mirror {
  public:

@@ -57,9 +57,9 @@ const std::vector<Flag>& flags() {
       {"job_id", &J::job_id, "a name for the job", "PADDLE_JOB_ID"},
       {"ps_dir", &J::ps_dir, "folder in which servers keep their tables from job to job",
        "FLT_PS_DIR"},
-      {"log_dir", &J::log_dir, "folder of the processes' output (log); empty: no files",
+      {"log_dir", &J::log_dir, "folder of the processes' output; empty: no files",
        "PADDLE_LOG_DIR"},
-      {"print_config", &J::print_config, "print the options (true)"},
+      {"print_config", &J::print_config, "print the options"},
       {"tee", &J::tee, "show the output of every process, not only of the first worker"},
       {"quiet", &J::quiet, "say nothing but what went wrong"},
       {"json", &J::json, "close with one line of JSON"},
@@ -69,10 +69,10 @@ const std::vector<Flag>& flags() {
        "stop, or continue: the others go on without a worker that failed (with servers)"},
       {"stall_timeout", &J::stall_timeout, "end the job if a process is stuck for so many seconds"},
       {"stall_warning", &J::stall_warning,
-       "seconds until a process that is stuck is shown (300); 0: never"},
+       "seconds until a process that is stuck is shown; 0: never"},
       {"elastic_level", &J::elastic_level, "-1: a fixed number of hosts", "PADDLE_ELASTIC_LEVEL"},
       {"elastic_timeout", &J::elastic_timeout,
-       "seconds that late hosts of --nnodes least:most have (5)", "PADDLE_ELASTIC_TIMEOUT"},
+       "seconds that late hosts of --nnodes least:most have", "PADDLE_ELASTIC_TIMEOUT"},
       {"events_fd", &J::events_fd, "a descriptor that gets a line of JSON per start and end"},
       {"parent_pid", &J::parent_pid, "end the job with this process, which started the launcher"},
   };
@@ -191,8 +191,35 @@ const Flag* find_flag(const std::string& argument, std::string_view name, Front 
     if (wanted == flag.name) return &flag;
     known.push_back(fmt::format("--{}", flag.name));
   }
-  refuse("the launcher has no option \"{}\".{} What is meant for the script stands behind it",
+  refuse("the launcher has no option \"{}\".{} Put the script's own options after its name",
          argument, did_you_mean(fmt::format("--{}", name), known));
+}
+
+// Options that scripts have, too: after the script they are its own.
+constexpr const char* kOfScripts[] = {"host",   "rank",    "workers", "devices",
+                                      "tee",    "quiet",   "json",    "trainers",
+                                      "job_id", "backend", "log_dir", "endpoints"};
+
+// `fleetrun train.py --nproc_per_node 2` starts one worker and hands the rest to the script.
+std::vector<std::string> notices_on(const JobOptions& options) {
+  std::vector<std::string> notices;
+  for (const std::string& argument : options.script_args) {
+    const std::string word = argument.substr(0, argument.find('='));
+    if (!word.starts_with("--")) continue;
+    const std::string_view name = std::string_view(word).substr(2);
+    const auto known = [&](const char* other) { return name == other; };
+    if (std::ranges::any_of(kOfScripts, known)) continue;
+    const bool ours = std::ranges::any_of(flags(), known, &Flag::name) ||
+                      std::ranges::any_of(kAliases, [&](const auto& alias) {
+                        return name == alias.first && *alias.second != '\0';
+                      });
+    if (!ours) continue;
+    notices.push_back(
+        fmt::format("{0} stands after {1}, so that {1} gets it and the launcher does not: if it is "
+                    "meant for the launcher, put it before {1}",
+                    word, options.script));
+  }
+  return notices;
 }
 
 // A switch takes a value only behind "=", save --print_config, which always had one.
@@ -210,17 +237,88 @@ std::string aliases_of(std::string_view name) {
   return fmt::format("{}", fmt::join(found, ", "));
 }
 
+// How --help sorts the options; those that no group names come last.
+struct Group {
+  const char* title;
+  std::vector<std::string_view> names;
+};
+
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all = {
+      {"How many processes",
+       {"nproc_per_node", "gpus", "worker_num", "server_num", "heter_worker_num", "run_mode",
+        "ps_dir"}},
+      {"Several hosts",
+       {"ips", "host", "servers", "workers", "heter_workers", "master", "nnodes", "rank",
+        "http_port", "start_port", "job_id", "elastic_level", "elastic_timeout"}},
+      {"Output", {"log_dir", "tee", "quiet", "json", "print_config"}},
+      {"When something goes wrong",
+       {"max_restart", "worker_failure", "stall_warning", "stall_timeout"}},
+  };
+  return all;
+}
+
+// What an option is where it is not given; "": its description says.
+std::string default_of(const Flag& flag) {
+  static const JobOptions defaults;
+  const std::string text = std::visit(
+      [](auto target) -> std::string {
+        using T = decltype(target);
+        if constexpr (std::is_same_v<T, PlainText>) return defaults.*target;
+        if constexpr (std::is_same_v<T, Seconds>) return fmt::format("{:g}", defaults.*target);
+        if constexpr (std::is_same_v<T, Switch>) return defaults.*target ? "true" : "false";
+        return "";
+      },
+      flag.target);
+  if (!text.empty()) return text;
+  constexpr std::pair<std::string_view, const char*> kOthers[] = {
+      {"nproc_per_node", "1, or one for each GPU"},
+      {"gpus", "all"},
+      {"log_dir", "log"},
+      {"ips", "127.0.0.1"},
+      {"max_restart", "0; servers that are killed: 3"},
+      {"elastic_level", "-1"}};
+  for (const auto& [name, value] : kOthers) {
+    if (name == flag.name) return value;
+  }
+  return "";
+}
+
+std::string help_of(const Flag& flag) {
+  const std::string initial = default_of(flag);
+  std::string text = fmt::format("  --{:<18} {}{}\n", flag.name, flag.doc,
+                                 initial.empty() ? "" : fmt::format(" [{}]", initial));
+  if (const std::string others = aliases_of(flag.name); !others.empty()) {
+    text += fmt::format("  {:<20} also {}\n", "", others);
+  }
+  return text;
+}
+
 std::string help_text() {
   std::string text =
       "usage: fleetrun [options] script.py [arguments of the script]\n"
-      "       fleetrun [options] -m module [...] | program [...]\n\noptions:\n";
-  for (const Flag& flag : flags()) {
-    text += fmt::format("  --{:<18} {}\n", flag.name, flag.doc);
-    if (const std::string others = aliases_of(flag.name); !others.empty()) {
-      text += fmt::format("  {:<20} also {}\n", "", others);
+      "       fleetrun [options] -m module [...] | program [...]\n\n"
+      "  fleetrun --nproc_per_node 2 train.py --epochs 3       two workers on this host\n"
+      "  fleetrun --server_num 2 --worker_num 4 train.py       parameter servers and workers\n"
+      "  fleetrun --ips 10.0.0.1,10.0.0.2 train.py             the same command on each host\n\n"
+      "Options stand before the script; [...] is what they are unless given.\n";
+  std::vector<const Flag*> left;
+  for (const Flag& flag : flags()) left.push_back(&flag);
+  for (const Group& group : groups()) {
+    text += fmt::format("\n{}:\n", group.title);
+    for (const std::string_view name : group.names) {
+      const auto found =
+          std::ranges::find_if(left, [&](const Flag* flag) { return name == flag->name; });
+      if (found == left.end()) continue;
+      text += help_of(**found);
+      left.erase(found);
     }
   }
-  return text + fmt::format("\nof other launchers, without effect here: {}\n", aliases_of(""));
+  text += "\nOther options:\n";
+  for (const Flag* flag : left) text += help_of(*flag);
+  text += "  --version            print the version and stop\n  --help               this text\n";
+  return text + fmt::format("\nOptions of other launchers that are accepted and ignored: {}\n",
+                            aliases_of(""));
 }
 
 // The mode options in the order of the launcher's own list.
@@ -351,6 +449,7 @@ JobOptions parse_options(std::span<const std::string> arguments, Front front) {
   }
   if (i < arguments.size()) options.script = arguments[i++];
   options.script_args.assign(arguments.begin() + static_cast<int64_t>(i), arguments.end());
+  options.notices = notices_on(options);
   // What the environment of a spawned job's parent says is said to another job.
   if (front != Front::kSpawn) take_environment(options, said);
   note_mode(options, said);

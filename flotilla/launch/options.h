@@ -86,6 +86,9 @@ struct JobOptions {
   std::string script = {};
   std::vector<std::string> script_args = {};
 
+  // What looks like a slip, one sentence each.
+  std::vector<std::string> notices = {};
+
   // The mode options that were said, in the order of the launcher's own list, for its log line.
   std::vector<std::string> server_options_said = {};
   std::vector<std::string> collective_options_said = {};

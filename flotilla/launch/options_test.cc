@@ -28,6 +28,19 @@ std::string refusal(const std::vector<std::string>& words) {
   return "no error";
 }
 
+TEST(OptionsTest, NoticesItsOwnOptionsAfterTheScript) {
+  EXPECT_THAT(
+      parse({"train.py", "--nproc_per_node", "2", "--selected_gpus=0"}).notices,
+      ElementsAre("--nproc_per_node stands after train.py, so that train.py gets it and the "
+                  "launcher does not: if it is meant for the launcher, put it before "
+                  "train.py",
+                  testing::StartsWith("--selected_gpus stands after train.py")));
+  // Those of others, those that scripts have, too, and those that mean nothing here.
+  EXPECT_THAT(
+      parse({"train.py", "--lr=1", "--log_dir", "x", "--rank=1", "--backend=a", "nnodes"}).notices,
+      IsEmpty());
+}
+
 TEST(OptionsTest, ReadsTheCommandLinesOfTheDocuments) {
   EXPECT_EQ(parse({"--gpus", "0,1,2,3", "collective_trainer.py"}).gpus, "0,1,2,3");
   EXPECT_EQ(parse({"--gpus=0,1", "train_fleet_static.py"}).gpus, "0,1");
@@ -146,7 +159,7 @@ TEST(OptionsTest, ShowsEveryOptionWhenAskedForHelp) {
     EXPECT_THAT(help.text, HasSubstr("--stall_timeout"));
     EXPECT_THAT(help.text, HasSubstr("also --selected_gpus, --devices, --xpus, "));
     EXPECT_THAT(help.text, HasSubstr("also --cluster_node_ips\n"));
-    EXPECT_THAT(help.text, HasSubstr("without effect here: --backend, "));
+    EXPECT_THAT(help.text, HasSubstr("accepted and ignored: --backend, "));
   }
 }
 

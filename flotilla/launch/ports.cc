@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
@@ -81,6 +82,7 @@ std::string holder_of(int64_t port) {
     if (!holds(process.path(), socket)) continue;
     std::string name;
     std::getline(std::ifstream(process.path() / "comm"), name);
+    if (pid == fmt::to_string(getpid())) return "another process of this job";
     return fmt::format("{} (pid {})", name, pid);
   }
   return "a process of another user";

@@ -175,6 +175,12 @@ void Run::restart_alone(Running& running) {
 void Run::fail(Running& running) {
   mirror_.pump(outlet_);
   running.outcome.last_lines = last_lines(running.outcome.log, running.log_begin, kLinesShown);
+  if (disk_is_full(running.outcome.log)) {
+    running.outcome.last_lines.push_back(
+        fmt::format("[the disk of {} is full: what the process printed last could not be written, "
+                    "which may be why it failed. Free some space, or choose another --log_dir]",
+                    running.outcome.log));
+  }
   if (may_restart(running.outcome)) {
     if (job_.mode == Mode::kServers) return restart_alone(running);
     group_restarts_ = true;

@@ -178,7 +178,7 @@ def test_lines_of_all_processes_arrive_whole_with_tee(tmp_path):
         (["no_such_program"], "neither in the PATH nor an executable file"),
         (["--server_num=1", "--worker_num=x", "echo"], "takes a whole number"),
         (["--ips=10.9.8.7,10.9.8.6", "echo"], "this host must be one of --ips"),
-        (["--log_dir=/proc/nothing", "echo"], "cannot be written"),
+        (["--log_dir=/proc/nothing", "echo"], "the folder /proc/nothing for logs cannot be made"),
         ([], "a script, -m module or program to launch was expected"),
     ],
 )
