@@ -43,6 +43,8 @@ const std::vector<Known>& known_variables() {
       {"FLT_TLS_MUTUAL", "1: servers of the job ask for certificates too"},
       {"FLT_TLS_NAME", "a name that all certificates of the job carry, instead of their hosts'"},
       {"HOME", "where the cache of data sets lives, under .cache"},
+      {"FLAGS_check_nan_inf",
+       "1 refuses values that are NaN or infinite, with the op that made them"},
       {"FLAGS_START_PORT", "the first port of the processes that the launcher starts"},
       {"FLAGS_require_gpu", "1 makes a CUDAPlace without a GPU an error instead of a CPU run"},
       {"FLT_DATASET_LIMIT",

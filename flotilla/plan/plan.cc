@@ -7,6 +7,7 @@
 #include "flotilla/kernel/caller.h"
 #include "flotilla/op/build.h"
 #include "flotilla/passes/pass.h"
+#include "flotilla/plan/check_numbers.h"
 #include "flotilla/plan/memory.h"
 #include "flotilla/plan/planner.h"
 
@@ -73,7 +74,8 @@ class CompiledPlan final : public Plan {
   }
 
   std::vector<FetchedValue> run(VariableStore& store, PlanMemory memory,
-                                const std::vector<Tensor>& feeds) override {
+                                const std::vector<Tensor>& feeds, bool check_numbers) override {
+    check_numbers_ = check_numbers;
     bind_store(store);
     bind_memory(memory);
     bind_feeds(feeds);
@@ -93,6 +95,7 @@ class CompiledPlan final : public Plan {
   void find_views_of_feeds();
   void bind_store(VariableStore& store);
   void bind_memory(PlanMemory memory);
+  void note_largest(Error& error) const;
   void bind_feeds(const std::vector<Tensor>& feeds);
   void run_all();
   void run_nodes(int32_t begin, int32_t end);
@@ -105,6 +108,7 @@ class CompiledPlan final : public Plan {
   char* arena_ = nullptr;
   char* exchanged_ = nullptr;
   bool moved_ = false;  // parameters have the layouts of this plan
+  bool check_numbers_ = false;
 };
 
 void CompiledPlan::find_views_of_feeds() {
@@ -123,7 +127,13 @@ void CompiledPlan::bind_store(VariableStore& store) {
     if (var.tensor == nullptr) var.tensor = &store.make(var.name);
     Tensor& tensor = *var.tensor;
     if (!in_place(tensor, value)) {
-      tensor = Tensor(value.meta.dtype, value.meta.shape, value.layout);
+      try {
+        tensor = Tensor(value.meta.dtype, value.meta.shape, value.layout);
+      } catch (Error& error) {
+        error.note("for", fmt::format("variable \"{}\", {}{}", var.name,
+                                      long_name_of(value.meta.dtype), value.meta.shape));
+        throw;
+      }
     } else if (!(tensor.layout() == value.layout)) {
       tensor = tensor.clone(value.layout);
     }
@@ -134,7 +144,13 @@ void CompiledPlan::bind_store(VariableStore& store) {
 }
 
 void CompiledPlan::bind_memory(PlanMemory memory) {
-  char* arena = static_cast<char*>(memory.arena.reserve(stats_.arena_bytes));
+  char* arena = nullptr;
+  try {
+    arena = static_cast<char*>(memory.arena.reserve(stats_.arena_bytes));
+  } catch (Error& error) {
+    note_largest(error);
+    throw;
+  }
   char* exchanged = stats_.exchanged_bytes == 0
                         ? nullptr
                         : static_cast<char*>(memory.exchanged.reserve(stats_.exchanged_bytes));
@@ -150,6 +166,21 @@ void CompiledPlan::bind_memory(PlanMemory memory) {
   for (plan::Workspace& workspace : draft().workspaces) {
     workspace.cell.data = arena + workspace.offset;
   }
+}
+
+// Which variable makes a program too large for the machine.
+void CompiledPlan::note_largest(Error& error) const {
+  const Value* largest = nullptr;
+  for (const Value& value : draft().values) {
+    if (value.home != Home::kArena || value.name.empty()) continue;
+    if (largest == nullptr || value.capacity_bytes() > largest->capacity_bytes()) largest = &value;
+  }
+  if (largest == nullptr) return;
+  error.note("for",
+             fmt::format("what the program computes on the way; the largest is \"{}\", {}{}, "
+                         "of {} bytes",
+                         largest->name, long_name_of(largest->meta.dtype), largest->meta.shape,
+                         largest->capacity_bytes()));
 }
 
 void CompiledPlan::bind_feeds(const std::vector<Tensor>& feeds) {
@@ -187,6 +218,7 @@ void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
       if (node.before) node.before();
       if (node.body_end == 0) {
         node.step();
+        if (check_numbers_) check_numbers(node, draft());
         continue;
       }
       const auto holds = [&] { return *static_cast<const bool*>(node.condition->data); };

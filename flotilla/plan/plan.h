@@ -107,9 +107,11 @@ class Plan {
   // have to make some, or bring them into another layout: then nobody else may use them meanwhile.
   // REQUIRES: fits()
   virtual bool settled() const = 0;
-  // Runs the steps once. REQUIRES: fits(); feeds[i] is as request.feeds[i] said.
+  // Runs the steps once. With `check_numbers`, a step that writes NaN or an infinite value is
+  // refused, with its op and the variable. REQUIRES: fits(); feeds[i] is as request.feeds[i] said.
   virtual std::vector<FetchedValue> run(VariableStore& store, PlanMemory memory,
-                                        const std::vector<Tensor>& feeds) = 0;
+                                        const std::vector<Tensor>& feeds,
+                                        bool check_numbers = false) = 0;
 
   virtual const PlanStats& stats() const = 0;
   // What the plan exchanges, and how it lies.

@@ -64,6 +64,21 @@ InferContext::Metas declared_outputs(const Block& block, const Slots& slots) {
   return declared;
 }
 
+// Refuses an unknown name. A model that was saved for inference has only what its targets need,
+// where the nearest name would mislead.
+void require_fetchable(const Block& block, const std::string& name) {
+  if (block.find_var_recursive(name) != nullptr) return;
+  std::vector<std::string> targets;
+  for (const auto& op : block.ops()) {
+    if (op->type() == "fetch") targets.push_back(fmt::format("\"{}\"", op->input("X")));
+  }
+  if (targets.empty()) block.var(name);
+  not_found(
+      "the program has no variable \"{}\": when it was saved for inference it was cut down to what "
+      "gives {}. Fetch that, or save it again with \"{}\" among the targets",
+      name, fmt::join(targets, ", "), name);
+}
+
 // A model saved for inference lacks the outputs that only gradients read; kernels write them all
 // the same, to nobody.
 std::vector<std::string> outputs_left_out(const Op& op, const OpDef& def) {
@@ -285,7 +300,7 @@ Step Planner::run_kernel(const Prepared& op) {
 void Planner::finish_fetches() {
   const Block& block = program_.global_block();
   for (const std::string& name : request_.fetches) {
-    if (!current_.contains(name)) block.var(name);  // refuses an unknown name
+    if (!current_.contains(name)) require_fetchable(block, name);
     Node node;
     node_ = &node;
     const int32_t value = reading(block, name);
@@ -312,7 +327,8 @@ int32_t Planner::reading(const Block& block, const std::string& name) {
   require(var != nullptr, "the program has no variable \"{}\"", name);
   // What a program says of its inputs is not always written into its file.
   require(!var->is_data, "variable \"{}\" (shape {}, {}) must be fed{}, but the feed holds {}",
-          name, var->shape, var->dtype, var->need_check_feed ? "" : ", as no op writes it",
+          name, var->shape, long_name_of(var->dtype),
+          var->need_check_feed ? "" : ", as no op writes it",
           request_.feeds.empty() ? "nothing" : "only other names");
   refuse("variable \"{}\" is read before any op writes it", name);
 }

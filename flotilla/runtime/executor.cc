@@ -75,8 +75,10 @@ void check_feed(const Program& program, const Feed& feed) {
   }
   require(fits, "variable \"{}\" is declared with shape {}, but was fed shape {}", feed.name,
           var->shape, have);
-  require(feed.tensor.dtype() == var->dtype, "variable \"{}\" is declared {}, but was fed {}",
-          feed.name, var->dtype, feed.tensor.dtype());
+  require(feed.tensor.dtype() == var->dtype,
+          "variable \"{0}\" is declared {1}, but was fed {2}: feed an array of {1}, e.g. "
+          "array.astype(\"{1}\")",
+          feed.name, long_name_of(var->dtype), long_name_of(feed.tensor.dtype()));
 }
 
 }  // namespace
@@ -269,7 +271,8 @@ std::vector<FetchedValue> Executor::run(Plan& plan, const std::vector<Feed>& fee
   for (const Feed& feed : feeds) tensors.push_back(feed.tensor);
   ScopeStore store(scope);
   const Progress::Span span(options_.progress, Progress::Kind::kCompute, "computes");
-  std::vector<FetchedValue> values = plan.run(store, {arena_, exchanged_}, tensors);
+  std::vector<FetchedValue> values =
+      plan.run(store, {arena_, exchanged_}, tensors, options_.check_numbers);
   if (options_.progress != nullptr && (!feeds.empty() || !values.empty())) {
     options_.progress->step_done();
   }

@@ -49,6 +49,8 @@ class Executor {
     ps::Worker* servers = nullptr;
     // Whom programs may ask something (kernel/caller.h); null: nobody. It outlives the executor.
     Caller* caller = nullptr;
+    // Whether each step refuses to write NaN or an infinite value.
+    bool check_numbers = false;
   };
 
   Executor();
@@ -81,6 +83,7 @@ class Executor {
   Next next_step(const Program& program, bool has_batch, Scope& scope);
 
   const Options& options() const { return options_; }
+  void check_numbers(bool on) { options_.check_numbers = on; }
   // How many plans were made so far, for tests and inspection.
   int64_t plans_made() const { return plans_made_; }
 

@@ -5,6 +5,7 @@
 #include "flotilla/ir/text.h"
 #include "flotilla/kernel/caller.h"
 #include "flotilla/op/build.h"
+#include "flotilla/runtime/model_io.h"
 #include "flotilla/testing/errors.h"
 
 namespace flotilla {
@@ -46,6 +47,59 @@ TEST(Executor, RunsAProgramAndReturnsCopies) {
   const auto results = executor.run(*program, {feed("x", {1, 2}, {1, 2})}, {"z", "y"}, scope);
   EXPECT_THAT(floats(results[0]), ElementsAre(1, 2, 2, 4));
   EXPECT_THAT(floats(results[1]), ElementsAre(2, 4));
+}
+
+TEST(Executor, FindsTheOpThatMakesNumbersThatAreNotFinite) {
+  const auto program = parse(R"(
+    var x f32[-1] data
+    var y f32[-1]
+    var z f32[-1]
+    log(X=x) -> Out=y
+    relu(X=y) -> Out=z
+  )");
+  Executor executor;
+  Scope scope;
+  const auto run = [&](std::vector<float> values) {
+    return refusal([&] { executor.run(*program, {feed("x", values, {3})}, {"z"}, scope); });
+  };
+  EXPECT_EQ(run({1, -1, 0}), "accepted");
+  executor.check_numbers(true);
+  EXPECT_EQ(run({1, -1, 0}),
+            "variable \"y\" (f32[3]) got 1 NaN and 1 infinite values, the first at position 1 "
+            "(FLAGS_check_nan_inf=1)\n  op    log(X=x) -> y");
+  EXPECT_EQ(run({1, 2, 3}), "accepted");
+}
+
+TEST(Executor, ReadsFromAProgramThatWasCutDown) {
+  const auto program = parse(R"(
+    var x f32[-1] data
+    var y f32[-1]
+    var loss f32[1]
+    relu(X=x) -> Out=y
+    mean(X=y) -> Out=loss
+  )");
+  const auto model = inference_program(*program, {"x"}, {"y"});
+  Executor executor;
+  Scope scope;
+  EXPECT_EQ(
+      refusal([&] { executor.run(*model, {feed("x", {1}, {1})}, {"loss"}, scope); }),
+      "the program has no variable \"loss\": when it was saved for inference it was cut down to "
+      "what gives \"y\". Fetch that, or save it again with \"loss\" among the targets");
+}
+
+TEST(Executor, AModelForInferenceCarriesNoSourceLines) {
+  const auto program = parse(R"(
+    var x f32[-1] data
+    var y f32[-1]
+    relu(X=x) -> Out=y {op_callstack=["/home/me/train.py:3 in net"]}
+  )");
+  const auto lines = [&](bool keep) {
+    const auto model = inference_program(*program, {"x"}, {"y"}, keep);
+    return model->global_block().op(1).has_attr("op_callstack");
+  };
+  EXPECT_FALSE(lines(false));
+  EXPECT_TRUE(lines(true));
+  EXPECT_TRUE(program->global_block().op(0).has_attr("op_callstack"));
 }
 
 TEST(Executor, APlanIsMadeOncePerShapeAndProgramVersion) {
@@ -155,7 +209,7 @@ TEST(Executor, RefusalsNameTheVariableAndTheOp) {
   const auto run = [&](std::vector<Feed> feeds, std::string fetch) {
     return refusal([&] { executor.run(*program, feeds, {fetch}, scope); });
   };
-  EXPECT_THAT(run({}, "out"), HasSubstr("variable \"x\" (shape [-1, 2], f32) must be fed"));
+  EXPECT_THAT(run({}, "out"), HasSubstr("variable \"x\" (shape [-1, 2], float32) must be fed"));
   EXPECT_THAT(run({feed("x", {1, 2}, {1, 2})}, "out"),
               HasSubstr("variable \"w\" is read but has no value yet. Run the startup program"));
   EXPECT_THAT(run({feed("x", {1, 2, 3}, {1, 3})}, "out"),
@@ -188,7 +242,7 @@ TEST(Executor, RefusesAnOpThatWritesNothing) {
                 var out f32[-1, 2]
                 elementwise_add(X=x, Y=t) -> Out=out
               )"),
-      HasSubstr("variable \"t\" (shape [-1, 2], f32) must be fed, as no op writes it, but"));
+      HasSubstr("variable \"t\" (shape [-1, 2], float32) must be fed, as no op writes it, but"));
 }
 
 TEST(Executor, LoopsAndBranchesRunTheirBlocks) {

@@ -181,10 +181,16 @@ std::vector<std::string> parameter_names(const Program& program) {
 
 std::shared_ptr<Program> inference_program(const Program& program,
                                            const std::vector<std::string>& feeds,
-                                           const std::vector<std::string>& targets) {
+                                           const std::vector<std::string>& targets,
+                                           bool source_lines) {
   for (const std::string& name : feeds) program.global_block().var(name);
   for (const std::string& name : targets) program.global_block().var(name);
   const std::shared_ptr<Program> pruned = program.clone(true)->prune(feeds, targets);
+  for (const auto& each : pruned->blocks()) {
+    for (const auto& op : each->ops()) {
+      if (!source_lines && op->has_attr("op_callstack")) op->remove_attr("op_callstack");
+    }
+  }
   Block& block = pruned->global_block();
   block.add_var({.name = "feed", .kind = VarKind::kFeed, .persistable = true});
   block.add_var({.name = "fetch", .kind = VarKind::kFetch, .persistable = true});

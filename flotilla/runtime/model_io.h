@@ -49,10 +49,12 @@ void deserialize_vars(std::string_view bytes, const std::string& what,
 std::vector<std::string> persistable_names(const Program& program);
 std::vector<std::string> parameter_names(const Program& program);
 
-// What `targets` need of the program, for inference, with feed and fetch ops around it.
+// What `targets` need of the program, for inference, with feed and fetch ops around it. The lines
+// of the user's source that made the ops, with their paths, go along only if asked for.
 std::shared_ptr<Program> inference_program(const Program& program,
                                            const std::vector<std::string>& feeds,
-                                           const std::vector<std::string>& targets);
+                                           const std::vector<std::string>& targets,
+                                           bool source_lines = false);
 // The variables that a program's feed ops write and its fetch ops read, in order of column.
 std::vector<std::string> feed_names(const Program& program);
 std::vector<std::string> fetch_names(const Program& program);
