@@ -29,8 +29,13 @@ class Progress {
   static constexpr size_t kKinds = 4;
 
   // Moments that a process reaches once.
-  enum class Mark { kImported, kJoined, kFirstStep };
-  static constexpr size_t kMarks = 3;
+  enum class Mark {
+    kImported,
+    kJoined,
+    kFirstStep,
+    kAlone,  // it trains a model of its own, although it is one of several workers
+  };
+  static constexpr size_t kMarks = 4;
 
   // A step of the job is done; the first one sets Mark::kFirstStep.
   void step_done();

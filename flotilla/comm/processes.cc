@@ -21,8 +21,10 @@ using Clock = std::chrono::steady_clock;
 // What processes of one host see of each other.
 class NearSight final : public Sight {
  public:
-  NearSight(Neighbours& neighbours, std::shared_ptr<Regions> regions)
-      : neighbours_(neighbours), regions_(std::move(regions)) {}
+  using WhyGone = std::function<std::string(int rank)>;
+
+  NearSight(Neighbours& neighbours, std::shared_ptr<Regions> regions, WhyGone why_gone)
+      : neighbours_(neighbours), regions_(std::move(regions)), why_gone_(std::move(why_gone)) {}
 
   Place show(const void* data, int64_t bytes) override { return regions_->show(data, bytes); }
 
@@ -34,7 +36,8 @@ class NearSight final : public Sight {
     if (!neighbours_.reached(rank) || !neighbours_.gone(rank)) return "";
     const auto since = noticed_.emplace(rank, Clock::now()).first->second;
     if (Clock::now() - since < kForTheLauncher) return "";
-    return fmt::format("rank {} of this host has closed its connection", rank);
+    const std::string why = why_gone_ ? why_gone_(rank) : "";
+    return why.empty() ? fmt::format("rank {} of this host has closed its connection", rank) : why;
   }
 
   // Throws where it is gone.
@@ -46,6 +49,7 @@ class NearSight final : public Sight {
  private:
   Neighbours& neighbours_;
   const std::shared_ptr<Regions> regions_;
+  const WhyGone why_gone_;
   std::map<int, Clock::time_point> noticed_;
 };
 
@@ -54,13 +58,15 @@ class ProcessWorld final : public World {
   explicit ProcessWorld(const ProcessOptions& options)
       : World(options.rank, options.size),
         store_(options.store),
+        why_gone_(options.why_gone),
         neighbours_(*options.store, options.name, options.rank, options.size, options.apart),
         regions_(std::make_shared<Regions>(neighbours_)) {
     if (neighbours_.hosts().size() > 1) {
       mesh_ = std::make_shared<Mesh>(*store_, Mesh::Options{.name = options.name,
                                                             .rank = options.rank,
                                                             .hosts = host_of_each_rank(),
-                                                            .address = options.address});
+                                                            .address = options.address,
+                                                            .why_gone = options.why_gone});
     }
     begin();
   }
@@ -127,7 +133,7 @@ class ProcessWorld final : public World {
 
   std::unique_ptr<BoardGroup> make_near(int64_t id, const std::vector<int>& ranks, int rank) {
     const int size = static_cast<int>(ranks.size());
-    auto sight = std::make_unique<NearSight>(neighbours_, regions_);
+    auto sight = std::make_unique<NearSight>(neighbours_, regions_, why_gone_);
     const uint64_t number = static_cast<uint64_t>(id);
     const std::shared_ptr<void> memory =
         rank == 0
@@ -143,6 +149,7 @@ class ProcessWorld final : public World {
   }
 
   const std::shared_ptr<rpc::StoreClient> store_;
+  const std::function<std::string(int rank)> why_gone_;
   Neighbours neighbours_;
   const std::shared_ptr<Regions> regions_;
   std::shared_ptr<Mesh> mesh_;  // null where all ranks share a host

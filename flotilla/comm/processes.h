@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,10 @@ struct ProcessOptions {
 
   // Under which other hosts reach this one.
   std::string address = "127.0.0.1";
+
+  // Why a rank is gone that others wait for, as far as somebody knows; "": nobody does. Asked from
+  // the thread that makes the calls.
+  std::function<std::string(int rank)> why_gone = {};
 
   // For tests: ranks of one host that give different numbers act as if on different ones.
   int apart = 0;

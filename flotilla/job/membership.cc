@@ -57,6 +57,8 @@ const char* name_of(Progress::Mark mark) {
       return "join";
     case Progress::Mark::kFirstStep:
       return "first step";
+    case Progress::Mark::kAlone:
+      return "alone";
   }
   return "";
 }

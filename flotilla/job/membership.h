@@ -49,6 +49,8 @@ class Membership {
   Membership& operator=(const Membership&) = delete;
 
   const rpc::Member& self() const { return options_.self; }
+  // What this process does; null: nobody counts.
+  const Progress* progress() const { return options_.progress; }
   rpc::StoreClient& store() { return *store_; }
   // What processes of the job show each other.
   const std::string& token() const { return options_.token; }

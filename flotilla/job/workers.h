@@ -28,6 +28,10 @@ class Workers {
 
   comm::World& world() { return *world_; }
 
+  // This worker's process ends: others that still wait for it say after how many steps, instead of
+  // that a connection was closed. `failed`: by an exception.
+  void leave(bool failed);
+
   // What worker 0 does for all, such as writing a model: it says when it is done, and the others
   // wait until it has said so as often as they have waited, or has left. It waits for nobody, so
   // that it may do so alone.

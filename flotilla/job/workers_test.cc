@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -30,12 +31,17 @@ TEST(Workers, CompanyNeedsAStore) { EXPECT_THROW(Workers(role_of(0, 2), nullptr)
 class Pair : public ::testing::Test {
  protected:
   void run(const std::function<void(Workers&)>& body) {
+    std::array<Progress, 2> progress;
+    for (size_t rank : {0, 1}) {
+      for (int step = 0; step < steps_[rank]; ++step) progress[rank].step_done();
+    }
     std::vector<std::thread> threads;
     for (int64_t rank : {0, 1}) {
       threads.emplace_back([&, rank] {
         Membership membership({.address = server_.address(),
                                .token = "t",
-                               .self = {.role = "worker", .rank = rank, .host = "here"}});
+                               .self = {.role = "worker", .rank = rank, .host = "here"},
+                               .progress = &progress[static_cast<size_t>(rank)]});
         Workers workers(role_of(rank, 2), &membership);
         body(workers);
       });
@@ -43,6 +49,7 @@ class Pair : public ::testing::Test {
     for (std::thread& thread : threads) thread.join();
   }
 
+  std::array<int, 2> steps_ = {};  // that each has done
   rpc::StoreServer server_{{.token = "t"}};
 };
 
@@ -70,6 +77,22 @@ TEST_F(Pair, TheFirstIsWaitedForAndWaitsForNobody) {
       EXPECT_GE(written, count);
     }
     workers.wait_for_first();
+  });
+}
+
+TEST_F(Pair, AWorkerThatHasEndedIsNamedWithItsSteps) {
+  steps_ = {3, 4};
+  run([&](Workers& workers) {
+    workers.world().ring(0).barrier();
+    if (workers.world().rank() == 0) return workers.leave(false);
+    try {
+      workers.world().ring(0).barrier();
+      ADD_FAILURE() << "nobody was there";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUnavailable);
+      EXPECT_THAT(error.what(), HasSubstr("worker 0 ended after 3 steps while worker 1 was in step "
+                                          "5: all workers must run the same number of steps"));
+    }
   });
 }
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "flotilla/rpc/early_end.h"
+
 namespace flotilla::launch {
 namespace {
 
@@ -85,7 +87,13 @@ std::string sentence_of(const Outcome& culprit) {
 
 std::string failure_block(const Outcome& culprit, const std::vector<Standing>& others) {
   std::string text = rule();
-  if (culprit.stuck.empty()) {
+  const std::string raised = exception_in(culprit.last_lines);
+  if (const std::string_view early = rpc::find_early_end(raised);
+      culprit.stuck.empty() && !early.empty()) {
+    // The one that waited is the first that failed, but not the one to look at.
+    text += fmt::format("{}\n  {} then failed, after {:.1f} s: {}\n", early, culprit.name(),
+                        culprit.seconds, to_string(culprit.ending));
+  } else if (culprit.stuck.empty()) {
     text += fmt::format("{} failed first, after {:.1f} s: {}\n", culprit.name(), culprit.seconds,
                         to_string(culprit.ending));
   } else {
@@ -94,9 +102,7 @@ std::string failure_block(const Outcome& culprit, const std::vector<Standing>& o
   text += fmt::format("  host {}, pid {}{}\n", culprit.host, culprit.pid,
                       culprit.attempt > 0 ? fmt::format(", attempt {}", culprit.attempt + 1) : "");
   if (!culprit.log.empty()) text += fmt::format("  log  {}\n", culprit.log);
-  if (const std::string raised = exception_in(culprit.last_lines); !raised.empty()) {
-    text += fmt::format("  raised  {}\n", raised);
-  }
+  if (!raised.empty()) text += fmt::format("  raised  {}\n", raised);
   if (!culprit.last_lines.empty()) text += "  the end of its output:\n";
   for (const std::string& line : culprit.last_lines) text += fmt::format("    {}\n", line);
   if (const std::string table = standing_table(others); !table.empty()) {

@@ -32,6 +32,24 @@ TEST(ReportTest, TellsNothingWhereNothingIsKnown) {
             "    worker 0  h              stopped by a signal\n");
 }
 
+TEST(ReportTest, NamesTheWorkerThatEndedAndNotTheOneThatWaitedForIt) {
+  const std::string block = failure_block(
+      {.role = "worker",
+       .rank = 1,
+       .host = "h",
+       .pid = 7,
+       .seconds = 2,
+       .ending = {.exit_code = 1},
+       .last_lines = {"Traceback (most recent call last):", "  ...",
+                      "RuntimeError: all_reduce of rank 1 was ended: worker 0 ended after 10 steps "
+                      "while worker 1 was in step 11: all workers must"}},
+      {});
+  EXPECT_THAT(block,
+              testing::HasSubstr("-\nworker 0 ended after 10 steps while worker 1 was in step 11\n"
+                                 "  worker 1 then failed, after 2.0 s: exit code 1\n"
+                                 "  host h, pid 7\n"));
+}
+
 TEST(ReportTest, EventsAreLinesOfJson) {
   const Outcome outcome{.role = "worker", .rank = 1, .host = "h", .pid = 7};
   EXPECT_EQ(event_line("started", outcome),

@@ -105,10 +105,27 @@ std::string verdict_of(const std::vector<Rank>& all, double start) {
   return fmt::format("the workers compute {} % of their time and more", percent(computing));
 }
 
+// Nobody starts several workers to get several models.
+std::string warning_of(const std::vector<Members::Seen>& seen) {
+  std::vector<std::string> alone;
+  for (const Members::Seen& one : seen) {
+    if (one.member.last.reached.contains("alone")) alone.push_back(one.name());
+  }
+  if (alone.empty()) return "";
+  const size_t named = std::min(alone.size(), kMostRows);
+  const std::string more =
+      named < alone.size() ? fmt::format(" and {} more", alone.size() - named) : "";
+  return fmt::format(
+      "{}{} trained a model of {} own: {} exchanged nothing with the other workers. Call "
+      "fleet.init(is_collective=True) and let fleet.distributed_optimizer(...) minimize the loss",
+      fmt::join(alone.begin(), alone.begin() + static_cast<int64_t>(named), ", "), more,
+      alone.size() == 1 ? "its" : "their", alone.size() == 1 ? "it" : "they");
+}
+
 }  // namespace
 
 RunReport make_report(const std::vector<Members::Seen>& seen, double launcher) {
-  RunReport report;
+  RunReport report{.warning = warning_of(seen)};
   const Members::Seen* slowest = nullptr;
   for (const Members::Seen& one : seen) {
     if (!one.worker() || one.member.last.step <= 0) continue;
@@ -163,8 +180,8 @@ std::string json_of(const RunReport& report) {
     }
     ranks += fmt::format(",\"other\":{:.3f}}}", rank.share[kOther]);
   }
-  return fmt::format("{{\"start\":{{{}}},\"ranks\":[{}],\"verdict\":{}}}", start, ranks,
-                     quoted(report.verdict));
+  return fmt::format("{{\"start\":{{{}}},\"ranks\":[{}],\"verdict\":{},\"warning\":{}}}", start,
+                     ranks, quoted(report.verdict), quoted(report.warning));
 }
 
 }  // namespace flotilla::launch

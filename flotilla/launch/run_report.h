@@ -35,6 +35,8 @@ struct RunReport {
   std::string slowest = {};
   std::vector<Part> start = {};
   std::string verdict = {};
+  // Said where workers have trained models of their own; "": they have not.
+  std::string warning = {};
 };
 
 // `launcher` is how long the launcher took until the processes were started.

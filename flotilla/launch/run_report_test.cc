@@ -71,6 +71,16 @@ TEST(RunReportTest, AShortRunIsNotJudged) {
   EXPECT_NE(text_of(report), "");
 }
 
+TEST(RunReportTest, WarnsOfWorkersThatTrainedModelsOfTheirOwn) {
+  EXPECT_EQ(make_report({worker(0, 9), worker(1, 9)}, 0).warning, "");
+  std::vector<Seen> seen = {worker(0, 9), worker(1, 9)};
+  for (Seen& one : seen) one.member.last.reached["alone"] = 1;
+  const RunReport report = make_report(seen, 0);
+  EXPECT_THAT(report.warning, testing::StartsWith("worker 0, worker 1 trained a model of their own:"
+                                                  " they exchanged nothing with the other"));
+  EXPECT_THAT(json_of(report), HasSubstr("\"warning\":\"worker 0, worker 1 trained"));
+}
+
 TEST(RunReportTest, ManyRanksAreCutShort) {
   std::vector<Seen> many;
   for (int64_t rank = 0; rank < 20; ++rank) many.push_back(worker(rank, 9));

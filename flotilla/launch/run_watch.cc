@@ -219,6 +219,9 @@ std::string Run::say_report() {
   if (const std::string text = text_of(report); !text.empty() && !explained) {
     say(log_line("INFO", "where the time went:") + text);
   }
+  if (!report.warning.empty()) {
+    outlet_.write(STDERR_FILENO, log_line("WARNING", report.warning));
+  }
   return json_of(report);
 }
 

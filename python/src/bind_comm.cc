@@ -6,6 +6,7 @@
 #include "bind.h"
 #include "bind_job.h"
 #include "bind_servers.h"
+#include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/job/workers.h"
 #include "flotilla/runtime/same_parameters.h"
@@ -238,6 +239,11 @@ void bind_calls(nb::module_& m) {
 
 comm::World* world() { return workers() == nullptr ? nullptr : &workers()->world(); }
 
+std::atomic<bool>& check_numbers() {
+  static std::atomic<bool> on = env::flag_or("FLAGS_check_nan_inf", false);
+  return on;
+}
+
 Executor& WorkersExecutor::get() {
   if (!made_ || world_ != world() || servers_ != servers()) {
     world_ = world();
@@ -248,6 +254,7 @@ Executor& WorkersExecutor::get() {
                                     .servers = servers_,
                                     .caller = &python_caller()});
   }
+  made_->check_numbers(check_numbers());
   return *made_;
 }
 
@@ -256,7 +263,9 @@ void bind_comm(nb::module_& m) {
   bind_calls(m);
   // Runs before the process leaves its job, which was registered earlier.
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    const bool failed = nb::hasattr(nb::module_::import_("sys"), "last_value");
     const nb::gil_scoped_release released;
+    if (workers() != nullptr) workers()->leave(failed);
     workers().reset();
   }));
 }

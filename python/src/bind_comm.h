@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <optional>
 
 #include "flotilla/comm/world.h"
@@ -13,6 +14,9 @@ namespace flotilla::python {
 
 // Null before the process has met them.
 comm::World* world();
+
+// FLAGS_check_nan_inf: whether the runs of this process look for values that are not finite.
+std::atomic<bool>& check_numbers();
 
 // An executor that runs programs with the other workers and with servers, also where it was made
 // before the process had met them.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "alone.h"
 #include "bind.h"
 #include "bind_comm.h"
 #include "bind_job.h"
@@ -208,6 +209,7 @@ int64_t run(DatasetRunner& runner, const Program& program, FileDataset& set, Sco
             nb::callable watch) {
   refuse_after_fork();
   join_job_if_launched();
+  warn_if_alone(program);
   std::vector<std::string> feeds;
   for (const SlotSpec& slot : set.options.slots) feeds.push_back(slot.name);
   const auto say = [&](const std::string& line) {

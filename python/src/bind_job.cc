@@ -63,6 +63,13 @@ job::Membership* join_job(const fleet::Role& role) {
   return join(role);
 }
 
+bool in_job() {
+  Job& job = this_job();
+  const nb::gil_scoped_release released;
+  const absl::MutexLock lock(&job.turn);
+  return job.membership != nullptr && job.owner == getpid();
+}
+
 void join_job_if_launched() {
   Job& job = this_job();
   if (job.tried.load(std::memory_order_relaxed)) return;

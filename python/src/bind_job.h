@@ -22,4 +22,7 @@ job::Membership* join_job(const fleet::Role& role);
 // from then on.
 void join_job_if_launched();
 
+// Whether this process, not the one that it was forked from, has joined a job.
+bool in_job();
+
 }  // namespace flotilla::python

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <limits>
 
+#include "alone.h"
 #include "bind.h"
 #include "bind_comm.h"
 #include "bind_job.h"
 #include "flotilla/base/env.h"
+#include "flotilla/base/error.h"
 #include "flotilla/device/allocator.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/random.h"
@@ -76,6 +78,38 @@ nb::object single_dict(nb::object feed) {
   return feed;
 }
 
+// The variable that was meant by a name that the program does not have; "": none is near.
+std::string meant_by(const std::string& name, const Program& program, const nb::dict& feed) {
+  std::vector<std::string> missing;
+  for (const auto& var : program.global_block().vars()) {
+    if (var->is_data && !feed.contains(var->name.c_str())) missing.push_back(var->name);
+  }
+  return nearest(name, missing);
+}
+
+// The plan knows only what the program has variables for: here the sentence gets all names.
+[[noreturn]] void throw_with_names(const Error& error, const Program& program, nb::object given) {
+  const std::string found = "only other names";
+  std::string text = error.what();
+  const size_t at = error.sentence().find(found);
+  const nb::object feed = single_dict(std::move(given));
+  if (error.sentence().find("must be fed") == std::string::npos || feed.is_none()) throw;
+  const size_t begin = at == std::string::npos ? text.find("nothing") : at;
+  if (begin == std::string::npos || nb::len(feed) == 0) throw;
+  std::vector<std::string> names;
+  std::string hint;
+  for (auto [key, value] : nb::borrow<nb::dict>(feed)) {
+    const std::string name = to_names(key).front();
+    names.push_back(fmt::format("\"{}\"", name));
+    if (program.global_block().find_var(name) != nullptr) continue;
+    const std::string meant = meant_by(name, program, nb::borrow<nb::dict>(feed));
+    if (!meant.empty()) hint = fmt::format(". Did you mean \"{}\" by \"{}\"?", meant, name);
+  }
+  text.replace(begin, at == std::string::npos ? 7 : found.size(),
+               fmt::format("only {}{}", fmt::join(names, ", "), hint));
+  throw Error(error.kind(), text);
+}
+
 std::vector<Feed> to_feeds(const Program& program, nb::object given) {
   std::vector<Feed> feeds;
   const nb::object feed = single_dict(std::move(given));
@@ -86,10 +120,12 @@ std::vector<Feed> to_feeds(const Program& program, nb::object given) {
     require(name.size() == 1, "the keys of feed must be names or variables");
     if (const Var* var = program.global_block().find_var(name.front())) {
       feeds.push_back({.name = std::move(name.front()), .tensor = to_feed(*var, value)});
-    } else if (PyErr_WarnFormat(PyExc_UserWarning, 2,
-                                "the program has no variable \"%s\": what is fed to it is not used",
-                                name.front().c_str()) != 0) {
-      throw nb::python_error();
+    } else {
+      const std::string meant = meant_by(name.front(), program, nb::borrow<nb::dict>(feed));
+      const std::string text = fmt::format(
+          "the program has no variable \"{}\": what is fed to it is not used.{}", name.front(),
+          meant.empty() ? "" : fmt::format(" Did you mean \"{}\"?", meant));
+      if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw nb::python_error();
     }
   }
   return feeds;
@@ -105,14 +141,21 @@ nb::list run(Runner& runner, const Program& program, nb::object feed, nb::object
              Scope& scope, bool as_numpy) {
   refuse_after_fork();
   join_job_if_launched();
-  const std::vector<Feed> feeds = to_feeds(program, std::move(feed));
+  const std::vector<Feed> feeds = to_feeds(program, feed);
   const std::vector<std::string> fetches = to_names(fetch_list);
   std::vector<FetchedValue> values;
-  {
+  bool new_plan = false;
+  try {
     const nb::gil_scoped_release released;
     const absl::MutexLock lock(&runner.turn);
-    values = runner.executor.get().run(program, feeds, fetches, scope);
+    Executor& executor = runner.executor.get();
+    const int64_t plans = executor.plans_made();
+    values = executor.run(program, feeds, fetches, scope);
+    new_plan = executor.plans_made() != plans;
+  } catch (const Error& error) {
+    throw_with_names(error, program, feed);
   }
+  if (new_plan) warn_if_alone(program);
   nb::list results;
   for (FetchedValue& value : values) results.append(from_fetched(value, as_numpy));
   return results;
@@ -301,7 +344,7 @@ void bind_model_io(nb::module_& m) {
   m.def("persistable_names", &persistable_names, nb::arg("program"));
   m.def("parameter_names", &parameter_names, nb::arg("program"));
   m.def("inference_program", &inference_program, nb::arg("program"), nb::arg("feeds"),
-        nb::arg("targets"));
+        nb::arg("targets"), nb::arg("source_lines") = false);
   m.def("feed_names", &feed_names, nb::arg("program"));
   m.def("fetch_names", &fetch_names, nb::arg("program"));
   m.def(
@@ -345,6 +388,9 @@ void bind_runtime(nb::module_& m) {
       "enter_worker", [](int id) { worker_id = id; }, nb::arg("id"),
       "Says that this process is a worker of a loader: it runs no programs from now on.");
   m.def("set_threads", [](int n) { set_threads(n); });
+  m.def(
+      "set_check_numbers", [](bool on) { check_numbers() = on; }, nb::arg("on"),
+      "Whether every step of a run looks for values that are not finite.");
   m.def("threads", [] { return threads(); });
   m.def("memory_use", [] {
     const MemoryUse use = memory_use();

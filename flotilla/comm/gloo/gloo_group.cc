@@ -83,6 +83,7 @@ void GlooGroup::lost(int member, const std::string& why) {
   const Clock::time_point until = Clock::now() + kForTheLauncher;
   while (!aborted() && Clock::now() < until) std::this_thread::sleep_for(kLook);
   if (aborted()) throw_aborted();
+  if (const std::string known = mesh_->why_gone(rank); !known.empty()) lose(known);
   lose(fmt::format("the connection to rank {} on host {} is lost: {}", rank, mesh_->address(rank),
                    why));
 }

@@ -242,7 +242,9 @@ class Mesh::Pairs {
 };
 
 Mesh::Mesh(rpc::StoreClient& store, const Options& options)
-    : pairs_(std::make_unique<Pairs>(options)), addresses_(options.hosts.size(), options.address) {
+    : pairs_(std::make_unique<Pairs>(options)),
+      addresses_(options.hosts.size(), options.address),
+      why_gone_(options.why_gone) {
   ignore_broken_pipes();
   const auto key = [&](size_t r) { return fmt::format("{}/gloo/{}", options.name, r); };
   store.set(key(static_cast<size_t>(options.rank)),

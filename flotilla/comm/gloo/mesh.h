@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ class Mesh {
     int rank = 0;
     std::vector<int> hosts = {};  // of every rank; those of the same number are not connected
     std::string address = {};     // under which this host is reached
+    std::function<std::string(int rank)> why_gone = {};  // as in ProcessOptions
   };
 
   // Every rank makes one. Waits until the ranks of other hosts are connected; throws where the job
@@ -57,11 +59,14 @@ class Mesh {
   void leave(const std::string& why);
   // What a rank to which the connection is lost has said; "": nothing.
   std::string why_left(int rank);
+  // What others know of a rank that is gone; "": nothing.
+  std::string why_gone(int rank) const { return why_gone_ ? why_gone_(rank) : ""; }
 
  private:
   class Pairs;
   const std::unique_ptr<Pairs> pairs_;
   std::vector<std::string> addresses_;  // by rank
+  const std::function<std::string(int rank)> why_gone_;
 };
 
 }  // namespace flotilla::comm

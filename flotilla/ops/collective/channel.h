@@ -22,14 +22,17 @@ inline const AttrSpec kUseCalcStream = {
 
 class Channel {
  public:
-  // Of an op with the attribute ring_id; what it does while it waits lives for ever.
-  explicit Channel(const PrepareContext& c, const char* doing = "waits for other ranks",
+  // Of an op with the attribute ring_id; what it does while it waits lives for ever, and is
+  // followed by the number of a ring other than that of all ranks.
+  explicit Channel(const PrepareContext& c, const char* doing = nullptr,
                    Progress::Kind kind = Progress::Kind::kCommunication)
       : world_(c.world()),
         progress_(c.progress()),
         op_(&c.op()),
         ring_(c.attr<int64_t>("ring_id")),
-        doing_(doing),
+        doing_(doing != nullptr ? doing
+               : ring_ == 0     ? "waits for other ranks"
+                                : "waits for other ranks of ring"),
         kind_(kind) {}
 
   // There are no other processes: every collective is the identity.
@@ -38,7 +41,7 @@ class Channel {
   // Calls work(group) here and now, after all that was started before. REQUIRES: !alone()
   template <typename F>
   void run(F&& work) const {
-    const Progress::Span span(progress_, kind_, doing_, ring_);
+    const Progress::Span span(progress_, kind_, doing_, ring_ == 0 ? -1 : ring_);
     world_->queue().run([&] { work(world_->ring(ring_)); });
   }
   // Calls it beside the program; an error comes out of wait().
@@ -56,7 +59,7 @@ class Channel {
   // Ends all that was started.
   Step wait() const {
     return [*this] {
-      const Progress::Span span(progress_, kind_, doing_, ring_);
+      const Progress::Span span(progress_, kind_, doing_, ring_ == 0 ? -1 : ring_);
       world_->queue().finish();
     };
   }

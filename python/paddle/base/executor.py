@@ -9,7 +9,7 @@ import _flotilla as core
 
 from . import served
 from .dataset import DatasetBase
-from .framework import Program, default_main_program
+from .framework import Program, Variable, default_main_program
 from .place import current_place, to_place
 from .scope import global_scope, scope_guard
 
@@ -162,7 +162,17 @@ class Executor:
         program = self._on_servers(program, scope)
         if use_prune and fetch_list:
             program = self._prune(program, feed, fetch_list)
-        return self._core.run(program, feed, fetch_list, scope, return_numpy)
+        try:
+            return self._core.run(program, feed, fetch_list, scope, return_numpy)
+        except RuntimeError as error:
+            foreign = _foreign(program, fetch_list)
+            if foreign is None or not str(error).startswith("the program has no variable"):
+                raise
+            raise RuntimeError(
+                f'the program has no variable "{foreign.name}", which belongs to another one: this '
+                "one was cut down when it was cloned, pruned or saved. Fetch a variable of the "
+                "program that you run, or run the other program"
+            ) from None
 
     def close(self):
         """Give back what the executor holds, and leave the servers, if there are some: programs
@@ -254,6 +264,16 @@ class FetchHandler:
 
 def _labels(fetch_info):
     return [fetch_info] if isinstance(fetch_info, str) else [str(label) for label in fetch_info]
+
+
+def _foreign(program, fetch_list):
+    """The first variable to fetch that the program does not have, though another one does."""
+    fetches = fetch_list if isinstance(fetch_list, (list, tuple)) else [fetch_list]
+    for one in fetches:
+        if isinstance(one, Variable) and one.block.program._id != program._id:
+            if not program.global_block().has_var(one.name):
+                return one
+    return None
 
 
 def _program_of(program):

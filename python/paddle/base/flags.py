@@ -27,12 +27,22 @@ def set_flags(flags):
         _set[name] = value
         if name == "FLAGS_paddle_num_threads":
             core.set_threads(int(value))
+        if name == "FLAGS_check_nan_inf":
+            core.set_check_numbers(_truth(name, value))
 
 
 def get_flags(flags):
     """The values of one flag or of a list of flags, as a dict."""
     names = [flags] if isinstance(flags, str) else list(flags)
     return {name: _value(name) for name in names}
+
+
+def _truth(name, value):
+    if isinstance(value, str):
+        value = {"0": 0, "1": 1, "false": 0, "true": 1, "": 0}.get(value.lower(), value)
+    if isinstance(value, str):
+        raise ValueError(f"{name} must be True or False, but is {value!r}")
+    return bool(value)
 
 
 def _check(name):

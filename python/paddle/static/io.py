@@ -33,10 +33,11 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     """Write what ``fetch_vars`` need of a program, with its parameters, for inference.
 
     The files are ``<path_prefix>.pdmodel`` and ``<path_prefix>.pdiparams``. ``program``: instead of
-    the default main program.
+    the default main program. ``clip_extra=False``: keep the lines of your program that made the
+    ops, which are left out otherwise.
     """
     prefix = _prefix("path_prefix", path_prefix)
-    program = normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)
+    program = _normalized(kwargs, feed_vars, fetch_vars)
     served.look_up_here(program)
     names, scope = served.with_tables(core.persistable_names(program), global_scope(), program)
     folder, stem = os.path.split(prefix)
@@ -58,6 +59,7 @@ def load_inference_model(path_prefix, executor, **kwargs):
     else:
         folder, model, params = _model_files(path_prefix, **kwargs)
         with core.SavedFiles(folder) as files:
+            _check_model(files, folder or ".", model)
             program = files.read_program(model)
             names = core.persistable_names(program)
             if names and params:
@@ -66,6 +68,19 @@ def load_inference_model(path_prefix, executor, **kwargs):
                 files.load_vars(names, global_scope(), program.global_block())
     targets = [program.global_block().var(name) for name in core.fetch_names(program)]
     return [program, core.feed_names(program), targets]
+
+
+def _check_model(files, folder, model):
+    if model in files:
+        return
+    if os.path.isdir(folder):
+        models = [one for one in sorted(os.listdir(folder)) if one.endswith(".pdmodel")]
+        found = f'"{folder}" holds ' + (", ".join(models[:5]) or "no .pdmodel file")
+    else:
+        found = f'there is no folder "{folder}" (the working directory is {os.getcwd()})'
+    raise RuntimeError(
+        f'load_inference_model() reads the file "{os.path.join(folder, model)}", which does not exist: {found}'
+    )
 
 
 def _model_files(path_prefix, model_filename=None, params_filename=None):
@@ -79,13 +94,19 @@ def _model_files(path_prefix, model_filename=None, params_filename=None):
 def normalize_program(program, feed_vars, fetch_vars, **kwargs):
     """A copy with the ops that ``fetch_vars`` need, between feed and fetch ops."""
     return core.inference_program(
-        _to_program(program), _names("feed_vars", feed_vars), _names("fetch_vars", fetch_vars)
+        *(_to_program(program), _names("feed_vars", feed_vars), _names("fetch_vars", fetch_vars)),
+        not kwargs.get("clip_extra", True),
     )
+
+
+def _normalized(kwargs, feed_vars, fetch_vars):
+    clip_extra = kwargs.get("clip_extra", True)
+    return normalize_program(_pop_program(kwargs), feed_vars, fetch_vars, clip_extra=clip_extra)
 
 
 def serialize_program(feed_vars, fetch_vars, **kwargs):
     """The bytes of a .pdmodel file. ``program``: instead of the default main program."""
-    program = normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)
+    program = _normalized(kwargs, feed_vars, fetch_vars)
     served.look_up_here(program)
     return program._serialize()
 
