@@ -4,6 +4,7 @@ Thin on purpose: arguments are sorted out here, everything else happens in the C
 """
 
 import os as _os
+import sys as _sys
 
 # Frames of files below are ours; the first one outside is the user's, which error messages name.
 _package_folder = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "")
@@ -16,6 +17,7 @@ if "OMP_WAIT_POLICY" not in _os.environ:
 
 from . import _refusals  # noqa: E402, F401, I001 - before anything of the core is used
 from . import base, static, tensor, version  # noqa: E402, F401
+from ._names import MissingModules as _MissingModules  # noqa: E402
 from ._names import names_of as _names_of  # noqa: E402
 from .base.dtype import (  # noqa: E402, F401
     bfloat16,
@@ -67,6 +69,7 @@ from .static import create_parameter  # noqa: E402, F401
 from .tensor import *  # noqa: E402, F403
 
 __version__ = version.full_version
+_sys.meta_path.append(_MissingModules)
 
 __getattr__, __dir__ = _names_of(
     __name__,

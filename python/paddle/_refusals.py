@@ -31,20 +31,16 @@ def speak_plainly():
 
 
 def _plain(function):
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        try:
-            return function(*args, **kwargs)
-        except TypeError as error:
-            if "incompatible function arguments" in str(error):
-                sentence = _sentence(str(error), args, kwargs)
-            elif re.match(r"'\w+' object (is not|cannot be) ", str(error)):  # which call was it?
-                sentence = f"{_name_of(_called(sys._getframe()))}(): {error}"
-            else:
-                raise
-        raise TypeError(sentence) from None
+    return functools.update_wrapper(core.Plain(function, _explain), function)
 
-    return call
+
+def _explain(function, said, args, kwargs):
+    """What to say instead of ``said``, or None."""
+    if "incompatible function arguments" in said:
+        return _sentence(said, args, kwargs)
+    if re.match(r"'\w+' object (is not|cannot be) ", said):  # which call was it?
+        return f"{_name_of(_called(sys._getframe()))}(): {said}"
+    return None
 
 
 def _sentence(message, args, kwargs):
@@ -69,7 +65,7 @@ def _called(frame):
 
 def _name_of(frame):
     name, self = frame.f_code.co_name, frame.f_locals.get("self")
-    if name == "call" and "function" in frame.f_locals:  # of _plain, or of @also
+    if name in ("_explain", "call") and "function" in frame.f_locals:  # or of @also
         return frame.f_locals["function"].__name__
     return type(self).__name__ if name in ("__init__", "_make", "_set", "_keep") else name
 

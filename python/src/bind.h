@@ -52,6 +52,8 @@ nb::object from_attr(const Attr& attr);
 
 // A variable, a list of variables, names: what Paddle's append_op takes for a slot.
 std::vector<std::string> to_names(nb::handle value);
+// Says what was given where a variable is needed.
+[[noreturn]] void refuse_as_variable(nb::handle value);
 Slots to_slots(nb::object slots);
 
 // None and -1 both stand for an extent that is known when the program runs.

@@ -128,6 +128,17 @@ nb::object from_attr(const Attr& attr) {
   return std::visit([](const auto& value) -> nb::object { return from_item(value); }, attr);
 }
 
+void refuse_as_variable(nb::handle value) {
+  constexpr const char* kExpected = "a variable of the program or its name is expected, but";
+  // Written for a dynamic graph, where values and variables are one.
+  const bool values = nb::isinstance<Tensor>(value) || nb::hasattr(value, "__array__");
+  require(!values,
+          "{} an array of values was given: declare it with paddle.static.data, build the program "
+          "with it, and feed the values to Executor.run",
+          kExpected);
+  refuse("{} {} was given", kExpected, nb::cast<std::string>(nb::repr(value)));
+}
+
 std::vector<std::string> to_names(nb::handle value) {
   if (value.is_none()) return {};
   if (nb::isinstance<nb::str>(value)) return {nb::cast<std::string>(value)};
@@ -140,8 +151,7 @@ std::vector<std::string> to_names(nb::handle value) {
     }
     return names;
   }
-  refuse("a variable of the program or its name is expected, but {} was given",
-         nb::cast<std::string>(nb::repr(value)));
+  refuse_as_variable(value);
 }
 
 Slots to_slots(nb::object slots) {

@@ -36,7 +36,7 @@ layers::Variable to_variable(nb::handle value) {
   if (nb::isinstance<nb::str>(value)) {
     return layers::context().main->current_block().var(nb::cast<std::string>(value));
   }
-  refuse("a variable of the program or its name is expected, but {} was given", shown(value));
+  refuse_as_variable(value);
 }
 
 }  // namespace

@@ -75,7 +75,10 @@ def test_wrong_rank(net):
 def test_wrong_dtype(net):
     with pytest.raises(ValueError) as error:
         net({"x": np.ones((2, 3))})
-    assert sentence(error) == 'variable "x" is declared f32, but was fed f64'
+    assert sentence(error) == (
+        'variable "x" is declared float32, but was fed float64: feed an array of float32, e.g. '
+        'array.astype("float32")'
+    )
 
 
 def test_missing_feed(net):
@@ -84,7 +87,7 @@ def test_missing_feed(net):
             net(feed)
         assert (
             sentence(error)
-            == f'variable "x" (shape [-1, 3], f32) must be fed, but the feed holds {found}'
+            == f'variable "x" (shape [-1, 3], float32) must be fed, but the feed holds {found}'
         )
         assert re.match(HERE + r":\d+ in net: y = static.nn.fc\(x, 2\)", notes(error)["from"])
         assert "X=x" in notes(error)["op"] or "Input=x" in notes(error)["op"]
@@ -161,7 +164,7 @@ def test_an_op_without_a_kernel_for_the_dtype(executor):
             "softmax",
             "X",
             {"axis": 2},
-            "axis must lie in [-2, 2) because X has shape [-1, 3], but axis is 2",
+            'axis must lie in [-2, 2) because "x" (X) has shape [-1, 3], but axis is 2',
         ),
         (
             "softmax",

@@ -324,7 +324,7 @@ def test_cut_files_are_refused_and_change_nothing(executor, net, tmp_path, keep)
 
 def test_missing_files_are_named(executor, net, tmp_path):
     x, y, _ = net
-    with refused(r'the file ".*nothing.pdmodel" cannot be opened'):
+    with refused(r'reads the file ".*nothing.pdmodel", which does not exist'):
         static.load_inference_model(tmp_path / "nothing", executor)
     with refused("there is no .*nothing.pdparams, no folder .*nothing and no file"):
         static.load(static.default_main_program(), str(tmp_path / "nothing"))

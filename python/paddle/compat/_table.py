@@ -32,23 +32,34 @@ _GONE = {
 }
 
 _STATIC = (
-    "Flotilla trains static programs: build the model after paddle.enable_static() and run it with "
+    "Flotilla trains static programs; build the model after paddle.enable_static() and run it with "
     "paddle.static.Executor"
 )
+NO_ADVICE = "no counterpart yet"
+_PRECISION = "leave it out, training goes on in single precision"
+_PROFILER = "use a profiler of your system, such as perf"
 # What to do about names under these, the longest first.
 _ADVICE = {
+    "paddle.DataParallel": _STATIC,
     "paddle.Model": _STATIC,
+    "paddle.amp": _PRECISION,
     "paddle.audio": "not part of Flotilla",
     "paddle.autograd": _STATIC,
-    "paddle.fluid.contrib.mixed_precision": "leave it out: training goes on in single precision",
+    "paddle.callbacks": _STATIC,
+    "paddle.flops": _STATIC,
+    "paddle.fluid.contrib.mixed_precision": _PRECISION,
     "paddle.fluid.contrib.slim": "not part of Flotilla",
     "paddle.fluid.dygraph": _STATIC,
-    "paddle.fluid.profiler": "use your system's profiler",
+    "paddle.fluid.profiler": _PROFILER,
+    "paddle.grad": "gradients are part of the program; use paddle.static.gradients",
+    "paddle.hapi": _STATIC,
     "paddle.inference": "load the model with paddle.static.load_inference_model",
     "paddle.jit": _STATIC,
-    "paddle.profiler": "use your system's profiler",
+    "paddle.onnx": "save the model with paddle.static.save_inference_model, in Paddle's format",
+    "paddle.profiler": _PROFILER,
     "paddle.quantization": "not part of Flotilla",
     "paddle.sparse": "not part of Flotilla",
+    "paddle.summary": _STATIC,
     "paddle.text": "paddle.dataset has the same set",
 }
 
@@ -152,11 +163,19 @@ def _plain(word):
     return re.sub("_|(v2|op)$", "", word.lower())
 
 
-def advice(name):
-    """What to do about a name that is not here."""
+def known_advice(name):
+    """What this file says of a name or of the module around it, or None."""
     for prefix in sorted(_ADVICE, key=len, reverse=True):
         if name == prefix or name.startswith(prefix + "."):
             return _ADVICE[prefix]
+    return None
+
+
+def advice(name):
+    """What to do about a name that is not here."""
+    known = known_advice(name)
+    if known:
+        return known
     module, _, leaf = name.rpartition(".")
     same = _supported().get(_plain(leaf))
     if same:
@@ -165,7 +184,7 @@ def advice(name):
     if _one_of(module) is not None:
         here = [one for one in dir(_one_of(module)) if not one.startswith("_")]
     near = core.nearest(leaf, here)
-    return f"nearest: {module}.{near}" if near else "no counterpart yet"
+    return f"nearest: {module}.{near}" if near else NO_ADVICE
 
 
 def _shared(one, other):

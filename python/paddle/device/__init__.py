@@ -43,4 +43,4 @@ def get_available_device():
     return ["cpu"]
 
 
-__getattr__, __dir__ = names_of(__name__)
+__getattr__, __dir__ = names_of(__name__, ["cuda"])

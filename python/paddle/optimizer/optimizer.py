@@ -13,6 +13,13 @@ from .lr import LRScheduler
 __all__ = ["Optimizer"]
 
 
+def _in_the_program(word):
+    return RuntimeError(
+        f"optimizer.{word}() is for training without programs, which Flotilla does not do: call "
+        "optimizer.minimize(loss) once, and Executor.run makes the gradients and the update"
+    )
+
+
 class Optimizer:
     """Appends the gradient of a loss and the updates of parameters to the loss's program.
 
@@ -122,6 +129,16 @@ class Optimizer:
         made = self._core.apply_gradients(params_grads, program, startup_program)
         self._follow(program)
         return made
+
+    def step(self, *args, **kwargs):
+        """Refused: the program that the executor runs has the update in it."""
+        raise _in_the_program("step")
+
+    def clear_grad(self, set_to_zero=True):
+        """Refused: every run of a program makes its gradients anew."""
+        raise _in_the_program("clear_grad")
+
+    clear_gradients = clear_grad
 
     def _follow(self, program):
         """Note the learning rate's variable, and let a scheduler write to it before each run."""
