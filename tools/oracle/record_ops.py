@@ -3,7 +3,8 @@
     $FLT_ORACLE_DIR/paddle26/bin/python tools/oracle/record_ops.py
     $FLT_ORACLE_DIR/paddle18/bin/python tools/oracle/record_ops.py
 
-Writes tests/oracle/recorded/ops_<version>.json, one case a line, and the answers beside it as .npz.
+Writes tests/oracle/recorded/ops_<version>.json, one case a line, and the answers beside it as .npz;
+the cases of cases/edges.py go to ops_edges_<version>. `record_ops.py ops_edges` writes that alone.
 """
 
 import importlib
@@ -25,8 +26,17 @@ KINDS = ["int", "float", "string", "ints", "floats", "strings", "bool", "bools",
          "blocks", "longs", "doubles", "var", "vars", "double"]  # fmt: skip
 
 
+FILES = {"ops": ["fluid", "fluid_sequences"]} if IS_18 else {
+    "ops": ["math", "nn", "tensor"],
+    "ops_edges": ["edges"],
+}  # fmt: skip
+
+
 def main():
-    modules = ["fluid", "fluid_sequences"] if IS_18 else ["math", "nn", "tensor"]
+    return max(record_file(name, FILES[name]) for name in sys.argv[1:] or FILES)
+
+
+def record_file(file, modules):
     index, answers, refused = [], {}, []
     for module in modules:
         for case in importlib.import_module("cases." + module).cases():
@@ -39,7 +49,7 @@ def main():
                 continue
             index.append(case)
             answers.update({case["name"] + "/" + name: array for name, array in found.items()})
-    path = TESTS / "recorded" / f"ops_{paddle.__version__}"
+    path = TESTS / "recorded" / f"{file}_{paddle.__version__}"
     lines = [json.dumps(case, sort_keys=True) for case in index]
     path.with_name(path.name + ".json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
     np.savez_compressed(path.with_name(path.name + ".npz"), **answers)
@@ -58,7 +68,7 @@ def record(case):
         }
         found = op_program.run(forward)
         for name in case["seeds"]:
-            seed = uniform(*found[name].shape)
+            seed = uniform(*found[name].shape, dtype=str(found[name].dtype))
             levels = [found[key].tolist() for key in sorted(found) if key.startswith(name + ".lod")]
             case["vars"][name + "@SEED"] = {**seed, "lod": levels} if levels else seed
     return op_program.run(case, keep_sparse=True)

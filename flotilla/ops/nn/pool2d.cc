@@ -22,6 +22,7 @@ namespace {
 
 struct Range {
   int64_t begin, end;
+  int64_t counted;  // what a mean divides by
   int64_t size() const { return end - begin; }
 };
 
@@ -29,7 +30,6 @@ struct Range {
 struct Axis {
   int64_t extent = 0;
   std::vector<Range> ranges = {};
-  int64_t window = 0;  // what a mean divides by where padding counts; 0: what is there
 };
 
 template <typename Context>
@@ -57,17 +57,20 @@ std::pair<Axis, Axis> axes_of(const Context& c, const Shape& input) {
     axis.extent = input[a + 2];
     const int64_t places = adaptive ? window.size : global ? 1 : window.places(axis.extent, ceil);
     axis.ranges.resize(static_cast<size_t>(std::max<int64_t>(places, 0)));
-    axis.window = exclusive || adaptive ? 0 : window.size;
     if (axis.extent < 0) continue;
     for (int64_t i = 0; i < places; ++i) {
       Range& range = axis.ranges[static_cast<size_t>(i)];
       if (adaptive) {
-        range = {i * axis.extent / places, ((i + 1) * axis.extent + places - 1) / places};
+        range.begin = i * axis.extent / places;
+        range.end = ((i + 1) * axis.extent + places - 1) / places;
       } else {
-        const int64_t begin = i * window.stride - window.pad_begin;
-        range = {std::max<int64_t>(begin, 0), std::min(begin + window.size, axis.extent)};
-        range.begin = std::min(range.begin, axis.extent);
+        const int64_t begin = i * window.stride - window.pad_begin, end = begin + window.size;
+        range.begin = std::clamp<int64_t>(begin, 0, axis.extent);
+        range.end = std::min(end, axis.extent);
+        // As in Paddle, the padding behind the image counts no further than that before it.
+        range.counted = std::min(end, axis.extent + window.pad_begin) - begin;
       }
+      if (exclusive || adaptive) range.counted = range.size();
     }
   }
   return {found[0], found[1]};
@@ -123,8 +126,7 @@ struct Pool {
 
   // What the sum over a window is divided by.
   int64_t divisor(size_t y, size_t x) const {
-    if (rows.window != 0) return rows.window * columns.window;
-    return std::max<int64_t>(1, rows.ranges[y].size() * columns.ranges[x].size());
+    return std::max<int64_t>(1, rows.ranges[y].counted * columns.ranges[x].counted);
   }
 
   // Calls f(place in Out, y, x) for each window.

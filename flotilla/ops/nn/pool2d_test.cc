@@ -28,6 +28,25 @@ TEST(Pool2d, KnownValues) {
   EXPECT_THAT(pool("avg", {{"ksize", Ints{2, 1}}, {"adaptive", true}}), near({3.5, 6.5}, 1e-6));
 }
 
+// A mean that counts padding counts what lies inside the padded image, not what a window that
+// ceil_mode adds reaches beyond.
+TEST(Pool2d, WindowsBeyondThePaddedImage) {
+  Attrs attrs = {{"pooling_type", "avg"},  {"ksize", Ints{2, 2}}, {"strides", Ints{2, 2}},
+                 {"paddings", Ints{0, 0}}, {"ceil_mode", true},   {"exclusive", false}};
+  EXPECT_THAT(run_op("pool2d", {{"X", kImage}}, attrs).at("Out"), near({3, 4.5, 7.5, 9}, 1e-6));
+  const auto grad = run_op("pool2d_grad",
+                           {{"X", kImage},
+                            {"Out", full({1, 1, 2, 2}, 0)},
+                            {"Out@GRAD", tensor({4, 2, 2, 1}, {1, 1, 2, 2})}},
+                           attrs);
+  EXPECT_THAT(grad.at("X@GRAD"), near({1, 1, 1, 1, 1, 1, 1, 1, 1}, 1e-6));
+  attrs["paddings"] = Ints{1, 1};  // the second window begins at 2, and the padding ends at 4
+  attrs["ksize"] = Ints{3, 3};
+  attrs["strides"] = Ints{3, 3};
+  EXPECT_THAT(run_op("pool2d", {{"X", full({1, 1, 3, 3}, 9)}}, attrs).at("Out"),
+              near({4, 3, 3, 2.25}, 1e-6));
+}
+
 // The gradient of equal elements goes to the first.
 TEST(Pool2d, TiesGoToTheFirst) {
   const auto found = run_op("pool2d_grad",
