@@ -2,9 +2,9 @@
 
 Every array is drawn from a RandomState seeded by the CRC of a key; numpy keeps that stream fixed
 over its versions. A rule in a recording is a list: ["uniform", low, high], ["integers", low, high],
-["values", [...]], ["full", value], or ["patches", low, high, cells]: images of cells x cells
-squares under noise, because the examples of a batch must differ in more than noise for batch norm
-to be tame.
+["values", [...]], ["full", value], ["special", low, high]: uniform, but one in eight is NaN or
+infinite; or ["patches", low, high, cells]: images of cells x cells squares under noise, because the
+examples of a batch must differ in more than noise for batch norm to be tame.
 """
 
 import zlib
@@ -21,6 +21,11 @@ def draw(key, shape, dtype, rule):
     kind, *arguments = rule
     if kind == "uniform":
         array = random_state(key).uniform(*arguments, size=shape)
+    elif kind == "special":
+        array = random_state(key).uniform(*arguments, size=shape)
+        kinds = random_state(key + "/kinds").randint(24, size=shape)
+        for which, number in enumerate((np.nan, np.inf, -np.inf)):
+            array[kinds == which] = number
     elif kind == "integers":
         array = random_state(key).randint(*arguments, size=shape)
     elif kind == "patches":
@@ -34,7 +39,8 @@ def draw(key, shape, dtype, rule):
     elif kind == "full":
         array = np.full(shape, arguments[0])
     else:
-        raise ValueError(f"unknown rule {kind}; known: uniform, integers, patches, values, full")
+        known = "uniform, special, integers, patches, values, full"
+        raise ValueError(f"unknown rule {kind}; known: {known}")
     return np.asarray(array).astype(dtype)
 
 
@@ -67,13 +73,20 @@ def _batch_norm(name, unit):
 
 
 def relative_error(found, expected):
-    """The largest difference, relative to the largest magnitude that was expected."""
+    """The largest difference, relative to the largest magnitude that was expected.
+
+    What was expected to be NaN or infinite must be just that.
+    """
     found, expected = np.asarray(found), np.asarray(expected)
     if found.size != expected.size:
         return np.inf
+    found, expected = found.reshape(-1).astype("float64"), expected.reshape(-1).astype("float64")
+    finite = np.isfinite(expected)
+    if not np.array_equal(found[~finite], expected[~finite], equal_nan=True):
+        return np.inf
+    found, expected = found[finite], expected[finite]
     if expected.size == 0:
         return 0.0
-    found, expected = found.reshape(-1).astype("float64"), expected.reshape(-1).astype("float64")
     scale = max(np.abs(expected).max(), 1e-30)
     return float(np.abs(found - expected).max() / scale)
 

@@ -1,7 +1,8 @@
 // flotilla/ops/math/activations.cc
 //
 // The activation functions of layers. One type for each; define_unary (unary.h) makes operators of
-// them.
+// them. What becomes of NaN and infinities is Paddle's choice, formula by formula: a factor of 0 or
+// 1 in the place of a condition lets them through.
 
 #include <numbers>
 
@@ -118,7 +119,7 @@ struct LeakyRelu {
   }
   template <typename T>
   static T df(T x, T, T g, const Params<T>& p) {
-    return x < 0 ? p.a * g : g;
+    return x < 0 ? p.a * g : x >= 0 ? g : T{0};
   }
 };
 
@@ -127,7 +128,7 @@ struct Relu6 {
   static constexpr Names kNames = {"threshold"};
   template <typename T>
   static T f(T x, const Params<T>& p) {
-    const T above = x > 0 ? x : T{0};
+    const T above = x < 0 ? T{0} : x;
     return above > p.a ? p.a : above;
   }
   template <typename T>
@@ -250,8 +251,8 @@ struct HardSwish {
   }
   template <typename T>
   static T df(T x, T, T g, const Params<T>& p) {
-    const T inside = x + p.c < p.a ? g * (T{2} * x + p.c) / p.b : g;
-    return x + p.c > 0 ? inside : T{0};
+    const T above = x + p.c > 0 ? T{1} : T{0}, below = x + p.c < p.a ? T{1} : T{0};
+    return g * (above * (T{2} * x + p.c) / p.b * below + (T{1} - below));
   }
 };
 
@@ -261,7 +262,7 @@ struct HardSigmoid {
   template <typename T>
   static T f(T x, const Params<T>& p) {
     const T line = x * p.a + p.b;
-    const T above = line > 0 ? line : T{0};
+    const T above = line < 0 ? T{0} : line;
     return above > 1 ? T{1} : above;
   }
   template <typename T>
@@ -275,7 +276,7 @@ struct HardShrink {
   static constexpr Names kNames = {"threshold"};
   template <typename T>
   static T f(T x, const Params<T>& p) {
-    return x > p.a || x < -p.a ? x : T{0};
+    return x * (x > p.a || x < -p.a ? T{1} : T{0});
   }
   template <typename T>
   static T df(T x, T, T g, const Params<T>& p) {
@@ -288,7 +289,7 @@ struct SoftShrink {
   static constexpr Names kNames = {"lambda"};
   template <typename T>
   static T f(T x, const Params<T>& p) {
-    return x > p.a ? x - p.a : x < -p.a ? x + p.a : T{0};
+    return (x > p.a ? T{1} : T{0}) * (x - p.a) + (x < -p.a ? T{1} : T{0}) * (x + p.a);
   }
   template <typename T>
   static T df(T x, T, T g, const Params<T>& p) {
@@ -342,7 +343,7 @@ struct ThresholdedRelu {
   static constexpr Names kNames = {"threshold"};
   template <typename T>
   static T f(T x, const Params<T>& p) {
-    return x > p.a ? x : T{0};
+    return x * (x > p.a ? T{1} : T{0});
   }
   template <typename T>
   static T df(T x, T, T g, const Params<T>& p) {

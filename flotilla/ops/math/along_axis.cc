@@ -9,6 +9,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/math/reduce_engine.h"
 #include "flotilla/ops/nn/slices.h"
 #include "flotilla/ops/tensor/known_value.h"
 
@@ -141,16 +142,6 @@ void infer_arg(InferContext& c) {
       VarMeta::tensor(dtype, dropped(x, c.attr<int64_t>("axis"), flat, c.attr<bool>("keepdims")));
 }
 
-// Of equal elements the first; NaN counts as the extreme.
-template <typename T>
-bool better(T a, T b, bool largest) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(b)) return false;
-    if (std::isnan(a)) return true;
-  }
-  return largest ? a > b : a < b;
-}
-
 template <typename T, typename Place>
 Step arg_as(PrepareContext& c) {
   const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"), c.attr<bool>("flatten"));
@@ -159,10 +150,15 @@ Step arg_as(PrepareContext& c) {
     const T* x = in.data();
     Place* to = out.data();
     parallel_for(s.count(), s.n, [=](int64_t slice) {
+      // Of equal elements the first. NaN is passed over, as in Paddle.
       const T* from = x + s.begin(slice);
+      T best = largest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
       int64_t found = 0;
-      for (int64_t i = 1; i < s.n; ++i) {
-        if (better(from[i * s.stride], from[found * s.stride], largest)) found = i;
+      for (int64_t i = 0; i < s.n; ++i) {
+        const T value = from[i * s.stride];
+        if (!(largest ? value > best : value < best)) continue;
+        best = value;
+        found = i;
       }
       to[slice] = static_cast<Place>(found);
     });
@@ -210,7 +206,7 @@ T norm_of(const T* x, int64_t n, int64_t stride, T p) {
   for (int64_t i = 0; i < n; ++i) {
     const T size = std::abs(x[i * stride]);
     if (std::isinf(p)) {
-      total = p > 0 ? std::max(total, size) : std::min(total, size);
+      total = p > 0 ? MaxFold::fold(total, size) : MinFold::fold(total, size);
     } else if (p == 0) {
       total += size != 0 ? T{1} : T{0};
     } else if (p == 1) {

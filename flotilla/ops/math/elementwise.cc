@@ -147,14 +147,14 @@ struct Max {
   static T f(T x, T y) {
     return x > y ? x : y;
   }
-  // Where both are equal, Y gets the gradient.
+  // Where both are equal, Y gets the gradient; where one is NaN, neither.
   template <typename T>
   static T dx(T x, T y, T, T g) {
     return x > y ? g : T{0};
   }
   template <typename T>
   static T dy(T x, T y, T, T g) {
-    return x > y ? T{0} : g;
+    return x <= y ? g : T{0};
   }
 };
 
@@ -172,7 +172,7 @@ struct Min {
   }
   template <typename T>
   static T dy(T x, T y, T, T g) {
-    return x < y ? T{0} : g;
+    return x >= y ? g : T{0};
   }
 };
 

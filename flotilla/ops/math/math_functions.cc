@@ -386,7 +386,7 @@ Slot parameter(std::string name) {
 struct Sign {
   template <typename T>
   static T f(T x, const Params<T>&) {
-    return static_cast<T>((x > 0) - (x < 0));
+    return x == x ? static_cast<T>((x > 0) - (x < 0)) : x;
   }
 };
 

@@ -42,6 +42,7 @@ struct ProductFold {
   }
 };
 
+// NaN stays NaN, wherever it stands.
 struct MaxFold {
   template <typename T>
   static constexpr T start() {
@@ -50,7 +51,7 @@ struct MaxFold {
   }
   template <typename T>
   static T fold(T a, T b) {
-    return a < b ? b : a;
+    return a >= b || a != a ? a : b;
   }
 };
 
@@ -62,7 +63,7 @@ struct MinFold {
   }
   template <typename T>
   static T fold(T a, T b) {
-    return b < a ? b : a;
+    return a <= b || a != a ? a : b;
   }
 };
 

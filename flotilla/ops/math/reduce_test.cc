@@ -108,6 +108,34 @@ TEST(Reduce, ExtremesOfAmaxShareTheGradient) {
   }
 }
 
+// Wherever it stands: Paddle would forget it, and all before it, at the next number.
+TEST(Reduce, ExtremesOfNanAreNan) {
+  for (const DType dtype : {f32, f64}) {
+    for (const int64_t n : {1, 5, 300, 9000}) {
+      for (const int64_t at : {int64_t{0}, n / 2, n - 1}) {
+        for (const int64_t axis : {0, 1}) {
+          const Tensor x = full(axis == 1 ? Shape{2, n} : Shape{n, 2}, 1.5, dtype);
+          const int64_t place = axis == 1 ? at : 2 * at;
+          if (dtype == f32) {
+            x.data<float>()[place] = NAN;
+          } else {
+            x.data<double>()[place] = NAN;
+          }
+          for (const std::string type :
+               {"reduce_max", "reduce_min", "reduce_amax", "reduce_amin"}) {
+            const auto found =
+                values_of(run_op(type, {{"X", x}},
+                                 {{"dim", std::vector<int32_t>{static_cast<int32_t>(axis)}}})
+                              .at("Out"));
+            EXPECT_TRUE(std::isnan(found[0])) << type << " " << n << " " << at;
+            EXPECT_EQ(found[1], 1.5) << type << " " << n << " " << at;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Reduce, RefusesAnAxisBeyondTheRank) {
   EXPECT_REFUSED(build_op("reduce_sum", {{"X", uniform({2, 3}, 0, 1)}}, {{"dim", Dims{2}}}),
                  "dim must lie in [-2, 2) because X has shape [2, 3], but holds 2");

@@ -81,7 +81,10 @@ Step forward(PrepareContext& c) {
         int64_t best = down.begin(row) * right.extent + right.begin(column);
         for (int64_t h = down.begin(row); h < down.end(row); ++h) {
           for (int64_t w = right.begin(column); w < right.end(column); ++w) {
-            if (x[h * right.extent + w] > x[best]) best = h * right.extent + w;
+            const T value = x[h * right.extent + w];
+            // NaN is passed over, as in Paddle, where there is anything else.
+            const bool first = x[best] != x[best] && value == value;
+            if (value > x[best] || first) best = h * right.extent + w;
           }
         }
         out.data()[channel * rows * columns + i] = x[best];

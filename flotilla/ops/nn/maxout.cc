@@ -1,7 +1,8 @@
 // flotilla/ops/nn/maxout.cc
 //
 // maxout: the largest of each `groups` channels that follow one another (Goodfellow et al., 2013).
-// The first of equal ones gets the gradient.
+// The first of equal ones gets the gradient. A number is the largest until NaN comes, and NaN until
+// the next number, as in Paddle; NaN gets no gradient.
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/nn/slices.h"
@@ -40,7 +41,7 @@ template <typename T>
 int64_t largest(const T* x, int64_t groups, int64_t step) {
   int64_t best = 0;
   for (int64_t g = 1; g < groups; ++g) {
-    if (x[g * step] > x[best * step]) best = g;
+    if (!(x[g * step] <= x[best * step])) best = g;
   }
   return best;
 }
@@ -67,7 +68,10 @@ Step backward(PrepareContext& c) {
     T* dx = din.data();
     for_each_group(s, groups, [=](int64_t to, int64_t from, int64_t step) {
       const int64_t best = largest(x + from, groups, step);
-      for (int64_t g = 0; g < groups; ++g) dx[from + g * step] = g == best ? dy[to] : T{0};
+      const T most = x[from + best * step];
+      for (int64_t g = 0; g < groups; ++g) {
+        dx[from + g * step] = g == best && most == most ? dy[to] : T{0};
+      }
     });
   };
 }

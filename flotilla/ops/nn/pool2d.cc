@@ -4,7 +4,8 @@
 //
 // The loops run over [batch][channel block][height][width][lane], which is how an image lies in all
 // the layouts that convolutions leave; the innermost one runs over lanes. The gradient of a maximum
-// goes to its first place in the window.
+// goes to its first place in the window. NaN in a window of a maximum makes it start again behind,
+// and -inf alone gives the lowest number, as in Paddle.
 
 #include <algorithm>
 #include <cstring>
@@ -175,7 +176,7 @@ FLT_INLINE void pool_lanes(const Pool& p, const T* x, T* out) {
       found.v += std::numeric_limits<T>::lowest();
       p.for_places(row, column, [&](int64_t from) {
         place.load(x + from * p.lanes);
-        found.v = place.v > found.v ? place.v : found.v;
+        found.v = found.v > place.v ? found.v : place.v;
       });
     } else if (!empty) {
       p.for_places(row, column, [&](int64_t from) {

@@ -1,5 +1,7 @@
 // flotilla/ops/nn/pool2d_test.cc
 
+#include <cmath>
+
 #include "flotilla/testing/check_op.h"
 
 namespace flotilla {
@@ -45,6 +47,23 @@ TEST(Pool2d, WindowsBeyondThePaddedImage) {
   attrs["strides"] = Ints{3, 3};
   EXPECT_THAT(run_op("pool2d", {{"X", full({1, 1, 3, 3}, 9)}}, attrs).at("Out"),
               near({4, 3, 3, 2.25}, 1e-6));
+}
+
+// As Paddle compares: NaN makes a maximum start again behind it.
+TEST(Pool2d, NanAndInfinity) {
+  for (const DType dtype : {f32, f64}) {
+    const Tensor x = tensor({1, NAN, NAN, 1, -INFINITY, NAN, INFINITY, 2}, {1, 4, 1, 2}, dtype);
+    const Attrs max = {{"pooling_type", "max"}, {"ksize", Ints{1, 2}}};
+    const std::vector<double> largest = values_of(run_op("pool2d", {{"X", x}}, max).at("Out"));
+    EXPECT_TRUE(std::isnan(largest[0]));
+    EXPECT_EQ(largest[1], 1);
+    EXPECT_TRUE(std::isnan(largest[2]));
+    EXPECT_EQ(largest[3], INFINITY);
+    const Attrs avg = {{"pooling_type", "avg"}, {"ksize", Ints{1, 2}}};
+    const std::vector<double> means = values_of(run_op("pool2d", {{"X", x}}, avg).at("Out"));
+    for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(means[i]));
+    EXPECT_EQ(means[3], INFINITY);
+  }
 }
 
 // The gradient of equal elements goes to the first.

@@ -34,6 +34,31 @@ void keep_logs_near(const Slices& s, T* y) {
   });
 }
 
+template <typename T>
+void plain_log_softmax(const Slices& s, const T* x, T* y) {
+  parallel_for(s.count(), s.n * 16, [=](int64_t slice) {
+    const int64_t begin = s.begin(slice), end = s.end(slice);
+    T max = x[begin], sum = 0;
+    for (int64_t i = begin; i < end; i += s.stride) max = std::max(max, x[i]);
+    for (int64_t i = begin; i < end; i += s.stride) sum += std::exp(x[i] - max);
+    for (int64_t i = begin; i < end; i += s.stride) y[i] = x[i] - max - std::log(sum);
+  });
+}
+
+// softmax:     dX = (dOut - sum(dOut * Out)) * Out
+// log_softmax: dX = dOut - sum(dOut) * exp(Out)
+template <bool kLog, typename T>
+void plain_backward(const Slices& s, const T* y, const T* dy, T* dx) {
+  parallel_for(s.count(), s.n * 16, [=](int64_t slice) {
+    const int64_t begin = s.begin(slice), end = s.end(slice);
+    T sum = 0;
+    for (int64_t i = begin; i < end; i += s.stride) sum += kLog ? dy[i] : dy[i] * y[i];
+    for (int64_t i = begin; i < end; i += s.stride) {
+      dx[i] = kLog ? dy[i] - sum * std::exp(y[i]) : (dy[i] - sum) * y[i];
+    }
+  });
+}
+
 template <bool kLog>
 Step forward_f32(PrepareContext& c) {
   const Shape& shape = c.shape("X");
@@ -46,7 +71,11 @@ Step forward_f32(PrepareContext& c) {
   const auto softmax = std::make_shared<onednn::SoftmaxForward>(shape, shape.axis(axis), kLog);
   return [softmax, s = slices(shape, axis), x = c.in<float>("X"), y = c.out<float>("Out"),
           scratch = c.workspace(softmax->scratch_bytes())] {
-    softmax->run(x.data(), y.data(), scratch.data());
+    if (has_special_slices(s, x.data())) {
+      plain_log_softmax(s, x.data(), y.data());
+    } else {
+      softmax->run(x.data(), y.data(), scratch.data());
+    }
     keep_logs_near(s, y.data());
   };
 }
@@ -54,11 +83,15 @@ Step forward_f32(PrepareContext& c) {
 template <bool kLog>
 Step backward_f32(PrepareContext& c) {
   const Shape& shape = c.shape("Out");
-  const auto softmax =
-      std::make_shared<onednn::SoftmaxBackward>(shape, shape.axis(c.attr<int64_t>("axis")), kLog);
-  return [softmax, y = c.in<float>("Out"), dy = c.in<float>("Out@GRAD"),
+  const int64_t axis = c.attr<int64_t>("axis");
+  const auto softmax = std::make_shared<onednn::SoftmaxBackward>(shape, shape.axis(axis), kLog);
+  return [softmax, s = slices(shape, axis), y = c.in<float>("Out"), dy = c.in<float>("Out@GRAD"),
           dx = c.out<float>("X@GRAD"), scratch = c.workspace(softmax->scratch_bytes())] {
-    softmax->run(y.data(), dy.data(), dx.data(), scratch.data());
+    if (has_special_slices(s, y.data())) {
+      plain_backward<kLog>(s, y.data(), dy.data(), dx.data());
+    } else {
+      softmax->run(y.data(), dy.data(), dx.data(), scratch.data());
+    }
   };
 }
 
@@ -66,39 +99,18 @@ template <bool kLog>
 Step forward_f64(PrepareContext& c) {
   const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"));
   return [s, softmax = SoftmaxRows<double>(c, c.shape("X"), c.attr<int64_t>("axis")),
-          in = c.in<double>("X"), out = c.out<double>("Out")] {
-    const double* x = in.data();
-    double* y = out.data();
-    if (!kLog) return softmax.run(x, y);
-    parallel_for(s.count(), [=](int64_t slice) {
-      const int64_t begin = s.begin(slice), end = s.end(slice);
-      double max = x[begin], sum = 0;
-      for (int64_t i = begin; i < end; i += s.stride) max = std::max(max, x[i]);
-      for (int64_t i = begin; i < end; i += s.stride) sum += std::exp(x[i] - max);
-      for (int64_t i = begin; i < end; i += s.stride) y[i] = x[i] - max - std::log(sum);
-    });
-    keep_logs_near(s, y);
+          x = c.in<double>("X"), y = c.out<double>("Out")] {
+    if (!kLog) return softmax.run(x.data(), y.data());
+    plain_log_softmax(s, x.data(), y.data());
+    keep_logs_near(s, y.data());
   };
 }
 
-// softmax:     dX = (dOut - sum(dOut * Out)) * Out
-// log_softmax: dX = dOut - sum(dOut) * exp(Out)
 template <bool kLog>
 Step backward_f64(PrepareContext& c) {
-  const Slices s = slices(c.shape("Out"), c.attr<int64_t>("axis"));
-  return [s, out = c.in<double>("Out"), dout = c.in<double>("Out@GRAD"),
-          din = c.out<double>("X@GRAD")] {
-    const double* y = out.data();
-    const double* dy = dout.data();
-    double* dx = din.data();
-    parallel_for(s.count(), [=](int64_t slice) {
-      const int64_t begin = s.begin(slice), end = s.end(slice);
-      double sum = 0;
-      for (int64_t i = begin; i < end; i += s.stride) sum += kLog ? dy[i] : dy[i] * y[i];
-      for (int64_t i = begin; i < end; i += s.stride) {
-        dx[i] = kLog ? dy[i] - sum * std::exp(y[i]) : (dy[i] - sum) * y[i];
-      }
-    });
+  return [s = slices(c.shape("Out"), c.attr<int64_t>("axis")), y = c.in<double>("Out"),
+          dy = c.in<double>("Out@GRAD"), dx = c.out<double>("X@GRAD")] {
+    plain_backward<kLog>(s, y.data(), dy.data(), dx.data());
   };
 }
 

@@ -5,11 +5,14 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "flotilla/device/cpu/onednn.h"
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/device/cpu/simd.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/nn/slices.h"
 
@@ -34,6 +37,44 @@ void keep_above_zero(const Slices& s, T* y) {
   });
 }
 
+// Whether a slice of X is beyond what oneDNN promises to treat as Paddle does: where it holds NaN
+// or infinity, or -inf alone, Paddle's softmax is NaN all over.
+inline bool has_special_slices(const Slices& s, const float* x) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::atomic<bool> finite = true;
+  parallel_ranges(s.count() * s.n, kGrainOperations, [&](int64_t begin, int64_t end) {
+    bool all = true;
+    simd([&] {
+      for (int64_t i = begin; i < end; ++i) all &= -kInfinity < x[i] && x[i] < kInfinity;
+    });
+    if (!all) finite = false;
+  });
+  if (finite) return false;
+  for (int64_t slice = 0; slice < s.count(); ++slice) {
+    bool low = true;
+    for (int64_t i = s.begin(slice); i < s.end(slice); i += s.stride) {
+      if (!(x[i] < kInfinity)) return true;
+      low &= x[i] == -kInfinity;
+    }
+    if (low) return true;
+  }
+  return false;
+}
+
+template <typename T>
+void plain_softmax(const Slices& s, const T* x, T* y) {
+  parallel_for(s.count(), s.n * 16, [=](int64_t slice) {
+    const int64_t begin = s.begin(slice), end = s.end(slice);
+    T max = x[begin], sum = 0;
+    for (int64_t i = begin; i < end; i += s.stride) max = std::max(max, x[i]);
+    for (int64_t i = begin; i < end; i += s.stride) {
+      y[i] = std::exp(x[i] - max);
+      sum += y[i];
+    }
+    for (int64_t i = begin; i < end; i += s.stride) y[i] /= sum;
+  });
+}
+
 // In place is fine.
 template <typename T>
 class SoftmaxRows {
@@ -41,18 +82,8 @@ class SoftmaxRows {
   SoftmaxRows(PrepareContext&, const Shape& shape, int64_t axis) : slices_(slices(shape, axis)) {}
 
   void run(const T* x, T* y) const {
-    const Slices s = slices_;
-    parallel_for(s.count(), [=](int64_t slice) {
-      const int64_t begin = s.begin(slice), end = s.end(slice);
-      T max = x[begin], sum = 0;
-      for (int64_t i = begin; i < end; i += s.stride) max = std::max(max, x[i]);
-      for (int64_t i = begin; i < end; i += s.stride) {
-        y[i] = std::exp(x[i] - max);
-        sum += y[i];
-      }
-      for (int64_t i = begin; i < end; i += s.stride) y[i] /= sum;
-    });
-    keep_above_zero(s, y);
+    plain_softmax(slices_, x, y);
+    keep_above_zero(slices_, y);
   }
 
  private:
@@ -68,7 +99,11 @@ class SoftmaxRows<float> {
         scratch_(c.workspace(softmax_->scratch_bytes())) {}
 
   void run(const float* x, float* y) const {
-    softmax_->run(x, y, scratch_.data());
+    if (has_special_slices(slices_, x)) {
+      plain_softmax(slices_, x, y);
+    } else {
+      softmax_->run(x, y, scratch_.data());
+    }
     keep_above_zero(slices_, y);
   }
 

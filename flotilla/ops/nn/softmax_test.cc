@@ -40,6 +40,34 @@ TEST(Softmax, IsNeverZero) {
   }
 }
 
+// NaN, infinity, or nothing but -inf: NaN all over the slice, and in no other.
+TEST(Softmax, NanAndInfinitySpreadOverTheirSlice) {
+  const std::vector<std::vector<double>> special = {{1, NAN, 2},
+                                                    {NAN, 1, 2},
+                                                    {1, INFINITY, 2},
+                                                    {INFINITY, INFINITY, 0},
+                                                    {-INFINITY, -INFINITY, -INFINITY}};
+  for (const DType dtype : {f32, f64}) {
+    for (const std::string type : {"softmax", "log_softmax"}) {
+      for (const std::vector<double>& row : special) {
+        // One row of four is special; the others hold a -inf, which is not.
+        const Tensor x =
+            tensor({1, 2, 3, row[0], row[1], row[2], 0, -INFINITY, 1, 3, 3, 3}, {4, 3}, dtype);
+        const Tensor y = run_op(type, {{"X", x}}).at("Out");
+        const Tensor dx =
+            run_op(type + "_grad", {{"Out", y}, {"Out@GRAD", full({4, 3}, 0.5, dtype)}})
+                .at("X@GRAD");
+        for (size_t i = 0; i < 12; ++i) {
+          const bool inside = i / 3 == 1;
+          EXPECT_EQ(std::isnan(values_of(y)[i]), inside) << type << " " << i;
+          EXPECT_EQ(std::isnan(values_of(dx)[i]), inside) << type << " " << i;
+        }
+        EXPECT_NEAR(values_of(y)[9], type == "softmax" ? 1.0 / 3 : -std::log(3.0), 1e-6);
+      }
+    }
+  }
+}
+
 TEST(Softmax, AllKernelsAgreeOnEveryAxis) {
   for (const std::string type : {"softmax", "log_softmax"}) {
     for (const int axis : {-1, 0, 1, 2}) {

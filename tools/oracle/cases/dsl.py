@@ -9,6 +9,11 @@ def positive(*shape):
     return uniform(*shape, low=0.2, high=2.0)
 
 
+def special(*shape, low=-4.0, high=4.0, dtype="float32"):
+    """Numbers among which stand NaN and both infinities."""
+    return {"shape": list(shape), "dtype": dtype, "rule": ["special", low, high]}
+
+
 def integers(*shape, low=0, high=10, dtype="int64"):
     return {"shape": list(shape), "dtype": dtype, "rule": ["integers", low, high]}
 
