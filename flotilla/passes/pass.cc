@@ -9,6 +9,7 @@
 #include "flotilla/passes/fuse_bn_act.h"
 #include "flotilla/passes/fuse_fc.h"
 #include "flotilla/passes/fuse_fc_grad.h"
+#include "flotilla/passes/fuse_lookups.h"
 #include "flotilla/passes/fuse_optimizer.h"
 
 namespace flotilla::passes {
@@ -66,6 +67,8 @@ const std::vector<PassRow>& plan_passes() {
       {"fuse_bn_act", "batch norm and relu in one op, forward and backward", fuse_bn_act},
       {"fuse_bn_add_act", "batch norm, residual sum and relu in one op, forward and backward",
        fuse_bn_add_act},
+      {"fuse_lookups", "lookups, their reshapes and the concat behind in one op, gradients too",
+       fuse_lookups},
       {"fuse_optimizer", "updates all parameters of an optimizer in one op", fuse_optimizer},
   };
   return rows;

@@ -54,7 +54,7 @@ TEST(PlanPasses, RefuseANameThatNoneHas) {
   EXPECT_REFUSED(run_plan_passes(*build(kTwoUpdates), {}),
                  "FLT_SKIP_PASSES names the pass \"fuse_optimiser\", which is not there. Did you "
                  "mean \"fuse_optimizer\"? There are: all, fuse_fc_grad, fuse_fc, fuse_bn_act, "
-                 "fuse_bn_add_act, fuse_optimizer");
+                 "fuse_bn_add_act, fuse_lookups, fuse_optimizer");
 }
 
 TEST(PlanPasses, PrintTheProgramAfterOne) {

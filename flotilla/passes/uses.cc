@@ -100,23 +100,33 @@ bool Uses::may_sink(std::span<const size_t> positions) const {
   return true;
 }
 
+bool Uses::may_rise(std::span<const size_t> positions) const {
+  for (size_t i = positions.front(); i < positions.back(); ++i) {
+    if (std::find(positions.begin(), positions.end(), i) != positions.end()) continue;
+    for (const size_t member : positions) {
+      if (member > i && touched_[member].depends_on(touched_[i])) return false;
+    }
+  }
+  return true;
+}
+
 void apply(Block& block, std::vector<Fusion> fusions) {
   std::sort(fusions.begin(), fusions.end(), [](const Fusion& a, const Fusion& b) {
-    return a.positions.back() < b.positions.back();
+    return std::pair(a.target(), a.positions.back()) < std::pair(b.target(), b.positions.back());
   });
   std::vector<size_t> erased;
   for (const Fusion& fusion : fusions) {
     for (const size_t position : fusion.positions) {
       // How many fused ops will stand in front of it by then.
       const auto before = std::count_if(fusions.begin(), fusions.end(), [&](const Fusion& other) {
-        return other.positions.back() < position;
+        return other.target() <= position;
       });
       erased.push_back(position + static_cast<size_t>(before));
     }
   }
   // Back to front, so that the positions of the earlier ones stay valid.
   for (size_t i = fusions.size(); i-- > 0;) {
-    block.insert(fusions[i].positions.back() + 1, std::move(fusions[i].op));
+    block.insert(fusions[i].target(), std::move(fusions[i].op));
   }
   std::sort(erased.begin(), erased.end());
   block.erase(erased);

@@ -48,6 +48,8 @@ class Uses {
   bool is_measured(std::string_view var, std::span<const size_t> positions) const;
   // Whether the ops at `positions` (ascending) may all run where the last of them stands.
   bool may_sink(std::span<const size_t> positions) const;
+  // Whether they may all run where the first of them stands.
+  bool may_rise(std::span<const size_t> positions) const;
 
  private:
   struct Readers {
@@ -62,10 +64,16 @@ class Uses {
   std::map<std::string, std::vector<size_t>, std::less<>> writers_;
 };
 
-// Ops, and the one that takes their place where the last of them stood.
+// Ops, and the one that takes their place where the last or the first of them stood.
 struct Fusion {
+  enum Where { kLast, kFirst };
+
   std::vector<size_t> positions = {};  // ascending
   Op op = {};
+  Where where = kLast;
+
+  // The op will stand in front of the one that stands here now.
+  size_t target() const { return where == kFirst ? positions.front() : positions.back() + 1; }
 };
 
 // REQUIRES: no position belongs to two fusions.

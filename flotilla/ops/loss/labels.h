@@ -14,9 +14,9 @@ namespace flotilla::ops {
 class LabelsIn {
  public:
   LabelsIn() = default;
-  LabelsIn(PrepareContext& c, std::string_view slot)
-      : wide_(c.dtype(slot) == i64 ? c.in<int64_t>(slot) : In<int64_t>()),
-        narrow_(c.dtype(slot) == i64 ? In<int32_t>() : c.in<int32_t>(slot)) {}
+  LabelsIn(PrepareContext& c, std::string_view slot, size_t i = 0)
+      : wide_(c.dtype(slot, i) == i64 ? c.in<int64_t>(slot, i) : In<int64_t>()),
+        narrow_(c.dtype(slot, i) == i64 ? In<int32_t>() : c.in<int32_t>(slot, i)) {}
 
   int64_t operator[](int64_t i) const { return wide_ ? wide_.data()[i] : narrow_.data()[i]; }
 
@@ -34,8 +34,8 @@ class LabelsIn {
 };
 
 // Refuses labels that are not whole numbers.
-inline void check_labels(const InferContext& c, std::string_view slot) {
-  const DType dtype = c.in(slot).dtype;
+inline void check_labels(const InferContext& c, std::string_view slot, size_t i = 0) {
+  const DType dtype = c.in(slot, i).dtype;
   require(dtype == i64 || dtype == i32, "{} must hold i64 or i32, but holds {}", slot, dtype);
 }
 

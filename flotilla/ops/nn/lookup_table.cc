@@ -10,7 +10,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/loss/labels.h"
 #include "flotilla/ops/nn/table_grad.h"
-#include "flotilla/ps/worker.h"
+#include "flotilla/ops/nn/table_rows.h"
 
 namespace flotilla::ops {
 namespace {
@@ -36,52 +36,23 @@ void infer(InferContext& c, bool drop_last) {
   c.out("Out") = std::move(out);
 }
 
-// -1 where there is none. A padding that is counted from the end is counted from the front here.
-int64_t padding_of(const PrepareContext& c) {
-  const int64_t padding = c.attr<int64_t>("padding_idx");
-  return padding < -1 ? padding + c.shape("W")[0] : padding;
-}
-
 constexpr int64_t kAhead = 16;
 
-constexpr char kGeoHint[] =
-    ": in Geo mode every worker keeps the whole table. Give it as many rows as there are ids, feed "
-    "ids modulo its rows, or leave rows to the servers, with a_sync and k_steps = 0";
-
-template <typename T>
-void prefetch_row(const T* table, int64_t row, int64_t height, int64_t width) {
-  if (0 <= row && row < height) __builtin_prefetch(table + row * width);
+int64_t padding_of(const PrepareContext& c) {
+  return padding_row(c.attr<int64_t>("padding_idx"), c.shape("W")[0]);
 }
 
 template <typename T>
 Step forward(PrepareContext& c) {
-  const int64_t n = c.shape("Ids").numel(), height = c.shape("W")[0], width = c.shape("W")[1];
-  require(
-      height > 0 || c.servers() == nullptr,
-      "the rows of \"{}\" are on parameter servers, but this program looks for them here: clone "
-      "it after minimize(), or use fleet.utils.ps_util.DistributedInfer",
-      c.op().input("W"));
-  const bool geo = c.servers() != nullptr && c.servers()->options().mode == ps::Mode::kGeo;
-  const char* hint = geo ? kGeoHint : "";
-  return [=, ids = LabelsIn(c, "Ids"), table = c.in<T>("W"), out = c.out<T>("Out"),
-          padding = padding_of(c), name = c.op().input("W")] {
-    const T* w = table.data();
+  return [n = c.shape("Ids").numel(), table = TableRows<T>(c), ids = LabelsIn(c, "Ids"),
+          out = c.out<T>("Out"), padding = padding_of(c)] {
     T* y = out.data();
+    const int64_t width = table.width;
     const int64_t grain = std::max<int64_t>(1, kGrainOperations / (width + 16));
-    parallel_ranges(n, grain, [=, &ids, &name](int64_t begin, int64_t end) {
+    parallel_ranges(n, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        // Rows lie far apart: the cache is told early which ones will be wanted.
-        if (i + kAhead < end) prefetch_row(w, ids[i + kAhead], height, width);
-        const int64_t id = ids[i];
-        if (id == padding && padding != -1) {
-          std::fill_n(y + i * width, width, T{0});
-          continue;
-        }
-        require(
-            0 <= id && id < height,
-            "id {} at position {} is not a row of the table \"{}\", which has the rows 0 to {}{}",
-            id, i, name, height - 1, hint);
-        std::copy_n(w + id * width, width, y + i * width);
+        if (i + kAhead < end) table.prefetch(ids[i + kAhead]);
+        table.copy(ids[i], padding, i, y + i * width);
       }
     });
   };
