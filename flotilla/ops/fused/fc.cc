@@ -13,6 +13,7 @@
 #include "flotilla/device/cpu/simd.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/fused/fc_column.h"
 #include "flotilla/ops/math/product.h"
 
 namespace flotilla::ops {
@@ -104,9 +105,48 @@ void add_and_activate(Act act, const float* bias, float* y, int64_t m, int64_t n
                   });
 }
 
+// Calls f with the activation as a function of one number.
+template <typename F>
+void with_activation(Act act, F f) {
+  switch (act) {
+    case Act::kRelu:
+      return f([](float x) { return x > 0 ? x : 0.0f; });
+    case Act::kTanh:
+      return f([](float x) { return fast_tanh(x); });
+    case Act::kSigmoid:
+      return f([](float x) { return fast_sigmoid(x); });
+    default:
+      return f([](float x) { return x; });
+  }
+}
+
+// Calls f with dOut * act'(Out) as a function of both.
+template <typename F>
+void with_derivative(Act act, F f) {
+  switch (act) {
+    case Act::kRelu:
+      return f([](float y, float dy) { return y > 0 ? dy : 0.0f; });
+    case Act::kTanh:
+      return f([](float y, float dy) { return dy * (1 - y * y); });
+    case Act::kSigmoid:
+      return f([](float y, float dy) { return dy * y * (1 - y); });
+    default:
+      return f([](float, float dy) { return dy; });
+  }
+}
+
+Step forward_column(PrepareContext& c, const Sizes& s, Act act) {
+  return [=, x = c.in<float>("Input"), w = c.in<float>("W"), b = c.in<float>("Bias"),
+          y = c.out<float>("Out")] {
+    with_activation(
+        act, [&](auto f) { column_forward(x.data(), w.data(), *b.data(), y.data(), s.m, s.k, f); });
+  };
+}
+
 Step forward(PrepareContext& c) {
   const Sizes s = sizes_of(c.shape("Input"), c.shape("W"), c);
   const Act act = act_of(c.attr<std::string>("activation_type"));
+  if (s.n == 1) return forward_column(c, s, act);
   const bool behind = runs_behind(act);
   auto product = std::make_shared<onednn::Matmul>(
       onednn::MatmulProblem{.m = s.m,
@@ -162,15 +202,8 @@ void derive(Act act, const float* out, const float* dout, float* d, float* parti
         const int64_t begin = m * part / parts, end = m * (part + 1) / parts;
         float* sums = partial + part * n;
         std::fill_n(sums, n, 0.0f);
-        if (act == Act::kTanh) {
-          derive_rows(out, dout, d, sums, begin, end, n,
-                      [](float y, float dy) { return dy * (1 - y * y); });
-        } else if (act == Act::kSigmoid) {
-          derive_rows(out, dout, d, sums, begin, end, n,
-                      [](float y, float dy) { return dy * y * (1 - y); });
-        } else if (act == Act::kRelu) {
-          derive_rows(out, dout, d, sums, begin, end, n,
-                      [](float y, float dy) { return y > 0 ? dy : 0.0f; });
+        if (act != Act::kNone) {
+          with_derivative(act, [&](auto f) { derive_rows(out, dout, d, sums, begin, end, n, f); });
         } else {
           sum_rows(dout, sums, begin, end, n);
         }
@@ -187,9 +220,30 @@ void derive(Act act, const float* out, const float* dout, float* d, float* parti
   });
 }
 
+Step backward_column(PrepareContext& c, const Sizes& s, Act act) {
+  const auto dout = c.in<float>("Out@GRAD");
+  const auto wanted = [&](const char* slot) {
+    return c.has(slot) ? c.out<float>(slot) : Out<float>();
+  };
+  return [=, out = act == Act::kNone ? dout : c.in<float>("Out"), x = c.in<float>("Input"),
+          w = c.in<float>("W"), dx = wanted("Input@GRAD"), dw = wanted("W@GRAD"),
+          db = wanted("Bias@GRAD"), partial = c.workspace<float>(kColumnParts * (s.k + 1))] {
+    const ColumnGrads to = {.dx = dx ? dx.data() : nullptr,
+                            .partial = partial.data(),
+                            .dw = dw ? dw.data() : nullptr,
+                            .dbias = db ? db.data() : nullptr};
+    with_derivative(act, [&](auto f) {
+      column_backward(
+          x.data(), w.data(), to, s.m, s.k,
+          [f, y = out.data(), dy = dout.data()](int64_t row) { return f(y[row], dy[row]); });
+    });
+  };
+}
+
 Step backward(PrepareContext& c) {
   const Sizes s = sizes_of(c.shape("Input"), c.shape("W"), c);
   const Act act = act_of(c.attr<std::string>("activation_type"));
+  if (s.n == 1) return backward_column(c, s, act);
   const auto partial = c.workspace<float>(kParts * s.n);
   const auto dout = c.in<float>("Out@GRAD");
   const In<float> out = act == Act::kNone ? dout : c.in<float>("Out");

@@ -26,7 +26,7 @@ const std::vector<Row> kRows = {
 struct Sizes {
   int64_t m, k, n;
 };
-const std::vector<Sizes> kSizes = {{1, 3, 1}, {5, 7, 9}, {130, 40, 33}};
+const std::vector<Sizes> kSizes = {{1, 3, 1}, {5, 7, 9}, {130, 40, 33}, {300, 133, 1}};
 
 using Numbers = std::vector<double>;
 
