@@ -5,6 +5,9 @@
 
 #include "flotilla/update/sgd.h"
 
+#include <bit>
+
+#include "flotilla/device/cpu/simd.h"
 #include "flotilla/ops/optim/optim.h"
 #include "flotilla/ops/optim/sparse.h"
 
@@ -42,14 +45,26 @@ Step sparse(PrepareContext& c) {
     T* p = param.start();
     const T* g = grad.value.data();
     const T lr = rate.get<T>();
-    const int64_t parts = count * width < 2 * kUpdateGrain ? 1 : threads();
+    // A power of two, so that a row's owner is found without a division.
+    const auto parts = static_cast<int64_t>(
+        count * width < 2 * kUpdateGrain ? 1 : std::bit_floor(static_cast<uint64_t>(threads())));
     parallel_ranges(parts, 1, [=](int64_t begin, int64_t end) {
+      const auto own = [=](int64_t row) {
+        const int64_t part = row & (parts - 1);
+        return begin <= part && part < end;
+      };
       for (int64_t i = 0; i < count; ++i) {
-        // Rows lie far apart: the cache is told early which ones will be wanted.
-        if (i + kAhead < count) __builtin_prefetch(p + rows[i + kAhead] * width, 1);
-        if (parts > 1 && (rows[i] % parts < begin || rows[i] % parts >= end)) continue;
-        T* row = p + rows[i] * width;
-        for (int64_t j = 0; j < width; ++j) row[j] -= lr * g[i * width + j];
+        // Rows lie far apart: the cache is told early which ones will be wanted. A short row may
+        // lie in two of its lines.
+        if (i + kAhead < count && own(rows[i + kAhead])) {
+          const T* next = p + rows[i + kAhead] * width;
+          __builtin_prefetch(next, 1);
+          __builtin_prefetch(next + width - 1, 1);
+        }
+        if (!own(rows[i])) continue;
+        T* FLT_RESTRICT row = p + rows[i] * width;
+        const T* FLT_RESTRICT step = g + i * width;
+        for (int64_t j = 0; j < width; ++j) row[j] -= lr * step[j];
       }
     });
   };
