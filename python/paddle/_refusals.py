@@ -53,7 +53,15 @@ def _sentence(message, args, kwargs):
         return f"{what}() does not take ({', '.join(given)})"
     word, expected, value = found[0]
     here = [name for name, one in frame.f_locals.items() if one is value and value is not None]
-    return f"{what}(): {here[0] if here else word} must be {expected}, but is {_shown(value)}"
+    said = f"{what}(): {here[0] if here else word} must be {expected}, but is {_shown(value)}"
+    if "Variable" not in expected or not (
+        isinstance(value, core.LoDTensor) or hasattr(value, "__array__")
+    ):
+        return said
+    return (
+        f"{said}: declare it with paddle.static.data, build the program with it, and feed the values "
+        "to Executor.run"
+    )
 
 
 def _called(frame):

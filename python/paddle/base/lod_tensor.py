@@ -7,6 +7,19 @@ import _flotilla as core
 LoDTensor = core.LoDTensor
 
 
+def _missing(self, name):
+    """Programs for a dynamic graph take values for variables."""
+    if not name.startswith("_") and hasattr(core.Variable, name):
+        raise AttributeError(
+            f"a tensor of values has no {name!r}, which variables of a program have: declare it with "
+            "paddle.static.data, build the program with it, and feed the values to Executor.run"
+        )
+    raise AttributeError(f"'LoDTensor' object has no attribute {name!r}")
+
+
+LoDTensor.__getattr__ = _missing
+
+
 class LoDTensorArray(list):
     """A list of LoDTensors."""
 

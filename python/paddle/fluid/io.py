@@ -61,9 +61,43 @@ def load_vars(executor, dirname, main_program=None, vars=None, predicate=None, f
     _read(_chosen(main_program, vars, predicate), dirname, main_program, filename)
 
 
-def _read(names, dirname, main_program, filename):
+def _read_all(word, predicate, dirname, main_program, filename):
+    _read(_chosen(main_program, None, predicate), dirname, main_program, filename, word)
+
+
+def _check_folder(word, dirname):
+    """Refuse a folder that does not exist, before its files are asked for one by one."""
+    folder = os.fspath(dirname or "")
+    if folder and not os.path.isdir(folder):
+        kind = "is a file" if os.path.exists(folder) else "does not exist"
+        raise RuntimeError(
+            f'{word}() reads the folder that was saved to, but "{folder}" {kind} '
+            f"(the working directory is {os.getcwd()})"
+        )
+
+
+def _check_file(word, files, folder, filename):
+    if filename in files:
+        return
+    there = sorted(files.names())
+    near = core.nearest(filename, there)
+    raise RuntimeError(
+        f'{word}() reads the file "{_join(folder, filename)}", which does not exist.'
+        + (f' Did you mean "{near}"?' if near else f" The folder holds {_some(there)}")
+    )
+
+
+def _some(names):
+    shown = ", ".join(names[:5]) or "nothing"
+    return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _read(names, dirname, main_program, filename, word="load_vars"):
+    _check_folder(word, dirname)
     folder, filename = _place(dirname, filename)
     with core.SavedFiles(folder) as files:
+        if filename is not None and names:
+            _check_file(word, files, folder, filename)
         _load(files, names, _program(main_program), filename)
 
 
@@ -81,7 +115,7 @@ def save_params(executor, dirname, main_program=None, filename=None):
 
 def load_params(executor, dirname, main_program=None, filename=None):
     """Read the parameters of a program."""
-    load_vars(executor, dirname, main_program, None, is_parameter, filename)
+    _read_all("load_params", is_parameter, dirname, main_program, filename)
 
 
 def save_persistables(executor, dirname, main_program=None, filename=None):
@@ -99,7 +133,7 @@ def save_persistables(executor, dirname, main_program=None, filename=None):
 
 def load_persistables(executor, dirname, main_program=None, filename=None):
     """Read all that a program keeps from run to run."""
-    load_vars(executor, dirname, main_program, None, is_persistable, filename)
+    _read_all("load_persistables", is_persistable, dirname, main_program, filename)
 
 
 def save_inference_model(
@@ -155,7 +189,9 @@ def load_inference_model(
     dirname, executor, model_filename=None, params_filename=None, pserver_endpoints=None
 ):
     """Read an inference model; returns [program, names of its feeds, variables to fetch]."""
+    _check_folder("load_inference_model", dirname)
     with core.SavedFiles(os.fspath(dirname)) as files:
+        _check_file("load_inference_model", files, dirname, model_filename or "__model__")
         program = files.read_program(model_filename or "__model__")
         elsewhere = served.tables_asked(program)
         kept = [name for name in _chosen(program, None, is_persistable) if name not in elsewhere]

@@ -60,14 +60,6 @@ class DistributedOptimizer:
     def amp_init(self, place, scope=None, test_program=None, use_fp16_test=False):
         """Nothing to do: parameters stay in single precision."""
 
-    def step(self):
-        """Refused: the program that the executor runs has the update in it."""
-        raise _in_the_program("step")
-
-    def clear_grad(self, set_to_zero=True):
-        """Refused: every run of a program makes its gradients anew."""
-        raise _in_the_program("clear_grad")
-
     def __getattr__(self, name):
         if name.startswith("__") or name == "_optimizer":
             raise AttributeError(name)
@@ -213,6 +205,8 @@ class Fleet:
         """Make the tables that this server keeps, with the values of the folder that is named, if
         one is: one that :meth:`save_persistables` wrote, on any number of servers."""
         folder = kwargs.get("dirname", kwargs.get("model_dir", args[0] if args else None))
+        if folder:
+            _io._check_folder("fleet.init_server", folder)
         core.init_server(self._with_servers("init_server"), os.fspath(folder or ""))
 
     def run_server(self):
@@ -261,8 +255,8 @@ class Fleet:
     def _no_servers(self, word):
         self._role()
         return RuntimeError(
-            f"fleet.{word}() is for jobs with parameter servers, and this process is alone: start "
-            "the program with fleetrun --server_num and --worker_num"
+            f"fleet.{word}() is for jobs with parameter servers, and this job has none: start the "
+            "program with fleetrun --server_num and --worker_num"
         )
 
     # ---- training
@@ -406,13 +400,6 @@ class Fleet:
         targets = [block.var(one) if isinstance(one, str) else one for one in fetch]
         names = [one if isinstance(one, str) else one.name for one in feed]
         return self.save_inference_model(None, dirname, names, targets)
-
-
-def _in_the_program(word):
-    return RuntimeError(
-        f"optimizer.{word}() is for training without programs: call minimize(loss) once, and "
-        "Executor.run makes the gradients and the update"
-    )
 
 
 def _say_at_first_run(program, line):
