@@ -82,7 +82,7 @@ def _check_file(word, files, folder, filename):
     there = sorted(files.names())
     near = core.nearest(filename, there)
     raise RuntimeError(
-        f'{word}() reads the file "{_join(folder, filename)}", which does not exist.'
+        f'{word}() reads the file "{os.path.join(folder, filename)}", which does not exist.'
         + (f' Did you mean "{near}"?' if near else f" The folder holds {_some(there)}")
     )
 
