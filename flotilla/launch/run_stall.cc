@@ -54,8 +54,9 @@ std::vector<Standing> Run::standing() {
     if (reported) rows.back().step = seen.member.last.step;
   }
   for (const Running& running : running_) {
-    if (!running.child) continue;
-    const bool left = std::any_of(members.begin(), members.end(), [&](const Members::Seen& seen) {
+    const bool done = !running.runs() && running.outcome.ended && running.outcome.ending.ok();
+    if (!running.child && !done) continue;
+    const auto left = std::find_if(members.begin(), members.end(), [&](const Members::Seen& seen) {
       return !seen.here && seen.member.role == running.process->role &&
              seen.member.rank == running.process->rank &&
              seen.member.attempt == running.outcome.attempt;
@@ -63,8 +64,11 @@ std::vector<Standing> Run::standing() {
     rows.push_back({.role = running.process->role,
                     .rank = running.process->rank,
                     .host = running.process->host,
-                    .doing = left ? "has left the job" : "",
-                    .stopped = running.child->stopped()});
+                    .doing = done                    ? "had ended, with exit code 0"
+                             : left != members.end() ? "has left the job"
+                                                     : "",
+                    .stopped = running.child && running.child->stopped()});
+    if (done && left != members.end()) rows.back().step = left->member.last.step;
   }
   return rows;
 }

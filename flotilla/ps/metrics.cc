@@ -58,6 +58,13 @@ std::string metrics_text(const ServiceStats& service, const StoreStats& store) {
       lines.line(number.name, table.spec.name, table.sparse.*number.value);
     }
   }
+  lines.head("dense_values", "gauge",
+             "Floats of all parameters of a dense table, which bears the name of the first.");
+  for (const StoreStats::Table& table : store.tables) {
+    if (table.spec.kind == TableSpec::kDense) {
+      lines.line("dense_values", table.spec.name, table.spec.width);
+    }
+  }
   const auto one = [&](std::string_view name, std::string_view kind, std::string_view meaning,
                        int64_t value) {
     lines.head(name, kind, meaning);

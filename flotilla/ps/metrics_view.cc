@@ -87,14 +87,20 @@ std::string view_metrics(std::string_view before, std::string_view after, double
         (now.of("missed_updates_total") - old.of("missed_updates_total")) / pushes,
         count("most_missed_updates"));
   }
+  // Dense parameters share a table, which bears the name of the first.
+  const auto name_of = [&](const std::string& table) {
+    const double values = now.of("dense_values", table);
+    return values == 0 ? table : fmt::format("{} and others, {} values", table, short_form(values));
+  };
   size_t width = 5;
-  for (const std::string& table : now.tables()) width = std::max(width, table.size());
+  for (const std::string& table : now.tables()) width = std::max(width, name_of(table).size());
   add("  {:<{}}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}\n", "table", width, "rows", "bytes",
       "pulled/s", "pushed/s", "refused", "on disk");
   for (const std::string& table : now.tables()) {
-    add("  {:<{}}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}\n", table, width, count("rows", table),
-        count("bytes", table), rate("pulled_rows_total", table), rate("pushed_rows_total", table),
-        count("refused_rows_total", table), count("cold_rows", table));
+    add("  {:<{}}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}\n", name_of(table), width,
+        count("rows", table), count("bytes", table), rate("pulled_rows_total", table),
+        rate("pushed_rows_total", table), count("refused_rows_total", table),
+        count("cold_rows", table));
   }
   return text;
 }

@@ -30,5 +30,14 @@ TEST(MetricsView, ShowsRatesBetweenTwoLooks) {
   EXPECT_THAT(view_metrics("", "no metrics at all", 1), ::testing::HasSubstr("requests 0/s"));
 }
 
+TEST(MetricsView, ADenseTableIsMoreThanItsFirstParameter) {
+  StoreStats store;
+  store.tables.push_back(
+      {.spec = parse_table("table 0 fc_0.w_0 dense width=4500 rule=sgd"), .sparse = {.rows = 1}});
+  const std::string text = metrics_text({}, store);
+  EXPECT_THAT(view_metrics(text, text, 1),
+              ::testing::HasSubstr("\n  fc_0.w_0 and others, 4500 values          1 "));
+}
+
 }  // namespace
 }  // namespace flotilla::ps

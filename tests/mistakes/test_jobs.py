@@ -1,6 +1,7 @@
 """Mistakes that several processes make together, and what the launcher says of them."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -103,6 +104,17 @@ def test_an_exit_too_early(tmp_path):
     job = Job(tmp_path, ["--nproc_per_node=2"], script)
     assert job.wait() == 1
     assert EARLY.format(0, 4, 1, 5) in job.err.splitlines()
+
+
+def test_an_exit_without_a_word(tmp_path):
+    script = TOGETHER + "\n    steps(4)\n    rank == 0 and __import__('os')._exit(0)\n    steps(2)\n"
+    job = Job(tmp_path, ["--nproc_per_node=2"], script)
+    assert job.wait() == 1
+    # It could not say after how many steps: what it reported last may be older.
+    assert re.fullmatch(
+        r"    worker 0  127.0.0.1  step \d      had ended, with exit code 0",
+        one_line(job.err, "had ended"),
+    )
 
 
 def test_a_worker_that_raises(tmp_path):
@@ -259,6 +271,36 @@ def test_a_full_disk_under_a_log(tmp_path):
         "[the disk of log/workerlog.0 is full: what the process printed last could not be written, "
         "which may be why it failed. Free some space, or choose another --log_dir]"
     )
+
+
+SAVES = """
+import os
+import paddle
+from paddle import static
+
+paddle.enable_static()
+out = static.nn.fc(static.data("x", [None, 100]), 400)
+exe = static.Executor()
+exe.run(static.default_startup_program())
+try:
+    static.save(static.default_main_program(), "tiny/model")
+except (RuntimeError, ValueError) as error:
+    print(str(error).splitlines()[0])
+print(sorted(os.listdir("tiny")))
+"""
+
+
+def test_a_full_disk_under_a_save(tmp_path):
+    (tmp_path / "tiny").mkdir()
+    done = subprocess.run(
+        [*small_disk(tmp_path / "tiny"), sys.executable, "-c", SAVES],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    said, left = done.stdout.splitlines()
+    assert said == "cannot write tiny/model.pdparams: No space left on device", done.stderr
+    assert left == "[]"
 
 
 def test_by_hand_the_second_without_the_first(tmp_path):
