@@ -17,6 +17,9 @@ namespace flotilla::launch {
 namespace {
 
 using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kAnswer{2000};
 
 std::string text_of(const Outcome& outcome) {
   Failed failed;
@@ -223,11 +226,13 @@ std::string Link::look_for_others(milliseconds patience) const {
 }
 
 Outcome Link::report_failure(const Outcome& outcome) {
-  try {
-    return outcome_of(client_->set_if_absent(key("failed"), text_of(outcome)));
-  } catch (const Error&) {
-    return outcome;  // the store is gone: the others have heard of that
+  if (!client_->post(key("failed"), text_of(outcome), true)) return outcome;
+  // Not for long: the store may be out of reach, and this host's processes are to be ended.
+  const Clock::time_point until = Clock::now() + kAnswer;
+  while (!failure() && lost().empty() && Clock::now() < until) {
+    std::this_thread::sleep_for(milliseconds(1));
   }
+  return failure().value_or(outcome);
 }
 
 std::optional<Outcome> Link::failure() const {
@@ -236,11 +241,7 @@ std::optional<Outcome> Link::failure() const {
 }
 
 void Link::report_stall(int64_t number, const std::string& sentence) {
-  try {
-    client_->set_if_absent(key("stall", number), sentence);
-  } catch (const Error&) {
-    // The end of the store is told by lost().
-  }
+  client_->post(key("stall", number), sentence, true);
 }
 
 std::optional<std::string> Link::stall(int64_t number) const { return seen(key("stall", number)); }
@@ -256,12 +257,7 @@ bool Link::say_standing(const std::string& moment, const std::vector<Standing>& 
     stand.set_doing(row.doing);
     stand.set_stopped(row.stopped);
   }
-  try {
-    client_->set(standing_key(moment, options_.self), stands.SerializeAsString());
-  } catch (const Error&) {
-    return false;
-  }
-  return true;
+  return client_->post(standing_key(moment, options_.self), stands.SerializeAsString());
 }
 
 std::vector<std::vector<Standing>> Link::standings(const std::string& moment) const {
@@ -290,8 +286,8 @@ bool Link::all_said_standing(const std::string& moment) const {
   return true;
 }
 
-void Link::say_workers_done() { client_->set(key("workers_done", options_.self), ""); }
-void Link::say_done() { client_->set(key("done", options_.self), ""); }
+void Link::say_workers_done() { client_->post(key("workers_done", options_.self), ""); }
+void Link::say_done() { client_->post(key("done", options_.self), ""); }
 bool Link::all_workers_done() const { return all_have("workers_done"); }
 bool Link::all_done() const { return all_have("done"); }
 

@@ -3,7 +3,8 @@
 // The launchers of one job on several hosts. They meet in the store that the first host serves,
 // agree that they mean the same job, hear of each other's failures, and leave together.
 //
-// All waiting is done in the launcher's own loop: fd() becomes readable when there is news.
+// All waiting is done in the launcher's own loop: fd() becomes readable when there is news, and
+// what is said to the others is on its way, also where they cannot be reached just now.
 //
 // Thread safety: none, but for what the store's threads do inside.
 

@@ -12,6 +12,7 @@
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/launch/schedulers.h"
+#include "flotilla/rpc/outage.h"
 
 namespace flotilla::launch {
 namespace {
@@ -70,6 +71,8 @@ const std::vector<Flag>& flags() {
       {"stall_timeout", &J::stall_timeout, "end the job if a process is stuck for so many seconds"},
       {"stall_warning", &J::stall_warning,
        "seconds until a process that is stuck is shown; 0: never"},
+      {"outage_limit", &J::outage_limit,
+       "seconds of silence until another host is taken for lost, 0.5 to 600", "FLT_OUTAGE_LIMIT"},
       {"elastic_level", &J::elastic_level, "-1: a fixed number of hosts", "PADDLE_ELASTIC_LEVEL"},
       {"elastic_timeout", &J::elastic_timeout,
        "seconds that late hosts of --nnodes least:most have", "PADDLE_ELASTIC_TIMEOUT"},
@@ -253,7 +256,7 @@ const std::vector<Group>& groups() {
         "http_port", "start_port", "job_id", "elastic_level", "elastic_timeout"}},
       {"Output", {"log_dir", "tee", "quiet", "json", "print_config"}},
       {"When something goes wrong",
-       {"max_restart", "worker_failure", "stall_warning", "stall_timeout"}},
+       {"max_restart", "worker_failure", "stall_warning", "stall_timeout", "outage_limit"}},
   };
   return all;
 }
@@ -388,6 +391,9 @@ void check(const JobOptions& options) {
   }
   require(options.worker_failure == "stop" || options.worker_failure == "continue",
           "--worker_failure is stop or continue, but \"{}\" was given", options.worker_failure);
+  require(rpc::Outage::kLeast <= options.outage_limit && options.outage_limit <= rpc::Outage::kMost,
+          "--outage_limit takes {} to {} seconds, but {} was given", rpc::Outage::kLeast,
+          rpc::Outage::kMost, options.outage_limit);
   require(options.collective_options_said.empty() || options.server_options_said.empty(),
           "--ips starts a collective job and {} one with parameter servers: only one of both can "
           "be meant",

@@ -73,6 +73,7 @@ struct JobOptions {
   std::string worker_failure = "stop";  // or "continue": the others go on; with servers only
   double stall_timeout = 0;             // seconds until a stuck process ends the job; 0: never
   double stall_warning = 300;           // until it is shown, with where everyone stands; 0: never
+  double outage_limit = 30;             // seconds of silence until another host is lost
   int64_t elastic_level = -1;
   // How long hosts beyond the least number of --nnodes may take, once that many are there.
   double elastic_timeout = 5;

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "flotilla/base/error.h"
+#include "flotilla/rpc/outage.h"
+#include "flotilla/testing/errors.h"
 
 namespace flotilla::launch {
 namespace {
@@ -70,6 +72,20 @@ TEST(OptionsTest, TakesModulesAndPrograms) {
   EXPECT_EQ(module.script, "pkg.train");
   EXPECT_THAT(module.script_args, ElementsAre("--x"));
   EXPECT_EQ(parse({"./a.out"}).script, "./a.out");
+}
+
+TEST(OptionsTest, TheLimitOfAnOutageIsAnOptionOrAVariable) {
+  EXPECT_EQ(parse({"train.py"}).outage_limit, rpc::Outage::kDefault);
+  EXPECT_EQ(parse({"--outage_limit=0.5", "train.py"}).outage_limit, 0.5);
+  for (const char* wrong : {"0", "0.4", "601"}) {
+    EXPECT_REFUSED(
+        parse({std::string("--outage_limit=") + wrong, "train.py"}),
+        std::string("--outage_limit takes 0.5 to 600 seconds, but ") + wrong + " was given");
+  }
+  setenv("FLT_OUTAGE_LIMIT", "90", 1);
+  EXPECT_EQ(parse({"train.py"}).outage_limit, 90);
+  EXPECT_EQ(parse({"--outage_limit=60", "train.py"}).outage_limit, 60);
+  unsetenv("FLT_OUTAGE_LIMIT");
 }
 
 TEST(OptionsTest, KnowsTheDefaultsOfLaunchPs) {

@@ -83,10 +83,14 @@ void Run::serve_store(const std::string& address) {
   if (link_ && !secret) settings.only_from = job_.hosts;
   // Bound to the link of this attempt: the end of its store is no loss for the next one.
   const auto lose = link_ ? link_->on_lost() : nullptr;
-  settings.on_event = [this, lose](Happening what, const rpc::Member& member) {
+  const double limit = std::chrono::duration<double>(rpc::Outage::from_environment().limit).count();
+  settings.on_event = [this, lose, limit](Happening what, const rpc::Member& member) {
     members_.note(what, member);
     if (what == Happening::kLost && member.role == "launcher" && lose) {
-      lose(fmt::format("the launcher on host {} is gone", member.host));
+      lose(member.silent ? fmt::format("nothing has been heard from host {} for {:g} s "
+                                       "(--outage_limit): it is down, paused or cut off",
+                                       member.host, limit)
+                         : fmt::format("the launcher on host {} is gone", member.host));
     }
   };
   try {
@@ -223,6 +227,10 @@ std::vector<std::string> Run::environment_of(const Running& running) const {
 }
 
 int run(const JobOptions& options, const Machine& machine) {
+  // Here and in all processes of the job.
+  if (options.front != Front::kSpawn) {
+    ::setenv("FLT_OUTAGE_LIMIT", fmt::format("{:g}", options.outage_limit).c_str(), 1);
+  }
   Job job = plan_job(options, machine);
   join_master(options, machine, job);
   return Run(options, std::move(job)).run();

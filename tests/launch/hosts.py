@@ -134,6 +134,18 @@ class Network:
         """Pulls the cable of host i."""
         self.ip("link", "set", f"{self.tag}n{i}a", "down")
 
+    def mend(self, i):
+        """Plugs it in again."""
+        self.ip("link", "set", f"{self.tag}n{i}a", "up")
+
+    def signal(self, i, number):
+        """Sends a signal to every process of host i."""
+        found = subprocess.run(
+            ["ip", "netns", "pids", f"{self.tag}n{i}"], capture_output=True, text=True, check=True
+        )
+        for pid in found.stdout.split():
+            os.kill(int(pid), number)
+
     def refuse_way(self, i, j, port):
         """What host j answers to connections of host i on its port is lost; the other way works."""
         rule = ["to", self.ips[i], "ipproto", "6", "sport", str(port), "blackhole"]

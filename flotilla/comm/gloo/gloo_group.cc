@@ -8,6 +8,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/comm/reduce.h"
+#include "flotilla/rpc/outage.h"
 
 namespace flotilla::comm {
 namespace {
@@ -80,7 +81,8 @@ void GlooGroup::lost(int member, const std::string& why) {
   forget();
   const int rank = rank_of(member);
   if (const std::string said = mesh_->why_left(rank); !said.empty() && !aborted()) lose(said);
-  const Clock::time_point until = Clock::now() + kForTheLauncher;
+  // The store takes a moment to be sure that another host's process is gone, and then says which.
+  const auto until = Clock::now() + kForTheLauncher + rpc::Outage::from_environment().come_back;
   while (!aborted() && Clock::now() < until) std::this_thread::sleep_for(kLook);
   if (aborted()) throw_aborted();
   if (const std::string known = mesh_->why_gone(rank); !known.empty()) lose(known);

@@ -17,14 +17,17 @@
 #include "flotilla/base/mutex.h"
 #include "flotilla/comm/gloo/sockets.h"
 #include "flotilla/comm/queue.h"
+#include "flotilla/rpc/outage.h"
 #include "flotilla/rpc/store_server.h"
 
 namespace flotilla::comm {
 namespace {
 
-// Gloo waits five times as long for a connection.
-constexpr std::chrono::seconds kConnect{12};
-constexpr std::chrono::seconds kGreeting = 5 * kConnect;
+// How long a rank may take that has said where it is.
+std::chrono::milliseconds connect_patience() {
+  return std::max<std::chrono::milliseconds>(std::chrono::seconds(60),
+                                             2 * rpc::Outage::from_environment().limit);
+}
 // A wait ends when the bytes are here, the connection is lost or somebody aborts it: the control
 // plane decides how long a peer may take, so Gloo gets a limit that never comes.
 constexpr std::chrono::milliseconds kForEver = std::chrono::hours(24 * 365);
@@ -33,9 +36,12 @@ constexpr std::chrono::milliseconds kForEver = std::chrono::hours(24 * 365);
 constexpr std::chrono::milliseconds kMoment{10};
 constexpr std::chrono::milliseconds kLastWords{200};
 
-// From when on a host that answers nothing is gone: also where the control plane can still reach
-// both, and only the way between them is cut.
-constexpr std::chrono::seconds kSilence{16};
+// From when on a host that answers nothing is gone where the control plane can still reach both,
+// and only the way between them is cut. TCP tries again after twice the time each time: what was
+// cut for less than the limit has been tried again by then.
+std::chrono::seconds silence_limit() {
+  return std::chrono::ceil<std::chrono::seconds>(2 * rpc::Outage::from_environment().limit);
+}
 
 // What a rank writes to the store: its host's address, where it listens for each other rank, and by
 // which word it will know it.
@@ -111,7 +117,7 @@ class Mesh::Pairs {
         device_(make_device(options.address)),
         context_(device_->createContext(options.rank, static_cast<int>(options.hosts.size()))),
         words_(make_words(options.hosts.size())) {
-    context_->setTimeout(kConnect);
+    context_->setTimeout(connect_patience() / 5);  // Gloo waits five times as long
     for (size_t r = 0; r < options_.hosts.size(); ++r) {
       if (far(r)) context_->createPair(static_cast<int>(r));
     }
@@ -142,7 +148,7 @@ class Mesh::Pairs {
     const char* begin = introduction.data() + me * kListenerBytes;
     const std::vector<char> theirs(begin, begin + mine.size());
     pair->connect(theirs);
-    const bool found = limit_silence(address_in(mine), address_in(theirs), kSilence);
+    const bool found = limit_silence(address_in(mine), address_in(theirs), silence_limit());
     invariant(found, "the socket that is connected to rank {} was not found", rank);
     begin_greeting(rank, introduction.substr(ranks * kListenerBytes + me * kWordBytes, kWordBytes));
   }
@@ -151,8 +157,8 @@ class Mesh::Pairs {
   // read the store know it.
   void expect_word(size_t rank) {
     Greeting& greeting = greetings_.at(rank);
-    const bool came =
-        greeting.arriving->waitRecv(kGreeting) && greeting.leaving->waitSend(kGreeting);
+    const auto patience = connect_patience();
+    const bool came = greeting.arriving->waitRecv(patience) && greeting.leaving->waitSend(patience);
     const std::string expected = words_.substr(rank * kWordBytes, kWordBytes);
     if (!came || greeting.theirs != expected) {
       throw std::runtime_error("somebody else has connected in its place");

@@ -56,6 +56,9 @@ bool limit_silence(const sockaddr_storage& mine, const sockaddr_storage& theirs,
     set(fd, IPPROTO_TCP, TCP_KEEPINTVL, (seconds + kProbes) / (kProbes + 1));
     set(fd, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, seconds * 1000);  // where bytes of ours are on the way
+    // The longest pause between two attempts to send them, where the kernel knows this (6.15).
+    constexpr int kLongestPause = 44;  // TCP_RTO_MAX_MS
+    set(fd, IPPROTO_TCP, kLongestPause, 2000);
   }
   return found;
 }
