@@ -25,9 +25,8 @@ using Happening = rpc::StoreServer::Happening;
 constexpr int64_t kStorePort = 6069;
 constexpr seconds kGoodbye{5};     // after a loss
 constexpr seconds kAskedToEnd{1};  // after a signal, which may be followed by a kill
-constexpr seconds kFirstReminder{2};
-constexpr seconds kReminder{15};
 constexpr milliseconds kRetry{100};
+constexpr milliseconds kDial{800};  // Ctrl-C is answered within a second
 
 bool hosts_it(const fleet::Role& role) {
   return role.index == 0 && (role.servers() > 0 ? role.is_server() : role.is_worker());
@@ -58,14 +57,15 @@ Endpoint place_of(const fleet::Role& role) {
 // A host may be known by an address that is not its own, as behind a service of Kubernetes: then
 // the store listens on all addresses.
 std::unique_ptr<HostedStore> host_store(rpc::StoreServer::Options options, const Endpoint& place,
-                                        int64_t expected, milliseconds patience) {
+                                        HostedStore::Expected expected,
+                                        const FindStoreOptions& how) {
   options.address = place.text();
   try {
-    return std::make_unique<HostedStore>(options, expected, patience);
+    return std::make_unique<HostedStore>(options, expected, how.patience, how.times);
   } catch (const Error&) {
     options.address = Endpoint{"0.0.0.0", place.port}.text();
     try {
-      return std::make_unique<HostedStore>(options, expected, patience);
+      return std::make_unique<HostedStore>(options, expected, how.patience, how.times);
     } catch (const Error&) {
       // The first refusal names the address that the user knows.
     }
@@ -74,8 +74,10 @@ std::unique_ptr<HostedStore> host_store(rpc::StoreServer::Options options, const
 }
 
 // Refuses a list with a host that there is not: whoever should run there would be waited for.
-void check_names(const fleet::Role& role, const Endpoint& place, milliseconds patience) {
-  const Clock::time_point until = Clock::now() + std::min(patience, rpc::patience_with_names());
+void check_names(const fleet::Role& role, const Endpoint& place, const FindStoreOptions& how) {
+  const Clock::time_point until = Clock::now() + std::min(how.patience, rpc::patience_with_names());
+  Reminder reminder(how.times);
+  int64_t known = 0;
   std::set<std::string> hosts = {place.host};
   for (const auto* list : {&role.worker_endpoints, &role.server_endpoints}) {
     for (const std::string& endpoint : *list) hosts.insert(host_of(endpoint));
@@ -85,17 +87,25 @@ void check_names(const fleet::Role& role, const Endpoint& place, milliseconds pa
     for (; found == rpc::Name::kUnknown; found = rpc::look_up(host)) {
       require(Clock::now() < until,
               "the endpoints of this job name the host \"{}\", but no host has this name", host);
+      if (reminder.due()) {
+        log::info(
+            "waiting for the name of the host \"{}\", which nobody knows yet; {} of {} are known",
+            host, known, hosts.size());
+      }
+      if (how.while_waiting) how.while_waiting();
       std::this_thread::sleep_for(kRetry);
     }
+    ++known;
     if (found == rpc::Name::kUnclear) return;  // each question may take long
   }
 }
 
-void wait_until_it_answers(const Endpoint& place, milliseconds patience) {
+void wait_until_it_answers(const Endpoint& place, const FindStoreOptions& how) {
+  const milliseconds patience = how.patience;
   const Clock::time_point began = Clock::now();
-  Clock::time_point remind = began + kFirstReminder;
+  Reminder reminder(how.times);
   while (true) {
-    const rpc::Dialed dialed = rpc::dial(place, std::min<milliseconds>(patience, seconds(2)));
+    const rpc::Dialed dialed = rpc::dial(place, std::min(patience, kDial));
     if (dialed.ok()) return;
     const Clock::time_point now = Clock::now();
     if (now - began >= patience) {
@@ -106,10 +116,10 @@ void wait_until_it_answers(const Endpoint& place, milliseconds patience) {
                       place.text(), std::chrono::duration<double>(patience).count(),
                       dialed.problem));
     }
-    if (now >= remind) {
+    if (reminder.due()) {
       log::info("waiting for the first process of the job at {}: {}", place.text(), dialed.problem);
-      remind = now + kReminder;
     }
+    if (how.while_waiting) how.while_waiting();
     std::this_thread::sleep_for(kRetry);
   }
 }
@@ -127,6 +137,19 @@ struct HostedStore::Seen {
     if (what == Happening::kJoined) came.emplace(member.role, member.rank);
     if (what == Happening::kLost && !loss) loss = Clock::now();
   }
+  // "worker 1", ...: those that have not come.
+  std::vector<std::string> missing(const Expected& expected) {
+    const MutexLock lock(mutex);
+    std::vector<std::string> names;
+    const auto look = [&](const char* role, int64_t count) {
+      for (int64_t rank = 0; rank < count; ++rank) {
+        if (!came.contains({role, rank})) names.push_back(fmt::format("{} {}", role, rank));
+      }
+    };
+    look("server", expected.servers);
+    look("worker", expected.workers);
+    return names;
+  }
   // How many came, and when the first was lost.
   std::pair<int64_t, std::optional<Clock::time_point>> get() {
     const MutexLock lock(mutex);
@@ -134,8 +157,12 @@ struct HostedStore::Seen {
   }
 };
 
-HostedStore::HostedStore(rpc::StoreServer::Options options, int64_t expected, milliseconds patience)
-    : expected_(expected), until_(Clock::now() + patience), seen_(std::make_unique<Seen>()) {
+HostedStore::HostedStore(rpc::StoreServer::Options options, Expected expected,
+                         milliseconds patience, Reminder::Times times)
+    : expected_(expected),
+      reminder_(times),
+      until_(Clock::now() + patience),
+      seen_(std::make_unique<Seen>()) {
   options.stop_when_lost = true;
   options.on_event = [seen = seen_.get()](Happening what, const rpc::Member& member) {
     seen->note(what, member);
@@ -148,26 +175,36 @@ void HostedStore::end(const std::string& reason) {
   ended_ = Clock::now();
   const int64_t came = seen_->get().first;
   log::info("{}: the store of the job ends with this process, {} of {} processes had come", reason,
-            came, expected_);
+            came, expected_.workers + expected_.servers);
   server_->stop(reason);
 }
 
+void HostedStore::remind() {
+  const std::vector<std::string> missing = seen_->missing(expected_);
+  if (missing.empty() || ended_ || !reminder_.due()) return;
+  constexpr size_t kNamed = 8;
+  const int64_t all = expected_.workers + expected_.servers;
+  log::info("waiting for {}{}: {} of {} processes of the job have come",
+            fmt::join(missing.begin(), missing.begin() + std::min(missing.size(), kNamed), ", "),
+            missing.size() > kNamed ? ", ..." : "", all - std::ssize(missing), all);
+}
+
 HostedStore::~HostedStore() {
-  Clock::time_point remind = Clock::now() + kFirstReminder;
+  Reminder reminder;
+  const int64_t expected = expected_.workers + expected_.servers;
   while (true) {
     const Clock::time_point now = Clock::now();
     const int64_t there = std::ssize(server_->members());
     const auto [came, loss] = seen_->get();
     if (loss && now - *loss >= kGoodbye) break;
     if (ended_ && now - *ended_ >= kAskedToEnd) break;
-    const bool nobody_comes = came >= expected_ || loss || ended_ || now >= until_;
+    const bool nobody_comes = came >= expected || loss || ended_ || now >= until_;
     if (nobody_comes && there == 0) break;
-    if (now >= remind) {
+    if (reminder.due()) {
       log::info(
           "this process is done, but hosts the store of the job: {} processes are still there, {} "
           "have not come",
-          there, expected_ - came);
-      remind = now + kReminder;
+          there, expected - came);
     }
     std::this_thread::sleep_for(milliseconds(20));
   }
@@ -186,12 +223,12 @@ std::vector<std::string> hosts_of_job(const fleet::Role& role, const std::string
 std::optional<FoundStore> find_store(const fleet::Role& role, const FindStoreOptions& options) {
   if (!role.distributed()) return std::nullopt;
   const Endpoint place = place_of(role);
-  check_names(role, place, options.patience);
+  check_names(role, place, options);
   const std::optional<std::string> secret = env::text("FLT_JOB_TOKEN");
   FoundStore found{.address = place.text(),
                    .token = secret.value_or("job " + env::text_or("PADDLE_JOB_ID", "default"))};
   if (!hosts_it(role)) {
-    wait_until_it_answers(place, options.patience);
+    wait_until_it_answers(place, options);
     return found;
   }
   rpc::StoreServer::Options settings{.token = found.token};
@@ -207,7 +244,8 @@ std::optional<FoundStore> find_store(const fleet::Role& role, const FindStoreOpt
         "every process",
         who);
   }
-  found.host = host_store(settings, place, role.workers + role.servers(), options.patience);
+  found.host =
+      host_store(settings, place, {.workers = role.workers, .servers = role.servers()}, options);
   // Where it listens on all addresses it is here, too.
   if (host_of(found.host->server().address()) == "0.0.0.0") {
     found.address = Endpoint{"127.0.0.1", place.port}.text();

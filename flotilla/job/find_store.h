@@ -14,11 +14,13 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "flotilla/base/reminder.h"
 #include "flotilla/fleet/role.h"
 #include "flotilla/rpc/store_server.h"
 
@@ -28,9 +30,14 @@ namespace flotilla::job {
 // gives its endpoint away for this: its tables listen elsewhere and say where through the store.
 class HostedStore {
  public:
-  // `expected` is how many processes the job has.
-  HostedStore(rpc::StoreServer::Options options, int64_t expected,
-              std::chrono::milliseconds patience);
+  // How many processes the job has.
+  struct Expected {
+    int64_t workers = 0;
+    int64_t servers = 0;
+  };
+
+  HostedStore(rpc::StoreServer::Options options, Expected expected,
+              std::chrono::milliseconds patience, Reminder::Times times = Reminder::Times());
   // Waits until the others have come and gone: the store outlives every process of the job. Does
   // not wait for those that have not come when `patience` is over, nor for long after a loss.
   ~HostedStore();
@@ -39,13 +46,17 @@ class HostedStore {
 
   rpc::StoreServer& server() { return *server_; }
 
+  // To be called now and then: tells people who has not come yet, while anybody has not.
+  void remind();
+
   // This process was asked to end: all others are told why, and have a second to leave.
   void end(const std::string& reason);
 
  private:
   struct Seen;
 
-  const int64_t expected_;
+  const Expected expected_;
+  Reminder reminder_;
   const std::chrono::steady_clock::time_point until_;
   std::optional<std::chrono::steady_clock::time_point> ended_;
   const std::unique_ptr<Seen> seen_;
@@ -61,6 +72,10 @@ struct FoundStore {
 struct FindStoreOptions {
   // How long the first process may take to appear: pods and tasks start in any order.
   std::chrono::milliseconds patience = std::chrono::minutes(10);
+  // When people are told what is waited for.
+  Reminder::Times times = {};
+  // Called now and then while something is waited for; what it throws ends the wait.
+  std::function<void()> while_waiting = {};
 };
 
 // From where processes of a job without FLT_JOB_TOKEN may come: the hosts that its own lists name,

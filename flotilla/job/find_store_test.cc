@@ -200,6 +200,25 @@ TEST(FindStoreTest, AHostThatIsAskedToEndDoesNotWaitForThoseThatHaveNotCome) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
 }
 
+TEST(FindStoreTest, TheHostSaysWhoHasNotComeAndHowManyHave) {
+  const std::vector<Role> job = collective_job(12);
+  std::optional<FoundStore> found =
+      find_store(job[0], {.times = {.first = 0s, .every = std::chrono::hours(1)}});
+  {
+    const rpc::StoreClient one(client(*found, job[1]));
+    testing::internal::CaptureStderr();
+    found->host->remind();
+    found->host->remind();  // not again within the hour
+    const std::string said = testing::internal::GetCapturedStderr();
+    const std::string expected =
+        "waiting for worker 0, worker 2, worker 3, worker 4, worker 5, worker 6, worker 7, worker "
+        "8, ...: 1 of 12 processes of the job have come";
+    EXPECT_THAT(said, HasSubstr(expected));
+    EXPECT_EQ(said.find("waiting"), said.rfind("waiting"));
+  }
+  found->host->end("the test is over");
+}
+
 // One process of the test below.
 TEST(FindStoreProcess, DISABLED_TakesPart) {
   const auto membership = Membership::join(fleet::role_from_environment(true), nullptr);

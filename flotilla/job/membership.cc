@@ -25,6 +25,9 @@ using Clock = Progress::Clock;
 constexpr milliseconds kLook{100};
 constexpr milliseconds kTell{500};
 
+// How much longer than its launcher a process waits for a store that is silent.
+constexpr milliseconds kLauncherFirst{2000};
+
 double seconds_of(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
@@ -76,7 +79,8 @@ std::string own_host(const fleet::Role& role) {
 
 }  // namespace
 
-std::unique_ptr<Membership> Membership::join(const fleet::Role& role, const Progress* progress) {
+std::unique_ptr<Membership> Membership::join(const fleet::Role& role, const Progress* progress,
+                                             Interrupts interrupts) {
   constexpr int64_t kMost = int64_t{1} << 31;
   rpc::Member self{.role = role.is_server() ? "server" : "worker",
                    .rank = role.index,
@@ -91,14 +95,17 @@ std::unique_ptr<Membership> Membership::join(const fleet::Role& role, const Prog
     return std::make_unique<Membership>(Options{.address = *address,
                                                 .token = env::text_or("FLT_JOB_TOKEN", ""),
                                                 .self = std::move(self),
-                                                .progress = progress});
+                                                .progress = progress,
+                                                .interrupted = std::move(interrupts.interrupted),
+                                                .launched = true});
   }
-  std::optional<FoundStore> found = find_store(role);
+  std::optional<FoundStore> found = find_store(role, {.while_waiting = interrupts.while_waiting});
   if (!found) return nullptr;
   return std::make_unique<Membership>(Options{.address = std::move(found->address),
                                               .token = std::move(found->token),
                                               .self = std::move(self),
                                               .progress = progress,
+                                              .interrupted = std::move(interrupts.interrupted),
                                               .host = std::move(found->host)});
 }
 
@@ -108,6 +115,7 @@ Membership::Membership(Options options) : options_(std::move(options)) {
                                 .token = options_.token,
                                 .self = options_.self,
                                 .patience = options_.patience,
+                                .longer = options_.launched ? kLauncherFirst : milliseconds(0),
                                 .on_stop = [this](const std::string& why) { hear(why); }});
   if (options_.progress != nullptr) watcher_ = std::jthread([this] { watch(); });
 }
@@ -186,8 +194,17 @@ rpc::Report Membership::report() const {
 void Membership::watch() {
   rpc::Report told{.step = -1};
   Clock::time_point last_told = {};
-  MutexLock lock(mutex_);
-  while (!leaving_) {
+  bool interrupted = false;
+  while (true) {
+    if (options_.host) options_.host->remind();
+    if (!interrupted && options_.interrupted && options_.interrupted()) {
+      interrupted = true;
+      const std::string why = fmt::format("{}: Ctrl-C was pressed", kInterrupted);
+      abandon(why);
+      hear(why);
+    }
+    MutexLock lock(mutex_);
+    if (leaving_) return;
     rpc::Report now = report();
     const bool moved = now.step != told.step || now.doing != told.doing;
     const bool waits = !now.doing.empty() && now.doing_seconds >= seconds_of(kLook);
@@ -197,6 +214,7 @@ void Membership::watch() {
       last_told = Clock::now();
     }
     changed_.wait_until(lock, Clock::now() + kLook);
+    if (leaving_) return;
   }
 }
 

@@ -26,6 +26,9 @@
 
 namespace flotilla::job {
 
+// How the reason begins where people have ended the job: it did not fail.
+inline constexpr char kInterrupted[] = "the job was interrupted";
+
 class Membership {
  public:
   struct Options {
@@ -33,14 +36,26 @@ class Membership {
     std::string token = {};
     rpc::Member self = {};               // role, rank, host, pid and attempt
     const Progress* progress = nullptr;  // null: nothing is reported
+    // Asked about ten times a second where progress is reported: true makes this process give up
+    // all waits and leave the job without a goodbye.
+    std::function<bool()> interrupted = {};
     std::chrono::milliseconds patience = std::chrono::seconds(60);  // for the store to appear
+    bool launched = false;                   // by a launcher, which says who is gone
     std::unique_ptr<HostedStore> host = {};  // the store itself, where this process hosts it
   };
 
   // The membership that the environment of this process gives it: that of a launched process
   // (FLT_STORE), that of a job that somebody else started (find_store.h), or null where it is
   // alone. Waits for the store; refuses a rank that is taken.
-  static std::unique_ptr<Membership> join(const fleet::Role& role, const Progress* progress);
+  struct Interrupts {
+    std::function<void()> while_waiting = {};  // see FindStoreOptions
+    std::function<bool()> interrupted = {};    // see Options
+  };
+  static std::unique_ptr<Membership> join(const fleet::Role& role, const Progress* progress,
+                                          Interrupts interrupts);
+  static std::unique_ptr<Membership> join(const fleet::Role& role, const Progress* progress) {
+    return join(role, progress, {});
+  }
 
   explicit Membership(Options options);
   // Reports a last time and says goodbye.

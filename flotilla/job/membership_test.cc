@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -60,6 +61,27 @@ class MembershipTest : public testing::Test {
 };
 
 using Happening = StoreServer::Happening;
+
+TEST_F(MembershipTest, AnInterruptEndsEveryWaitAndLeavesWithoutAGoodbye) {
+  Progress progress;
+  std::atomic<bool> pressed = false;
+  {
+    Membership::Options options = member(1, &progress);
+    options.interrupted = [&] { return pressed.load(); };
+    Membership membership(std::move(options));
+    std::promise<std::string> told;
+    const Membership::Listening listening =
+        membership.on_stop([&](const std::string& why) { told.set_value(why); });
+    std::future<std::string> waiting =
+        std::async([&] { return refusal_of([&] { membership.store().get("never"); }); });
+    pressed = true;
+    EXPECT_EQ(waiting.get(), "the job was interrupted: Ctrl-C was pressed");
+    EXPECT_EQ(told.get_future().get(), "the job was interrupted: Ctrl-C was pressed");
+    EXPECT_TRUE(membership.stopped().starts_with(kInterrupted));
+  }
+  heard.wait_for(
+      [](Happening what, const Member& m) { return what == Happening::kLost && m.rank == 1; });
+}
 
 TEST_F(MembershipTest, ReportsStepsAndWhereTheTimeGoes) {
   Progress progress;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <future>
@@ -14,9 +15,11 @@
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/base/reminder.h"
 #include "flotilla/launch/outlet.h"
 #include "flotilla/launch/ports.h"
 #include "flotilla/launch/print.h"
+#include "flotilla/rpc/dial.h"
 #include "flotilla/rpc/store_client.h"
 #include "flotilla/rpc/store_server.h"
 
@@ -27,8 +30,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr seconds kFirstReminder{2};
-constexpr seconds kReminder{10};
 constexpr seconds kGoodbye{5};
 constexpr seconds kSilence{10};  // of whoever holds the master's port on this machine
 constexpr milliseconds kRetry{250};
@@ -116,10 +117,11 @@ class Master {
     std::deque<std::pair<std::string, std::optional<std::string>>> news;
     {
       MutexLock lock(mutex_);
-      const auto until = std::min(late_, remind_);
+      const auto until = std::min(late_, reminder_.next());
       while (news_.empty() && changed_.wait_until(lock, until)) continue;
       news.swap(news_);
     }
+    const size_t here = gathering_.arrived().size();
     for (const auto& [key, value] : news) {
       if (!value) {
         gathering_.remove(key.substr(std::string_view(kArrived).size()));
@@ -129,7 +131,9 @@ class Master {
       if (host.ParseFromString(*value)) judge(host);
     }
     if (!gathering_.enough()) late_ = Clock::time_point::max();
-    if (Clock::now() >= remind_) remind();
+    // Whoever reads the lines hears of every host that comes.
+    const bool grown = reminded_ && gathering_.arrived().size() != here;
+    if (reminder_.due() || grown) remind();
   }
 
   void judge(const Arrived& host) {
@@ -144,7 +148,7 @@ class Master {
   }
 
   void remind() {
-    remind_ = Clock::now() + kReminder;
+    reminded_ = true;
     std::vector<std::string> here;
     for (const Arrived& host : gathering_.arrived()) here.push_back(host.address());
     say(outlet_, options_, "INFO",
@@ -176,7 +180,8 @@ class Master {
   Outlet& outlet_;
   const JobOptions& options_;
   Gathering gathering_;
-  Clock::time_point remind_ = Clock::now() + kFirstReminder;
+  Reminder reminder_;
+  bool reminded_ = false;
   Clock::time_point late_ = Clock::time_point::max();  // when late hosts are no longer waited for
   Mutex mutex_;
   Condition changed_;
@@ -184,8 +189,26 @@ class Master {
   rpc::StoreClient client_;  // the last: its thread brings the news
 };
 
+// Tells now and then how many have come.
+std::string wait_for_answer(Outlet& outlet, const JobOptions& options, rpc::StoreClient& client,
+                            const std::string& key) {
+  const auto hosts = std::make_shared<std::atomic<int64_t>>(1);  // the master
+  client.watch(kArrived, [hosts](const std::string&, const std::optional<std::string>& value) {
+    *hosts += value ? 1 : -1;
+  });
+  std::future<std::string> answer = std::async(std::launch::async, [&] { return client.get(key); });
+  Reminder reminder;
+  while (answer.wait_until(reminder.next()) != std::future_status::ready) {
+    if (!reminder.due()) continue;
+    say(outlet, options, "INFO",
+        fmt::format("waiting for {} hosts to meet at {}; {} are there, this one among them",
+                    *options.nnodes, *options.master, hosts->load()));
+  }
+  return answer.get();
+}
+
 // The other hosts' side. Nothing: no master answers.
-std::optional<Answer> ask_master(const JobOptions& options, const Arrived& self) {
+std::optional<Answer> ask_master(Outlet& outlet, const JobOptions& options, const Arrived& self) {
   std::promise<void> closed;
   std::optional<rpc::StoreClient> client;
   try {
@@ -202,11 +225,12 @@ std::optional<Answer> ask_master(const JobOptions& options, const Arrived& self)
   Answer answer;
   try {
     client->set_leased(kArrived + self.name(), self.SerializeAsString());
-    answer.ParseFromString(client->get(kAnswer + self.name()));
+    answer.ParseFromString(wait_for_answer(outlet, options, *client, kAnswer + self.name()));
   } catch (const Error& error) {
     refuse("the host that has {} is gone before the job began: {}", *options.master,
            error.sentence());
   }
+  client->expect_end();
   try {
     client->set(kRead + self.name(), "");
   } catch (const Error&) {
@@ -245,7 +269,7 @@ std::unique_ptr<rpc::StoreServer> become_master(const JobOptions& options, const
 Answer meet(const JobOptions& options, const Machine& machine, const Arrived& self,
             std::string& serve_at) {
   Outlet outlet;
-  Clock::time_point remind = Clock::now() + kFirstReminder;
+  Reminder reminder;
   const Clock::time_point silent = Clock::now() + kSilence;
   const Endpoint master = *find_endpoint(*options.master);
   while (true) {
@@ -258,17 +282,18 @@ Answer meet(const JobOptions& options, const Machine& machine, const Arrived& se
       }
       return Master(outlet, options, self).gather();
     }
-    if (std::optional<Answer> answer = ask_master(options, self)) return *answer;
+    if (std::optional<Answer> answer = ask_master(outlet, options, self)) return *answer;
     if (machine.is(master.host) && Clock::now() >= silent) {
       const std::string holder = holder_of(master.port);
       require(holder.empty(),
               "the hosts cannot meet at {}: {} holds that port and does not answer as a launcher",
               *options.master, holder);
     }
-    if (Clock::now() >= remind) {
+    if (reminder.due()) {
+      const bool unknown = rpc::look_up(master.host) != rpc::Name::kKnown;
       say(outlet, options, "INFO",
-          fmt::format("waiting for the host that has {}", *options.master));
-      remind = Clock::now() + kReminder;
+          fmt::format("waiting for the host that has {}{}", *options.master,
+                      unknown ? ", a name that cannot be resolved" : ""));
     }
   }
 }

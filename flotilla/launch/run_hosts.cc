@@ -9,14 +9,17 @@
 #include "flotilla/launch/print.h"
 #include "flotilla/launch/run_state.h"
 #include "flotilla/rpc/dial.h"
+#include "flotilla/rpc/outage.h"
 
 namespace flotilla::launch {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr double kFirstReminder = 2;  // seconds
-constexpr double kReminder = 10;
+// How often it is found out why hosts may be missing; more often at first.
+constexpr Reminder::Times kLookEarly{.first = milliseconds(2000), .every = milliseconds(2000)};
+constexpr Reminder::Times kLookLater{.first = milliseconds(10000), .every = milliseconds(10000)};
+constexpr double kEarly = 10;  // seconds
 constexpr milliseconds kGoodbye{3000};
 constexpr double kLastWords = 1;     // how long another host may take to say where it stands
 constexpr const char* kEnd = "end";  // the moment in which the job begins to fail
@@ -28,6 +31,9 @@ std::string plan_text(const Job& job, const JobOptions& options) {
       fmt::format("{} on {}", servers ? "servers" : "collective", fmt::join(job.hosts, ","));
   if (options.max_restart.value_or(0) > 0) {
     text += fmt::format(", --max_restart {}", *options.max_restart);
+  }
+  if (const auto limit = rpc::Outage::from_environment().limit; limit != rpc::Outage().limit) {
+    text += fmt::format(", --outage_limit {:g}", std::chrono::duration<double>(limit).count());
   }
   for (const auto& [name, value] : job.processes.front().shown) {
     if (name.ends_with("_ENDPOINTS") || name.ends_with("_LIST")) {
@@ -59,7 +65,8 @@ void Run::meet() {
     store_address_ = job_.store;
   }
   meeting_ = Meeting::kConnecting;
-  reminded_ = Clock::now();
+  reminder_ = Reminder();
+  look_ = Reminder(kLookEarly);
 }
 
 void Run::on_link() {
@@ -82,17 +89,20 @@ void Run::on_link() {
       }
       refuse("{} before the job began; host {} may say more", why, host_of(job_.store));
     }
-    remind();
+    look_for_missing();
+    if (reminder_.due()) remind();
   }
   if (meeting_ == Meeting::kTogether) follow_hosts();
 }
 
-void Run::remind() {
-  const bool early = seconds_since(began_) < kReminder;
-  if (seconds_since(reminded_) < (early ? kFirstReminder : kReminder)) return;
-  reminded_ = Clock::now();
-  const std::vector<std::string> missing =
-      meeting_ == Meeting::kConnecting ? std::vector{host_of(job_.store)} : link_->missing();
+std::vector<std::string> Run::missing_hosts() const {
+  return meeting_ == Meeting::kConnecting ? std::vector{host_of(job_.store)} : link_->missing();
+}
+
+void Run::look_for_missing() {
+  if (!look_.due()) return;
+  if (seconds_since(began_) >= kEarly) look_ = Reminder(kLookLater);
+  const std::vector<std::string> missing = missing_hosts();
   if (Clock::now() - began_ >= rpc::patience_with_names()) {
     for (const std::string& host : missing) {
       const rpc::Name name = rpc::look_up(host);
@@ -105,9 +115,17 @@ void Run::remind() {
   if (const std::string why = link_->look_for_others(milliseconds(300)); !why.empty()) {
     refuse("{}", why);
   }
-  say(log_line("INFO", fmt::format("waiting for {} to start the job; `flotilla check --ips` shows "
-                                   "whether the hosts reach each other",
-                                   fmt::join(missing, ", "))));
+}
+
+void Run::remind() {
+  const std::vector<std::string> missing = missing_hosts();
+  const std::string come = meeting_ == Meeting::kConnecting
+                               ? "which is to serve the store of the job"
+                               : fmt::format("{} of {} hosts have come",
+                                             job_.hosts.size() - missing.size(), job_.hosts.size());
+  say(log_line("INFO", fmt::format("waiting for {} to start the job: {}; `flotilla check --ips` "
+                                   "shows whether the hosts reach each other",
+                                   fmt::join(missing, ", "), come)));
 }
 
 // What went wrong on another host, or what came of it.
@@ -124,7 +142,13 @@ void Run::follow_failure() {
     const bool restarts = !ending_ && job_.mode == Mode::kCollective &&
                           culprit_->role != "launcher" && may_restart(*culprit_);
     if (restarts) group_restarts_ = true;
-    if (!ending_) begin_end(sentence_of(*culprit_), SIGTERM, kGraceAfterFailure);
+    if (ending_) return;
+    // Interrupted there is interrupted here: nobody failed.
+    const bool interrupted = culprit_->role == "launcher";
+    begin_end(interrupted ? fmt::format("the job was interrupted on host {}", culprit_->host)
+                          : sentence_of(*culprit_),
+              interrupted && culprit_->ending.signal == SIGINT ? SIGINT : SIGTERM,
+              kGraceAfterFailure);
     return;
   }
   if (ending_) return;

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "flotilla/base/reminder.h"
 #include "flotilla/launch/job.h"
 #include "flotilla/launch/link.h"
 #include "flotilla/launch/logs.h"
@@ -146,6 +147,8 @@ class Run {
   enum class Meeting { kConnecting, kJoining, kTogether, kApart };
   void meet();
   void on_link();
+  std::vector<std::string> missing_hosts() const;
+  void look_for_missing();
   void remind();
   void follow_hosts();
   void follow_failure();
@@ -212,7 +215,8 @@ class Run {
   int64_t restarts_ = 0;
 
   Meeting meeting_ = Meeting::kTogether;
-  Clock::time_point reminded_ = {};
+  Reminder reminder_;                             // of the hosts that are not there
+  Reminder look_;                                 // for why
   int64_t stalls_ = 0;                            // that all hosts have shown
   std::optional<Clock::time_point> stall_heard_;  // of the next one
   bool said_workers_exit_ = false;

@@ -131,6 +131,19 @@ def test_a_launcher_that_is_killed_ends_the_others(tmp_path, ports, victim):
     assert ("lost" if victim == 0 else "the launcher on host 127.0.0.2 is gone") in other.err
 
 
+def test_a_host_that_is_late_is_waited_for_by_name(tmp_path, ports):
+    ips = ["127.0.0.1", "127.0.0.2"]
+    options = [f"--ips={','.join(ips)}", "--nproc_per_node=1"]
+    first = Host(tmp_path / "0", [*options, f"--host={ips[0]}"], SHOW, **ports)
+    text = ""
+    while "hosts have come" not in text:
+        text = first.process.stderr.readline()
+        assert text, "the launcher ended"
+    assert "waiting for 127.0.0.2 to start the job: 1 of 2 hosts have come" in text
+    second = Host(tmp_path / "1", [*options, f"--host={ips[1]}"], SHOW, **ports)
+    assert [host.wait() for host in (first, second)] == [0, 0]
+
+
 def test_who_holds_the_port_of_the_store_is_named(tmp_path, ports):
     with socket.create_server(("127.0.0.1", int(ports["FLT_STORE_PORT"]))):
         options = ["--ips=127.0.0.1,127.0.0.2", "--host=127.0.0.1"]

@@ -116,6 +116,17 @@ def test_a_host_that_leaves_before_the_job_begins_is_not_waited_for(tmp_path, ma
     assert [host.wait() for host in hosts] == [0, 0, 0], [host.err for host in hosts]
 
 
+def test_a_host_that_waits_says_how_many_have_come(tmp_path, master):
+    first = start(tmp_path, 0, master, SHOW, "--nnodes=3")
+    wait_for_line(first, "1 are here: 127.0.0.1")
+    second = start(tmp_path, 1, master, SHOW, "--nnodes=3")
+    wait_for_line(first, "2 are here: 127.0.0.1, 127.0.0.2")
+    wait_for_line(second, "waiting for 3 hosts to meet")
+    last = start(tmp_path, 2, master, SHOW, "--nnodes=3")
+    hosts = [first, second, last]
+    assert [host.wait() for host in hosts] == [0, 0, 0], [host.err for host in hosts]
+
+
 def test_hosts_hear_that_the_master_is_gone(tmp_path, master):
     first = start(tmp_path, 0, master, SHOW, "--nnodes=3")
     wait_for_line(first, "FLT_JOB_TOKEN is not set")
