@@ -9,9 +9,12 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
@@ -25,8 +28,10 @@ class BatchQueue final : public BatchSource {
   // The writer's end of one pass. What is written after the pass was reset goes nowhere.
   using Pass = std::shared_ptr<Channel<Batch>>;
 
-  // REQUIRES: capacity > 0
-  explicit BatchQueue(int64_t capacity) : capacity_(static_cast<size_t>(capacity)) {}
+  // `while_waiting` is called about twenty times a second by a thread that waits for a batch; what
+  // it throws ends the wait. REQUIRES: capacity > 0
+  explicit BatchQueue(int64_t capacity, std::function<void()> while_waiting = {})
+      : capacity_(static_cast<size_t>(capacity)), while_waiting_(std::move(while_waiting)) {}
   ~BatchQueue() override { reset(); }
 
   // Begins a pass; one that was begun before is dropped.
@@ -47,6 +52,10 @@ class BatchQueue final : public BatchSource {
     require(pass != nullptr,
             "the program reads from a loader that was not started: call its start() before each "
             "pass, and reset() after it");
+    constexpr std::chrono::milliseconds kTick{50};
+    while (while_waiting_ && !pass->wait_until(std::chrono::steady_clock::now() + kTick)) {
+      while_waiting_();
+    }
     return pass->pop();
   }
 
@@ -73,6 +82,7 @@ class BatchQueue final : public BatchSource {
   }
 
   const size_t capacity_;
+  const std::function<void()> while_waiting_;
   Mutex mutex_;
   Pass pass_ FLT_GUARDED_BY(mutex_);
 };

@@ -186,5 +186,18 @@ TEST(BatchQueue, RefusesToWaitForAPassThatWasNotBegun) {
       "and reset() after it");
 }
 
+TEST(BatchQueue, WhoeverWaitsCanBeInterrupted) {
+  int asked = 0;
+  BatchQueue queue(2, [&] {
+    if (++asked == 2) throw std::runtime_error("Ctrl-C");
+  });
+  const BatchQueue::Pass pass = queue.start();
+  EXPECT_TRUE(pass->push({}));
+  EXPECT_TRUE(queue.next().has_value());
+  EXPECT_EQ(asked, 0);
+  EXPECT_THROW(queue.next(), std::runtime_error);
+  EXPECT_TRUE(pass->push({})) << "the pass goes on";
+}
+
 }  // namespace
 }  // namespace flotilla::data

@@ -10,6 +10,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/job/workers.h"
 #include "flotilla/runtime/same_parameters.h"
+#include "interrupts.h"
 #include "python_caller.h"
 
 namespace flotilla::python {
@@ -77,7 +78,7 @@ comm::Element element_of(const Array& array) {
 template <typename F>
 void exchange(int64_t ring, F call) {
   comm::World& world = met();
-  const nb::gil_scoped_release released;
+  const InterruptibleRelease released;
   const Progress::Span span(progress(), Progress::Kind::kCommunication, "talks to other workers");
   world.queue().run([&] { call(world.ring(ring)); });
 }
@@ -88,7 +89,7 @@ void bind_groups(nb::module_& m) {
       [](const fleet::Role& role) {
         if (workers() != nullptr) return;
         job::Membership* membership = role.workers > 1 ? join_job(role) : nullptr;
-        const nb::gil_scoped_release released;
+        const InterruptibleRelease released;
         workers() = std::make_unique<job::Workers>(role, membership);
       },
       nb::arg("role"), "Waits until all workers of the job are here.");
@@ -107,7 +108,7 @@ void bind_groups(nb::module_& m) {
         const Progress::Span span(progress(), Progress::Kind::kBarrier, "waits for worker 0");
         if (workers() != nullptr) workers()->wait_for_first();
       },
-      nb::call_guard<nb::gil_scoped_release>(), "The other side of first_is_done().");
+      nb::call_guard<InterruptibleRelease>(), "The other side of first_is_done().");
   m.def("workers_met", [] { return workers() != nullptr; });
   m.def(
       "leave_workers", [] { workers().reset(); }, nb::call_guard<nb::gil_scoped_release>());
@@ -115,7 +116,7 @@ void bind_groups(nb::module_& m) {
       "make_ring",
       [](int64_t id, const std::vector<int>& ranks) {
         comm::World& world = met();
-        const nb::gil_scoped_release released;
+        const InterruptibleRelease released;
         world.make_ring(id, ranks);
       },
       nb::arg("id"), nb::arg("ranks"), "A group of some workers; each of them calls this.");
@@ -191,7 +192,7 @@ void bind_calls(nb::module_& m) {
   });
   m.def("barrier", [](int64_t ring) {
     comm::World& world = met();
-    const nb::gil_scoped_release released;
+    const InterruptibleRelease released;
     const Progress::Span span(progress(), Progress::Kind::kBarrier, "waits for other workers");
     world.queue().run([&] { world.ring(ring).barrier(); });
   });
@@ -201,7 +202,7 @@ void bind_calls(nb::module_& m) {
         comm::World& world = met();
         const auto all = std::make_unique<bool[]>(static_cast<size_t>(world.size()));
         {
-          const nb::gil_scoped_release released;
+          const InterruptibleRelease released;
           const Progress::Span span(progress(), Progress::Kind::kInput,
                                     "waits for the batches of other workers");
           world.queue().run([&] { world.ring(0).all_gather(&mine, all.get(), 1, boolean); });
@@ -218,7 +219,7 @@ void bind_calls(nb::module_& m) {
       "compare_parameters",
       [](const std::vector<std::string>& names, Scope& scope) {
         comm::World& world = met();
-        const nb::gil_scoped_release released;
+        const InterruptibleRelease released;
         const Progress::Span span(progress(), Progress::Kind::kCommunication,
                                   "compares parameters with other workers");
         compare_parameters(world, names, scope);

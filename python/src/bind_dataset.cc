@@ -16,6 +16,7 @@
 #include "flotilla/kernel/random.h"
 #include "flotilla/runtime/dataset_run.h"
 #include "interruptibly.h"
+#include "interrupts.h"
 
 namespace flotilla::python {
 namespace {
@@ -146,7 +147,7 @@ void bind_sets(nb::module_& m) {
       .def("local_shuffle", &InMemoryDataset::local_shuffle, nb::arg("seed"),
            nb::call_guard<nb::gil_scoped_release>())
       .def("global_shuffle", &InMemoryDataset::global_shuffle, nb::arg("exchange"), nb::arg("seed"),
-           nb::call_guard<nb::gil_scoped_release>())
+           nb::call_guard<InterruptibleRelease>())
       .def("slots_shuffle", &InMemoryDataset::slots_shuffle, nb::arg("slots"), nb::arg("seed"),
            nb::call_guard<nb::gil_scoped_release>())
       .def("release_memory", &InMemoryDataset::release_memory,
@@ -162,6 +163,7 @@ void bind_sets(nb::module_& m) {
             {
               const nb::gil_scoped_release released;
               const Progress::Span span(progress(), Progress::Kind::kInput, kWaitsForBatch);
+              wait_for_batch(pass);
               batch = pass.next();
             }
             if (!batch.has_value()) return nb::none();
@@ -179,7 +181,7 @@ void bind_exchange(nb::module_& m) {
       .def_prop_ro("size", &Exchange::size)
       .def(
           "sum_of", [](Exchange& exchange, int64_t number) { return sum_of(exchange, number); },
-          nb::arg("number"), nb::call_guard<nb::gil_scoped_release>());
+          nb::arg("number"), nb::call_guard<InterruptibleRelease>());
   nb::class_<Alone, Exchange>(m, "Alone", "The group of one.").def(nb::init<>());
 }
 
@@ -222,7 +224,7 @@ int64_t run(DatasetRunner& runner, const Program& program, FileDataset& set, Sco
     for (const FetchedValue& value : values) list.append(watched_value(value));
     watch(list);
   };
-  const nb::gil_scoped_release released;
+  const InterruptibleRelease released;
   require(runner.turn.TryLock(),
           "this executor is running a data set already; a second run needs one of its own");
   struct Unlock {

@@ -4,6 +4,7 @@
 #include <typeinfo>
 
 #include "bind.h"
+#include "bind_job.h"
 #include "flotilla/base/error.h"
 
 namespace flotilla::python {
@@ -93,6 +94,12 @@ void bind_error(nb::module_& m) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
+      // What was given up because of Ctrl-C is no error of ours.
+      if (error.kind() == ErrorKind::kUnavailable && PyErr_CheckSignals() != 0) return;
+      if (error.kind() == ErrorKind::kUnavailable && job_interrupted()) {
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+        return;
+      }
       PyObject* type =
           error.kind() == ErrorKind::kInvalidArgument ? PyExc_ValueError : PyExc_RuntimeError;
       raise(type, with_names(error.what()));

@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <optional>
 
 #include "bind.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "interruptibly.h"
+#include "interrupts.h"
 
 namespace flotilla::python {
 namespace {
@@ -33,7 +36,8 @@ job::Membership* join(const fleet::Role& role) {
   const absl::MutexLock lock(&job.turn);
   job.tried = true;
   if (job.membership == nullptr) {
-    job.membership = job::Membership::join(role, &job.progress);
+    job.membership = job::Membership::join(
+        role, &job.progress, {.while_waiting = listen, .interrupted = interrupt_is_due});
     job.owner = getpid();
     job.progress.reach(Progress::Mark::kJoined);
   }
@@ -41,10 +45,11 @@ job::Membership* join(const fleet::Role& role) {
 }
 
 // One that fails must not look like one that is done.
-void leave(bool failed) {
+void leave(bool failed, bool interrupted) {
   Job& job = this_job();
   const absl::MutexLock lock(&job.turn);
   if (job.membership == nullptr || job.owner != getpid()) return;
+  if (interrupted) job.membership->end_store(SIGINT);
   if (failed) job.membership->abandon("the process failed");
   job.membership.reset();
 }
@@ -58,8 +63,17 @@ struct InputWait {
 
 Progress* progress() { return &this_job().progress; }
 
+bool job_interrupted() {
+  Job& job = this_job();
+  if (!job.turn.TryLock()) return false;  // it is being joined
+  const bool interrupted = job.membership != nullptr && job.owner == getpid() &&
+                           job.membership->stopped().starts_with(job::kInterrupted);
+  job.turn.Unlock();
+  return interrupted;
+}
+
 job::Membership* join_job(const fleet::Role& role) {
-  const nb::gil_scoped_release released;
+  const InterruptibleRelease released;
   return join(role);
 }
 
@@ -75,7 +89,7 @@ void join_job_if_launched() {
   if (job.tried.load(std::memory_order_relaxed)) return;
   job.tried = true;
   if (!env::text("FLT_STORE")) return;
-  const nb::gil_scoped_release released;
+  const InterruptibleRelease released;
   try {
     join({});
   } catch (const Error& error) {
@@ -97,6 +111,7 @@ void bind_job(nb::module_& m) {
         return job.membership == nullptr ? std::string() : job.membership->stopped();
       },
       nb::call_guard<nb::gil_scoped_release>(), "Why the job stopped; \"\": it goes on.");
+  m.def("job_interrupted", &job_interrupted, "Whether somebody has interrupted the job.");
   nb::class_<InputWait>(m, "InputWait", "A `with` block that waits for input.")
       .def(nb::init<>())
       .def("__enter__",
@@ -106,9 +121,13 @@ void bind_job(nb::module_& m) {
       .def(
           "__exit__", [](InputWait& wait, nb::args) { wait.span.reset(); }, nb::arg("error"));
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
-    const bool failed = nb::hasattr(nb::module_::import_("sys"), "last_value");
+    const nb::module_ system = nb::module_::import_("sys");
+    const bool failed = nb::hasattr(system, "last_value");
+    const bool interrupted =
+        failed && PyErr_GivenExceptionMatches(nb::object(system.attr("last_value")).ptr(),
+                                              PyExc_KeyboardInterrupt) != 0;
     const nb::gil_scoped_release released;
-    leave(failed);
+    leave(failed, interrupted);
   }));
 }
 

@@ -18,6 +18,9 @@ inline constexpr char kWaitsForBatch[] = "waits for a batch";
 // was forked from one that has joined. Gives the lock of the interpreter back while it waits.
 job::Membership* join_job(const fleet::Role& role);
 
+// Whether somebody has interrupted the job: its processes end as by Ctrl-C.
+bool job_interrupted();
+
 // The same before the first run of a launched process that did not ask to join. Costs one branch
 // from then on.
 void join_job_if_launched();

@@ -16,6 +16,7 @@
 #include "flotilla/kernel/random.h"
 #include "flotilla/layers/reader.h"
 #include "flotilla/runtime/scope.h"
+#include "interruptibly.h"
 
 namespace flotilla::python {
 namespace {
@@ -297,6 +298,7 @@ void bind_queue(nb::module_& m) {
              std::optional<data::Batch> batch;
              {
                const nb::gil_scoped_release released;
+               wait_for_batch(pass);
                batch = pass.pop();
              }
              return batch ? nb::object(to_list(*std::move(batch))) : nb::none();
@@ -323,6 +325,7 @@ void bind_queue(nb::module_& m) {
              {
                const nb::gil_scoped_release released;
                const Progress::Span span(progress(), Progress::Kind::kInput, kWaitsForBatch);
+               wait_for_batch(channel);
                held = channel.pop();
              }
              if (!held) throw nb::stop_iteration();
@@ -335,8 +338,9 @@ void bind_queue(nb::module_& m) {
 
   using data::BatchQueue;
   nb::class_<BatchQueue>(m, "BatchQueue", "What programs read from; see flotilla/data.")
-      .def(nb::new_([](int64_t capacity) { return std::make_shared<BatchQueue>(capacity); }),
-           nb::arg("capacity"))
+      .def(
+          nb::new_([](int64_t capacity) { return std::make_shared<BatchQueue>(capacity, listen); }),
+          nb::arg("capacity"))
       .def("start",
            [](BatchQueue& queue) {
              const nb::gil_scoped_release released;

@@ -16,6 +16,7 @@
 #include "flotilla/runtime/executor.h"
 #include "flotilla/runtime/model_io.h"
 #include "flotilla/runtime/scope.h"
+#include "interrupts.h"
 
 namespace flotilla::python {
 namespace {
@@ -146,7 +147,7 @@ nb::list run(Runner& runner, const Program& program, nb::object feed, nb::object
   std::vector<FetchedValue> values;
   bool new_plan = false;
   try {
-    const nb::gil_scoped_release released;
+    const InterruptibleRelease released;
     const absl::MutexLock lock(&runner.turn);
     Executor& executor = runner.executor.get();
     const int64_t plans = executor.plans_made();
@@ -167,7 +168,7 @@ auto read_plan(Runner& runner, const Program& program, nb::object feed, nb::obje
   refuse_after_fork();
   const std::vector<Feed> feeds = to_feeds(program, std::move(feed));
   const std::vector<std::string> fetches = to_names(fetch_list);
-  const nb::gil_scoped_release released;
+  const InterruptibleRelease released;
   const absl::MutexLock lock(&runner.turn);
   return read(runner.executor.get().plan(program, feeds, fetches, scope));
 }

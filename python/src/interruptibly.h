@@ -22,6 +22,12 @@ inline void listen() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
+// Waits until a channel or a pass has a batch, or has ended. REQUIRES: the GIL is not held.
+template <typename Source>
+void wait_for_batch(Source& source) {
+  while (!source.wait_until(std::chrono::steady_clock::now() + kLongestWait)) listen();
+}
+
 // Runs f in a thread of its own while this one listens; `stop` ends it.
 // REQUIRES: the GIL is held; f does not need it.
 template <typename Stop, typename F>

@@ -2,7 +2,7 @@
 
 from paddle._names import names_of
 
-from . import core, dtype, executor, framework  # noqa: F401
+from . import core, dtype, executor, framework, interrupts  # noqa: F401
 from .compiler import (  # noqa: F401
     BuildStrategy,
     CompiledProgram,

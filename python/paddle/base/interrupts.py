@@ -1,0 +1,50 @@
+"""How a program ends that Ctrl-C interrupts: it shows where the user's code was, nothing of ours."""
+
+import os
+import signal
+import sys
+import time
+import types
+
+import _flotilla as core
+
+_package = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
+
+def _without_our_frames(trace):
+    """The same traceback up to the last frame that is not in this package."""
+    frames = []
+    while trace is not None:
+        frames.append(trace)
+        trace = trace.tb_next
+    while frames and frames[-1].tb_frame.f_code.co_filename.startswith(_package):
+        frames.pop()
+    kept = None
+    for frame in reversed(frames):
+        kept = types.TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return kept
+
+
+def _launcher_tells():
+    """Whether the launcher has interrupted the job, and says so itself. Its word and its signal
+    come at the same time, in either order."""
+    if "FLT_STORE" not in os.environ:
+        return False
+    deadline = time.monotonic() + 0.5
+    while not core.job_interrupted() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return core.job_interrupted()
+
+
+def _hook(kind, error, trace, otherwise=sys.excepthook):
+    if issubclass(kind, KeyboardInterrupt):
+        # Once more ends the process at once; an interpreter that is ending cannot tell of it.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if _launcher_tells():
+            return
+        trace = _without_our_frames(trace)
+        error = error.with_traceback(trace)
+    otherwise(kind, error, trace)
+
+
+sys.excepthook = _hook

@@ -1,0 +1,217 @@
+"""Ctrl-C while a process waits for others, for servers or for batches."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+from hosts import free_port
+from job import LIMIT, Job
+
+BEGIN = """
+import pathlib, sys, time
+import numpy as np
+import paddle
+from paddle.distributed import fleet
+
+paddle.enable_static()
+here = lambda: pathlib.Path(f"here.{fleet.worker_index()}").touch()
+"""
+
+# Worker 0 waits inside of exe.run for worker 1, which does not run the step.
+STEP = (
+    BEGIN
+    + """
+fleet.init(is_collective=True)
+x = paddle.static.data("x", [None, 8])
+loss = paddle.mean(paddle.static.nn.fc(x, 8))
+fleet.distributed_optimizer(paddle.optimizer.SGD(0.01)).minimize(loss)
+exe = paddle.static.Executor()
+exe.run(paddle.static.default_startup_program())
+batch = np.ones([4, 8], "float32")
+exe.run(feed={"x": batch}, fetch_list=[loss])
+here()
+if fleet.worker_index() == 1:
+    time.sleep(1000)
+while True:
+    exe.run(feed={"x": batch}, fetch_list=[loss])
+"""
+)
+
+BARRIER = (
+    BEGIN
+    + """
+fleet.init(is_collective=True)
+here()
+fleet.barrier_worker() if fleet.worker_index() == 0 else time.sleep(1000)
+"""
+)
+
+# Worker 0 is alone.
+START = (
+    BEGIN
+    + """
+pathlib.Path("here.0").touch()
+fleet.init(is_collective=True)
+"""
+)
+
+READ = (
+    BEGIN
+    + """
+x = paddle.static.data("x", [None, 8])
+total = paddle.sum(x)
+loader = paddle.io.DataLoader.from_generator(feed_list=[x], capacity=2, iterable=ITERABLE)
+
+def batches():
+    yield [np.ones([4, 8], "float32")]
+    pathlib.Path("here.0").touch()
+    time.sleep(1000)
+
+loader.set_batch_generator(batches, places=[paddle.CPUPlace()])
+exe = paddle.static.Executor()
+exe.run(paddle.static.default_startup_program())
+if ITERABLE:
+    for batch in loader:
+        exe.run(feed=batch, fetch_list=[total])
+loader.start()
+while True:
+    exe.run(fetch_list=[total])
+"""
+)
+
+
+class Process:
+    """Rank `rank` of a job of two that is started by hand, or a process of its own."""
+
+    started = []
+
+    def __init__(self, folder, script, rank=None, port=None):
+        (folder / "script.py").write_text(script)
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_"))}
+        if rank is not None:
+            endpoints = f"127.0.0.1:{port},127.0.0.1:{int(port) + 1}"
+            clean.update(PADDLE_TRAINER_ID=str(rank), PADDLE_TRAINER_ENDPOINTS=endpoints)
+        self.folder = folder
+        self.process = subprocess.Popen(
+            [sys.executable, "script.py"],
+            cwd=folder,
+            env={**clean, "FLT_JOB_TOKEN": "t"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        Process.started.append(self.process)
+
+    def wait_for(self, name):
+        deadline = time.monotonic() + LIMIT
+        while not (self.folder / name).exists():
+            if self.process.poll() is not None:
+                raise AssertionError(self.process.communicate()[0])
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def interrupt(self):
+        """What it printed, and how long it took to end."""
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGINT)
+        text = self.process.communicate(timeout=LIMIT)[0]
+        return text, time.monotonic() - began
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_left():
+    yield
+    for process in Process.started:
+        process.kill()
+        process.wait()
+    Process.started.clear()
+
+
+def assert_clean(process, text, seconds):
+    assert process.process.returncode == -signal.SIGINT, text
+    assert seconds < 3, text  # one on an idle machine
+    assert text.rstrip().endswith("KeyboardInterrupt"), text
+    assert text.count("Traceback") == 1, text
+    for ours in (f"{os.sep}paddle{os.sep}", "RuntimeError", "lost sys.stderr", "object address"):
+        assert ours not in text, text
+
+
+@pytest.mark.parametrize("script", [STEP, BARRIER], ids=["step", "barrier"])
+def test_a_wait_for_another_worker_ends(tmp_path, script):
+    port = free_port("127.0.0.1")
+    ranks = [Process(tmp_path, script, rank, port) for rank in range(2)]
+    for rank in range(2):
+        ranks[rank].wait_for(f"here.{rank}")
+    time.sleep(0.5)  # by then it waits
+    assert_clean(ranks[0], *ranks[0].interrupt())
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_wait_for_the_start_of_the_job_ends_and_says_for_whom(tmp_path, rank):
+    alone = Process(tmp_path, START, rank, free_port("127.0.0.1"))
+    alone.wait_for("here.0")
+    time.sleep(3)  # the first reminder comes after two
+    text, seconds = alone.interrupt()
+    assert_clean(alone, text, seconds)
+    if rank == 0:
+        assert "waiting for worker 1: 1 of 2 processes of the job have come" in text
+    else:
+        assert "waiting for the first process of the job at 127.0.0.1" in text
+
+
+@pytest.mark.parametrize("iterable", [True, False], ids=["loader", "inside of exe.run"])
+def test_a_wait_for_a_batch_ends(tmp_path, iterable):
+    alone = Process(tmp_path, READ.replace("ITERABLE", str(iterable)))
+    alone.wait_for("here.0")
+    time.sleep(0.5)
+    assert_clean(alone, *alone.interrupt())
+
+
+# Worker 0 of two waits for worker 1 in a synchronous step.
+SERVED = textwrap.dedent(
+    """
+    fleet.init()
+    x = paddle.static.data("x", [None, 8])
+    loss = paddle.mean(paddle.static.nn.fc(x, 8))
+    strategy = fleet.DistributedStrategy()
+    strategy.a_sync = False
+    fleet.distributed_optimizer(paddle.optimizer.SGD(0.01), strategy).minimize(loss)
+    if fleet.is_server():
+        fleet.init_server()
+        fleet.run_server()
+    else:
+        exe = paddle.static.Executor()
+        exe.run(paddle.static.default_startup_program())
+        fleet.init_worker()
+        here()
+        if fleet.worker_index() == 1:
+            time.sleep(1000)
+        while True:
+            exe.run(feed={"x": np.ones([4, 8], "float32")}, fetch_list=[loss])
+    """
+)
+
+
+@pytest.mark.parametrize(
+    "options, script",
+    [
+        (["--nproc_per_node=2"], STEP),
+        (["--worker_num=2", "--server_num=1"], BEGIN + SERVED),
+    ],
+    ids=["collective", "servers"],
+)
+def test_a_launched_job_ends_without_a_traceback(tmp_path, options, script):
+    job = Job(tmp_path, ["--tee", *options], script)
+    job.wait_for("here.*", 2)
+    time.sleep(0.5)
+    began = time.monotonic()
+    job.process.send_signal(signal.SIGINT)
+    assert job.wait() == 130, job.err
+    assert time.monotonic() - began < 4
+    text = job.out + job.err
+    for noise in ("Traceback", "RuntimeError", "lost sys.stderr", "object address"):
+        assert noise not in text, text
