@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "flotilla/base/error.h"
+#include "flotilla/base/printable.h"
 #include "flotilla/job/status_port.h"
 #include "flotilla/launch/status_socket.h"
 #include "flotilla/ps/metrics_view.h"
@@ -17,7 +18,7 @@ namespace flotilla::cli {
 namespace {
 
 struct JobToInspect {
-  int launcher = 0;  // 0: all that run here
+  int launcher = 0;  // 0: all of this user that run here
   std::vector<std::string> servers = {};
   double seconds = 1;
 };
@@ -30,7 +31,8 @@ struct Server {
 
 void add_server(std::vector<Server>& servers, const std::string& name, const std::string& port) {
   const std::optional<Endpoint> place = find_endpoint(port);
-  require(place.has_value(), "a status port is an address and a port, but \"{}\" was given", port);
+  require(place.has_value(), "a status port is an address and a port, but \"{}\" was given",
+          printable(port));
   servers.push_back({name, *place});
 }
 
@@ -44,7 +46,7 @@ void inspect_launcher(int launcher, std::vector<Server>& servers) {
     if (word == "status") {
       add_server(servers, "server " + number, port);
     } else {
-      fmt::print("{}\n", line);
+      fmt::print("{}\n", printable(line));
     }
   }
 }
@@ -54,8 +56,11 @@ void inspect_servers(std::vector<Server> servers, double seconds) {
   for (Server& server : servers) server.before = job::read_status(server.port);
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   for (const Server& server : servers) {
-    fmt::print("{} ({}):\n{}", server.name, server.port.text(),
-               ps::view_metrics(server.before, job::read_status(server.port), seconds));
+    fmt::print("{} ({}):\n", printable(server.name), printable(server.port.text()));
+    // Whoever has the port now answers, and names tables.
+    std::istringstream lines(
+        ps::view_metrics(server.before, job::read_status(server.port), seconds));
+    for (std::string line; std::getline(lines, line);) fmt::print("{}\n", printable(line));
   }
 }
 
@@ -70,7 +75,8 @@ void inspect(const JobToInspect& what) {
   if (what.launcher != 0) launchers = {what.launcher};
   if (launchers.empty()) {
     fmt::print(
-        "no launcher runs on this host; the servers of a job without one are asked with --servers "
+        "no launcher of this user runs on this host; the servers of a job without one are asked "
+        "with --servers "
         "and their status ports\n");
   }
   for (const pid_t launcher : launchers) {
@@ -78,9 +84,9 @@ void inspect(const JobToInspect& what) {
       inspect_launcher(launcher, servers);
       inspect_servers(std::exchange(servers, {}), what.seconds);
     } catch (const Error& error) {
-      // Of several, one may end meanwhile or be another user's.
+      // Of several, one may end meanwhile.
       if (what.launcher != 0) throw;
-      fmt::print("{}\n", error.sentence());
+      fmt::print("{}\n", printable(error.sentence()));
     }
   }
 }
@@ -92,7 +98,7 @@ void add_inspect_job(CLI::App& inspect_command) {
   CLI::App* cmd = inspect_command.add_subcommand(
       "job", "Where the processes of a running job stand, and what its servers hold and do");
   cmd->add_option("launcher", options->launcher,
-                  "The launcher's process id; by default all that run on this host");
+                  "The launcher's process id; by default all of this user that run on this host");
   cmd->add_option("--servers", options->servers, "Status ports of servers without a launcher")
       ->delimiter(',');
   cmd->add_option("--seconds", options->seconds, "How long rates are measured")

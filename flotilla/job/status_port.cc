@@ -12,6 +12,8 @@
 #include <cstring>
 #include <exception>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "flotilla/base/error.h"
 
@@ -22,6 +24,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{2};
 constexpr size_t kMostRequest = 8192;
+constexpr size_t kMostAnswer = size_t{16} << 20;
+constexpr size_t kMostVisitors = 16;
+constexpr std::chrono::milliseconds kNoDescriptors{100};
 
 // Whether something can be read or written before the time is over.
 bool ready(int fd, int16_t events, Clock::time_point deadline) {
@@ -82,14 +87,65 @@ StatusPort::~StatusPort() { eventfd_write(stop_.get(), 1); }
 
 std::string StatusPort::address() const { return fmt::format("127.0.0.1:{}", port_); }
 
+struct StatusPort::Visitor {
+  Fd connection = {};
+  Clock::time_point deadline = {};
+  std::string request = {};
+  std::string answer = {};  // what is left to send; empty: it has not asked yet
+};
+
 void StatusPort::serve() {
+  std::deque<Visitor> visitors;  // by their deadlines
+  Clock::time_point open = {};   // not before
   while (true) {
-    pollfd fds[] = {{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
-    if (::poll(fds, 2, -1) < 0 && errno != EINTR) return;
-    if (fds[1].revents != 0) return;
-    const Fd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (connection) answer(connection);
+    const Clock::time_point now = Clock::now();
+    while (!visitors.empty() && visitors.front().deadline <= now) visitors.pop_front();
+    std::vector<pollfd> fds = {{stop_.get(), POLLIN, 0},
+                               {now < open ? -1 : listener_.get(), POLLIN, 0}};
+    for (const Visitor& v : visitors) {
+      const int16_t wanted = v.answer.empty() ? POLLIN : POLLOUT;
+      fds.push_back({v.connection.get(), wanted, 0});
+    }
+    Clock::time_point next = visitors.empty() ? now : visitors.front().deadline;
+    if (now < open && (visitors.empty() || open < next)) next = open;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
+    if (::poll(fds.data(), fds.size(), next == now ? -1 : static_cast<int>(left)) < 0 &&
+        errno != EINTR) {
+      return;
+    }
+    if (fds[0].revents != 0) return;
+    for (size_t i = visitors.size(); i > 0; --i) {
+      if (fds[i + 1].revents == 0 || talk(visitors[i - 1])) continue;
+      visitors.erase(visitors.begin() + static_cast<ptrdiff_t>(i - 1));
+    }
+    if (fds[1].revents != 0 && !let_in(visitors)) open = Clock::now() + kNoDescriptors;
   }
+}
+
+bool StatusPort::let_in(std::deque<Visitor>& visitors) const {
+  Fd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!connection) return errno == EAGAIN || errno == ECONNABORTED;
+  if (visitors.size() >= kMostVisitors) visitors.pop_front();
+  visitors.push_back({.connection = std::move(connection), .deadline = Clock::now() + kPatience});
+  return true;
+}
+
+bool StatusPort::talk(Visitor& visitor) const {
+  const int fd = visitor.connection.get();
+  if (visitor.answer.empty()) {
+    char some[1024];
+    const ssize_t got = ::recv(fd, some, sizeof some, 0);
+    if (got <= 0) return false;
+    visitor.request.append(some, static_cast<size_t>(got));
+    if (visitor.request.find("\r\n\r\n") == std::string::npos) {
+      return visitor.request.size() <= kMostRequest;
+    }
+    visitor.answer = http_answer(visitor.request, text_);
+  }
+  const ssize_t put = ::send(fd, visitor.answer.data(), visitor.answer.size(), MSG_NOSIGNAL);
+  if (put < 0) return errno == EAGAIN;
+  visitor.answer.erase(0, static_cast<size_t>(put));
+  return !visitor.answer.empty();
 }
 
 std::string read_status(const Endpoint& port) {
@@ -121,30 +177,11 @@ std::string read_status(const Endpoint& port) {
     if (got < 0) fail();
     if (got == 0) break;
     answer.append(some, static_cast<size_t>(got));
+    if (answer.size() > kMostAnswer) fail();
   }
   const size_t body = answer.find("\r\n\r\n");
   if (!answer.starts_with("HTTP/1.0 200 ") || body == answer.npos) fail();
   return answer.substr(body + 4);
-}
-
-void StatusPort::answer(const Fd& connection) const {
-  const Clock::time_point deadline = Clock::now() + kPatience;
-  std::string request;
-  char some[1024];
-  while (request.find("\r\n\r\n") == std::string::npos) {
-    if (request.size() > kMostRequest || !ready(connection.get(), POLLIN, deadline)) return;
-    const ssize_t got = ::recv(connection.get(), some, sizeof some, 0);
-    if (got <= 0) return;
-    request.append(some, static_cast<size_t>(got));
-  }
-  const std::string answer = http_answer(request, text_);
-  for (size_t sent = 0; sent < answer.size();) {
-    if (!ready(connection.get(), POLLOUT, deadline)) return;
-    const ssize_t put =
-        ::send(connection.get(), answer.data() + sent, answer.size() - sent, MSG_NOSIGNAL);
-    if (put <= 0) return;
-    sent += static_cast<size_t>(put);
-  }
 }
 
 }  // namespace flotilla::job

@@ -4,11 +4,13 @@
 //
 //   curl http://127.0.0.1:6081/metrics
 //
-// One connection at a time, each for at most two seconds: whoever asks for numbers can wait.
+// A few connections at a time, each for at most two seconds: who says nothing holds nobody up, and
+// where more come the oldest goes. Without descriptors it rests, and asks again.
 
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 #include <thread>
@@ -29,8 +31,13 @@ class StatusPort {
   std::string address() const;  // "127.0.0.1:6081"
 
  private:
+  struct Visitor;
+
   void serve();
-  void answer(const Fd& connection) const;
+  // False: nobody came, for want of descriptors.
+  bool let_in(std::deque<Visitor>& visitors) const;
+  // False: it is done with, or gone.
+  bool talk(Visitor& visitor) const;
 
   const std::function<std::string()> text_;
   Fd listener_;

@@ -3,9 +3,14 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 
+#include <chrono>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/error.h"
@@ -60,10 +65,53 @@ TEST(StatusPort, OthersThanMetricsAreNotThere) {
               AllOf(HasSubstr("503"), EndsWith("the store ends\n")));
 }
 
-TEST(StatusPort, OneThatSaysNothingHoldsNobodyUpForLong) {
+TEST(StatusPort, ThoseWhoSayNothingHoldNobodyUp) {
   const StatusPort port(0, [] { return std::string("rows 1\n"); });
-  const Fd silent = connect_to(port);
-  EXPECT_THAT(ask(port, "GET /metrics HTTP/1.0\r\n\r\n"), EndsWith("rows 1\n"));
+  std::vector<Fd> silent;
+  for (int i = 0; i < 100; ++i) silent.push_back(connect_to(port));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(ask(port, "GET /metrics HTTP/1.0\r\n\r\n"), EndsWith("rows 1\n"));
+  }
+  // The first of them have been closed.
+  char byte = 0;
+  EXPECT_EQ(::recv(silent.front().get(), &byte, 1, 0), 0);
+}
+
+TEST(StatusPort, ALongAnswerIsReadAsSlowlyAsOneLikes) {
+  const std::string body(8 << 20, 'x');
+  const StatusPort port(0, [&] { return body; });
+  EXPECT_EQ(read_status(*find_endpoint(port.address())), body);
+}
+
+TEST(StatusPort, DoesNotSpinWhereThereAreNoDescriptors) {
+  const StatusPort port(0, [] { return std::string("rows 1\n"); });
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const Fd asks(::socket(AF_INET, SOCK_STREAM, 0));
+  const rlimit tight = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(find_endpoint(port.address())->port));
+  const int connected =
+      ::connect(asks.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  const auto used = [] {
+    timespec now = {};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  };
+  const double began = used();
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  const double seconds = used() - began;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_EQ(connected, 0);
+  EXPECT_LT(seconds, 0.05);  // nearly all of the time where it spins
+  // Afterwards it answers.
+  const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
+  ASSERT_EQ(::send(asks.get(), request.data(), request.size(), 0), std::ssize(request));
+  char some[512];
+  EXPECT_GT(::recv(asks.get(), some, sizeof some, 0), 0);
 }
 
 TEST(StatusPort, RefusesAPortThatIsTaken) {

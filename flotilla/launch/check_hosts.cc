@@ -14,6 +14,7 @@
 
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/base/printable.h"
 #include "flotilla/launch/ports.h"
 #include "flotilla/rpc/dial.h"
 
@@ -28,6 +29,7 @@ constexpr milliseconds kDialPatience{2000};
 constexpr milliseconds kRetry{100};
 constexpr milliseconds kSharing{2000};  // of the time, for telling each other
 constexpr int kPings = 5;
+constexpr int64_t kTalks = 16;  // at a time, and some for each host
 constexpr size_t kLongestLine = 1 << 16;
 
 milliseconds left_until(Clock::time_point when) {
@@ -38,6 +40,8 @@ milliseconds left_until(Clock::time_point when) {
 class Lines {
  public:
   Lines(const Fd& socket, Clock::time_point deadline) : socket_(socket), deadline_(deadline) {}
+
+  void wait_until(Clock::time_point deadline) { deadline_ = deadline; }
 
   bool write(const std::string& text) {
     for (size_t sent = 0; sent < text.size();) {
@@ -53,7 +57,7 @@ class Lines {
       if (const size_t end = buffer_.find('\n'); end != std::string::npos) {
         std::string line = buffer_.substr(0, end);
         buffer_.erase(0, end + 1);
-        return line;
+        return printable(line);  // anybody may have written it
       }
       pollfd waiting = {socket_.get(), POLLIN, 0};
       const int patience = static_cast<int>(left_until(deadline_).count());
@@ -67,7 +71,7 @@ class Lines {
 
  private:
   const Fd& socket_;
-  const Clock::time_point deadline_;
+  Clock::time_point deadline_;
   std::string buffer_;
 };
 
@@ -106,6 +110,11 @@ struct Known {
     return static_cast<size_t>(std::count_if(ways.begin(), ways.end(), [&](const auto& entry) {
              return entry.first.first == self() && entry.second.problem.empty();
            })) == others();
+  }
+  // Each talk is a thread, and anybody may begin one.
+  bool busy() {
+    const MutexLock lock(mutex);
+    return talking >= kTalks + 4 * std::ssize(options.hosts);
   }
   // What this host found, once nothing is open.
   std::string own_ways() {
@@ -171,11 +180,12 @@ void dial_until_it_answers(Known& known, const std::string& to) {
 }
 
 void answer(Known& known, const Fd& socket) {
-  Lines lines(socket, known.all_by);
+  Lines lines(socket, std::min(known.all_by, Clock::now() + kDialPatience));
   const std::optional<std::string> greeting = lines.read();
   const std::optional<std::string> name = greeting ? lines.read() : std::nullopt;
   const std::optional<std::string> list = name ? lines.read() : std::nullopt;
   if (!list || *greeting != kGreeting) return;
+  lines.wait_until(known.all_by);
   known.note_list(*name, *list);
   lines.write(fmt::format("{}\n{}\n", known.self(), known.list()));
   for (int i = 0; i < kPings; ++i) {
@@ -205,8 +215,15 @@ void accept_until_the_end(const std::shared_ptr<Known>& known) {
       pollfd waiting = {known->listener.socket.get(), POLLIN, 0};
       const int patience = static_cast<int>(left_until(known->all_by).count());
       if (::poll(&waiting, 1, patience) <= 0) continue;
+      if (known->busy()) {
+        std::this_thread::sleep_for(kRetry);
+        continue;
+      }
       const int accepted = ::accept4(known->listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC);
-      if (accepted < 0) continue;
+      if (accepted < 0) {
+        std::this_thread::sleep_for(kRetry);
+        continue;
+      }
       start(known, [socket = std::make_shared<Fd>(accepted)](Known& k) { answer(k, *socket); });
     }
   }).detach();

@@ -16,6 +16,7 @@
 #include <sstream>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/printable.h"
 
 namespace flotilla::launch {
 namespace {
@@ -83,7 +84,7 @@ std::string holder_of(int64_t port) {
     std::string name;
     std::getline(std::ifstream(process.path() / "comm"), name);
     if (pid == fmt::to_string(getpid())) return "another process of this job";
-    return fmt::format("{} (pid {})", name, pid);
+    return fmt::format("{} (pid {})", printable(name), pid);
   }
   return "a process of another user";
 }

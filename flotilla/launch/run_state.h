@@ -189,7 +189,7 @@ class Run {
   Fd parent_;          // readable when the process of --parent_pid has ended; none: nobody asks
   Signals signals_;
   Outlet outlet_;  // behind the signals: its thread gets none
-  const StatusSocket status_socket_;
+  StatusSocket status_socket_;
   Mirror mirror_;
   const std::string token_;
   Members members_;  // before the store, which tells it

@@ -3,34 +3,125 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstring>
 #include <thread>
 
 #include "flotilla/testing/errors.h"
+#include "flotilla/testing/patience.h"
+#include "flotilla/testing/stranger.h"
 
 namespace flotilla::launch {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Not;
+using namespace std::chrono_literals;
+
+struct Name {
+  sockaddr_un bytes = {};
+  socklen_t length = 0;
+
+  explicit Name(pid_t pid) {
+    const std::string name = fmt::format("flotilla-launcher-{}", pid);
+    bytes.sun_family = AF_UNIX;
+    std::memcpy(bytes.sun_path + 1, name.data(), name.size());
+    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  }
+  const sockaddr* plain() const { return reinterpret_cast<const sockaddr*>(&bytes); }
+};
+
+// A launcher's loop, as far as it answers.
+class Answering {
+ public:
+  explicit Answering(std::string text)
+      : text_(std::move(text)), thread_([this](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            pollfd one = {socket_.fd(), POLLIN, 0};
+            ++looks_;
+            if (::poll(&one, 1, 20) == 1) socket_.answer([this] { return text_; });
+          }
+        }) {}
+
+  int looks() const { return looks_; }
+
+ private:
+  const std::string text_;
+  StatusSocket socket_;
+  std::atomic<int> looks_ = 0;
+  std::jthread thread_;
+};
+
 TEST(StatusSocket, AnswersWhoeverAsksAndGoesWithItsOwner) {
   const std::string long_text(1 << 16, 'x');
   {
-    const StatusSocket socket;
-    EXPECT_THAT(running_launchers(), ::testing::Contains(getpid()));
-    std::string heard;
-    std::jthread asks([&] { heard = ask_launcher(getpid()); });
-    pollfd one = {socket.fd(), POLLIN, 0};
-    ASSERT_EQ(::poll(&one, 1, 10000), 1);
-    socket.answer([&] { return long_text; });
-    asks.join();
-    EXPECT_EQ(heard, long_text);
-    socket.answer([]() -> std::string {
-      ADD_FAILURE() << "nobody asked";
-      return {};
-    });
+    const Answering launcher(long_text);
+    EXPECT_THAT(running_launchers(), Contains(getpid()));
+    EXPECT_EQ(ask_launcher(getpid()), long_text);
   }
-  EXPECT_REFUSED(ask_launcher(getpid()),
-                 fmt::format("process {} is no launcher that runs on this host", getpid()));
+  EXPECT_THAT(running_launchers(), Not(Contains(getpid())));
+  EXPECT_REFUSED(
+      ask_launcher(getpid()),
+      fmt::format("process {} is no launcher of this user that runs on this host", getpid()));
+}
+
+TEST(StatusSocket, ANameThatAnotherUserHasTakenIsNotAsked) {
+  FLT_NEEDS_ANOTHER_USER();
+  const Name name(getpid());
+  testing::Stranger stranger([&] {
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    return ::bind(socket, name.plain(), name.length) == 0 && ::listen(socket, 8) == 0;
+  });
+  ASSERT_TRUE(stranger.done());
+  EXPECT_THAT(running_launchers(), Not(Contains(getpid())));
+  EXPECT_REFUSED(
+      ask_launcher(getpid()),
+      fmt::format("process {} is no launcher of this user that runs on this host", getpid()));
+  // The launcher whose name it is goes on without.
+  StatusSocket socket;
+  EXPECT_EQ(socket.fd(), -1);
+}
+
+TEST(StatusSocket, AnotherUserGetsNoAnswerAndHoldsNobodyUp) {
+  FLT_NEEDS_ANOTHER_USER();
+  const Answering launcher("here");
+  const Name name(getpid());
+  testing::Stranger stranger([&] {
+    bool nothing = true;
+    for (int i = 0; i < 100; ++i) {
+      const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+      char byte = 0;
+      nothing = nothing && ::connect(socket, name.plain(), name.length) == 0 &&
+                ::recv(socket, &byte, 1, 0) <= 0;
+    }
+    return nothing;
+  });
+  EXPECT_TRUE(stranger.done());
+  EXPECT_EQ(ask_launcher(getpid()), "here");
+}
+
+TEST(StatusSocket, DoesNotSpinWhereThereAreNoDescriptors) {
+  const Answering launcher("here");
+  const Name name(getpid());
+  const Fd asks(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit tight = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  ASSERT_EQ(::connect(asks.get(), name.plain(), name.length), 0);
+  const int began = launcher.looks();
+  std::this_thread::sleep_for(300ms);
+  const int looks = launcher.looks() - began;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_LE(looks, 100);  // thousands where it spins
+  char said[5] = {};
+  EXPECT_EQ(::recv(asks.get(), said, 4, MSG_WAITALL), 4);
+  EXPECT_STREQ(said, "here");
 }
 
 }  // namespace

@@ -92,8 +92,11 @@ std::string view_metrics(std::string_view before, std::string_view after, double
     const double values = now.of("dense_values", table);
     return values == 0 ? table : fmt::format("{} and others, {} values", table, short_form(values));
   };
+  constexpr size_t kWidest = 60;  // longer names do not make every line long
   size_t width = 5;
-  for (const std::string& table : now.tables()) width = std::max(width, name_of(table).size());
+  for (const std::string& table : now.tables()) {
+    width = std::max(width, std::min(name_of(table).size(), kWidest));
+  }
   add("  {:<{}}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}  {:>9}\n", "table", width, "rows", "bytes",
       "pulled/s", "pushed/s", "refused", "on disk");
   for (const std::string& table : now.tables()) {
