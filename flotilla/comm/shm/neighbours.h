@@ -4,11 +4,16 @@
 // handed. That two ranks share a host is proved by a descriptor that arrived, never by a name: a
 // rank listens on a Unix socket, which nobody outside of the host can reach.
 //
+// Everybody inside of it can: a connection counts once the kernel says that its other end is a
+// process of the same user, on both sides, and once it has said the word that the listening rank
+// left in the job's store. All others are closed, and nobody waits for them.
+//
 // Thread safety: one thread, save for leave().
 
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -50,15 +55,19 @@ class Neighbours {
  private:
   static constexpr int kLookMilliseconds = 50;
 
-  void listen(const std::string& address);
-  // The ranks that could be reached under their addresses, which are those of the lower ranks; ""
-  // is not tried.
-  std::vector<int> connect(const std::vector<std::string>& lower);
-  void accept(size_t expected);
+  // Where a rank of this job that shares the host may be reached, and what to say there.
+  struct Door {
+    std::string address = {};  // empty: it is not tried
+    std::string word = {};
+  };
+  class Reception;
+
+  // The ranks that could be reached at their doors, which are those of the lower ranks. Calls
+  // `check` now and then, which throws where the job ends.
+  std::vector<int> connect(const std::vector<Door>& lower, const std::function<void()>& check);
 
   const int rank_;
   const int size_;
-  Fd listener_;
   std::map<int, Fd> sockets_;  // by rank
   std::vector<std::vector<int>> hosts_;
   size_t host_ = 0;  // mine
