@@ -1,47 +1,248 @@
 #include "flotilla/rpc/acceptor.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/tcp.h>
+#include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <chrono>
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
 
 namespace flotilla::rpc {
+namespace {
 
-Acceptor::Acceptor(Fd listener, std::function<void(int, Fd)> on_connection)
+using std::chrono::milliseconds;
+
+constexpr milliseconds kRest{50};
+constexpr milliseconds kLongest{60'000};
+
+// The address and the port of the other end; empty where it is gone already.
+std::pair<std::string, std::string> ends_of(int socket) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof address;
+  auto* plain = reinterpret_cast<sockaddr*>(&address);
+  char host[NI_MAXHOST] = {}, port[NI_MAXSERV] = {};
+  if (::getpeername(socket, plain, &size) != 0 ||
+      ::getnameinfo(plain, size, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return {};
+  }
+  // In the form that gRPC has for it.
+  const std::string peer = fmt::format("ip:{}:{}", host, port);
+  return {address_in(peer), port_in(peer)};
+}
+
+// Without the interface of an address, for which there are two spellings.
+std::string key_of(const std::string& source, const std::string& port) {
+  return source.substr(0, source.find('%')) + " " + port;
+}
+
+bool has_spoken(int socket) {
+  tcp_info info = {};
+  socklen_t size = sizeof info;
+  ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size);
+  return info.tcpi_bytes_received > 0;
+}
+
+int64_t limit_of_descriptors() {
+  rlimit limit = {};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
+}
+
+}  // namespace
+
+Acceptor::Acceptor(Fd listener, std::string name, const DoorLimits& limits)
     : listener_(std::move(listener)),
       stop_(::eventfd(0, EFD_CLOEXEC)),
-      on_connection_(std::move(on_connection)) {
+      name_(std::move(name)),
+      limits_(limits) {
   // A connection that is gone again before it is accepted must not hold the thread.
   ::fcntl(listener_.get(), F_SETFL, ::fcntl(listener_.get(), F_GETFL) | O_NONBLOCK);
+}
+
+Acceptor::~Acceptor() { stop(); }
+
+void Acceptor::stop() {
+  ::eventfd_write(stop_.get(), 1);
+  if (thread_.joinable()) thread_.join();
+}
+
+void Acceptor::start(std::function<void(int, Fd)> on_connection) {
+  on_connection_ = std::move(on_connection);
   thread_ = std::thread([this] { run(); });
 }
 
-Acceptor::~Acceptor() {
-  const uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = ::write(stop_.get(), &one, sizeof one);
-  thread_.join();
+void Acceptor::run() {
+  while (true) {
+    const Clock::time_point now = Clock::now();
+    const bool rests = now < again_;
+    std::vector<pollfd> fds = {{stop_.get(), POLLIN, 0}, {rests ? -1 : listener_.get(), POLLIN, 0}};
+    std::vector<std::string> keys;
+    Clock::time_point next = rests ? again_ : now + kLongest;
+    {
+      const MutexLock lock(mutex_);
+      for (const auto& [key, stranger] : strangers_) {
+        fds.push_back({stranger.socket.get(), POLLRDHUP, 0});
+        keys.push_back(key);
+        next = std::min(next, stranger.came + limits_.patience);
+      }
+    }
+    const auto left = std::chrono::ceil<milliseconds>(next - now).count();
+    ::poll(fds.data(), fds.size(), static_cast<int>(std::max<int64_t>(left, 0)));
+    if (fds[0].revents != 0) return;
+    {
+      const MutexLock lock(mutex_);
+      for (size_t i = 0; i < keys.size(); ++i) {
+        if (fds[i + 2].revents != 0) strangers_.erase(keys[i]);  // it has left
+      }
+      dismiss();
+    }
+    if (fds[1].revents != 0 && !accept()) again_ = Clock::now() + kRest;
+  }
 }
 
-void Acceptor::run() {
-  pollfd waiting[] = {{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};
-  while (true) {
-    ::poll(waiting, 2, -1);
-    if (waiting[1].revents != 0) return;
-    Fd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (connection) {
-      const int yes = 1;
-      ::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-      on_connection_(listener_.get(), std::move(connection));
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+bool Acceptor::accept() {
+  {
+    const MutexLock lock(mutex_);
+    if (std::ssize(strangers_) >= most_strangers() && !make_room()) return false;
+  }
+  Fd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  // Where it failed for want of descriptors it would fail again at once.
+  if (!connection) return errno == EAGAIN || errno == ECONNABORTED;
+  const auto [source, port] = ends_of(connection.get());
+  if (source.empty()) return true;
+  // The system gives the lowest number that is free.
+  if (connection.get() >= limit_of_descriptors() - reserve()) {
+    complain(source, "this process has no descriptors left for it");
+    return false;
+  }
+  const int yes = 1;
+  ::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  Stranger stranger = {.socket = Fd(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0)),
+                       .source = source,
+                       .came = Clock::now()};
+  if (!stranger.socket) return false;
+  {
+    const MutexLock lock(mutex_);
+    strangers_.insert_or_assign(key_of(source, port), std::move(stranger));
+  }
+  on_connection_(listener_.get(), std::move(connection));
+  return true;
+}
+
+void Acceptor::close(Iterator stranger, const char* why) {
+  ::shutdown(stranger->second.socket.get(), SHUT_RDWR);
+  complain(stranger->second.source, why);
+  strangers_.erase(stranger);
+}
+
+void Acceptor::dismiss() {
+  const Clock::time_point now = Clock::now();
+  for (auto next = strangers_.begin(); next != strangers_.end();) {
+    const auto one = next++;
+    if (now - one->second.came < limits_.patience) continue;
+    close(one, "it did not show the job's token in time");
+  }
+}
+
+bool Acceptor::make_room() {
+  std::map<std::string, int64_t> counts;
+  for (const auto& [key, stranger] : strangers_) ++counts[stranger.source];
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const std::string source = std::ranges::max_element(counts, fewer)->first;
+  constexpr const char* kWhy = "too many connections of this host have not shown the job's token";
+  const Clock::time_point now = Clock::now();
+  auto slowest = strangers_.end();
+  bool closed = false;
+  for (auto next = strangers_.begin(); next != strangers_.end();) {
+    const auto one = next++;
+    const Stranger& stranger = one->second;
+    const bool spoke = has_spoken(stranger.socket.get());
+    const auto allowed = spoke ? limits_.handshake : limits_.first_word;
+    if (stranger.source != source || now - stranger.came < allowed) continue;
+    if (!spoke) {
+      close(one, kWhy);
+      closed = true;
+    } else if (slowest == strangers_.end() || stranger.came < slowest->second.came) {
+      slowest = one;
     }
   }
+  if (closed || slowest == strangers_.end()) return closed;
+  close(slowest, kWhy);
+  return true;
+}
+
+void Acceptor::welcome(const std::string& peer) {
+  const MutexLock lock(mutex_);
+  if (!strangers_.empty()) strangers_.erase(key_of(address_in(peer), port_in(peer)));
+}
+
+void Acceptor::refuse(const std::string& peer, Strangers::Verdict verdict) {
+  complain(address_in(peer), reason(verdict));
+  const MutexLock lock(mutex_);
+  const auto one = strangers_.find(key_of(address_in(peer), port_in(peer)));
+  if (one == strangers_.end() || ++one->second.refusals < limits_.refusals) return;
+  ::shutdown(one->second.socket.get(), SHUT_RDWR);
+  strangers_.erase(one);
+}
+
+void Acceptor::complain(const std::string& source, const char* why) {
+  const std::optional<uint64_t> silent = log_.note(source);
+  if (!silent) return;
+  log::warning("{} refused a connection from {}: {}{}", name_, source, why,
+               *silent == 0 ? "" : fmt::format("; {} more since the last such line", *silent));
+}
+
+int64_t Acceptor::strangers() const {
+  const MutexLock lock(mutex_);
+  return std::ssize(strangers_);
+}
+
+int64_t Acceptor::reserve() const { return std::min(limits_.reserve, limit_of_descriptors() / 4); }
+
+// Each takes two descriptors.
+int64_t Acceptor::most_strangers() const {
+  return std::clamp<int64_t>((limit_of_descriptors() - reserve()) / 4, 1, limits_.strangers);
+}
+
+Fd listen_at(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  if (colon == std::string::npos) return {};
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found) != 0) return {};
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, ::freeaddrinfo);
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+      if (one->ai_family != family) continue;
+      Fd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      // A port whose last owner has just ended is free.
+      const int yes = 1;
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+      if (::bind(socket.get(), one->ai_addr, one->ai_addrlen) == 0 &&
+          ::listen(socket.get(), SOMAXCONN) == 0) {
+        return socket;
+      }
+    }
+  }
+  return {};
 }
 
 int listening_port(const Fd& listener) {

@@ -1,35 +1,101 @@
 // flotilla/rpc/acceptor.h
 //
-// A thread that accepts connections on a socket that somebody else has opened, e.g. the launcher,
-// which keeps it across a restart of this process. gRPC cannot adopt such a socket, but takes its
-// connections.
+// The door of a server: a thread that accepts connections and hands them to gRPC, which takes
+// connections but cannot adopt a socket that the launcher keeps across a restart of this process.
+//
+// Who connects is a stranger until a call on the connection has shown the job's token. Strangers
+// are limited: in time; in calls without the token; in descriptors, of which some are left for
+// everything else that this process does; and in number. Where there are too many, the source that
+// has the most loses those that say nothing, or else the slowest; where all have just come, the
+// next ones wait.
+//
+// Thread safety: all calls, from any thread.
 
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
 #include <thread>
 
 #include "flotilla/base/fd.h"
+#include "flotilla/base/mutex.h"
+#include "flotilla/rpc/strangers.h"
 
 namespace flotilla::rpc {
 
+// How much of a process strangers may take.
+struct DoorLimits {
+  using Time = std::chrono::milliseconds;
+
+  int64_t strangers = 1024;  // at a time, or as many as a part of the descriptors allows
+  Time patience{30'000};     // until the token is shown
+  Time first_word{200};      // where there are too many: until the first byte
+  Time handshake{2'000};     // where there are too many: until the token is shown
+  int64_t refusals = 16;     // calls without it, on one connection
+  int64_t reserve = 64;      // descriptors that connections leave free
+};
+
 class Acceptor {
  public:
-  // `on_connection(listener, connection)`, from the thread.
-  Acceptor(Fd listener, std::function<void(int, Fd)> on_connection);
-  // Stops; connections that wait to be accepted stay with the socket.
+  // `name` is what refusals are logged under.
+  Acceptor(Fd listener, std::string name, const DoorLimits& limits);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
+  // Begins, once: `on_connection(listener, connection)`, from the thread.
+  void start(std::function<void(int, Fd)> on_connection);
+  // For good; connections that wait to be accepted stay with the socket.
+  void stop();
+
+  // What came of a call. `peer` as gRPC writes it.
+  void welcome(const std::string& peer);
+  // Logged, but not each of a source that has many.
+  void refuse(const std::string& peer, Strangers::Verdict verdict);
+
+  // That have not shown the token yet.
+  int64_t strangers() const;
+
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Stranger {
+    Fd socket = {};  // a second descriptor of the connection: gRPC has the first
+    std::string source = {};
+    Clock::time_point came = {};
+    int64_t refusals = 0;
+  };
+
+  using Iterator = std::map<std::string, Stranger>::iterator;
+
   void run();
+  // False: not for a moment.
+  bool accept();
+  // Those whose time is over.
+  void dismiss() FLT_REQUIRES(mutex_);
+  // For one more. False: none has been there for long enough to go.
+  bool make_room() FLT_REQUIRES(mutex_);
+  void close(Iterator stranger, const char* why) FLT_REQUIRES(mutex_);
+  void complain(const std::string& source, const char* why);
+  int64_t reserve() const;
+  int64_t most_strangers() const;
 
   const Fd listener_;
   const Fd stop_;  // readable: the end
-  const std::function<void(int, Fd)> on_connection_;
+  const std::string name_;
+  const DoorLimits limits_;
+  std::function<void(int, Fd)> on_connection_;
+  Clock::time_point again_ = {};  // nobody is accepted before
+  RefusalLog log_;
+  mutable Mutex mutex_;
+  std::map<std::string, Stranger> strangers_ FLT_GUARDED_BY(mutex_);  // by address and port
   std::thread thread_;
 };
+
+// A socket that listens at "host:port"; none where it cannot.
+Fd listen_at(const std::string& address);
 
 // The port that a socket listens on; refuses what is no listening socket of TCP.
 int listening_port(const Fd& listener);

@@ -8,8 +8,11 @@
 #include <grpcpp/grpcpp.h>
 
 #include <climits>
+#include <functional>
+#include <memory>
 
 #include "flotilla/base/env.h"
+#include "flotilla/base/fd.h"
 #include "flotilla/rpc/outage.h"
 
 namespace flotilla::rpc {
@@ -60,6 +63,21 @@ inline void apply_settings(grpc::ServerBuilder& builder, const std::string& addr
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 50);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.SetMaxReceiveMessageSize(max_message_bytes);
+}
+
+// What takes the connections of an Acceptor, once the server is built.
+inline std::function<void(int, Fd)> taker(grpc::ServerBuilder& builder,
+                                          std::shared_ptr<grpc::ServerCredentials> credentials) {
+  using Taker = grpc::experimental::ExternalConnectionAcceptor;
+  std::shared_ptr<Taker> connections = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      std::move(credentials));
+  return [connections](int listener, Fd connection) {
+    Taker::NewConnectionParameters parameters;
+    parameters.listener_fd = listener;
+    parameters.fd = connection.release();
+    connections->HandleNewConnection(&parameters);
+  };
 }
 
 // `address`: as above.

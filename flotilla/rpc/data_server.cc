@@ -10,7 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "flotilla/base/log.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/rpc/acceptor.h"
 #include "flotilla/rpc/connection_settings.h"
@@ -291,38 +290,24 @@ class DataServer::Service final : public grpc::CallbackGenericService {
     require(colon != std::string::npos, "a server's address must be host:port, but it is \"{}\"",
             options.address);
     silence_grpc();
+    Fd listener = options.listener ? std::move(options.listener) : listen_at(options.address);
+    require(static_cast<bool>(listener),
+            "cannot listen on {}: the port is in use or the address is not this host's",
+            options.address);
+    address_ = fmt::format("{}:{}", options.address.substr(0, colon), listening_port(listener));
+    door_.emplace(std::move(listener), address_, DoorLimits());
     grpc::ServerBuilder builder;
-    int port = 0;
-    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections;
-    if (options.listener) {
-      port = listening_port(options.listener);
-      connections = builder.experimental().AddExternalConnectionAcceptor(
-          grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-          server_credentials(options.tls));
-    } else {
-      builder.AddListeningPort(options.address, server_credentials(options.tls), &port);
-    }
+    const auto take = taker(builder, server_credentials(options.tls));
     apply_settings(builder, options.address,
                    static_cast<int>(std::min<size_t>(options.max_message + kSlack, INT_MAX)));
     builder.RegisterCallbackGenericService(this);
     server_ = builder.BuildAndStart();
-    require(server_ != nullptr && port != 0,
-            "cannot listen on {}: the port is in use or the address is not this host's",
-            options.address);
-    address_ = fmt::format("{}:{}", options.address.substr(0, colon), port);
-    if (connections == nullptr) return;
-    acceptor_ = std::make_unique<Acceptor>(
-        std::move(options.listener),
-        [taker = std::shared_ptr(std::move(connections))](int listener, Fd connection) {
-          grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
-          parameters.listener_fd = listener;
-          parameters.fd = connection.release();
-          taker->HandleNewConnection(&parameters);
-        });
+    require(server_ != nullptr, "the server at {} cannot be started", options.address);
+    door_->start(take);
   }
 
   ~Service() override {
-    acceptor_.reset();
+    door_->stop();
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
     state_->wait_until_quiet();
@@ -343,7 +328,8 @@ class DataServer::Service final : public grpc::CallbackGenericService {
             .waiting = c.waiting,
             .windows_refused = c.windows_refused,
             .windows = windows,
-            .window_bytes = window_bytes};
+            .window_bytes = window_bytes,
+            .strangers = static_cast<uint64_t>(door_->strangers())};
   }
 
  private:
@@ -351,6 +337,7 @@ class DataServer::Service final : public grpc::CallbackGenericService {
       grpc::GenericCallbackServerContext* context) override {
     const Strangers::Verdict verdict = strangers_.judge(shown_token(*context), context->peer());
     if (verdict != Strangers::Verdict::kWelcome) return turn_away(*context, verdict);
+    door_->welcome(context->peer());
     if (context->method() == kCallMethod) {
       const auto call = std::make_shared<Call>(state_);
       call->begin();
@@ -372,12 +359,8 @@ class DataServer::Service final : public grpc::CallbackGenericService {
   grpc::ServerGenericBidiReactor* turn_away(const grpc::GenericCallbackServerContext& context,
                                             Strangers::Verdict verdict) {
     State::Counters& c = state_->counters;
-    // One line for each thousand: a stranger must not fill the log.
-    const uint64_t so_far =
-        verdict == Strangers::Verdict::kNoToken ? c.without_token++ : c.wrong_host++;
-    if (so_far % 1000 == 0) {
-      log::warning("{} refused a call from {}: {}", address_, context.peer(), reason(verdict));
-    }
+    ++(verdict == Strangers::Verdict::kNoToken ? c.without_token : c.wrong_host);
+    door_->refuse(context.peer(), verdict);
     return new Refusal(state_, {grpc::StatusCode::UNAUTHENTICATED, reason(verdict)});
   }
 
@@ -385,8 +368,8 @@ class DataServer::Service final : public grpc::CallbackGenericService {
   const Strangers strangers_;
   const std::string boot_id_ = boot_id();
   std::string address_;
+  std::optional<Acceptor> door_;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<Acceptor> acceptor_;
 };
 
 DataServer::DataServer(Options options) : service_(std::make_unique<Service>(std::move(options))) {}

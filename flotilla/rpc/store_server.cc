@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "flotilla/base/error.h"
-#include "flotilla/base/log.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/rpc/acceptor.h"
 #include "flotilla/rpc/connection_settings.h"
 #include "flotilla/rpc/control.grpc.pb.h"
 #include "flotilla/rpc/strangers.h"
@@ -59,16 +59,19 @@ class StoreServer::Service final : public Control::CallbackService {
     require(colon != std::string::npos, "the store's address must be host:port, but it is \"{}\"",
             options_.address);
     silence_grpc();
+    Fd listener = listen_at(options_.address);
+    require(static_cast<bool>(listener),
+            "the store cannot listen on {}: the port is in use or the address is not this host's",
+            options_.address);
+    address_ = fmt::format("{}:{}", options_.address.substr(0, colon), listening_port(listener));
+    door_.emplace(std::move(listener), "the store", DoorLimits{.reserve = options_.reserve});
     grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort(options_.address, server_credentials(options_.tls), &port);
+    const auto take = taker(builder, server_credentials(options_.tls));
     apply_settings(builder, "");
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
-    require(server_ != nullptr && port != 0,
-            "the store cannot listen on {}: the port is in use or the address is not this host's",
-            options_.address);
-    address_ = fmt::format("{}:{}", options_.address.substr(0, colon), port);
+    require(server_ != nullptr, "the store at {} cannot be started", options_.address);
+    door_->start(take);
     if (options_.outage || !within_host(options_.address)) {
       watcher_ = std::thread([this] { watch(); });
     }
@@ -81,6 +84,7 @@ class StoreServer::Service final : public Control::CallbackService {
       changed_.notify_all();
     }
     if (watcher_.joinable()) watcher_.join();
+    door_->stop();
     // Streams that are open are cut: their clients hear UNAVAILABLE.
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
@@ -217,6 +221,7 @@ class StoreServer::Service final : public Control::CallbackService {
   const Outage outage_;
   const Strangers strangers_;
   std::string address_;
+  std::optional<Acceptor> door_;
   std::unique_ptr<grpc::Server> server_;
 
   Mutex events_;  // one event at a time; taken before mutex_, never after it
@@ -234,15 +239,20 @@ class StoreServer::Service final : public Control::CallbackService {
 grpc::ServerBidiReactor<Request, Reply>* StoreServer::Service::Connect(
     grpc::CallbackServerContext* context) {
   const Strangers::Verdict verdict = strangers_.judge(shown_token(*context), context->peer());
+  const bool welcome = verdict == Strangers::Verdict::kWelcome;
+  if (welcome) {
+    door_->welcome(context->peer());
+  } else {
+    door_->refuse(context->peer(), verdict);
+  }
   const bool waited_for = options_.outage || !same_host(context->peer());
   const MutexLock lock(mutex_);
   auto made = std::make_unique<Stream>(*this, *context, waited_for);
   Stream& stream = *made;
   streams_[&stream] = std::move(made);
-  if (verdict == Strangers::Verdict::kWelcome) {
+  if (welcome) {
     stream.begin();
   } else {
-    log::warning("the store refused a connection from {}: {}", context->peer(), reason(verdict));
     stream.refuse({grpc::StatusCode::UNAUTHENTICATED, "not of this job"});
   }
   return &stream;

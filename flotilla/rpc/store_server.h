@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,6 +48,9 @@ class StoreServer {
     std::vector<std::string> only_from = {};
 
     Tls tls = Tls::from_environment();
+
+    // Descriptors that connections leave free, for what else this process does.
+    int64_t reserve = 64;
 
     // There is no launcher that sees processes die: the first that is lost stops the job.
     bool stop_when_lost = false;

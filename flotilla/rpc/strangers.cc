@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "flotilla/base/error.h"
 
@@ -39,17 +40,6 @@ std::vector<std::string> resolved(const std::vector<std::string>& hosts) {
   return addresses;
 }
 
-std::string address_of(const std::string& peer) {
-  const size_t begin = peer.find(':') + 1;
-  std::string address = peer.substr(begin, peer.rfind(':') - begin);
-  for (const char* bracket : {"%5B", "[", "%5D", "]"}) {
-    if (const size_t at = address.find(bracket); at != std::string::npos) {
-      address.erase(at, std::strlen(bracket));
-    }
-  }
-  return address;
-}
-
 }  // namespace
 
 void check_token(std::string_view token) {
@@ -67,7 +57,7 @@ Strangers::Strangers(std::string token, const std::vector<std::string>& only_fro
 Strangers::Verdict Strangers::judge(std::string_view token, const std::string& peer) const {
   if (!same_secret(token, token_)) return Verdict::kNoToken;
   const bool allowed = anybody_ || std::find(addresses_.begin(), addresses_.end(),
-                                             address_of(peer)) != addresses_.end();
+                                             address_in(peer)) != addresses_.end();
   return allowed ? Verdict::kWelcome : Verdict::kWrongHost;
 }
 
@@ -81,6 +71,36 @@ const char* reason(Strangers::Verdict verdict) {
       return "it is not a host of the job";
   }
   return "";
+}
+
+std::string address_in(const std::string& peer) {
+  const size_t begin = peer.find(':') + 1;
+  std::string address = peer.substr(begin, peer.rfind(':') - begin);
+  for (const char* bracket : {"%5B", "[", "%5D", "]"}) {
+    if (const size_t at = address.find(bracket); at != std::string::npos) {
+      address.erase(at, std::strlen(bracket));
+    }
+  }
+  // An address of IPv4 on a socket of IPv6.
+  constexpr std::string_view kMapped = "::ffff:";
+  return address.starts_with(kMapped) ? address.substr(kMapped.size()) : address;
+}
+
+std::string port_in(const std::string& peer) { return peer.substr(peer.rfind(':') + 1); }
+
+std::optional<uint64_t> RefusalLog::note(const std::string& source, Clock::time_point now) {
+  constexpr int64_t kFirst = 3;
+  constexpr size_t kMostSources = 256;  // the rest counts as one
+  const MutexLock lock(mutex_);
+  const bool known = sources_.size() < kMostSources || sources_.contains(source);
+  Source& one = sources_[known ? source : ""];
+  if (one.lines >= kFirst && now - one.last < std::chrono::minutes(1)) {
+    ++one.silent;
+    return std::nullopt;
+  }
+  ++one.lines;
+  one.last = now;
+  return std::exchange(one.silent, 0);
 }
 
 }  // namespace flotilla::rpc

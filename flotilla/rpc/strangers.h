@@ -4,9 +4,15 @@
 
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "flotilla/base/mutex.h"
 
 namespace flotilla::rpc {
 
@@ -31,5 +37,29 @@ class Strangers {
 
 // "it did not show the job's token", "it is not a host of the job".
 const char* reason(Strangers::Verdict verdict);
+
+// Of a peer as gRPC writes it: "10.0.0.2" and "4711".
+std::string address_in(const std::string& peer);
+std::string port_in(const std::string& peer);
+
+// Which refusals are worth a line: the first few of a source, then one a minute. Who is refused
+// must not fill the log. Thread safety: all calls, from any thread.
+class RefusalLog {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // How many of this source had none since the last line; nothing: this one has none, either.
+  std::optional<uint64_t> note(const std::string& source, Clock::time_point now = Clock::now());
+
+ private:
+  struct Source {
+    int64_t lines = 0;
+    uint64_t silent = 0;
+    Clock::time_point last = {};
+  };
+
+  Mutex mutex_;
+  std::map<std::string, Source> sources_ FLT_GUARDED_BY(mutex_);
+};
 
 }  // namespace flotilla::rpc
