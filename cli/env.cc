@@ -10,6 +10,15 @@
 #include "cli/command.h"
 
 namespace flotilla::cli {
+namespace {
+
+// A secret is not for the screen, nor for a report into which this list is pasted.
+std::string shown(std::string_view name) {
+  const std::string value = env::text_or(name, "-");
+  return name == "FLT_JOB_TOKEN" && value != "-" ? "(set)" : value;
+}
+
+}  // namespace
 
 void add_env(CLI::App& app) {
   CLI::App* cmd = app.add_subcommand("env", "List the environment variables that are read");
@@ -18,12 +27,11 @@ void add_env(CLI::App& app) {
     size_t value = 0;
     for (const env::Known& known : env::known_variables()) {
       name = std::max(name, std::string_view(known.name).size());
-      value = std::max(value, env::text_or(known.name, "-").size());
+      value = std::max(value, shown(known.name).size());
     }
     value = std::min<size_t>(value, 24);  // a longer one moves its own line only
     for (const env::Known& known : env::known_variables()) {
-      fmt::print("{:<{}}  {:<{}}  {}\n", known.name, name, env::text_or(known.name, "-"), value,
-                 known.doc);
+      fmt::print("{:<{}}  {:<{}}  {}\n", known.name, name, shown(known.name), value, known.doc);
     }
   });
 }

@@ -13,6 +13,7 @@
 #include "flotilla/base/log.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/rpc/dial.h"
+#include "flotilla/rpc/job_token.h"
 
 namespace flotilla::job {
 namespace {
@@ -224,7 +225,12 @@ std::optional<FoundStore> find_store(const fleet::Role& role, const FindStoreOpt
   if (!role.distributed()) return std::nullopt;
   const Endpoint place = place_of(role);
   check_names(role, place, options);
-  const std::optional<std::string> secret = env::text("FLT_JOB_TOKEN");
+  const std::optional<std::string> secret = rpc::job_secret();
+  const std::vector<std::string> hosts = hosts_of_job(role, place.host);
+  const std::string who = hosts.empty()
+                              ? fmt::format("any user of any host that reaches {}", place.text())
+                              : fmt::format("any user of {}", fmt::join(hosts, ", "));
+  const std::string warning = secret ? "" : rpc::without_secret(who);
   FoundStore found{.address = place.text(),
                    .token = secret.value_or("job " + env::text_or("PADDLE_JOB_ID", "default"))};
   if (!hosts_it(role)) {
@@ -233,16 +239,8 @@ std::optional<FoundStore> find_store(const fleet::Role& role, const FindStoreOpt
   }
   rpc::StoreServer::Options settings{.token = found.token};
   if (!secret) {
-    settings.only_from = hosts_of_job(role, place.host);
-    const std::string who =
-        settings.only_from.empty()
-            ? "processes of any host, since its variables name no workers' hosts,"
-            : fmt::format("only processes on the hosts of this job ({})",
-                          fmt::join(settings.only_from, ", "));
-    log::warning(
-        "FLT_JOB_TOKEN is not set: {} can join it, and all of those. Set it to the same secret for "
-        "every process",
-        who);
+    settings.only_from = hosts;
+    log::write_warning(warning);
   }
   found.host =
       host_store(settings, place, {.workers = role.workers, .servers = role.servers()}, options);

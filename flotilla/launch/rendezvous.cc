@@ -15,11 +15,13 @@
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/base/printable.h"
 #include "flotilla/base/reminder.h"
 #include "flotilla/launch/outlet.h"
 #include "flotilla/launch/ports.h"
 #include "flotilla/launch/print.h"
 #include "flotilla/rpc/dial.h"
+#include "flotilla/rpc/job_token.h"
 #include "flotilla/rpc/store_client.h"
 #include "flotilla/rpc/store_server.h"
 
@@ -42,7 +44,8 @@ std::string who(const Arrived& host) {
 }
 
 void say(Outlet& outlet, const JobOptions& options, const char* level, const std::string& text) {
-  if (!options.quiet) outlet.write(STDERR_FILENO, log_line(level, text));
+  // Names of hosts among it come from whoever has connected.
+  if (!options.quiet) outlet.write(STDERR_FILENO, log_line(level, printable(text)));
 }
 
 // Not the token of the job, which listens at the same place afterwards: who comes late must not be
@@ -236,7 +239,7 @@ std::optional<Answer> ask_master(Outlet& outlet, const JobOptions& options, cons
   } catch (const Error&) {
     // With this word the master may go, before it has answered.
   }
-  require(answer.refusal().empty(), "{}", answer.refusal());
+  require(answer.refusal().empty(), "{}", printable(answer.refusal()));
   // What listens there from now on is the store of the job.
   closed.get_future().wait_for(kGoodbye);
   return answer;
@@ -272,14 +275,11 @@ Answer meet(const JobOptions& options, const Machine& machine, const Arrived& se
   Reminder reminder;
   const Clock::time_point silent = Clock::now() + kSilence;
   const Endpoint master = *find_endpoint(*options.master);
+  const std::string who = fmt::format("any user of any host that reaches {}", *options.master);
+  const std::string warning = rpc::job_secret() ? "" : rpc::without_secret(who);
   while (true) {
     if (const auto server = become_master(options, machine, serve_at)) {
-      if (!env::text("FLT_JOB_TOKEN")) {
-        say(outlet, options, "WARNING",
-            fmt::format("FLT_JOB_TOKEN is not set: whoever reaches {} can join this job. Set it to "
-                        "the same secret on every host",
-                        *options.master));
-      }
+      if (!warning.empty()) say(outlet, options, "WARNING", warning);
       return Master(outlet, options, self).gather();
     }
     if (std::optional<Answer> answer = ask_master(outlet, options, self)) return *answer;

@@ -10,6 +10,7 @@
 #include "flotilla/launch/print.h"
 #include "flotilla/launch/rendezvous.h"
 #include "flotilla/launch/run_state.h"
+#include "flotilla/rpc/job_token.h"
 
 extern char** environ;
 
@@ -23,7 +24,7 @@ constexpr std::chrono::milliseconds kBeforeTheFirst{1000};
 
 // Hosts that are started one by one cannot share a secret that nobody gave them.
 std::string token_of(const Job& job, const JobOptions& options) {
-  if (const std::optional<std::string> said = env::text("FLT_JOB_TOKEN")) return *said;
+  if (const std::optional<std::string> said = rpc::job_secret()) return *said;
   if (!job.token.empty()) return job.token;
   return job.hosts.size() == 1 ? rpc::new_token() : fmt::format("job {}", options.job_id);
 }
@@ -78,8 +79,10 @@ void Run::begin() {
 
 void Run::serve_store(const std::string& address) {
   using Happening = rpc::StoreServer::Happening;
-  rpc::StoreServer::Options settings{.address = address, .token = token_};
-  const bool secret = env::text("FLT_JOB_TOKEN") || !job_.token.empty();
+  constexpr int64_t kDescriptors = 8;  // of a process that is started: its log, pipes, pidfd
+  rpc::StoreServer::Options settings{
+      .address = address, .token = token_, .reserve = 64 + kDescriptors * std::ssize(running_)};
+  const bool secret = rpc::job_secret() || !job_.token.empty();
   if (link_ && !secret) settings.only_from = job_.hosts;
   // Bound to the link of this attempt: the end of its store is no loss for the next one.
   const auto lose = link_ ? link_->on_lost() : nullptr;
@@ -190,7 +193,7 @@ Variables Run::shown_of(const Process& process) const {
   Variables shown = process.shown;
   if (job_.mode == Mode::kCollective) return shown;
   // Real Paddle's processes meet through these; ours through the store, and no folder is made.
-  const fs::path folder = fs::temp_directory_path() / ("flotilla-" + token_.substr(0, 8));
+  const fs::path folder = fs::temp_directory_path() / fmt::format("flotilla-{}", getpid());
   shown.insert(shown.end(), {{"PADDLE_WITH_GLOO", "0"},
                              {"PADDLE_GLOO_RENDEZVOUS", "3"},
                              {"PADDLE_GLOO_FS_PATH", folder},

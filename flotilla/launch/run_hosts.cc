@@ -4,11 +4,11 @@
 #include <thread>
 
 #include "flotilla/base/endpoint.h"
-#include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/launch/print.h"
 #include "flotilla/launch/run_state.h"
 #include "flotilla/rpc/dial.h"
+#include "flotilla/rpc/job_token.h"
 #include "flotilla/rpc/outage.h"
 
 namespace flotilla::launch {
@@ -48,6 +48,10 @@ std::string plan_text(const Job& job, const JobOptions& options) {
 void Run::meet() {
   require(!job_.processes.empty(), "host {} has no process of the job",
           job_.hosts[static_cast<size_t>(job_.host)]);
+  if (!rpc::job_secret() && job_.token.empty() && restarts_ == 0) {
+    const std::string who = fmt::format("any user of {}", fmt::join(job_.hosts, ", "));
+    say(log_line("WARNING", rpc::without_secret(who)));
+  }
   link_.emplace(Link::Options{.hosts = job_.hosts,
                               .self = job_.host,
                               .store = job_.store,
@@ -55,11 +59,6 @@ void Run::meet() {
                               .plan = plan_text(job_, options_),
                               .attempt = running_.front().outcome.attempt});
   store_address_ = job_.store;
-  if (!env::text("FLT_JOB_TOKEN") && job_.token.empty() && restarts_ == 0) {
-    say(log_line("WARNING",
-                 "FLT_JOB_TOKEN is not set: whoever has an address of this job's hosts can join "
-                 "it. Set it to the same secret on every host"));
-  }
   if (!job_.serve_at.empty()) {
     serve_store(job_.serve_at);
     store_address_ = job_.store;
