@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "flotilla/base/thread.h"
 #include "flotilla/device/cpu/parallel.h"
 
 namespace flotilla::comm {
@@ -26,7 +27,7 @@ Queue::~Queue() {
 void Queue::start(std::function<void()> work) {
   if (!thread_.joinable()) {
     const WithoutSignals guard;
-    thread_ = std::thread([this] { serve(); });
+    thread_ = start_thread<std::thread>("sums gradients", [this] { serve(); });
   }
   ++started_;
   {

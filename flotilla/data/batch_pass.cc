@@ -1,10 +1,13 @@
 #include "flotilla/data/batch_pass.h"
 
+#include "flotilla/base/thread.h"
+
 namespace flotilla::data {
 
 BatchPass::BatchPass(std::vector<Producer> producers, size_t ahead)
     : batches_(ahead), at_work_(producers.size()) {
   if (producers.empty()) batches_.close();
+  require_threads(static_cast<int>(producers.size()), "read batches");
   try {
     for (Producer& producer : producers) {
       threads_.emplace_back([this, producer = std::move(producer)] { run(producer); });

@@ -1,6 +1,7 @@
 #include "flotilla/data/gather.h"
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/thread.h"
 
 namespace flotilla::data {
 
@@ -10,7 +11,7 @@ Gatherer::Gatherer(Columns columns, int64_t ahead)
       ahead_(ahead),
       work_(static_cast<size_t>(ahead)),
       batches_(static_cast<size_t>(ahead)),
-      thread_([this] { run(); }) {}
+      thread_(start_thread("gathers batches", [this] { run(); })) {}
 
 Gatherer::~Gatherer() {
   work_.cancel();

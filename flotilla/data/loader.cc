@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/data/shard.h"
 
 namespace flotilla::data {
@@ -16,7 +17,7 @@ class Prefetched final : public BatchSource {
   Prefetched(std::unique_ptr<BatchSource> source, int64_t capacity)
       : source_(std::move(source)),
         batches_(static_cast<size_t>(capacity)),
-        thread_([this] { run(); }) {}
+        thread_(start_thread("loads batches ahead", [this] { run(); })) {}
   ~Prefetched() override { batches_.cancel(); }
 
   std::optional<Batch> next() override { return batches_.pop(); }

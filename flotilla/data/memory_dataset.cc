@@ -8,6 +8,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/data/file_dataset.h"
 #include "flotilla/data/record_reader.h"
 #include "flotilla/data/shard.h"
@@ -31,6 +32,7 @@ class Loader {
     if (readers == 1) {
       read_in_place();
     } else {
+      require_threads(static_cast<int>(readers), "read files");
       std::vector<std::jthread> others;
       for (size_t t = 0; t < readers; ++t) others.emplace_back([this] { read_some(); });
     }
@@ -179,15 +181,21 @@ void InMemoryDataset::preload_into_memory(int64_t threads) {
   release_memory();
   bad_ = std::make_shared<BadRecords>(options.max_bad_records);
   preload_ = std::make_unique<Preload>();
-  preload_->thread = std::jthread([run = preload_.get(), set = options, bad = bad_,
-                                   readers = threads == 0 ? options.threads : threads] {
+  const auto load = [run = preload_.get(), set = options, bad = bad_,
+                     readers = threads == 0 ? options.threads : threads] {
     try {
       run->records = Loader(set, *bad, run->stop).load(readers);
     } catch (...) {
       run->error = std::current_exception();
     }
     run->done = true;
-  });
+  };
+  try {
+    preload_->thread = start_thread("loads the data set", load);
+  } catch (...) {
+    preload_.reset();  // nothing is under way
+    throw;
+  }
 }
 
 bool InMemoryDataset::preload_done() const { return preload_ == nullptr || preload_->done; }

@@ -13,6 +13,7 @@
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "flotilla/base/thread.h"
 
 namespace flotilla::job {
 namespace {
@@ -117,7 +118,8 @@ Membership::Membership(Options options) : options_(std::move(options)) {
                                 .patience = options_.patience,
                                 .longer = options_.launched ? kLauncherFirst : milliseconds(0),
                                 .on_stop = [this](const std::string& why) { hear(why); }});
-  if (options_.progress != nullptr) watcher_ = std::jthread([this] { watch(); });
+  if (options_.progress != nullptr)
+    watcher_ = start_thread("reports progress", [this] { watch(); });
 }
 
 Membership::~Membership() {

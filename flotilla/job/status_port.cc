@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/thread.h"
 
 namespace flotilla::job {
 namespace {
@@ -80,7 +81,7 @@ StatusPort::StatusPort(int64_t port, std::function<std::string()> text)
                        ::getsockname(listener_.get(), plain, &length) == 0;
   require(listens, "the status port {} cannot be listened on: {}", port, std::strerror(errno));
   port_ = ntohs(address.sin_port);
-  thread_ = std::jthread([this] { serve(); });
+  thread_ = start_thread("serves the status port", [this] { serve(); });
 }
 
 StatusPort::~StatusPort() { eventfd_write(stop_.get(), 1); }

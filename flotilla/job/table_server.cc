@@ -14,6 +14,7 @@
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/job/table_files.h"
 #include "flotilla/ps/metrics.h"
 #include "flotilla/ps/rpc_channel.h"
@@ -183,8 +184,8 @@ std::string TableServer::run(const std::function<void()>& while_waiting) {
     notes_.emplace_back(key, value);
     changed_.notify_all();
   });
-  follower_ = std::jthread([this] { follow_workers(); });
-  keeper_ = std::jthread([this] { keep_snapshots(); });
+  follower_ = start_thread("follows the workers", [this] { follow_workers(); });
+  keeper_ = start_thread("writes snapshots", [this] { keep_snapshots(); });
   try {
     publish();
   } catch (const Error& error) {

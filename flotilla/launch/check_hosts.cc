@@ -15,6 +15,7 @@
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/base/printable.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/launch/ports.h"
 #include "flotilla/rpc/dial.h"
 
@@ -201,7 +202,7 @@ void start(const std::shared_ptr<Known>& known, Function function) {
     const MutexLock lock(known->mutex);
     ++known->talking;
   }
-  std::thread([known, function = std::move(function)]() mutable {
+  start_thread<std::thread>("talks to a host", [known, function = std::move(function)]() mutable {
     function(*known);
     const MutexLock lock(known->mutex);
     --known->talking;
@@ -210,7 +211,7 @@ void start(const std::shared_ptr<Known>& known, Function function) {
 }
 
 void accept_until_the_end(const std::shared_ptr<Known>& known) {
-  std::thread([known] {
+  start_thread<std::thread>("answers other hosts", [known] {
     while (Clock::now() < known->all_by) {
       pollfd waiting = {known->listener.socket.get(), POLLIN, 0};
       const int patience = static_cast<int>(left_until(known->all_by).count());

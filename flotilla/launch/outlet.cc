@@ -16,6 +16,7 @@
 
 #include "flotilla/base/fd.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/base/thread.h"
 
 namespace flotilla::launch {
 namespace {
@@ -207,7 +208,9 @@ Outlet::~Outlet() {
 }
 
 void Outlet::write(int fd, std::string_view text) {
-  if (!thread_.joinable()) thread_ = std::thread([state = state_] { state->serve(); });
+  if (!thread_.joinable()) {
+    thread_ = start_thread<std::thread>("writes output", [state = state_] { state->serve(); });
+  }
   state_->write(fd, text);
 }
 

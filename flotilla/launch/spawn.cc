@@ -17,6 +17,7 @@
 
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "flotilla/base/thread.h"
 
 namespace flotilla::launch {
 namespace {
@@ -104,7 +105,8 @@ Child::Child(const Command& command) {
   Pipe report = make_pipe();
   const pid_t parent = getpid();
   pid_ = fork();
-  invariant(pid_ >= 0, "no process could be started: {}", std::strerror(errno));
+  require(pid_ >= 0, "cannot start a process for {}: {}. {}", program, std::strerror(errno),
+          thread_limits());
   if (pid_ == 0) {
     become(program.c_str(), words.data(), environment.data(), command, null.get(), parent,
            report.write.get());
@@ -156,7 +158,8 @@ Ending Child::wait() {
 Guardian::Guardian(const std::string& folder) {
   Pipe pipe = make_pipe();
   pid_ = fork();
-  invariant(pid_ >= 0, "no process could be started: {}", std::strerror(errno));
+  require(pid_ >= 0, "cannot start the process that ends the others: {}. {}", std::strerror(errno),
+          thread_limits());
   if (pid_ == 0) {
     setsid();  // Ctrl-C and a closed terminal do not reach it
     for (const int s : {SIGINT, SIGTERM, SIGHUP}) signal(s, SIG_IGN);

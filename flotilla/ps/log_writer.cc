@@ -13,6 +13,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/ps/files.h"
 
 namespace flotilla::ps {
@@ -51,7 +52,8 @@ iovec piece(const void* bytes, size_t size) { return {const_cast<void*>(bytes), 
 
 LogWriter::LogWriter(std::filesystem::path directory, const LogOptions& options, uint64_t last)
     : directory_(std::move(directory)), options_(options), last_(last) {
-  if (options.sync == Sync::kInterval) syncer_ = std::thread([this] { sync_now_and_then(); });
+  if (options.sync == Sync::kInterval)
+    syncer_ = start_thread<std::thread>("syncs the log", [this] { sync_now_and_then(); });
 }
 
 LogWriter::~LogWriter() {

@@ -2,12 +2,15 @@
 
 #include <utility>
 
+#include "flotilla/base/thread.h"
 #include "flotilla/ps/round_merge.h"
 
 namespace flotilla::ps {
 
 PushQueue::PushQueue(Client& client, Options options)
-    : client_(client), options_(options), thread_([this] { run(); }) {}
+    : client_(client),
+      options_(options),
+      thread_(start_thread("pushes gradients", [this] { run(); })) {}
 
 PushQueue::~PushQueue() {
   const MutexLock lock(mutex_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "flotilla/base/thread.h"
 #include "flotilla/ps/bytes.h"
 #include "flotilla/ps/metrics.h"
 #include "flotilla/ps/round_merge.h"
@@ -40,6 +41,7 @@ Service::Service(Store& store, Options options)
       taken_(static_cast<size_t>(options_.workers)) {
   for (std::atomic<uint64_t>& taken : taken_) taken = kNoRecord;
   filled_ = store_.recovered();
+  require_threads(options_.threads, "answer requests");
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { serve(); });
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/thread.h"
 
 namespace flotilla::ps {
 
@@ -27,6 +28,7 @@ void ShardPool::Job::wait() {
 ShardPool::ShardPool(int owners) : owners_(owners) {
   require(0 < owners && owners <= 256, "tables need 1 to 256 threads, but are given {}", owners);
   if (owners == 1) return;
+  require_threads(owners, "own the shards of tables");
   for (int i = 0; i < owners; ++i) {
     Owner& owner = *threads_.emplace_back(std::make_unique<Owner>());
     owner.thread = std::thread([&owner, i] { serve(owner, i); });

@@ -19,6 +19,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
+#include "flotilla/base/thread.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -82,7 +83,7 @@ void Acceptor::stop() {
 
 void Acceptor::start(std::function<void(int, Fd)> on_connection) {
   on_connection_ = std::move(on_connection);
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread<std::thread>("accepts connections", [this] { run(); });
 }
 
 void Acceptor::run() {

@@ -4,14 +4,12 @@
 
 #pragma once
 
-#include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
 #include <climits>
 #include <functional>
 #include <memory>
 
-#include "flotilla/base/env.h"
 #include "flotilla/base/fd.h"
 #include "flotilla/rpc/outage.h"
 
@@ -29,11 +27,12 @@ inline int keepalive_ms() { return static_cast<int>(Outage::from_environment().r
 // A little more than a value of the store.
 inline constexpr int kMaxMessageBytes = 80 << 20;
 
-// gRPC writes lines of its own about what we report in a sentence. GRPC_VERBOSITY lets them
-// through.
-inline void silence_grpc() {
-  if (!env::text("GRPC_VERBOSITY")) gpr_set_log_function([](gpr_log_func_args*) {});
-}
+// Call it before any use of gRPC. Throws Unavailable where the threads that gRPC needs cannot be
+// started: gRPC itself would go on without them, and wait for ever.
+void prepare_grpc();
+
+// So many threads has a process with connections besides its own.
+int grpc_threads();
 
 // What the caller shows; empty where it shows nothing.
 inline std::string_view shown_token(const grpc::CallbackServerContext& context) {

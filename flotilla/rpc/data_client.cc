@@ -26,7 +26,7 @@ namespace flotilla::rpc {
 namespace {
 
 std::shared_ptr<grpc::Channel> open_channel(const DataClient::Options& options) {
-  silence_grpc();
+  prepare_grpc();
   check_token(options.token);
   const size_t most = std::min<size_t>(options.max_message + sizeof(ReplyHeader), INT_MAX);
   grpc::ChannelArguments settings = client_settings(options.address, static_cast<int>(most));

@@ -289,7 +289,7 @@ class DataServer::Service final : public grpc::CallbackGenericService {
     const size_t colon = options.address.rfind(':');
     require(colon != std::string::npos, "a server's address must be host:port, but it is \"{}\"",
             options.address);
-    silence_grpc();
+    prepare_grpc();
     Fd listener = options.listener ? std::move(options.listener) : listen_at(options.address);
     require(static_cast<bool>(listener),
             "cannot listen on {}: the port is in use or the address is not this host's",

@@ -11,6 +11,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/rpc/acceptor.h"
 #include "flotilla/rpc/connection_settings.h"
 #include "flotilla/rpc/control.grpc.pb.h"
@@ -58,7 +59,7 @@ class StoreServer::Service final : public Control::CallbackService {
     const size_t colon = options_.address.rfind(':');
     require(colon != std::string::npos, "the store's address must be host:port, but it is \"{}\"",
             options_.address);
-    silence_grpc();
+    prepare_grpc();
     Fd listener = listen_at(options_.address);
     require(static_cast<bool>(listener),
             "the store cannot listen on {}: the port is in use or the address is not this host's",
@@ -73,7 +74,7 @@ class StoreServer::Service final : public Control::CallbackService {
     require(server_ != nullptr, "the store at {} cannot be started", options_.address);
     door_->start(take);
     if (options_.outage || !within_host(options_.address)) {
-      watcher_ = std::thread([this] { watch(); });
+      watcher_ = start_thread<std::thread>("watches for silence", [this] { watch(); });
     }
   }
 

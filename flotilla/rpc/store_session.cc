@@ -5,6 +5,7 @@
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/rpc/connecting.h"
 #include "flotilla/rpc/dial.h"
 #include "flotilla/rpc/store_server.h"
@@ -41,7 +42,7 @@ double seconds_of(Clock::duration duration) {
 }
 
 std::shared_ptr<grpc::Channel> open_channel(const StoreClient::Options& options) {
-  silence_grpc();
+  prepare_grpc();
   check_token(options.token);
   grpc::ChannelArguments settings = client_settings("");
   const auto credentials = client_credentials(options.tls, settings);
@@ -70,7 +71,7 @@ StoreClient::Session::Session(Options options)
     hang_up();
     throw;
   }
-  if (returns_) keeper_ = std::thread([this] { keep(); });
+  if (returns_) keeper_ = start_thread<std::thread>("keeps the session", [this] { keep(); });
 }
 
 StoreClient::Session::~Session() {

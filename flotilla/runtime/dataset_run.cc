@@ -11,6 +11,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ps/worker.h"
 #include "flotilla/runtime/schedule.h"
@@ -137,6 +138,7 @@ DatasetRunReport Session::go(Executor& executor, Scope& scope) {
   std::vector<std::unique_ptr<ps::Worker>> twins;
   std::deque<Executor> executors;
   std::deque<Scope> scopes;
+  require_threads(static_cast<int>(run_.threads) - 1, "train on the data set");
   {
     std::vector<std::jthread> threads;
     const Leaving end{[this] { batches_.cancel(); }};

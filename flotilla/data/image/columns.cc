@@ -6,6 +6,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/data/image/chain.h"
 
 namespace flotilla::data {
@@ -78,6 +79,7 @@ class ImageFiles final : public Column {
     };
     {
       const auto extra = std::min<size_t>(threads_, std::max<size_t>(1, indices.size())) - 1;
+      require_threads(static_cast<int>(extra), "decode images");
       std::vector<std::jthread> helpers;
       for (size_t i = 0; i < extra; ++i) helpers.emplace_back(work);
       work();

@@ -6,11 +6,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "flotilla/base/thread.h"
 
 #ifdef FLT_TSAN
 // From the libgomp that oneDNN brings along.
@@ -90,6 +92,15 @@ ThreadShare::ThreadShare(int count) : before_(share_of_this_thread) {
 ThreadShare::~ThreadShare() { share_of_this_thread = before_; }
 
 namespace parallel_detail {
+namespace {
+
+// OpenMP would end the process.
+void check_threads_once(int count) {
+  static std::once_flag once;
+  std::call_once(once, [&] { require_threads(count - 1, "compute"); });
+}
+
+}  // namespace
 
 int ranges_of(int64_t n, int64_t grain) {
   if (inside_a_loop || n < 2 * grain || threads_lost.load(std::memory_order_relaxed)) return 1;
@@ -97,6 +108,7 @@ int ranges_of(int64_t n, int64_t grain) {
 }
 
 void run(int64_t n, int ranges, Body body, void* function) {
+  check_threads_once(ranges);
   loops_ran.store(true, std::memory_order_relaxed);
   // The first n % ranges ranges are one longer.
   const int64_t length = n / ranges, longer = n % ranges;
@@ -130,6 +142,7 @@ void use_in_libraries(int count) {
   static_cast<void>(count);
   if (omp_set_num_threads != nullptr) omp_set_num_threads(1);
 #else
+  check_threads_once(count);
   if (omp_get_max_threads() != count) omp_set_num_threads(count);
 #endif
 }

@@ -1,0 +1,18 @@
+// flotilla/rpc/one_thread_engine.h
+//
+// What gRPC runs its timers and small tasks on: one thread. Its own engine starts one for each core
+// of the machine, 32 at most, and another for timers, in every process that has a connection.
+//
+// gRPC 1.51 reads and writes sockets elsewhere; the parts of the interface that would are refused.
+
+#pragma once
+
+#include <grpc/event_engine/event_engine.h>
+
+#include <memory>
+
+namespace flotilla::rpc {
+
+std::unique_ptr<grpc_event_engine::experimental::EventEngine> one_thread_engine();
+
+}  // namespace flotilla::rpc

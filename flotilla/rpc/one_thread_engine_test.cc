@@ -1,0 +1,70 @@
+#include "flotilla/rpc/one_thread_engine.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <future>
+#include <thread>
+
+#include "flotilla/rpc/connection_settings.h"
+#include "flotilla/rpc/store_client.h"
+#include "flotilla/rpc/store_server.h"
+
+namespace flotilla::rpc {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+
+TEST(OneThreadEngine, RunsTasksInTheOrderOfTheirTimes) {
+  const auto engine = one_thread_engine();
+  std::vector<int> order;
+  std::promise<void> done;
+  engine->RunAfter(60ms, [&] {
+    order.push_back(3);
+    done.set_value();
+  });
+  engine->RunAfter(20ms, [&] { order.push_back(2); });
+  engine->Run([&] { order.push_back(1); });
+  ASSERT_EQ(done.get_future().wait_for(30s), std::future_status::ready);
+  EXPECT_THAT(order, ElementsAre(1, 2, 3));
+}
+
+TEST(OneThreadEngine, ATaskThatIsCancelledDoesNotRun) {
+  const auto engine = one_thread_engine();
+  bool ran = false;
+  const auto late = engine->RunAfter(1h, [&] { ran = true; });
+  EXPECT_TRUE(engine->Cancel(late));
+  EXPECT_FALSE(engine->Cancel(late));
+  EXPECT_FALSE(ran);
+}
+
+TEST(OneThreadEngine, ATaskMayTakeTheEngineWithIt) {
+  auto engine = one_thread_engine();
+  std::promise<bool> inside;
+  auto* raw = engine.get();
+  std::promise<void> handed_over;
+  raw->Run([&, whole = std::move(engine)]() mutable {
+    handed_over.get_future().wait();
+    inside.set_value(raw->IsWorkerThread());
+  });
+  EXPECT_FALSE(raw->IsWorkerThread());
+  handed_over.set_value();
+  EXPECT_TRUE(inside.get_future().get());
+}
+
+int threads_here() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+}
+
+TEST(OneThreadEngine, ConnectionsNeedTheThreadsThatAreDocumented) {
+  const int before = threads_here();
+  const StoreServer server({.token = "t"});
+  const StoreClient client({.address = server.address(), .token = "t"});
+  // The engine and gRPC's own; other tests of this process may have started some of them.
+  EXPECT_LE(threads_here() - before, grpc_threads());
+}
+
+}  // namespace
+}  // namespace flotilla::rpc
