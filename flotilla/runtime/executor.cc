@@ -163,6 +163,11 @@ Plan& Executor::plan(const Program& program, const std::vector<Feed>& feeds,
   return *entries_.front()->plan;
 }
 
+void Executor::forget(uint64_t program) {
+  std::erase_if(entries_, [&](const auto& entry) { return entry->program_id == program; });
+  agreed_.erase(program);
+}
+
 std::unique_ptr<Plan> Executor::make_plan(const Program& program, const Entry& entry,
                                           VariableStore& store) {
   comm::World* world = options_.world;

@@ -82,6 +82,9 @@ class Executor {
   enum class Next { kRun, kRunWithoutWeight, kEnd };
   Next next_step(const Program& program, bool has_batch, Scope& scope);
 
+  // The program with this id will not be run any more: its plans go.
+  void forget(uint64_t program);
+
   const Options& options() const { return options_; }
   void check_numbers(bool on) { options_.check_numbers = on; }
   // How many plans were made so far, for tests and inspection.

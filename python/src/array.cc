@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "bind.h"
+#include "gil.h"
 
 namespace flotilla::python {
 namespace {
@@ -37,7 +38,7 @@ Numpy& numpy() {
 struct Loan {
   Py_buffer view = {};
   ~Loan() {
-    const nb::gil_scoped_acquire gil;
+    const GilHeld gil;
     PyBuffer_Release(&view);
   }
 };

@@ -1,5 +1,6 @@
 #include "bind.h"
 #include "flotilla/data/check.h"
+#include "gil.h"
 
 namespace flotilla::python {
 namespace {
@@ -20,7 +21,7 @@ void bind_check(nb::module_& m) {
       .def_ro("problem_count", &data::CheckReport::problem_count)
       .def_ro("problems", &data::CheckReport::problems, "One sentence each; the first twenty.");
   m.def("check_data", &check_data, nb::arg("file"), nb::arg("slots") = "", nb::arg("format") = "",
-        nb::arg("pipe_command") = "", nb::call_guard<nb::gil_scoped_release>(),
+        nb::arg("pipe_command") = "", nb::call_guard<GilReleased>(),
         "Reads a data file as a training would: `flotilla check data`.");
   m.def(
       "criteo_id",

@@ -10,8 +10,10 @@
 #include "flotilla/base/error.h"
 #include "flotilla/job/workers.h"
 #include "flotilla/runtime/same_parameters.h"
+#include "gil.h"
 #include "interrupts.h"
 #include "python_caller.h"
+#include "running.h"
 
 namespace flotilla::python {
 namespace {
@@ -79,6 +81,7 @@ template <typename F>
 void exchange(int64_t ring, F call) {
   comm::World& world = met();
   const InterruptibleRelease released;
+  const Running running;
   const Progress::Span span(progress(), Progress::Kind::kCommunication, "talks to other workers");
   world.queue().run([&] { call(world.ring(ring)); });
 }
@@ -101,7 +104,7 @@ void bind_groups(nb::module_& m) {
       [] {
         if (workers() != nullptr) workers()->first_is_done();
       },
-      nb::call_guard<nb::gil_scoped_release>(), "Worker 0 has done what the others wait for.");
+      nb::call_guard<GilReleased>(), "Worker 0 has done what the others wait for.");
   m.def(
       "wait_for_first",
       [] {
@@ -111,7 +114,7 @@ void bind_groups(nb::module_& m) {
       nb::call_guard<InterruptibleRelease>(), "The other side of first_is_done().");
   m.def("workers_met", [] { return workers() != nullptr; });
   m.def(
-      "leave_workers", [] { workers().reset(); }, nb::call_guard<nb::gil_scoped_release>());
+      "leave_workers", [] { workers().reset(); }, nb::call_guard<GilReleased>());
   m.def(
       "make_ring",
       [](int64_t id, const std::vector<int>& ranks) {
@@ -264,8 +267,9 @@ void bind_comm(nb::module_& m) {
   bind_calls(m);
   // Runs before the process leaves its job, which was registered earlier.
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    if (runs_go_on()) return static_cast<void>(workers().release());
     const bool failed = nb::hasattr(nb::module_::import_("sys"), "last_value");
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     if (workers() != nullptr) workers()->leave(failed);
     workers().reset();
   }));

@@ -1,5 +1,6 @@
 #include "bind.h"
 #include "flotilla/data/mnist.h"
+#include "gil.h"
 #include "owned_array.h"
 
 namespace flotilla::python {
@@ -8,7 +9,7 @@ namespace {
 nb::tuple read_mnist(const std::string& images, const std::string& labels) {
   data::LabeledImages set;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     set = data::read_mnist(images, labels);
   }
   const auto count = static_cast<size_t>(set.images.count);
@@ -32,7 +33,7 @@ void bind_data(nb::module_& m) {
               "Whether the digits were drawn by Flotilla.")
       .def_ro("description", &data::MnistFiles::description, "Which data this is, for the user.");
   m.def(
-      "find_mnist", [] { return data::find_mnist(); }, nb::call_guard<nb::gil_scoped_release>(),
+      "find_mnist", [] { return data::find_mnist(); }, nb::call_guard<GilReleased>(),
       "MNIST in the cache, or digits drawn in its place; drawing takes some seconds, once.");
   m.def("read_mnist", &read_mnist, nb::arg("images"), nb::arg("labels"),
         "Images uint8 [count, 28, 28] and labels uint8 [count] of a pair of IDX files.");

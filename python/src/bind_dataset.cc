@@ -15,8 +15,10 @@
 #include "flotilla/data/ins_id.h"
 #include "flotilla/kernel/random.h"
 #include "flotilla/runtime/dataset_run.h"
+#include "gil.h"
 #include "interruptibly.h"
 #include "interrupts.h"
+#include "running.h"
 
 namespace flotilla::python {
 namespace {
@@ -122,7 +124,7 @@ void bind_sets(nb::module_& m) {
           "start",
           [](FileDataset& set, int64_t threads) {
             refuse_in_worker();
-            const nb::gil_scoped_release released;
+            const GilReleased released;
             return set.start(threads);
           },
           nb::arg("threads") = 0, "Begins a pass.");
@@ -138,20 +140,19 @@ void bind_sets(nb::module_& m) {
       .def("wait_preload_done",
            [](InMemoryDataset& set) {
              while (!set.preload_done()) {
-               const nb::gil_scoped_release released;
+               const GilReleased released;
                std::this_thread::sleep_for(std::chrono::milliseconds(2));
                listen();
              }
              set.wait_preload_done();
            })
       .def("local_shuffle", &InMemoryDataset::local_shuffle, nb::arg("seed"),
-           nb::call_guard<nb::gil_scoped_release>())
+           nb::call_guard<GilReleased>())
       .def("global_shuffle", &InMemoryDataset::global_shuffle, nb::arg("exchange"), nb::arg("seed"),
            nb::call_guard<InterruptibleRelease>())
       .def("slots_shuffle", &InMemoryDataset::slots_shuffle, nb::arg("slots"), nb::arg("seed"),
-           nb::call_guard<nb::gil_scoped_release>())
-      .def("release_memory", &InMemoryDataset::release_memory,
-           nb::call_guard<nb::gil_scoped_release>())
+           nb::call_guard<GilReleased>())
+      .def("release_memory", &InMemoryDataset::release_memory, nb::call_guard<GilReleased>())
       .def("memory_data_size", &InMemoryDataset::memory_data_size)
       .def("shuffle_data_size", &InMemoryDataset::shuffle_data_size);
 
@@ -161,7 +162,7 @@ void bind_sets(nb::module_& m) {
           [](data::BatchPass& pass) -> nb::object {
             std::optional<data::Batch> batch;
             {
-              const nb::gil_scoped_release released;
+              const GilReleased released;
               const Progress::Span span(progress(), Progress::Kind::kInput, kWaitsForBatch);
               wait_for_batch(pass);
               batch = pass.next();
@@ -215,16 +216,19 @@ int64_t run(DatasetRunner& runner, const Program& program, FileDataset& set, Sco
   std::vector<std::string> feeds;
   for (const SlotSpec& slot : set.options.slots) feeds.push_back(slot.name);
   const auto say = [&](const std::string& line) {
-    const nb::gil_scoped_acquire gil;
-    print(line);
+    const GilHeld gil;
+    unless_the_end([&] { print(line); });
   };
   const auto show = [&](const std::vector<FetchedValue>& values) {
-    const nb::gil_scoped_acquire gil;
+    const GilHeld gil;
     nb::list list;
     for (const FetchedValue& value : values) list.append(watched_value(value));
-    watch(list);
+    unless_the_end([&] { watch(list); });
   };
+  // Another thread may go on building the program.
+  const std::shared_ptr<const Program> snapshot = program.clone();
   const InterruptibleRelease released;
+  const Running running;
   require(runner.turn.TryLock(),
           "this executor is running a data set already; a second run needs one of its own");
   struct Unlock {
@@ -232,7 +236,7 @@ int64_t run(DatasetRunner& runner, const Program& program, FileDataset& set, Sco
     ~Unlock() { turn.Unlock(); }
   } const unlock{runner.turn};
   const std::unique_ptr<data::BatchPass> pass = set.start(threads);
-  const DatasetRunReport report = run_from_dataset({.program = program,
+  const DatasetRunReport report = run_from_dataset({.program = *snapshot,
                                                     .feeds = feeds,
                                                     .fetches = shown.fetches,
                                                     .labels = shown.labels,

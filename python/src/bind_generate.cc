@@ -10,6 +10,7 @@
 #include "flotilla/data/generate_text.h"
 #include "flotilla/data/image/codec.h"
 #include "flotilla/data/mnist.h"
+#include "gil.h"
 #include "owned_array.h"
 
 namespace flotilla::python {
@@ -24,7 +25,7 @@ data::Split split_of(const std::string& name) {
 nb::bytes flower_jpeg(uint64_t seed, int64_t index, int label) {
   std::vector<uint8_t> file;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     data::Image image(data::kFlowerSide, data::kFlowerSide, 3);
     data::draw_flower(
         seed, index, label,
@@ -39,7 +40,7 @@ nb::tuple shapes(uint64_t seed, const std::string& split, int64_t count) {
   const data::Split of = split_of(split);
   std::vector<uint8_t> pixels(count * data::kShapeBytes), labels(count);
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     for (int64_t i = 0; i < count; ++i) {
       const std::span<uint8_t, data::kShapeBytes> planes(&pixels[i * data::kShapeBytes],
                                                          size_t{data::kShapeBytes});
@@ -70,7 +71,7 @@ void keep_digits(const std::string& directory) { data::find_mnist({.generate_int
 }  // namespace
 
 void bind_generate(nb::module_& m) {
-  const nb::call_guard<nb::gil_scoped_release> released;
+  const nb::call_guard<GilReleased> released;
   const data::ClicksOptions clicks;
   const data::DrawnSetOptions drawn;
   m.def("keep_digits", &keep_digits, nb::arg("directory"), released,

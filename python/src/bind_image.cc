@@ -11,6 +11,7 @@
 #include "flotilla/data/image/codec.h"
 #include "flotilla/data/image/color.h"
 #include "flotilla/data/image/geometry.h"
+#include "gil.h"
 #include "owned_array.h"
 
 namespace flotilla::python {
@@ -95,7 +96,7 @@ nb::object to_array(Pixels<T> image, bool flat) {
 // Runs `make` without the lock of the interpreter.
 template <typename Make>
 auto unlocked(const Make& make) {
-  const nb::gil_scoped_release released;
+  const GilReleased released;
   return make();
 }
 

@@ -10,8 +10,10 @@
 #include "bind.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "gil.h"
 #include "interruptibly.h"
 #include "interrupts.h"
+#include "running.h"
 
 namespace flotilla::python {
 namespace {
@@ -110,7 +112,7 @@ void bind_job(nb::module_& m) {
         const absl::MutexLock lock(&job.turn);
         return job.membership == nullptr ? std::string() : job.membership->stopped();
       },
-      nb::call_guard<nb::gil_scoped_release>(), "Why the job stopped; \"\": it goes on.");
+      nb::call_guard<GilReleased>(), "Why the job stopped; \"\": it goes on.");
   m.def("job_interrupted", &job_interrupted, "Whether somebody has interrupted the job.");
   nb::class_<InputWait>(m, "InputWait", "A `with` block that waits for input.")
       .def(nb::init<>())
@@ -121,12 +123,13 @@ void bind_job(nb::module_& m) {
       .def(
           "__exit__", [](InputWait& wait, nb::args) { wait.span.reset(); }, nb::arg("error"));
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    if (runs_go_on()) return;
     const nb::module_ system = nb::module_::import_("sys");
     const bool failed = nb::hasattr(system, "last_value");
     const bool interrupted =
         failed && PyErr_GivenExceptionMatches(nb::object(system.attr("last_value")).ptr(),
                                               PyExc_KeyboardInterrupt) != 0;
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     leave(failed, interrupted);
   }));
 }

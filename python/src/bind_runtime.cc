@@ -1,8 +1,10 @@
 #include <absl/synchronization/mutex.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <limits>
+#include <list>
 
 #include "alone.h"
 #include "bind.h"
@@ -16,7 +18,9 @@
 #include "flotilla/runtime/executor.h"
 #include "flotilla/runtime/model_io.h"
 #include "flotilla/runtime/scope.h"
+#include "gil.h"
 #include "interrupts.h"
+#include "running.h"
 
 namespace flotilla::python {
 namespace {
@@ -40,9 +44,48 @@ struct ScopeVar {
 struct Runner {
   explicit Runner(Generator& generator) : executor(generator) {}
 
+  // The program as it is now: another thread may go on building it while this one runs it.
+  // REQUIRES: the lock of the interpreter is held.
+  struct Snapshot {
+    uint64_t id = 0;  // of the program
+    uint64_t version = 0;
+    std::shared_ptr<const Program> copy = {};
+    uint64_t dropped = 0;  // the copy that will not be run any more; 0: none
+  };
+  Snapshot snapshot_of(const Program& program);
+
+  // The executor, once it has forgotten what was dropped.
+  Executor& executor_for(const Snapshot& snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn) {
+    if (snapshot.dropped != 0) executor.get().forget(snapshot.dropped);
+    return executor.get();
+  }
+
   absl::Mutex turn;
   WorkersExecutor executor ABSL_GUARDED_BY(turn);
+
+ private:
+  static constexpr size_t kMostSnapshots = 64;
+
+  std::list<Snapshot> snapshots_;  // the latest used first
 };
+
+Runner::Snapshot Runner::snapshot_of(const Program& program) {
+  const auto found = std::find_if(snapshots_.begin(), snapshots_.end(),
+                                  [&](const Snapshot& each) { return each.id == program.id(); });
+  if (found != snapshots_.end() && found->version == program.version()) {
+    snapshots_.splice(snapshots_.begin(), snapshots_, found);
+    return snapshots_.front();
+  }
+  Snapshot made{.id = program.id(), .version = program.version(), .copy = program.clone()};
+  snapshots_.push_front(made);
+  const bool full = snapshots_.size() > kMostSnapshots;
+  const auto old = found != snapshots_.end() ? found : full ? --snapshots_.end() : found;
+  if (old != snapshots_.end()) {
+    made.dropped = old->copy->id();
+    snapshots_.erase(old);
+  }
+  return made;
+}
 
 // What has no dtype of its own gets the variable's; a number fed to a vector becomes one element.
 Tensor to_feed(const Var& var, nb::handle value) {
@@ -138,20 +181,22 @@ nb::object from_fetched(FetchedValue& value, bool as_numpy) {
   return as_numpy ? to_numpy(tensor) : nb::cast(std::move(tensor));
 }
 
-nb::list run(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
-             Scope& scope, bool as_numpy) {
+nb::list run_once(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
+                  Scope& scope, bool as_numpy) {
   refuse_after_fork();
   join_job_if_launched();
   const std::vector<Feed> feeds = to_feeds(program, feed);
   const std::vector<std::string> fetches = to_names(fetch_list);
+  const Runner::Snapshot snapshot = runner.snapshot_of(program);
   std::vector<FetchedValue> values;
   bool new_plan = false;
   try {
     const InterruptibleRelease released;
+    const Running running;
     const absl::MutexLock lock(&runner.turn);
-    Executor& executor = runner.executor.get();
+    Executor& executor = runner.executor_for(snapshot);
     const int64_t plans = executor.plans_made();
-    values = executor.run(program, feeds, fetches, scope);
+    values = executor.run(*snapshot.copy, feeds, fetches, scope);
     new_plan = executor.plans_made() != plans;
   } catch (const Error& error) {
     throw_with_names(error, program, feed);
@@ -162,15 +207,25 @@ nb::list run(Runner& runner, const Program& program, nb::object feed, nb::object
   return results;
 }
 
+// A daemon's run ends nowhere else: what it converts may ask for the lock, too.
+nb::list run(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
+             Scope& scope, bool as_numpy) {
+  return unless_the_end([&] {
+    return run_once(runner, program, std::move(feed), std::move(fetch_list), scope, as_numpy);
+  });
+}
+
 template <typename Read>
 auto read_plan(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
                Scope& scope, Read read) {
   refuse_after_fork();
   const std::vector<Feed> feeds = to_feeds(program, std::move(feed));
   const std::vector<std::string> fetches = to_names(fetch_list);
+  const Runner::Snapshot snapshot = runner.snapshot_of(program);
   const InterruptibleRelease released;
+  const Running running;
   const absl::MutexLock lock(&runner.turn);
-  return read(runner.executor.get().plan(program, feeds, fetches, scope));
+  return read(runner.executor_for(snapshot).plan(*snapshot.copy, feeds, fetches, scope));
 }
 
 nb::dict plan_stats(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
@@ -249,11 +304,11 @@ void bind_executor(nb::module_& m) {
             const absl::MutexLock lock(&runner.turn);
             return runner.executor.get().plans_made();
           },
-          nb::call_guard<nb::gil_scoped_release>());
+          nb::call_guard<GilReleased>());
 }
 
 void bind_saves(nb::module_& m) {
-  using Free = nb::call_guard<nb::gil_scoped_release>;
+  using Free = nb::call_guard<GilReleased>;
   nb::class_<SaveSet>(m, "SaveSet", "Files of a folder that are saved as one, when a block ends.")
       .def(
           "__init__", [](SaveSet* self, const std::string& folder) { new (self) SaveSet(folder); },
@@ -264,7 +319,7 @@ void bind_saves(nb::module_& m) {
           "__exit__",
           [](SaveSet& self, nb::handle type, nb::handle, nb::handle) {
             const bool done = type.is_none();
-            const nb::gil_scoped_release released;
+            const GilReleased released;
             done ? self.commit() : self.discard();
           },
           nb::arg("type").none(), nb::arg("error").none(), nb::arg("traceback").none())
@@ -272,7 +327,7 @@ void bind_saves(nb::module_& m) {
           "add",
           [](SaveSet& self, const std::string& name, nb::bytes bytes) {
             const std::string_view view(bytes.c_str(), bytes.size());
-            const nb::gil_scoped_release released;
+            const GilReleased released;
             self.add(name, view);
           },
           nb::arg("name"), nb::arg("bytes"))
@@ -283,7 +338,7 @@ void bind_saves(nb::module_& m) {
       .def(
           "__init__",
           [](SavedFiles* self, const std::string& folder) {
-            const nb::gil_scoped_release released;
+            const GilReleased released;
             new (self) SavedFiles(folder);
           },
           nb::arg("folder"))
@@ -300,7 +355,7 @@ void bind_saves(nb::module_& m) {
           [](SavedFiles& self, const std::string& name) {
             std::string bytes;
             {
-              const nb::gil_scoped_release released;
+              const GilReleased released;
               bytes = self.read(name);
             }
             return nb::bytes(bytes.data(), bytes.size());

@@ -17,7 +17,9 @@
 #include "flotilla/job/table_server.h"
 #include "flotilla/job/table_worker.h"
 #include "flotilla/passes/ps_split.h"
+#include "gil.h"
 #include "interruptibly.h"
+#include "running.h"
 
 namespace flotilla::python {
 namespace {
@@ -92,7 +94,7 @@ void bind_server(nb::module_& m) {
       "init_server",
       [](const fleet::Role& role, const std::string& checkpoint) {
         job::Membership& membership = membership_for(role);
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         place().server = nullptr;  // its folder must be free
         place().server =
             std::make_unique<job::TableServer>(membership, job::table_server_options(role));
@@ -102,7 +104,7 @@ void bind_server(nb::module_& m) {
   m.def(
       "load_server",
       [](const std::string& checkpoint) {
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         server().load(checkpoint);
       },
       nb::arg("checkpoint"), "Fills the tables of this server.");
@@ -112,7 +114,7 @@ void bind_server(nb::module_& m) {
         job::TableServer& self = server();
         std::string why;
         {
-          const nb::gil_scoped_release released;
+          const GilReleased released;
           const job::StopSignals signals({SIGTERM});
           why = self.run([&] {
             listen();
@@ -133,7 +135,7 @@ void bind_worker(nb::module_& m) {
       [](const fleet::Role& role) {
         if (place().worker != nullptr) return;
         job::Membership& membership = membership_for(role);
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         place().worker = std::make_unique<job::TableWorker>(
             membership,
             job::TableWorker::Options{
@@ -226,7 +228,7 @@ void bind_tables(nb::module_& m) {
                 "this process looks rows up in the tables in {}, and can do so in those of one "
                 "model: load {} in another process",
                 here.opened_from, from);
-        const nb::gil_scoped_release released;
+        const GilReleased released;
         here.opened = nullptr;  // it may be large
         here.opened = std::make_unique<job::LocalTables>(from);
         here.opened_from = from;
@@ -333,8 +335,9 @@ void bind_servers(nb::module_& m) {
   bind_apply(m);
   // Runs before the process leaves its job, which was registered earlier.
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    if (runs_go_on()) return;
     const bool failed = nb::hasattr(nb::module_::import_("sys"), "last_value");
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     leave(failed);
   }));
 }

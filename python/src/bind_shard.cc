@@ -1,6 +1,7 @@
 #include "bind.h"
 #include "flotilla/base/error.h"
 #include "flotilla/data/shard.h"
+#include "gil.h"
 #include "owned_array.h"
 
 namespace flotilla::python {
@@ -21,7 +22,7 @@ data::Tail to_tail(const std::string& word) {
 nb::tuple shard_samples(int64_t size, const data::ShardOptions& options) {
   data::SampleShard shard;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     shard = data::shard_samples(size, options);
   }
   return nb::make_tuple(to_array(std::move(shard.indices)), std::move(shard.counts));
@@ -31,7 +32,7 @@ nb::tuple shard_files(const std::vector<int64_t>& samples_in_file,
                       const data::ShardOptions& options) {
   data::FileShard shard;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     shard = data::shard_files(samples_in_file, options);
   }
   nb::list parts;
@@ -45,7 +46,7 @@ nb::object distributed_indices(int64_t size, int64_t rank, int64_t ranks, int64_
                                std::optional<uint32_t> shuffle_seed) {
   std::vector<int64_t> indices;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     indices = data::distributed_indices(
         size,
         {.rank = rank, .ranks = ranks, .batch_size = batch_size, .shuffle_seed = shuffle_seed});

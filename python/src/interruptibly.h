@@ -11,6 +11,8 @@
 #include <thread>
 
 #include "bind.h"
+#include "flotilla/base/thread.h"
+#include "gil.h"
 
 namespace flotilla::python {
 
@@ -18,8 +20,8 @@ inline constexpr std::chrono::microseconds kLongestWait(50000);
 
 // Throws KeyboardInterrupt where Ctrl-C was pressed.
 inline void listen() {
-  const nb::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  const GilHeld gil;
+  if (unless_the_end(PyErr_CheckSignals) != 0) throw nb::python_error();
 }
 
 // Waits until a channel or a pass has a batch, or has ended. REQUIRES: the GIL is not held.
@@ -32,10 +34,10 @@ void wait_for_batch(Source& source) {
 // REQUIRES: the GIL is held; f does not need it.
 template <typename Stop, typename F>
 void interruptibly(Stop stop, F f) {
-  const nb::gil_scoped_release released;
+  const GilReleased released;
   std::exception_ptr error;
   std::atomic<bool> done = false;
-  std::thread thread([&] {
+  std::thread thread = start_thread<std::thread>("waits while this one listens for Ctrl-C", [&] {
     try {
       f();
     } catch (...) {

@@ -47,7 +47,7 @@ void stand_before_python() {
 
 // A handler of the user's own may do anything, and its program goes on.
 bool raises_keyboard_interrupt() {
-  const nb::gil_scoped_acquire gil;
+  const GilHeld gil;
   const nb::module_ signals = nb::module_::import_("signal");
   return signals.attr("getsignal")(SIGINT).is(signals.attr("default_int_handler"));
 }

@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "bind.h"
+#include "gil.h"
 
 namespace flotilla::python {
 
@@ -26,7 +26,7 @@ class InterruptibleRelease {
     ~Inside();
   };
   const Inside inside_;  // the first: it needs the lock
-  const nb::gil_scoped_release released_;
+  const GilReleased released_;
 };
 
 // To be asked now and then by another thread: whether Ctrl-C was pressed a moment ago, will end the

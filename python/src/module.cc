@@ -1,4 +1,5 @@
 #include "bind.h"
+#include "running.h"
 
 NB_MODULE(_flotilla, m) {
   m.doc() = "The C++ core behind `paddle`. One bind_* function per folder of flotilla/.";
@@ -21,4 +22,6 @@ NB_MODULE(_flotilla, m) {
   flotilla::python::bind_job(m);
   flotilla::python::bind_comm(m);
   flotilla::python::bind_servers(m);
+  // The last to be registered is the first to be called.
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(flotilla::python::end_runs));
 }

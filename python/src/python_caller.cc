@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "bind.h"
+#include "gil.h"
 #include "interruptibly.h"
 
 namespace flotilla::python {
@@ -15,11 +16,12 @@ class PythonCaller final : public Caller {
   void use(nb::object function) { function_ = std::move(function); }
 
   std::vector<Tensor> call(int64_t number, const std::vector<Tensor>& inputs) override {
-    const nb::gil_scoped_acquire acquire;
+    const GilHeld acquire;
     nb::list values;
     for (const Tensor& input : inputs) values.append(nb::cast(input));
     std::vector<Tensor> results;
-    for (const nb::handle result : nb::cast<nb::list>(function_(number, values))) {
+    const nb::object made = unless_the_end([&] { return function_(number, values); });
+    for (const nb::handle result : nb::cast<nb::list>(made)) {
       if (result.is_none()) {
         results.emplace_back();
       } else if (nb::isinstance<Tensor>(result)) {
