@@ -17,6 +17,7 @@ const std::vector<Known>& known_variables() {
        "0: ranks do not compare their parameters at the start and after each pass"},
       {"FLT_DOWNLOAD", "0 never downloads a data set; what is missing is generated"},
       {"FLT_DUMP", "name of a pass: print the program after it"},
+      {"FLT_GROUP", "set for pipe commands and data workers: the mark by which they are ended"},
       {"FLT_JOB_TOKEN", "secret that every process of a job shows; set it on every host"},
       {"FLT_LISTEN_FD", "descriptor of the socket that the launcher listens on for this process"},
       {"FLT_LOG_LEVEL", "what is said on stderr at least: info (by default), warn, error or off"},

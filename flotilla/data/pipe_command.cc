@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/regular_file.h"
+#include "flotilla/base/thread.h"
 
 namespace flotilla::data {
 namespace {
@@ -52,47 +51,28 @@ pid_t reap(pid_t pid, int& status) {
   return reaped;
 }
 
-// What posix_spawn needs to know; destroys itself.
-struct SpawnPlan {
-  SpawnPlan() {
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    // Python ignores SIGPIPE; the command must not, or it would outlive its reader.
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(
-        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
-
-// Ours, with `folder` first in the PATH, whose text `path` then holds.
-std::vector<char*> environment_with(const std::string& folder, std::string& path) {
-  std::vector<char*> entries;
-  const char* rest = "";
+// Ours, with the group's mark, and `folder`, if any, first in the PATH.
+std::vector<std::string> environment_with(const std::string& mark, const std::string& folder) {
+  const std::string name = mark.substr(0, mark.find('=') + 1);
+  std::vector<std::string> entries = {mark};
+  std::string path;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    const bool is_path = std::string_view(*entry).starts_with("PATH=");
-    if (is_path) rest = *entry + std::strlen("PATH=");
-    if (!is_path || folder.empty()) entries.push_back(*entry);
+    const std::string_view text = *entry;
+    if (text.starts_with("PATH=")) path = text.substr(std::strlen("PATH="));
+    const bool replaced = text.starts_with(name) || (text.starts_with("PATH=") && !folder.empty());
+    if (!replaced) entries.emplace_back(text);
   }
   if (!folder.empty()) {
-    path = fmt::format("PATH={}{}{}", folder, *rest == '\0' ? "" : ":", rest);
-    entries.push_back(path.data());
+    entries.push_back(fmt::format("PATH={}{}{}", folder, path.empty() ? "" : ":", path));
   }
-  entries.push_back(nullptr);
   return entries;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> found;
+  for (std::string& text : texts) found.push_back(text.data());
+  found.push_back(nullptr);
+  return found;
 }
 
 }  // namespace
@@ -118,19 +98,19 @@ void PipeCommand::start(const std::filesystem::path& file, const std::string& fo
   } else {
     in.read = Descriptor(open_regular_file(file).release());
   }
-  SpawnPlan plan;
+  SpawnPlan plan(group_.id());
   posix_spawn_file_actions_adddup2(&plan.actions, in.read.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&plan.actions, out.write.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&plan.actions, error.write.get(), STDERR_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&plan.actions, STDERR_FILENO + 1);
   std::string shell = "sh", option = "-c", text = command_;
   char* const arguments[] = {shell.data(), option.data(), text.data(), nullptr};
-  std::string path;
-  const std::vector<char*> environment = environment_with(folder, path);
-  const int code =
-      posix_spawn(&pid_, "/bin/sh", &plan.actions, &plan.attributes, arguments, environment.data());
+  std::vector<std::string> environment = environment_with(group_.mark(), folder);
+  const int code = posix_spawn(&pid_, "/bin/sh", &plan.actions, &plan.attributes, arguments,
+                               pointers(environment).data());
   if (code != 0) pid_ = -1;
-  require(code == 0, "cannot start the pipe command \"{}\": {}", command_, reason(code));
+  require(code == 0, "cannot start the pipe command \"{}\": {}. {}", command_, reason(code),
+          thread_limits());
   in_ = std::move(in.write);
   out_ = std::move(out.read);
   error_ = std::move(error.read);
@@ -139,7 +119,7 @@ void PipeCommand::start(const std::filesystem::path& file, const std::string& fo
 
 PipeCommand::~PipeCommand() {
   if (pid_ < 0) return;
-  kill(-pid_, SIGKILL);
+  group_.end();
   int status = 0;
   reap(pid_, status);
 }
@@ -236,8 +216,7 @@ void PipeCommand::finish() {
     pollfd fd = {error_.get(), POLLIN, 0};
     if (poll(&fd, 1, 5) > 0) drain_errors();
   }
-  // What it left in the background; before it is reaped, so that the number is still its own.
-  kill(-pid_, SIGKILL);
+  group_.end();  // and with it what the command left in the background
   int status = 0;
   const pid_t reaped = reap(pid_, status);
   pid_ = -1;

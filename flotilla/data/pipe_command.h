@@ -1,7 +1,8 @@
 // flotilla/data/pipe_command.h
 //
 // A shell command that reads a file and prints text. It runs in a process group of its own, which
-// ends with this object: nothing is left running, whatever the command started.
+// ends with this object and with this process: nothing is left running, whatever the command
+// started.
 
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "flotilla/base/process_group.h"
 #include "flotilla/data/packed_file.h"
 
 namespace flotilla::data {
@@ -75,6 +77,7 @@ class PipeCommand {
   std::vector<uint8_t> unpacked_;       // not yet written to the command
   size_t fed_ = 0;                      // of unpacked_
   Descriptor in_, out_, error_;         // our ends
+  ProcessGroup group_;                  // of the command
   pid_t pid_ = -1;                      // -1: not running
   std::deque<std::string> lines_;       // the end of stderr; the last one may be unfinished
 };

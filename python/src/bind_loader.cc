@@ -1,12 +1,11 @@
-#include <poll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
-#include <thread>
 
 #include "bind.h"
 #include "bind_job.h"
+#include "flotilla/base/process_group.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/data/batch_queue.h"
 #include "flotilla/data/column.h"
 #include "flotilla/data/end_of_pass.h"
@@ -16,6 +15,7 @@
 #include "flotilla/kernel/random.h"
 #include "flotilla/layers/reader.h"
 #include "flotilla/runtime/scope.h"
+#include "gil.h"
 #include "interruptibly.h"
 
 namespace flotilla::python {
@@ -26,7 +26,7 @@ using Held = std::shared_ptr<PyObject>;
 
 Held hold(nb::handle object) {
   return Held(object.inc_ref().ptr(), [](PyObject* held) {
-    const nb::gil_scoped_acquire gil;
+    const GilHeld gil;
     Py_DECREF(held);
   });
 }
@@ -39,7 +39,7 @@ struct Raised {
 template <typename T>
 void fail(data::Channel<T>& channel, nb::handle error) {
   const std::exception_ptr thrown = std::make_exception_ptr(Raised{hold(error)});
-  const nb::gil_scoped_release released;
+  const GilReleased released;
   channel.fail(thrown);
 }
 
@@ -259,7 +259,7 @@ void bind_gather(nb::module_& m) {
            [](data::Gatherer& g) {
              data::Batch batch;
              {
-               const nb::gil_scoped_release released;
+               const GilReleased released;
                const Progress::Span span(progress(), Progress::Kind::kInput, kWaitsForBatch);
                batch = g.next();
              }
@@ -289,7 +289,7 @@ void bind_queue(nb::module_& m) {
           [](Pass& pass, nb::list tensors) {
             data::Batch batch;
             for (nb::handle tensor : tensors) batch.push_back(to_tensor(tensor));
-            const nb::gil_scoped_release released;
+            const GilReleased released;
             return pass.push(std::move(batch));
           },
           nb::arg("tensors"), "Waits while it is full. False: nobody reads any more.")
@@ -297,14 +297,14 @@ void bind_queue(nb::module_& m) {
            [](Pass& pass) -> nb::object {
              std::optional<data::Batch> batch;
              {
-               const nb::gil_scoped_release released;
+               const GilReleased released;
                wait_for_batch(pass);
                batch = pass.pop();
              }
              return batch ? nb::object(to_list(*std::move(batch))) : nb::none();
            })
-      .def("close", &Pass::close, nb::call_guard<nb::gil_scoped_release>())
-      .def("cancel", &Pass::cancel, nb::call_guard<nb::gil_scoped_release>())
+      .def("close", &Pass::close, nb::call_guard<GilReleased>())
+      .def("cancel", &Pass::cancel, nb::call_guard<GilReleased>())
       .def("fail", &fail<data::Batch>, nb::arg("error"),
            "The reader gets this exception after what was pushed before.");
 
@@ -315,7 +315,7 @@ void bind_queue(nb::module_& m) {
           "push",
           [](Handoff& channel, nb::handle object) {
             Held held = hold(object);
-            const nb::gil_scoped_release released;
+            const GilReleased released;
             return channel.push(std::move(held));
           },
           nb::arg("object").none(), "Waits while it is full. False: nobody reads any more.")
@@ -323,7 +323,7 @@ void bind_queue(nb::module_& m) {
            [](Handoff& channel) {
              std::optional<Held> held;
              {
-               const nb::gil_scoped_release released;
+               const GilReleased released;
                const Progress::Span span(progress(), Progress::Kind::kInput, kWaitsForBatch);
                wait_for_batch(channel);
                held = channel.pop();
@@ -331,8 +331,8 @@ void bind_queue(nb::module_& m) {
              if (!held) throw nb::stop_iteration();
              return nb::borrow(held->get());
            })
-      .def("close", &Handoff::close, nb::call_guard<nb::gil_scoped_release>())
-      .def("cancel", &Handoff::cancel, nb::call_guard<nb::gil_scoped_release>())
+      .def("close", &Handoff::close, nb::call_guard<GilReleased>())
+      .def("cancel", &Handoff::cancel, nb::call_guard<GilReleased>())
       .def("fail", &fail<Held>, nb::arg("error"),
            "The reader gets this exception after what was pushed before.");
 
@@ -343,10 +343,10 @@ void bind_queue(nb::module_& m) {
           nb::arg("capacity"))
       .def("start",
            [](BatchQueue& queue) {
-             const nb::gil_scoped_release released;
+             const GilReleased released;
              return queue.start();
            })
-      .def("reset", &BatchQueue::reset, nb::call_guard<nb::gil_scoped_release>())
+      .def("reset", &BatchQueue::reset, nb::call_guard<GilReleased>())
       .def("size", &BatchQueue::size, "How many batches wait to be read.")
       .def("capacity", &BatchQueue::capacity, "How many batches may wait.");
   m.def(
@@ -413,16 +413,6 @@ void bind_readers(nb::module_& m) {
 
 // ---- worker processes
 
-// Ends this process when the process behind `pidfd` does, whatever this one is doing then.
-void exit_with(int pidfd) {
-  std::thread([pidfd] {
-    pollfd wait{.fd = pidfd, .events = POLLIN, .revents = 0};
-    while (poll(&wait, 1, -1) < 0) {
-    }
-    _exit(1);
-  }).detach();
-}
-
 void bind_workers(nb::module_& m) {
   using data::SharedBlocks;
   nb::class_<SharedBlocks>(m, "SharedBlocks", "Batches that worker processes wrote, in place.")
@@ -440,8 +430,12 @@ void bind_workers(nb::module_& m) {
           },
           nb::arg("block"), nb::arg("arrays"), "Arrays are (dtype, shape, offset).")
       .def("returned", &SharedBlocks::returned);
-  m.def("exit_with", &exit_with, nb::arg("pidfd"),
-        "Ends this process when the one behind the descriptor ends.");
+  m.def("thread_limits", &thread_limits, "A sentence with the limits of threads and processes.");
+  nb::class_<ProcessGroup>(m, "ProcessGroup", "Processes that end with this one.")
+      .def(nb::init<>())
+      .def_prop_ro("id", &ProcessGroup::id)
+      .def_prop_ro("mark", &ProcessGroup::mark, "NAME=value, for the environment of the members.")
+      .def("end", &ProcessGroup::end, nb::call_guard<GilReleased>());
 }
 
 }  // namespace

@@ -9,13 +9,13 @@ import signal
 import socket
 import sys
 import time
-import warnings
 import weakref
 
 import numpy as np
 
 import _flotilla as core
 
+from .._forked import Group, fork
 from . import _worker
 from ._ahead import Ahead
 from .dataset import IterableDataset
@@ -39,23 +39,18 @@ class WorkerTraceback(Exception):
 class _Process:
     """One worker."""
 
-    def __init__(self, loader, number, seed):
+    def __init__(self, loader, number, seed, group):
         self.number = number
         self.socket, theirs = socket.socketpair()
         self.crash_log = os.memfd_create("paddle.io crash", os.MFD_CLOEXEC)
-        parent = os.pidfd_open(os.getpid())
-        sys.stdout.flush()
-        sys.stderr.flush()
-        with warnings.catch_warnings():  # of other threads: the child needs none of them
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self.pid = os.fork()
+        self.pid = fork(f"worker {number} of a DataLoader")
         if self.pid == 0:
             for descriptor in [*_sockets, self.socket.fileno()]:
                 os.close(descriptor)
-            _worker.run(loader, number, loader.num_workers, seed, theirs, parent, self.crash_log)
+            _worker.run(loader, number, loader.num_workers, seed, theirs, group, self.crash_log)
+        group.adopt(self.pid)
         self.pidfd = os.pidfd_open(self.pid)
         theirs.close()
-        os.close(parent)
         _sockets.add(self.socket.fileno())
         self.blocks = core.SharedBlocks()
         self.status = None
@@ -118,6 +113,7 @@ class Pool:
     """Workers, and the batches that they make, in the order in which they were asked for."""
 
     def __init__(self, loader):
+        self._group = Group()
         self._process = os.getpid()
         self._loader = loader
         self._tasks_given = 0
@@ -130,7 +126,7 @@ class Pool:
         _live.add(self)
         try:
             for number in range(loader.num_workers):
-                worker = _Process(loader, number, seed)
+                worker = _Process(loader, number, seed, self._group)
                 self.workers.append(worker)
                 self._selector.register(worker.socket, selectors.EVENT_READ, worker)
                 self._selector.register(worker.pidfd, selectors.EVENT_READ, worker)
@@ -264,6 +260,7 @@ class Pool:
         deadline = time.monotonic() + _PATIENCE / 10
         for worker in workers:
             worker.end(deadline)
+        self._group.end()  # and with it what the workers have started
 
     def __del__(self):
         if getattr(self, "workers", None):

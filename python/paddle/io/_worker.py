@@ -136,7 +136,7 @@ class _Blocks:
         self.maps[block] = mmap.mmap(self.descriptors[block], size)
 
 
-def run(loader, worker, workers, seed, socket, parent, crash_log):
+def run(loader, worker, workers, seed, socket, group, crash_log):
     """The life of a worker; does not return."""
     global _info
     status = 1
@@ -144,7 +144,7 @@ def run(loader, worker, workers, seed, socket, parent, crash_log):
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the training process decides
         faulthandler.enable(crash_log, all_threads=False)
-        core.exit_with(parent)
+        group.enter()
         core.enter_worker(worker)
         _info = WorkerInfo(worker, workers, loader.dataset, seed)
         random.seed(seed + worker)

@@ -8,7 +8,7 @@ Each process runs one reader and writes its samples to a pipe:
 
 A pipe that ends without kind 1 or 2 tells of a process that died. A process leaves by os._exit, so
 that nothing of its parent is torn down twice; it ends when its pipe breaks, that is, when nobody
-reads any more, and when its parent dies.
+reads any more, and when its parent dies, with whatever it has started.
 """
 
 import os
@@ -21,6 +21,7 @@ import threading
 import time
 import traceback
 
+from .._forked import Group, fork
 from .threads import Channel, read_all, values_of
 import contextlib
 
@@ -42,12 +43,6 @@ class RemoteTraceback(Exception):
 # ---- in the forked process
 
 
-def _end_with_parent(parent):
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
-
-
 def _write(fd, kind, payload=b""):
     view = memoryview(_HEADER.pack(len(payload), kind) + payload)
     while view:
@@ -64,7 +59,7 @@ def _describe(error):
         return pickle.dumps((None, where))
 
 
-def _child(reader, fd, parent, ahead):
+def _child(reader, fd, group, ahead):
     """Run a reader in this thread and write in another, so that work goes on while a pipe is full.
 
     Never returns.
@@ -81,7 +76,7 @@ def _child(reader, fd, parent, ahead):
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
-        threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+        group.enter()
         writer = threading.Thread(target=write, daemon=True)
         writer.start()
 
@@ -115,21 +110,18 @@ def _child(reader, fd, parent, ahead):
 class _Process:
     """A forked reader and what has arrived of its messages."""
 
-    def __init__(self, reader, index, others, ahead):
+    def __init__(self, reader, index, others, ahead, group):
         self.index = index
         self.done = False
         self._arrived = bytearray()
         self.fd, write_end = os.pipe()
-        for stream in (sys.stdout, sys.stderr):  # or the child would print what waits there again
-            if stream is not None:
-                stream.flush()
-        parent = os.getpid()
-        self.pid = os.fork()
+        self.pid = fork(f"reader {index} of multiprocess_reader")
         if self.pid == 0:
             # The reading ends belong to the parent alone: when it goes, the pipes break.
             for fd in [self.fd, *[other.fd for other in others]]:
                 os.close(fd)
-            _child(reader, write_end, parent, ahead)
+            _child(reader, write_end, group, ahead)
+        group.adopt(self.pid)
         os.close(write_end)
 
     def receive(self):
@@ -221,9 +213,10 @@ def samples_of_processes(readers, most):
     owner = os.getpid()
     ahead = max(1, most // len(readers))
     processes = []
+    group = Group()
     try:
         for index, reader in enumerate(readers):
-            processes.append(_Process(reader, index, processes, ahead))
+            processes.append(_Process(reader, index, processes, ahead, group))
         by_fd = {process.fd: process for process in processes}
         poll = select.poll()
         for fd in by_fd:
@@ -241,3 +234,4 @@ def samples_of_processes(readers, most):
     finally:
         if os.getpid() == owner:  # a fork of this process owns neither pipes nor processes
             _dismiss(processes)
+            group.end()

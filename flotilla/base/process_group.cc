@@ -1,0 +1,107 @@
+#include "flotilla/base/process_group.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+#include "flotilla/base/error.h"
+#include "flotilla/base/thread.h"
+
+namespace flotilla {
+namespace {
+
+// Far more than the leader needs; it may be stopped, or the machine busy.
+constexpr int kPatienceMs = 3000;
+
+// $0 is the mark. What is found may have forked meanwhile: hence several rounds. The leader itself
+// and its grep do not carry the mark.
+constexpr const char* kLeader = R"sh(
+trap '' HUP INT QUIT TERM
+read -r nothing
+for round in 1 2 3 4 5; do
+  found=$(grep -lsF -e "$0" /proc/[0-9]*/environ 2>/dev/null)
+  [ -n "$found" ] || break
+  for file in $found; do
+    pid=${file#/proc/}
+    kill -KILL "${pid%/environ}" 2>/dev/null
+  done
+done
+kill -KILL 0
+)sh";
+
+// Unique on this machine for as long as it runs.
+std::string new_mark() {
+  static std::atomic<int64_t> count = 0;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  return fmt::format("FLT_GROUP={}-{}-{}", getpid(), now, count++);
+}
+
+}  // namespace
+
+SpawnPlan::SpawnPlan(pid_t group) {
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  // Python ignores SIGPIPE; a command must not, or it would outlive its reader.
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, group);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+}
+
+SpawnPlan::~SpawnPlan() {
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+}
+
+ProcessGroup::ProcessGroup() : owner_(getpid()), mark_(new_mark()) {
+  std::array<int, 2> ends = {-1, -1};
+  const bool made = pipe2(ends.data(), O_CLOEXEC) == 0;
+  require(made, "cannot make a pipe: {}", std::generic_category().message(errno));
+  const Fd read(ends[0]);
+  lifeline_ = Fd(ends[1]);
+  SpawnPlan plan(0);
+  posix_spawn_file_actions_adddup2(&plan.actions, read.get(), STDIN_FILENO);
+  // Nobody shall wait for an output that the leader holds open.
+  posix_spawn_file_actions_addopen(&plan.actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&plan.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addclosefrom_np(&plan.actions, STDERR_FILENO + 1);
+  std::string shell = "sh", option = "-c", script = kLeader, mark = mark_;
+  const std::array<char*, 5> arguments = {shell.data(), option.data(), script.data(), mark.data(),
+                                          nullptr};
+  const int code =
+      posix_spawn(&id_, "/bin/sh", &plan.actions, &plan.attributes, arguments.data(), environ);
+  if (code != 0) id_ = -1;
+  require(code == 0, "cannot start /bin/sh, which ends what this process starts with it: {}. {}",
+          std::generic_category().message(code), thread_limits());
+}
+
+void ProcessGroup::end() {
+  lifeline_.reset();
+  const pid_t id = std::exchange(id_, -1);
+  if (id < 0 || getpid() != owner_) return;
+  ::kill(-id, SIGCONT);  // a leader that is stopped hears nothing
+  const Fd leader(static_cast<int>(syscall(SYS_pidfd_open, id, 0)));
+  pollfd ended = {leader.get(), POLLIN, 0};
+  while (leader && ::poll(&ended, 1, kPatienceMs) < 0 && errno == EINTR) {
+  }
+  // In case somebody has killed the leader alone. While it is not reaped its number is its own.
+  ::kill(-id, SIGKILL);
+  while (waitpid(id, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace flotilla
