@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "flotilla/base/utf8.h"
 #include "flotilla/rpc/early_end.h"
 
 namespace flotilla::launch {
@@ -37,7 +38,7 @@ std::string doing_of(const Standing& one) {
 
 std::string quoted(std::string_view text) {
   std::string made = "\"";
-  for (const char c : text) {
+  for (const char c : valid_utf8(text)) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {
       made += {'\\', c};

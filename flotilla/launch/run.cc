@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::chrono::milliseconds kBeforeTheFirst{1000};
+constexpr std::chrono::milliseconds kDrainAfterFailure{2000};
 
 // Hosts that are started one by one cannot share a secret that nobody gave them.
 std::string token_of(const Job& job, const JobOptions& options) {
@@ -59,7 +60,10 @@ int Run::run() {
   announce();
   begin();
   while (anyone_runs() || restart_at_ || (link_ && meeting_ != Meeting::kApart)) wait_once();
-  const bool all_read = mirror_.drain(outlet_);
+  // Whoever asks why the job failed does not wait for all that was printed before.
+  const bool failed = culprit_ || !stalled_.empty() || !lost_.empty() || interrupted_ != 0;
+  const bool all_read =
+      mirror_.drain(outlet_, failed ? std::optional(kDrainAfterFailure) : std::nullopt);
   if (link_) leave_hosts();
   if (!all_read) {
     outlet_.give_up(STDOUT_FILENO);

@@ -25,6 +25,7 @@ int Run::patience() const {
     if (other && (!next || *other < *next)) next = other;
   };
   sooner(restart_at_);
+  sooner(mirror_.due());
   for (const Running& running : running_) sooner(running.restart_at);
   if (meeting_ == Meeting::kConnecting) return 0;  // connect() itself waits a little
   // Often enough to look for what does not move.
@@ -52,7 +53,10 @@ void Run::wait_once() {
   if (parent_) fds.push_back({parent_.get(), POLLIN, 0});
   if (::poll(fds.data(), fds.size(), patience()) < 0) return;
   if (fds[3].revents != 0) outlet_.clear_fd();
-  if (fds[1].revents != 0 || fds[3].revents != 0) mirror_.pump(outlet_);
+  const std::optional<Clock::time_point> due = mirror_.due();
+  if (fds[1].revents != 0 || fds[3].revents != 0 || (due && Clock::now() >= *due)) {
+    mirror_.pump(outlet_);
+  }
   if (fds[2].revents != 0) status_socket_.answer([this] { return status(); });
   while (const std::optional<int> signal = signals_.next()) on_signal(*signal);
   if (parent < fds.size() && fds[parent].revents != 0) on_parent_gone();
