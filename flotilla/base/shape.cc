@@ -23,6 +23,10 @@ int64_t Shape::numel(int64_t begin, int64_t end) const {
   return product;
 }
 
+void Shape::refuse_axis(int64_t axis) const {
+  refuse("a tensor of shape {} has no axis {}", *this, axis);
+}
+
 bool Shape::known() const {
   return std::all_of(dims_.begin(), dims_.end(), [](int64_t extent) { return extent >= 0; });
 }

@@ -22,8 +22,9 @@ class Shape {
   explicit Shape(std::span<const int64_t> dims) : dims_(dims.begin(), dims.end()) {}
 
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
-  int64_t operator[](int64_t axis) const { return dims_[static_cast<size_t>(axis)]; }
-  int64_t& operator[](int64_t axis) { return dims_[static_cast<size_t>(axis)]; }
+  // Refuses an axis that is not there.
+  int64_t operator[](int64_t axis) const { return dims_[checked(axis)]; }
+  int64_t& operator[](int64_t axis) { return dims_[checked(axis)]; }
 
   // Product of all extents; -1 where one is unknown. The empty shape holds one element.
   int64_t numel() const { return numel(0, rank()); }
@@ -42,6 +43,13 @@ class Shape {
   bool operator==(const Shape&) const = default;
 
  private:
+  size_t checked(int64_t axis) const {
+    if (static_cast<size_t>(axis) >= dims_.size()) [[unlikely]]
+      refuse_axis(axis);
+    return static_cast<size_t>(axis);
+  }
+  [[noreturn]] void refuse_axis(int64_t axis) const;
+
   std::vector<int64_t> dims_;
 };
 

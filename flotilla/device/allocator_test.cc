@@ -61,7 +61,7 @@ TEST(Pool, GivesAtLeastWhatIsAskedAndWastesLittle) {
     EXPECT_TRUE(aligned(block.data()));
     EXPECT_GE(block.size(), bytes);
     EXPECT_LE(block.size(), std::max<int64_t>(256, bytes + bytes / 4 + 64)) << bytes;
-    std::memset(block.data(), 1, static_cast<size_t>(block.size()));
+    std::memset(block.data(), 1, static_cast<size_t>(bytes));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/guard.h"
 
 namespace flotilla {
 namespace {
@@ -42,6 +43,7 @@ Pool::Block& Pool::Block::operator=(Block&& other) noexcept {
 void Pool::Block::give_back() {
   if (buffer_ == nullptr) return;
   const size_t c = class_of(buffer_->size());
+  unguard(buffer_->data(), buffer_->size());
   if (c < pool_->free_.size()) pool_->free_[c].push_back(std::move(buffer_));
   buffer_ = nullptr;
 }
@@ -51,9 +53,10 @@ Pool::Block Pool::take(int64_t bytes) {
   const size_t c = class_of(bytes);
   if (free_.size() <= c) free_.resize(c + 1);
   std::vector<std::shared_ptr<Buffer>>& idle = free_[c];
-  if (idle.empty()) return Block(this, Buffer::make(size_of_class(c)));
+  if (idle.empty()) idle.push_back(Buffer::make(size_of_class(c)));
   std::shared_ptr<Buffer> buffer = std::move(idle.back());
   idle.pop_back();
+  guard(static_cast<char*>(buffer->data()) + bytes, buffer->size() - bytes);
   return Block(this, std::move(buffer));
 }
 

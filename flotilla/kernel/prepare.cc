@@ -10,6 +10,15 @@ const PrepareContext::Port* find_port(const PrepareContext::Ports& ports, std::s
   return &found->second[i];
 }
 
+// Of the elements; -1 where their number is not known.
+int64_t bytes_of(const VarMeta& meta) {
+  const bool sparse = meta.kind == VarKind::kSelectedRows;
+  if (!meta.shape.known() || (sparse && meta.rows < 0)) return -1;
+  const int64_t count =
+      sparse ? meta.rows * meta.shape.numel(1, meta.shape.rank()) : meta.shape.numel();
+  return count * size_of(meta.dtype);
+}
+
 }  // namespace
 
 void PrepareHost::resize_rows(int32_t /*value*/, int64_t /*count*/) {
@@ -26,8 +35,21 @@ std::vector<Exchanged> PrepareHost::exchange(const std::vector<int32_t>& /*ins*/
 }
 
 PrepareContext::PrepareContext(const Op& op, const OpDef& def, Ports inputs, Ports outputs,
-                               PrepareHost& host)
-    : op_(op), def_(def), inputs_(std::move(inputs)), outputs_(std::move(outputs)), host_(host) {}
+                               PrepareHost& host, SlotNames looked_at)
+    : op_(op),
+      def_(def),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      host_(host),
+      looked_at_(std::move(looked_at)) {}
+
+void PrepareContext::check_reads() const {
+  for (const std::string& slot : read_) {
+    invariant(looked_at_.contains(slot),
+              "the kernel of {} reads its input {}, but nothing compares how many elements it has",
+              op_.type(), slot);
+  }
+}
 
 const PrepareContext::Port& PrepareContext::port(std::string_view slot, size_t i) const {
   const Port* found = find_port(inputs_, slot, i);
@@ -40,6 +62,13 @@ const PrepareContext::Port& PrepareContext::output_port(std::string_view slot, s
   const Port* found = find_port(outputs_, slot, i);
   require(found != nullptr, "{} has no output {} in slot {}", op_.type(), i, slot);
   return *found;
+}
+
+const PrepareContext::Port& PrepareContext::written_port(std::string_view slot, size_t i) const {
+  const Slot* known = def_.find_output(slot);
+  invariant(known == nullptr || !known->shape_only, "{} must not write its output {}", op_.type(),
+            slot);
+  return output_port(slot, i);
 }
 
 void PrepareContext::check_dense(const Port& port, std::string_view slot) const {
@@ -62,7 +91,9 @@ size_t PrepareContext::count(std::string_view slot) const {
 }
 
 const VarMeta& PrepareContext::meta(std::string_view slot, size_t i) const {
-  return port(slot, i).meta;
+  const Port& found = port(slot, i);
+  looked_at_.emplace(slot);
+  return found.meta;
 }
 
 const Layout& PrepareContext::layout(std::string_view slot, size_t i) const {
@@ -75,12 +106,13 @@ const Cell* PrepareContext::read(std::string_view slot, size_t i, DType dtype,
   check_dense(p, slot);
   require(p.meta.dtype == dtype, "slot {} of {} must hold {}, but holds {}", slot, op_.type(),
           dtype, p.meta.dtype);
+  read_.emplace(slot);
   return host_.read(p.value, layout);
 }
 
 const Cell* PrepareContext::write(std::string_view slot, size_t i, DType dtype,
                                   const Layout& layout) {
-  const Port& p = output_port(slot, i);
+  const Port& p = written_port(slot, i);
   check_dense(p, slot);
   require(p.meta.dtype == dtype, "slot {} of {} must hold {}, but holds {}", slot, op_.type(),
           dtype, p.meta.dtype);
@@ -89,11 +121,12 @@ const Cell* PrepareContext::write(std::string_view slot, size_t i, DType dtype,
 
 In<char> PrepareContext::in_bytes(std::string_view slot, size_t i, const Layout& layout) {
   check_dense(port(slot, i), slot);
+  read_.emplace(slot);
   return In<char>(host_.read(port(slot, i).value, layout));
 }
 
 Out<char> PrepareContext::out_bytes(std::string_view slot, size_t i, const Layout& layout) {
-  check_dense(output_port(slot, i), slot);
+  check_dense(written_port(slot, i), slot);
   return Out<char>(host_.write(output_port(slot, i).value, layout));
 }
 
@@ -107,13 +140,16 @@ const Cell* PrepareContext::write_rows(std::string_view slot, size_t i) {
 
 const VarMeta& PrepareContext::sparse_meta(std::string_view slot, size_t i, DType dtype) const {
   const VarMeta& m = meta(slot, i);
-  require(m.kind == VarKind::kSelectedRows && m.dtype == dtype,
+  require(m.kind == VarKind::kSelectedRows && m.dtype == dtype && m.shape.rank() > 0,
           "slot {} of {} must hold sparse rows of {}", slot, op_.type(), dtype);
   return m;
 }
 
 LodHandle PrepareContext::lod(std::string_view slot, size_t i) {
-  return LodHandle(host_.lod_of(port(slot, i).value));
+  const Port& p = port(slot, i);
+  const bool tall = p.meta.kind == VarKind::kTensor && p.meta.shape.rank() > 0;
+  return LodHandle(host_.lod_of(p.value), tall ? p.meta.shape[0] : -1,
+                   tall ? p.meta.sequences : -1);
 }
 
 void PrepareContext::in_place(std::string_view in, std::string_view out, size_t i, size_t j) {
@@ -121,6 +157,11 @@ void PrepareContext::in_place(std::string_view in, std::string_view out, size_t 
 }
 
 void PrepareContext::view(std::string_view in, std::string_view out, size_t i, size_t j) {
+  const VarMeta &from = port(in, i).meta, &to = output_port(out, j).meta;
+  const int64_t have = bytes_of(from), wanted = bytes_of(to);
+  require(have < 0 || wanted < 0 || have == wanted,
+          "{} of {} must take the bytes of {}, but they are {}{} and {}{}", out, op_.type(), in,
+          to.dtype, to.shape, from.dtype, from.shape);
   host_.share(port(in, i).value, output_port(out, j).value, true);
 }
 

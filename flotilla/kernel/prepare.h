@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "flotilla/base/element_count.h"
 #include "flotilla/device/stream.h"
 #include "flotilla/kernel/random.h"
 #include "flotilla/op/infer.h"
@@ -132,12 +133,27 @@ struct Exchanged {
 class LodHandle {
  public:
   LodHandle() = default;
-  explicit LodHandle(const Cell* cell) : cell_(cell) {}
-  // Null where the tensor was fed without.
-  const LoD* get() const { return cell_ == nullptr ? nullptr : cell_->lod; }
+  // Of a tensor with so many rows and sequences; -1: not known.
+  LodHandle(const Cell* cell, int64_t rows, int64_t sequences)
+      : cell_(cell), rows_(rows), sequences_(sequences) {}
+  // Null where the tensor was fed without. Refuses sequences of other rows than the tensor has, as
+  // of one that only took over those of another, and another number than the kernel was made for.
+  const LoD* get() const {
+    const LoD* lod = cell_ == nullptr ? nullptr : cell_->lod;
+    if (lod != nullptr && !lod->empty()) {
+      const std::vector<int64_t>& last = lod->back();
+      require(rows_ < 0 || last.back() == rows_,
+              "a tensor of {} rows is given sequences that end at row {}", rows_, last.back());
+      require(sequences_ < 0 || std::ssize(last) == sequences_ + 1,
+              "a tensor of {} sequences is given {}", sequences_, std::ssize(last) - 1);
+    }
+    return lod;
+  }
 
  private:
   const Cell* cell_ = nullptr;
+  int64_t rows_ = -1;
+  int64_t sequences_ = -1;
 };
 
 // The offsets of the sequences in an output's rows, which the Step itself finds out; `infer` named
@@ -219,7 +235,9 @@ class PrepareContext {
   };
   using Ports = std::map<std::string, std::vector<Port>, std::less<>>;
 
-  PrepareContext(const Op& op, const OpDef& def, Ports inputs, Ports outputs, PrepareHost& host);
+  // `looked_at`: the input slots whose sizes something has compared already.
+  PrepareContext(const Op& op, const OpDef& def, Ports inputs, Ports outputs, PrepareHost& host,
+                 SlotNames looked_at = {});
 
   const Op& op() const { return op_; }
   template <typename T>
@@ -232,9 +250,9 @@ class PrepareContext {
   size_t count(std::string_view slot) const;
   const VarMeta& meta(std::string_view slot, size_t i = 0) const;
   const Shape& shape(std::string_view slot, size_t i = 0) const { return meta(slot, i).shape; }
-  DType dtype(std::string_view slot, size_t i = 0) const { return meta(slot, i).dtype; }
+  DType dtype(std::string_view slot, size_t i = 0) const { return port(slot, i).meta.dtype; }
   bool is_sparse(std::string_view slot, size_t i = 0) const {
-    return meta(slot, i).kind == VarKind::kSelectedRows;
+    return port(slot, i).meta.kind == VarKind::kSelectedRows;
   }
 
   // The layout an input has now: take it as it is to avoid a reorder.
@@ -252,7 +270,7 @@ class PrepareContext {
   // An output of which `infer` left an extent unknown even when the plan was made.
   template <typename T>
   LateOut<T> late_out(std::string_view slot, size_t i = 0) {
-    return LateOut<T>(&host_, output_port(slot, i).value);
+    return LateOut<T>(&host_, written_port(slot, i).value);
   }
   // For kernels that only move bytes.
   In<char> in_bytes(std::string_view slot, size_t i = 0, const Layout& layout = {});
@@ -315,6 +333,9 @@ class PrepareContext {
   // Memory for the Step alone, from a multiple of 64 bytes on; its contents do not last.
   template <typename T = char>
   Out<T> workspace(int64_t count) {
+    require(0 <= count && count <= kMaxElements,
+            "a kernel of {} needs a workspace of {} elements, more than any memory has", op_.type(),
+            count);
     return Out<T>(host_.workspace(count * static_cast<int64_t>(sizeof(T))));
   }
   // `seed`: the op's own, 0 where it has none.
@@ -322,11 +343,18 @@ class PrepareContext {
   // Where a GPU's Step puts its work; it only enqueues, and never waits. See docs/cuda.md.
   Stream stream() const { return host_.stream(); }
 
+  // Called when the kernel is prepared. Refuses one that reads the elements of an input of which
+  // neither `infer` nor the kernel nor a rule of the definition ever looked at the size: nothing
+  // then says that they are as many as the kernel takes for granted.
+  void check_reads() const;
+
  private:
   const Port& port(std::string_view slot, size_t i) const;
   const Port& output_port(std::string_view slot, size_t i) const;
   // Refuses sparse rows, whose memory has not the extents of their shape.
   void check_dense(const Port& port, std::string_view slot) const;
+  // Refuses an output of which the definition says that its elements are never written.
+  const Port& written_port(std::string_view slot, size_t i) const;
   // The values of a list slot.
   static std::vector<int32_t> values_of(const Ports& ports, std::string_view slot);
   const Cell* read(std::string_view slot, size_t i, DType dtype, const Layout& layout);
@@ -340,6 +368,8 @@ class PrepareContext {
   Ports inputs_;
   Ports outputs_;
   PrepareHost& host_;
+  mutable SlotNames looked_at_;
+  SlotNames read_;
 };
 
 }  // namespace flotilla

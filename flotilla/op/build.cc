@@ -5,6 +5,7 @@
 
 #include "flotilla/ir/structure.h"
 #include "flotilla/ir/text.h"
+#include "flotilla/op/check.h"
 
 namespace flotilla {
 namespace {
@@ -23,7 +24,7 @@ std::vector<std::string> names_of(const std::vector<Slot>& slots) {
   return names;
 }
 
-void check_slots(const OpDef& def, const std::vector<Slot>& known, const Slots& given,
+void check_given(const OpDef& def, const std::vector<Slot>& known, const Slots& given,
                  std::string_view side) {
   for (const auto& [name, vars] : given) {
     const auto slot =
@@ -108,8 +109,10 @@ void note_op(Error& error, const Op& op) {
 
 void infer_op(Block& block, const Op& op, const OpDef& def) {
   if (def.infer == nullptr) return;
-  InferContext context(op, def, metas_of(block, op.inputs(), true),
-                       metas_of(block, op.outputs(), false), false);
+  const InferContext::Metas inputs = metas_of(block, op.inputs(), true);
+  InferContext context(op, def, inputs, metas_of(block, op.outputs(), false), false);
+  SlotNames looked_at;
+  check_inputs(op, def, inputs, looked_at);
   def.infer(context);
   describe_outputs(block, op, context);
 }
@@ -120,8 +123,8 @@ Op& insert_op(Block& block, size_t position, std::string type, Slots inputs, Slo
   mark(op, block.program().build());
   try {
     const OpDef& def = op_def(op.type());
-    check_slots(def, def.inputs, op.inputs(), "input");
-    check_slots(def, def.outputs, op.outputs(), "output");
+    check_given(def, def.inputs, op.inputs(), "input");
+    check_given(def, def.outputs, op.outputs(), "output");
     Attrs converted = op.attrs();
     convert_attrs(def, converted);
     // Program::clone(for_test) sets it where an op carries it.

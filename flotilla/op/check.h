@@ -1,6 +1,7 @@
 // flotilla/op/check.h
 //
-// What must hold before a kernel sees an op that was read from a file: append_op never saw it.
+// What must hold before a kernel sees an op. A program may come from a file, and a variable from a
+// user: append_op never saw them.
 
 #pragma once
 
@@ -13,11 +14,24 @@ namespace flotilla {
 // Slots and attributes of other releases are let through.
 void check_counts(const Op& op, const OpDef& def);
 
-// Refuses extents below -1 and tensors of more than kMaxElements, which attributes can ask for.
-void check_outputs(const Op& op, const InferContext::Metas& outputs);
+// An output before `infer` has said what it is: of no shape, which check_outputs refuses.
+VarMeta unset(VarMeta declared);
 
-// Refuses a gradient that is not as large as what the forward op makes of these inputs, or made,
-// as far as the op has them: the kernels of gradients take its size as given.
-void check_gradient(const Op& op, const InferContext::Metas& inputs);
+// Refuses an input that is not as its slot says: `like` another, or of `one` element; and sparse
+// rows without the extents of a dense tensor. Extents that are not known yet fit. Adds the slots
+// that a rule has looked at to `looked_at`. To be called before `infer`, which may rely on it.
+void check_inputs(const Op& op, const OpDef& def, const InferContext::Metas& inputs,
+                  SlotNames& looked_at);
+
+// Refuses outputs that `infer` left out or that are not as their slots say, extents below -1 and
+// tensors of more than kMaxElements, which attributes can ask for.
+void check_outputs(const Op& op, const OpDef& def, const InferContext::Metas& inputs,
+                   const InferContext::Metas& outputs);
+
+// Of a gradient op: refuses it unless the op whose gradient it is takes its inputs, what that op
+// makes of them, and the gradient of that, have the extents which its own `infer` says, and the
+// gradient it writes is as large as the variable. Kernels of gradients take all that for granted.
+void check_gradient(const Op& op, const InferContext::Metas& inputs,
+                    const InferContext::Metas& outputs, SlotNames& looked_at);
 
 }  // namespace flotilla

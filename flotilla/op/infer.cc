@@ -25,6 +25,7 @@ const VarMeta& InferContext::in(std::string_view slot, size_t i) const {
   const auto found = inputs_.find(slot);
   require(found != inputs_.end() && i < found->second.size(),
           "{} needs a variable in slot {}, but holds {}", op_.type(), slot, in_count(slot));
+  looked_at_.insert(found->first);
   return found->second[i];
 }
 

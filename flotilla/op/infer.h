@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,9 @@ struct VarMeta {
   }
 };
 
+// Names of slots.
+using SlotNames = std::set<std::string, std::less<>>;
+
 class InferContext {
  public:
   using Metas = std::map<std::string, std::vector<VarMeta>, std::less<>>;
@@ -61,6 +65,8 @@ class InferContext {
   // dropped.
   VarMeta& out(std::string_view slot, size_t i = 0);
   const Metas& outputs() const { return outputs_; }
+  // The input slots that were asked for.
+  const SlotNames& looked_at() const { return looked_at_; }
 
   template <typename T>
   T attr(std::string_view name) const {
@@ -75,6 +81,7 @@ class InferContext {
   Metas inputs_;
   Metas outputs_;
   bool running_;
+  mutable SlotNames looked_at_;
   std::vector<std::unique_ptr<VarMeta>> dropped_;
 };
 

@@ -30,9 +30,13 @@ struct Slot {
   bool optional = false;
   bool list = false;        // holds any number of variables
   bool no_grad = false;     // never differentiated: labels, indices, shapes, saved statistics
-  bool shape_only = false;  // the kernel reads its shape, never its elements
+  bool shape_only = false;  // the kernel reads its shape, never its elements; or writes none
   // What it says decides shapes of outputs, and the gradient op does not have it.
   bool decides_shape = false;
+
+  // The rule for its size, which holds before a kernel sees it (op/check.h).
+  std::string like = {};  // has the extents of this input, entry by entry
+  bool one = false;       // holds one element
 };
 
 struct AttrSpec {
@@ -56,9 +60,11 @@ struct OpDef {
   std::vector<Slot> inputs = {};
   std::vector<Slot> outputs = {};
   std::vector<AttrSpec> attrs = {};
-  void (*infer)(InferContext&) = nullptr;  // shapes and dtypes of the outputs, or a clear refusal
-  GradRule grad = no_grad();               // by default not differentiable
-  std::vector<Kernel> kernels = {};        // <op>.cu adds its own with add_kernels()
+  // Shapes and dtypes of the outputs, or a clear refusal. Null: they are what the program declares,
+  // and kernels compare it with what comes.
+  void (*infer)(InferContext&) = nullptr;
+  GradRule grad = no_grad();         // by default not differentiable
+  std::vector<Kernel> kernels = {};  // <op>.cu adds its own with add_kernels()
   std::string dtype_slot = {};  // whose dtype picks the kernel; by default the first input that is
                                 // there, or the first output
   bool side_effect = false;     // runs even where nobody reads what it writes
@@ -77,6 +83,8 @@ bool add_kernels(std::string_view type, std::vector<Kernel> kernels);
 const OpDef* find_op(std::string_view type);
 // Refuses an unknown type and suggests the nearest.
 const OpDef& op_def(std::string_view type);
+// The op whose gradient `type` is, by its rule or its name; null where it is none's.
+const OpDef* forward_of(std::string_view type);
 // Sorted.
 std::vector<std::string> op_types();
 // Refuses with the list of those that exist.

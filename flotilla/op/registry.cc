@@ -56,6 +56,17 @@ const OpDef* find_op(std::string_view type) {
   return found == registry().ops.end() ? nullptr : &found->second;
 }
 
+const OpDef* forward_of(std::string_view type) {
+  constexpr std::string_view kGradOp = "_grad";
+  if (type.ends_with(kGradOp)) {
+    if (const OpDef* named = find_op(type.substr(0, type.size() - kGradOp.size()))) return named;
+  }
+  for (const auto& [name, def] : registry().ops) {
+    if (def.grad.kind == GradRule::kGradOp && def.grad.type == type) return &def;
+  }
+  return nullptr;
+}
+
 const OpDef& op_def(std::string_view type) {
   if (const OpDef* found = find_op(type)) return *found;
   not_found("the op \"{}\" is not defined.{}", type, did_you_mean(type, op_types()));

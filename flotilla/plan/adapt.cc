@@ -49,7 +49,9 @@ void Planner::infer_capacity(const Prepared& op, const InferContext::Metas& decl
   }
   if (!adaptive_) return;
   try {
-    const InferContext::Metas metas = infer(op, declared, true);
+    InferContext context(*op.op, *op.def, metas_of(op.inputs, true), declared, true);
+    if (op.def->infer != nullptr) op.def->infer(context);
+    const InferContext::Metas& metas = context.outputs();
     for (const auto& [slot, values] : op.outputs) {
       for (size_t i = 0; i < values.size(); ++i) {
         if (values[i] >= 0 && metas.at(slot)[i].shape.known()) {
@@ -73,7 +75,7 @@ bool Planner::adapt(const std::vector<FeedSpec>& feeds) {
     meta.sequences = feeds[i].sequences;
   }
   forget_late_sizes();
-  for (const Prepared& op : prepared_) {
+  for (Prepared& op : prepared_) {
     if (!prepare_again(op, changed)) return false;
   }
   for (const Share& share : draft_.granted) {
@@ -101,7 +103,7 @@ void Planner::forget_late_sizes() {
   for (LateOp& late : late_ops_) late.step = nullptr;
 }
 
-bool Planner::prepare_again(const Prepared& op, std::vector<bool>& changed) {
+bool Planner::prepare_again(Prepared& op, std::vector<bool>& changed) {
   const auto any_changed = [&](const Ports& ports) {
     for (const auto& [slot, values] : ports) {
       for (const int32_t v : values) {
@@ -132,10 +134,10 @@ bool Planner::prepare_again(const Prepared& op, std::vector<bool>& changed) {
   return fits;
 }
 
-bool Planner::resize_outputs(const Prepared& op, std::vector<bool>& changed) {
+bool Planner::resize_outputs(Prepared& op, std::vector<bool>& changed) {
   InferContext::Metas metas;
   try {
-    metas = infer(op, metas_of(op.outputs, false), false);
+    metas = infer(op, metas_of(op.outputs, false));
   } catch (const NeedsValue&) {
     return true;  // all of its outputs are late
   }

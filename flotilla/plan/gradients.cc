@@ -10,6 +10,25 @@
 #include "flotilla/plan/planner.h"
 
 namespace flotilla::plan {
+namespace {
+
+// How much may be recorded before the system is asked again what it has left.
+constexpr int64_t kRecordedAtOnce = int64_t{64} << 20;
+
+// A loop that does not end records without end.
+void count_recorded(Rounds& rounds, int64_t bytes) {
+  rounds.bytes += bytes;
+  if (rounds.bytes < kRecordedAtOnce) return;
+  rounds.bytes = 0;
+  const int64_t left = memory_left();
+  require(left >= kRecordedAtOnce,
+          "the gradient of while needs what each round computed, but after {} rounds {} bytes of "
+          "memory are left",
+          rounds.count, left);
+}
+
+}  // namespace
+
 void Planner::prepare_own(const Block& block, std::string type, std::vector<std::string> x,
                           const std::string& out) {
   const Op& op =
@@ -82,7 +101,8 @@ void Planner::record(Rounds& rounds, const std::string& name, int32_t value) {
   made.name = name;
   made.from = &at(value);
   add_node(
-      [&made] {
+      [&made, &rounds] {
+        count_recorded(rounds, made.from->bytes());
         const char* data = static_cast<const char*>(made.from->cell.data);
         made.rounds.emplace_back(data, data + made.from->bytes());
       },

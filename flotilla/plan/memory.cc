@@ -15,7 +15,7 @@ constexpr int64_t kAlign = 64;
 constexpr int64_t kMost = int64_t{1} << 50;
 
 int64_t aligned(int64_t bytes) {
-  require(bytes <= kMost, "a variable of {} bytes has no place in any memory", bytes);
+  require(bytes <= kMost, "a workspace of {} bytes has no place in any memory", bytes);
   return (bytes + kAlign - 1) / kAlign * kAlign;
 }
 
@@ -87,6 +87,15 @@ void keep_what_goes_on(Draft& draft) {
     for (const std::vector<int32_t>* values : {&node.reads, &node.writes}) {
       for (const int32_t v : *values) draft.values[static_cast<size_t>(v)].last_used = kNever;
     }
+  }
+}
+
+// Neighbours have no guard between them.
+void part_bundles(Draft& draft) {
+  for (Bundle& bundle : draft.bundles) {
+    if (bundle.exchanged) continue;
+    for (const int32_t v : bundle.values) draft.values[static_cast<size_t>(v)].bundle = -1;
+    bundle.values.clear();
   }
 }
 
@@ -172,6 +181,8 @@ struct Piece {
 };
 
 int64_t footprint(const Value& value) {
+  require(value.capacity_bytes() <= kMost, "variable \"{}\" of {} bytes has no place in any memory",
+          value.name, value.capacity_bytes());
   return aligned(value.capacity_bytes()) + aligned(value.capacity_rows_bytes());
 }
 
@@ -219,7 +230,7 @@ std::vector<Piece> find_pieces(Draft& draft, const Groups& groups, int64_t& no_r
 }
 
 // The largest first, each at the lowest offset that is free for its whole life.
-int64_t place(std::vector<Piece>& pieces) {
+int64_t place(std::vector<Piece>& pieces, bool guarded) {
   std::vector<size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -230,7 +241,7 @@ int64_t place(std::vector<Piece>& pieces) {
     Piece& piece = pieces[i];
     int64_t offset = 0;
     for (const Piece* other : placed) {
-      const bool together = piece.begin <= other->end && other->begin <= piece.end;
+      const bool together = guarded || (piece.begin <= other->end && other->begin <= piece.end);
       if (!together) continue;
       if (offset + piece.bytes <= other->offset) break;
       offset = std::max(offset, other->offset + other->bytes);
@@ -269,9 +280,10 @@ int64_t Value::bytes_of(const VarMeta& m) const {
   return m.rows * m.shape.numel(1, m.shape.rank()) * size_of(m.dtype);
 }
 
-MemoryReport assign_memory(Draft& draft) {
+MemoryReport assign_memory(Draft& draft, bool guarded) {
   mark_needed(draft);
   find_lifetimes(draft);
+  if (guarded) part_bundles(draft);
   Groups groups(draft);
   for (size_t n = 0; n < draft.nodes.size(); ++n) {
     if (!draft.nodes[n].kept) continue;
@@ -281,7 +293,10 @@ MemoryReport assign_memory(Draft& draft) {
   MemoryReport report;
   report.exchanged_bytes = place_exchanged(draft, groups);
   std::vector<Piece> pieces = find_pieces(draft, groups, report.no_reuse_bytes);
-  report.arena_bytes = place(pieces);
+  if (guarded) {
+    for (Piece& piece : pieces) piece.bytes += kGuardBytes;
+  }
+  report.arena_bytes = place(pieces, guarded);
   for (const Piece& piece : pieces) {
     if (piece.workspace != nullptr) piece.workspace->offset = piece.offset;
     int64_t offset = piece.offset;

@@ -17,7 +17,9 @@ struct MemoryReport {
 
 // Marks the nodes that a fetch, a persistable variable or a side effect needs, and sets the offsets
 // of arena values and workspaces, and of what is exchanged. Deterministic. Cost: O(n^2) in the
-// number of values.
-MemoryReport assign_memory(Draft& draft);
+// number of values. `guarded`: nothing that is not the same value lies where another ever lay, and
+// between two lie kGuardBytes.
+inline constexpr int64_t kGuardBytes = 64;
+MemoryReport assign_memory(Draft& draft, bool guarded = false);
 
 }  // namespace flotilla::plan

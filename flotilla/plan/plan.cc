@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "flotilla/base/guard.h"
+#include "flotilla/ir/structure.h"
 #include "flotilla/ir/text.h"
 #include "flotilla/kernel/caller.h"
 #include "flotilla/op/build.h"
@@ -20,6 +22,14 @@ using plan::Node;
 using plan::StoreVar;
 using plan::Value;
 
+// Blocks that run one another without end, or too deep, end no walk over them.
+const Program& with_sound_blocks(const Program& program) {
+  check_blocks(program);
+  return program;
+}
+
+int64_t rows_of(const Tensor& tensor) { return tensor.shape().rank() > 0 ? tensor.shape()[0] : 0; }
+
 // Whether a value can lie where its variable lies, save for the layout.
 bool in_place(const Tensor& tensor, const Value& value) {
   return tensor.defined() && tensor.dtype() == value.meta.dtype &&
@@ -29,10 +39,11 @@ bool in_place(const Tensor& tensor, const Value& value) {
 class CompiledPlan final : public Plan {
  public:
   explicit CompiledPlan(const PlanRequest& request)
-      : program_(passes::run_plan_passes(request.program, request.fetches)),
-        planner_(*program_, request) {
+      : program_(passes::run_plan_passes(with_sound_blocks(request.program), request.fetches)),
+        planner_(*program_, request),
+        guarded_(request.guarded) {
     planner_.run();
-    const plan::MemoryReport memory = assign_memory(planner_.draft());
+    const plan::MemoryReport memory = assign_memory(planner_.draft(), guarded_);
     guard_work_that_goes_on(planner_.draft());
     stats_.arena_bytes = memory.arena_bytes;
     stats_.no_reuse_bytes = memory.no_reuse_bytes;
@@ -42,6 +53,7 @@ class CompiledPlan final : public Plan {
       stats_.reorders += node.kept && node.op == nullptr;
     }
     find_views_of_feeds();
+    check_memory();
   }
 
   bool adapt(const std::vector<FeedSpec>& feeds) override { return planner_.adapt(feeds); }
@@ -52,11 +64,15 @@ class CompiledPlan final : public Plan {
       if (var.written_first) continue;
       const Value& value = value_of(var.value);
       const Tensor* tensor = var.tensor;
+      if (tensor != nullptr && (std::ssize(tensor->lod()) != var.lod_levels ||
+                                plan::sequences_of(tensor->lod()) != var.sequences)) {
+        return false;
+      }
       if (tensor == nullptr || !tensor->defined() || tensor->dtype() != value.meta.dtype ||
           !(tensor->shape() == value.meta.shape) || !(tensor->layout() == value.layout)) {
         // Before the first run a parameter still has the layout from which this plan moves it.
-        if (moved_ || tensor == nullptr || !tensor->defined() ||
-            !(tensor->layout() == var.layout_before) || !(tensor->shape() == value.meta.shape)) {
+        if (moved_ || tensor == nullptr || !in_place(*tensor, value) ||
+            !(tensor->layout() == var.layout_before)) {
           return false;
         }
       }
@@ -79,6 +95,7 @@ class CompiledPlan final : public Plan {
     bind_store(store);
     bind_memory(memory);
     bind_feeds(feeds);
+    const Guards guards(*this);
     run_all();
     return fetch();
   }
@@ -92,6 +109,22 @@ class CompiledPlan final : public Plan {
   const Draft& draft() const { return const_cast<plan::Planner&>(planner_).draft(); }
   Value& value_of(int32_t id) { return draft().values[static_cast<size_t>(id)]; }
 
+  // In memory between guards, while a run lasts: whoever leaves a value is seen.
+  class Guards {
+   public:
+    explicit Guards(CompiledPlan& plan) : plan_(plan) {
+      if (plan.guarded_) plan.guard_gaps();
+    }
+    ~Guards() {
+      if (plan_.guarded_) unguard(plan_.arena_, plan_.stats_.arena_bytes);
+    }
+
+   private:
+    CompiledPlan& plan_;
+  };
+  void guard_gaps();
+
+  void check_memory() const;
   void find_views_of_feeds();
   void bind_store(VariableStore& store);
   void bind_memory(PlanMemory memory);
@@ -109,7 +142,40 @@ class CompiledPlan final : public Plan {
   char* exchanged_ = nullptr;
   bool moved_ = false;  // parameters have the layouts of this plan
   bool check_numbers_ = false;
+  bool guarded_;
 };
+
+void CompiledPlan::guard_gaps() {
+  guard(arena_, stats_.arena_bytes);
+  for (const Value& value : draft().values) {
+    if (value.home != Home::kArena || value.exchanged || value.last_used < 0) continue;
+    unguard(value.cell.data, value.bytes());
+    unguard(value.rows.data, value.rows_bytes());
+  }
+  for (const plan::Workspace& workspace : draft().workspaces) {
+    unguard(workspace.cell.data, workspace.bytes);
+  }
+}
+
+// A system gives memory that it does not have, and ends whoever touches it.
+void CompiledPlan::check_memory() const {
+  constexpr int64_t kWorthAsking = int64_t{64} << 20;
+  if (stats_.arena_bytes < kWorthAsking) return;
+  const int64_t left = memory_left();
+  if (stats_.arena_bytes <= left) return;
+  const auto& values = draft().values;
+  const auto bytes = [](const Value& value) {
+    return value.home == Home::kArena && value.last_used >= 0 ? value.capacity_bytes() : 0;
+  };
+  const auto largest =
+      std::max_element(values.begin(), values.end(),
+                       [&](const Value& a, const Value& b) { return bytes(a) < bytes(b); });
+  refuse(
+      "the program needs {} bytes at a time, but {} are left; of these variable \"{}\", {}{}, "
+      "takes {}",
+      stats_.arena_bytes, left, largest->name, largest->meta.dtype, largest->meta.shape,
+      bytes(*largest));
+}
 
 void CompiledPlan::find_views_of_feeds() {
   for (size_t v = 0; v < draft().values.size(); ++v) {
@@ -139,6 +205,8 @@ void CompiledPlan::bind_store(VariableStore& store) {
     }
     value.cell.data = tensor.raw();
     value.cell.lod = tensor.lod().empty() ? nullptr : &tensor.lod();
+    // Its offsets are the user's, as those of a feed are.
+    if (value.cell.lod != nullptr) check_lod(*value.cell.lod, rows_of(tensor));
   }
   moved_ = true;
 }
@@ -232,6 +300,11 @@ void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
   } catch (Error& error) {
     if (const Op* op = draft().nodes[static_cast<size_t>(n)].op) note_op(error, *op);
     throw;
+  } catch (const std::bad_alloc&) {
+    const Op* op = draft().nodes[static_cast<size_t>(n)].op;
+    Error error(ErrorKind::kInvalidArgument, "there is no memory left for a step of the program");
+    if (op != nullptr) note_op(error, *op);
+    throw error;
   }
 }
 

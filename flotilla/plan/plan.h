@@ -59,6 +59,8 @@ struct PlanRequest {
   Progress* progress = nullptr;
   // Whom the program may ask something; null: nobody. It outlives the plan.
   Caller* caller = nullptr;
+  // Every value has memory for itself, between guards (base/guard.h): slow, for fuzzers.
+  bool guarded = false;
 };
 
 struct PlanStats {

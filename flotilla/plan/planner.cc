@@ -79,6 +79,16 @@ void require_fetchable(const Block& block, const std::string& name) {
       name, fmt::join(targets, ", "), name);
 }
 
+// What a program declares of the extents of an output is a wish: `infer` decides.
+InferContext::Metas without_extents(const OpDef& def, InferContext::Metas declared) {
+  if (def.infer == nullptr) return declared;
+  for (auto& [slot, metas] : declared) {
+    if (const Slot* known = def.find_output(slot); known != nullptr && known->shape_only) continue;
+    for (VarMeta& meta : metas) meta = unset(std::move(meta));
+  }
+  return declared;
+}
+
 // A model saved for inference lacks the outputs that only gradients read; kernels write them all
 // the same, to nobody.
 std::vector<std::string> outputs_left_out(const Op& op, const OpDef& def) {
@@ -158,6 +168,10 @@ void Planner::plan_block(const Block& block) {
     } catch (Error& error) {
       note_op(error, *op);
       throw;
+    } catch (const std::bad_alloc&) {
+      Error error(ErrorKind::kInvalidArgument, "there is no memory left to plan an op");
+      note_op(error, *op);
+      throw error;
     }
   }
 }
@@ -230,17 +244,16 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
   for (const std::string& slot : left_out) written.erase(slot);
   InferContext::Metas declared = declared_outputs(block, written);
   for (const std::string& slot : left_out) declared[slot] = {{}};
+  const InferContext::Metas inputs = metas_of(made.inputs, false);
   InferContext::Metas metas;
   try {
-    metas = infer(made, declared, false);
+    metas = infer(made, declared);
   } catch (const NeedsValue&) {
     metas = declared;
     for (auto& [slot, outputs] : metas) {
       for (VarMeta& meta : outputs) meta.shape = {-1};
     }
   }
-  check_outputs(op, metas);
-  check_gradient(op, metas_of(made.inputs, false));
   forget_rows(made, metas);
   for (const auto& [slot, vars] : written) {
     for (size_t i = 0; i < vars.size(); ++i) {
@@ -248,6 +261,7 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
           vars[i] == kEmptyVar ? -1 : writing(block, vars[i], metas.at(slot)[i]));
     }
   }
+  check_places(made, inputs, metas);
   for (const std::string& slot : left_out) {
     const VarMeta& meta = metas.at(slot).front();
     made.outputs[slot] = {
@@ -268,6 +282,27 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
   prepared_.push_back(std::move(made));
 }
 
+// A variable with one place for all writes takes the extents of the last one: those that the kernel
+// sees must still be those that were inferred.
+void Planner::check_places(const Prepared& op, const InferContext::Metas& inputs,
+                           const InferContext::Metas& outputs) const {
+  const auto check = [&](const Ports& ports, const InferContext::Metas& metas) {
+    for (const auto& [slot, values] : ports) {
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (values[i] < 0) continue;
+        const VarMeta &now = at(values[i]).meta, &meant = metas.at(slot)[i];
+        require(now.shape == meant.shape && now.dtype == meant.dtype && now.kind == meant.kind &&
+                    now.rows == meant.rows,
+                "variable \"{}\" is {}{} in {} of {} and {}{} in another slot of it",
+                at(values[i]).name, meant.dtype, meant.shape, slot, op.op->type(), now.dtype,
+                now.shape);
+      }
+    }
+  };
+  check(op.inputs, inputs);
+  check(op.outputs, outputs);
+}
+
 InferContext::Metas Planner::metas_of(const Ports& ports, bool capacity) const {
   InferContext::Metas metas;
   for (const auto& [slot, values] : ports) {
@@ -278,10 +313,15 @@ InferContext::Metas Planner::metas_of(const Ports& ports, bool capacity) const {
   return metas;
 }
 
-InferContext::Metas Planner::infer(const Prepared& op, const InferContext::Metas& declared,
-                                   bool capacity) const {
-  InferContext context(*op.op, *op.def, metas_of(op.inputs, capacity), declared, true);
+InferContext::Metas Planner::infer(Prepared& op, const InferContext::Metas& declared) const {
+  const InferContext::Metas inputs = metas_of(op.inputs, false);
+  InferContext context(*op.op, *op.def, inputs, without_extents(*op.def, declared), true);
+  op.looked_at.clear();
+  check_inputs(*op.op, *op.def, inputs, op.looked_at);
   if (op.def->infer != nullptr) op.def->infer(context);
+  op.looked_at.insert(context.looked_at().begin(), context.looked_at().end());
+  check_outputs(*op.op, *op.def, inputs, context.outputs());
+  check_gradient(*op.op, inputs, context.outputs(), op.looked_at);
   return context.outputs();
 }
 
@@ -293,8 +333,10 @@ Step Planner::run_kernel(const Prepared& op) {
     }
     return made;
   };
-  PrepareContext context(*op.op, *op.def, ports(op.inputs), ports(op.outputs), *this);
-  return op.kernel->prepare(context);
+  PrepareContext context(*op.op, *op.def, ports(op.inputs), ports(op.outputs), *this, op.looked_at);
+  Step step = op.kernel->prepare(context);
+  context.check_reads();
+  return step;
 }
 
 void Planner::finish_fetches() {
@@ -392,13 +434,16 @@ int32_t Planner::store_value(const std::string& name, Tensor* tensor, const Var*
   if (tensor != nullptr && tensor->defined()) {
     value.meta = {.dtype = tensor->dtype(),
                   .shape = tensor->shape(),
-                  .lod_level = static_cast<int32_t>(tensor->lod().size())};
+                  .lod_level = static_cast<int32_t>(tensor->lod().size()),
+                  .sequences = sequences_of(tensor->lod())};
     value.layout = tensor->layout();
   } else if (var != nullptr) {
     value.meta = {.dtype = var->dtype, .shape = var->shape};
   }
   StoreVar store{.name = name, .tensor = tensor, .written_first = writes};
   store.layout_before = value.layout;
+  store.lod_levels = value.meta.lod_level;
+  store.sequences = value.meta.sequences;
   store.value = add_value(std::move(value));
   at(store.value).meta.lod_source = store.value;
   current_[name] = store.value;

@@ -26,6 +26,8 @@ struct StoreVar {
   int32_t value = -1;
   Tensor* tensor = nullptr;    // in the store
   bool written_first = false;  // the plan may give it another shape
+  int32_t lod_levels = 0;
+  int64_t sequences = -1;  // of the last LoD level; -1: no LoD
   Layout layout_before = {};
 };
 
@@ -38,6 +40,7 @@ struct Prepared {
   const Kernel* kernel = nullptr;
   Ports inputs = {};
   Ports outputs = {};
+  SlotNames looked_at = {};  // inputs whose sizes were compared
   size_t node = 0;
   bool late = false;  // prepared when it is its turn to run, not before
 };
@@ -60,9 +63,14 @@ struct Rounds {
     std::vector<std::vector<char>> rounds = {};
   };
   int64_t count = 0;  // those that are still there
+  int64_t bytes = 0;  // recorded since the system was last asked for what it has left
   std::deque<Recorded> recorded = {};
 };
 
+// How many sequences the last level holds; -1: no LoD.
+inline int64_t sequences_of(const LoD& lod) {
+  return lod.empty() ? -1 : std::ssize(lod.back()) - 1;
+}
 // The capacity class of an extent or of a size in bytes: the next power of two.
 int64_t capacity_of(int64_t extent);
 // Whether the size is known only when the program runs.
@@ -144,9 +152,12 @@ class Planner final : public PrepareHost {
   void prepare_own(const Block& block, std::string type, std::vector<std::string> x,
                    const std::string& out);
   void prepare(const Block& block, const Op& op, const OpDef& def);
+  void check_places(const Prepared& op, const InferContext::Metas& inputs,
+                    const InferContext::Metas& outputs) const;
   InferContext::Metas metas_of(const Ports& ports, bool capacity) const;
-  InferContext::Metas infer(const Prepared& op, const InferContext::Metas& declared,
-                            bool capacity) const;
+  // What `infer` says of the outputs, compared with the rules of the definition: what a kernel may
+  // rely on.
+  InferContext::Metas infer(Prepared& op, const InferContext::Metas& declared) const;
   Step run_kernel(const Prepared& op);
 
   // Sizes known only at run time (late.cc).
@@ -167,8 +178,8 @@ class Planner final : public PrepareHost {
   void give_capacity();
   void infer_capacity(const Prepared& op, const InferContext::Metas& declared);
   void forget_late_sizes();
-  bool prepare_again(const Prepared& op, std::vector<bool>& changed);
-  bool resize_outputs(const Prepared& op, std::vector<bool>& changed);
+  bool prepare_again(Prepared& op, std::vector<bool>& changed);
+  bool resize_outputs(Prepared& op, std::vector<bool>& changed);
   const Cell* again(int32_t value, const Layout& layout);
   const Cell* workspace_again(int64_t bytes);
   void finish_fetches();

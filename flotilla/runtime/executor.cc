@@ -182,7 +182,8 @@ std::unique_ptr<Plan> Executor::make_plan(const Program& program, const Entry& e
                        .servers = options_.servers,
                        .exchange_layouts = std::move(layouts),
                        .progress = options_.progress,
-                       .caller = options_.caller});
+                       .caller = options_.caller,
+                       .guarded = options_.guarded});
   };
   if (world == nullptr || world->size() == 1) return make({});
   const auto known = agreed_.find(program.id());

@@ -51,6 +51,8 @@ class Executor {
     Caller* caller = nullptr;
     // Whether each step refuses to write NaN or an infinite value.
     bool check_numbers = false;
+    // As in PlanRequest: for fuzzers.
+    bool guarded = false;
   };
 
   Executor();

@@ -270,6 +270,7 @@ const OpDef& toy_sum_grad = define_op({
 });
 
 void infer_gather(InferContext& c) {
+  require(c.in("Ids").shape.rank() == 1, "Ids must be a list, but has shape {}", c.in("Ids").shape);
   c.out("Out") = VarMeta::tensor(c.in("W").dtype, {c.in("Ids").shape[0], c.in("W").shape[1]});
 }
 
@@ -282,9 +283,10 @@ void infer_gather_grad(InferContext& c) {
 
 template <typename T>
 Step gather(PrepareContext& c) {
-  const int64_t n = c.shape("Ids").numel(), width = c.shape("W")[1];
+  const int64_t n = c.shape("Ids").numel(), width = c.shape("W")[1], height = c.shape("W")[0];
   return [=, ids = c.in<int64_t>("Ids"), w = c.in<T>("W"), y = c.out<T>("Out")] {
     for (int64_t i = 0; i < n; ++i) {
+      require(0 <= ids.data()[i] && ids.data()[i] < height, "there is no row {}", ids.data()[i]);
       std::copy_n(w.data() + ids.data()[i] * width, width, y.data() + i * width);
     }
   };
@@ -325,6 +327,9 @@ const OpDef& toy_gather_grad = define_op({
 
 void infer_rows(InferContext& c) {
   Shape dense = c.in("Value").shape;
+  const Shape& rows = c.in("Rows").shape;
+  require(rows.rank() == 1 && (rows[0] == dense[0] || rows[0] < 0 || dense[0] < 0),
+          "Rows must number the rows of Value, but they are {} and {}", rows, dense);
   dense[0] = c.attr<int64_t>("height");
   c.out("Out") = {.kind = VarKind::kSelectedRows,
                   .dtype = c.in("Value").dtype,

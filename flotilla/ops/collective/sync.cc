@@ -75,15 +75,16 @@ Step init_ring(PrepareContext& c) {
   const int64_t ring = c.attr<int64_t>("ring_id");
   // c_comm_init_all is for one process with many devices; here every device has a process.
   const bool all = c.op().type() == "c_comm_init_all";
+  const int64_t asked = all ? 1 : c.attr<int64_t>("nranks");
   if (is_alone(c)) {
-    require(all || c.attr<int64_t>("nranks") <= 1,
+    require(asked <= 1,
             "c_comm_init of {} ranks was asked for, but this process is alone: start all of them "
             "with fleetrun",
-            c.attr<int64_t>("nranks"));
+            asked);
     return [] {};
   }
   comm::World* world = c.world();
-  const int64_t ranks = all ? world->size() : c.attr<int64_t>("nranks");
+  const int64_t ranks = all ? world->size() : asked;
   return [world, ring, ranks] { make_ring(*world, ring, ranks); };
 }
 

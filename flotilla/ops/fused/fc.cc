@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 
+#include "flotilla/base/element_count.h"
 #include "flotilla/device/cpu/fast_math.h"
 #include "flotilla/device/cpu/onednn.h"
 #include "flotilla/device/cpu/simd.h"
@@ -49,6 +50,9 @@ int64_t check_operands(const InferContext& c) {
   const int64_t columns = input.numel(rows, input.rank());
   require(columns < 0 || columns == w[0], "Input {} has {} columns from axis {} on, but W is {}",
           input, columns, rows, w);
+  const Shape& bias = c.in("Bias").shape;
+  require(bias.numel() < 0 || w[1] < 0 || bias.numel() == w[1],
+          "Bias must have a number for each column of W, but is {} and W is {}", bias, w);
   return rows;
 }
 
@@ -67,7 +71,13 @@ void infer(InferContext& c) {
 }
 
 void infer_grad(InferContext& c) {
-  check_operands(c);
+  const int64_t rows = check_operands(c);
+  const Shape &input = c.in("Input").shape, &w = c.in("W").shape, &dout = c.in("Out@GRAD").shape;
+  const int64_t count =
+      input.numel(0, rows) < 0 || w[1] < 0 ? -1 : checked_product(input.numel(0, rows), w[1]);
+  require(count < 0 || !dout.known() || dout.numel() == count,
+          "Out@GRAD must hold {} elements because Input is {} and W is {}, but has shape {}", count,
+          input, w, dout);
   for (const char* slot : {"Input", "W", "Bias"}) {
     c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(c.in(slot).dtype, c.in(slot).shape);
   }
@@ -295,7 +305,10 @@ const OpDef& fc_grad = define_op({
     .inputs = {{"Input", "left operand"},
                {"W", "weight"},
                {.name = "Bias", .doc = "bias", .shape_only = true},
-               {.name = "Out", .doc = "result; not needed without activation", .optional = true},
+               {.name = "Out",
+                .doc = "result; not needed without activation",
+                .optional = true,
+                .like = "Out@GRAD"},
                {"Out@GRAD", "its gradient"}},
     .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
                 {.name = "W@GRAD", .doc = "gradient of W", .optional = true},

@@ -82,7 +82,7 @@ Step backward(PrepareContext& c) {
   return [=, labels = LabelsIn(c, "Label"), ignored = c.attr<int64_t>("ignore_index")] {
     std::fill_n(dx.data(), rows * n, T{0});
     for (int64_t r = 0; r < rows; ++r) {
-      const int64_t label = labels[r], i = r * n + label;
+      const int64_t label = labels.checked(r, n, ignored), i = r * n + label;
       if (label != ignored) dx.data()[i] = -dy.data()[r] / x.data()[i];
     }
   };
@@ -103,6 +103,14 @@ void infer2(InferContext& c) {
 void infer_grad2(InferContext& c) {
   const Shape& x_shape = c.in("XShape").shape;
   require(x_shape.rank() >= 2, "XShape must be [0, extents of X...], but is {}", x_shape);
+  check_labels(c, "Label");
+  const int64_t rows = x_shape.numel(1, x_shape.rank() - 1);
+  for (const std::string_view slot : {"Label", "MatchX", "Y@GRAD"}) {
+    const Shape& shape = c.in(slot).shape;
+    require(rows < 0 || !shape.known() || shape.numel() == rows,
+            "{} must hold a number for each of the {} rows of X, but has shape {}", slot, rows,
+            shape);
+  }
   c.out("X@GRAD") = VarMeta::tensor(
       c.in("Y@GRAD").dtype, Shape(std::vector<int64_t>(x_shape.begin() + 1, x_shape.end())));
 }
@@ -130,7 +138,7 @@ Step backward2(PrepareContext& c) {
           labels = LabelsIn(c, "Label"), ignored = c.attr<int64_t>("ignore_index")] {
     std::fill_n(dx.data(), rows * n, T{0});
     for (int64_t r = 0; r < rows; ++r) {
-      const int64_t label = labels[r];
+      const int64_t label = labels.checked(r, n, ignored);
       if (label != ignored) dx.data()[r * n + label] = -dy.data()[r] / match.data()[r];
     }
   };

@@ -38,8 +38,22 @@ void infer(InferContext& c) {
           "PathTable and PathCode must both be there, or none of them");
   const bool custom = c.has_in("PathTable");
   require(custom || w[0] >= classes - 1, "W must have {} rows, but has shape {}", classes - 1, w);
-  require(!custom || c.in("PathTable").shape.rank() == 2, "PathTable must be a matrix, but is {}",
-          custom ? c.in("PathTable").shape : Shape());
+  if (custom) {
+    const Shape &table = c.in("PathTable").shape, &code = c.in("PathCode").shape;
+    require(table.rank() == 2 && (table[0] == x[0] || table[0] < 0 || x[0] < 0),
+            "PathTable must have a row for each of X, but they have the shapes {} and {}", table,
+            x);
+    require(code == table || !code.known() || !table.known(),
+            "PathCode must have shape {}, as PathTable has, but has shape {}", table, code);
+  }
+  const int64_t labels = c.in("Label").shape.numel();
+  require(labels < 0 || x[0] < 0 || labels == x[0],
+          "Label must hold a class for each row of X, but they have the shapes {} and {}",
+          c.in("Label").shape, x);
+  const int64_t biases = c.has_in("Bias") ? c.in("Bias").shape.numel() : w[0];
+  require(biases < 0 || w[0] < 0 || biases == w[0],
+          "Bias must hold a number for each row of W, but they have the shapes {} and {}",
+          c.has_in("Bias") ? c.in("Bias").shape : Shape(), w);
   const int64_t length = custom ? c.in("PathTable").shape[1] : longest_path(classes);
   c.out("Out") = VarMeta::tensor(c.in("X").dtype, Shape{x[0], 1});
   c.out("PreOut") = VarMeta::tensor(c.in("X").dtype, Shape{x[0], length});

@@ -53,7 +53,7 @@ const OpDef& label_smooth = define_op({
     .doc = "Moves labels a little towards a distribution over all classes.",
     .inputs = {{"X", "labels, [..., classes]"},
                {.name = "PriorDist", .doc = "[1, classes]", .optional = true, .no_grad = true}},
-    .outputs = {{"Out", "like X"}},
+    .outputs = {{.name = "Out", .doc = "like X", .like = "X"}},
     .attrs = {kEpsilon},
     .infer = infer,
     .grad = grad_op({}),

@@ -22,14 +22,39 @@ namespace {
 
 enum Sampling { kUniform, kLogUniform, kCustom };
 
+// Refuses another number of elements in a slot, where it holds a variable.
+void check_numbers(const InferContext& c, std::string_view slot, int64_t count) {
+  if (!c.has_in(slot)) return;
+  const Shape& shape = c.in(slot).shape;
+  require(count < 0 || !shape.known() || shape.numel() == count,
+          "{} must hold {} numbers, but has shape {}", slot, count, shape);
+}
+
+int64_t checked_class(int64_t label, int64_t classes) {
+  require(0 <= label && label < classes, "class {} is drawn, but there are the classes 0 to {}",
+          label, classes - 1);
+  return label;
+}
+
 void infer(InferContext& c) {
   check_labels(c, "Label");
   const Shape &input = c.in("Input").shape, &label = c.in("Label").shape;
   const Shape& weight = c.in("Weight").shape;
   const int64_t classes = c.attr<int64_t>("num_total_classes"),
                 drawn = c.attr<int64_t>("num_neg_samples"), sampler = c.attr<int64_t>("sampler");
-  require(input.rank() == 2 && label.rank() == 2,
-          "Input and Label must be matrices, but are {}, {}", input, label);
+  require(input.rank() == 2 && label.rank() == 2 &&
+              (input[0] == label[0] || input[0] < 0 || label[0] < 0),
+          "Input and Label must be matrices with a row for each sample, but are {}, {}", input,
+          label);
+  require(
+      classes > 0 && drawn >= 0,
+      "num_total_classes must be positive and num_neg_samples not negative, but they are {} and "
+      "{}",
+      classes, drawn);
+  check_numbers(c, "SampleWeight", input[0]);
+  for (const char* slot : {"CustomDistProbs", "CustomDistAlias", "CustomDistAliasProbs"}) {
+    check_numbers(c, slot, classes);
+  }
   require(weight.rank() == 2 && weight[0] == classes && (input[1] < 0 || weight[1] == input[1]),
           "Weight must have shape [{}, {}], but has {}", classes, input[1], weight);
   require(!c.has_in("Bias") || c.in("Bias").shape.numel() == classes,
@@ -43,6 +68,7 @@ void infer(InferContext& c) {
   const std::vector<int64_t> chosen = c.attr<std::vector<int64_t>>("custom_neg_classes");
   require(chosen.empty() || std::ssize(chosen) == drawn,
           "custom_neg_classes names {} classes, but num_neg_samples is {}", chosen.size(), drawn);
+  for (const int64_t label : chosen) checked_class(label, classes);
   const int64_t both = label[1] < 0 ? -1 : label[1] + drawn;
   c.out("Cost") = VarMeta::tensor(c.in("Input").dtype, Shape{input[0], 1});
   c.out("SampleLogits") = VarMeta::tensor(c.in("Input").dtype, Shape{input[0], both});
@@ -79,7 +105,7 @@ class Sampler {
     const int64_t other = aliases_.data()[place];
     const bool keeps = other < 0 || unit_number<double>(second) <
                                         static_cast<double>(alias_probabilities_.data()[place]);
-    return keeps ? place : other;
+    return keeps ? place : checked_class(other, classes_);
   }
 
  private:
@@ -168,8 +194,8 @@ Step slopes(PrepareContext& c, const Sizes& s, Out<T> slope) {
     parallel_for(s.rows * s.both(), 40, [&](int64_t at) {
       const int64_t i = at / s.both();
       const T o = logits.data()[at], g = dcost.data()[i] * (weights ? weights.data()[i] : T{1});
-      const T q =
-          static_cast<T>(sampler.probability(classes.data()[at]) * static_cast<double>(s.drawn));
+      const int64_t label = checked_class(classes.data()[at], s.classes);
+      const T q = static_cast<T>(sampler.probability(label) * static_cast<double>(s.drawn));
       const bool is_label = at % s.both() < s.labels;
       slope.data()[at] = g * (is_label ? q * (o - 1) : o * (1 - o)) / (o + q);
     });

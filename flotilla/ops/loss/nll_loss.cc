@@ -87,7 +87,7 @@ Step backward(PrepareContext& c) {
     std::fill_n(dx.data(), n, T{0});
     const T divisor = mean && *total.data() != 0 ? *total.data() : T{1};
     for (int64_t i = 0; i < s.count; ++i) {
-      const int64_t label = s.labels[i];
+      const int64_t label = s.labels.checked(i, s.classes, s.ignored);
       if (label == s.ignored) continue;
       dx.data()[s.at(i, label)] = -s.weight(label) * dout.data()[none ? i : 0] / divisor;
     }

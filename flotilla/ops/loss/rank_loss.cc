@@ -132,8 +132,9 @@ const OpDef& margin_rank_loss = define_op({
     .inputs = {{.name = "X1", .doc = "scores"},
                {.name = "X2", .doc = "scores"},
                {.name = "Label", .doc = "1: X1 ranks higher; -1: lower", .no_grad = true}},
-    .outputs = {{.name = "Activated", .doc = "1 where there is a loss", .no_grad = true},
-                {.name = "Out", .doc = "a loss for each pair"}},
+    .outputs =
+        {{.name = "Activated", .doc = "1 where there is a loss", .no_grad = true, .like = "Label"},
+         {.name = "Out", .doc = "a loss for each pair", .like = "Label"}},
     .attrs = {kMargin},
     .infer = infer_margin,
     .grad = grad_op({"Label", "Activated"}),

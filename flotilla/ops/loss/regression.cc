@@ -66,8 +66,8 @@ const OpDef& huber_loss = define_op({
     .type = "huber_loss",
     .doc = "Half the square of small differences, and the size of large ones.",
     .inputs = {{"X", "predictions"}, {"Y", "targets"}},
-    .outputs = {{"Out", "a loss for each prediction"},
-                {.name = "Residual", .doc = "Y - X", .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "a loss for each prediction", .like = "X"},
+                {.name = "Residual", .doc = "Y - X", .no_grad = true, .like = "X"}},
     .attrs = {kDelta},
     .infer = infer_huber,
     .grad = grad_op({"Residual"}),
@@ -121,6 +121,10 @@ Step smooth(PrepareContext& c) {
 }
 
 void infer_smooth_grad(InferContext& c) {
+  const Shape &diff = c.in("Diff").shape, &gradient = c.in("Out@GRAD").shape;
+  require(diff.rank() >= 2 && (!gradient.known() || diff[0] < 0 || gradient.numel() == diff[0]),
+          "Out@GRAD must have a number for each row of Diff, but they are {} and {}", gradient,
+          diff);
   c.out("X@GRAD") = c.in("Diff");
   c.out("Y@GRAD") = c.in("Diff");
 }
@@ -150,6 +154,11 @@ const Slot kInside = {
 const Slot kOutside = {
     .name = "OutsideWeight", .doc = "factors of the losses", .optional = true, .no_grad = true};
 
+Slot like_diff(Slot slot) {
+  slot.like = "Diff";
+  return slot;
+}
+
 const OpDef& smooth_l1_loss = define_op({
     .type = "smooth_l1_loss",
     .doc = "Row sums of the squares of small differences and of the sizes of large ones.",
@@ -166,7 +175,10 @@ const OpDef& smooth_l1_loss = define_op({
 const OpDef& smooth_l1_loss_grad = define_op({
     .type = "smooth_l1_loss_grad",
     .doc = "Gradient of smooth_l1_loss.",
-    .inputs = {kInside, kOutside, {"Diff", "as before"}, {"Out@GRAD", "gradient of Out"}},
+    .inputs = {like_diff(kInside),
+               like_diff(kOutside),
+               {"Diff", "as before"},
+               {"Out@GRAD", "gradient of Out"}},
     .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
                 {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
     .attrs = {kSigma},

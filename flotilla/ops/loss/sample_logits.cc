@@ -139,6 +139,10 @@ Step forward(PrepareContext& c) {
 }
 
 void infer_grad(InferContext& c) {
+  const Shape &logits = c.in("LogitsDim").shape, &samples = c.in("Samples").shape;
+  require(logits.rank() == 2 && samples.rank() == 2 &&
+              (logits[0] == samples[0] || logits[0] < 0 || samples[0] < 0),
+          "Samples must have a row for each of Logits, but they are {} and {}", samples, logits);
   c.out("Logits@GRAD") = VarMeta::tensor(c.in("LogitsDim").dtype, c.in("LogitsDim").shape);
 }
 
@@ -150,8 +154,12 @@ Step backward(PrepareContext& c) {
     parallel_for(rows, both * 4 + classes, [&](int64_t i) {
       T* to = dx.data() + i * classes;
       std::fill_n(to, classes, T{0});
-      for (int64_t at = i * both; at < (i + 1) * both; ++at)
-        to[samples.data()[at]] += dout.data()[at];
+      for (int64_t at = i * both; at < (i + 1) * both; ++at) {
+        const int64_t sample = samples.data()[at];
+        require(0 <= sample && sample < classes,
+                "a sample of row {} is {}, but there are {} classes", i, sample, classes);
+        to[sample] += dout.data()[at];
+      }
     });
   };
 }
@@ -199,7 +207,9 @@ const OpDef& sample_logits_grad = define_op({
                 .optional = true,
                 .shape_only = true},
                {.name = "Samples", .doc = "of sample_logits"},
-               {.name = "SampledLogits@GRAD", .doc = "gradient of SampledLogits"}},
+               {.name = "SampledLogits@GRAD",
+                .doc = "gradient of SampledLogits",
+                .like = "Samples"}},
     .outputs = {{.name = "Logits@GRAD", .doc = "gradient of Logits"}},
     .attrs = kAttrs,
     .infer = infer_grad,

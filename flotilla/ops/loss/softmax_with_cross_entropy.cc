@@ -92,7 +92,7 @@ Step backward(PrepareContext& c) {
         }
         return;
       }
-      const int64_t label = labels[slice], at = begin + label * s.stride;
+      const int64_t label = labels.checked(slice, s.n, ignored), at = begin + label * s.stride;
       const T chance = label == ignored ? T{1} : p[at];
       const T kept = use_softmax && label != ignored ? d : T{0};
       for (int64_t i = begin; i < end; i += s.stride) dx[i] = kept == 0 ? T{0} : p[i] * kept;
@@ -115,7 +115,7 @@ const OpDef& softmax_with_cross_entropy = define_op({
                {.name = "Label",
                 .doc = "class numbers, with extent 1 along `axis`, or like Logits",
                 .no_grad = true}},
-    .outputs = {{.name = "Softmax", .doc = "like Logits", .no_grad = true},
+    .outputs = {{.name = "Softmax", .doc = "like Logits", .no_grad = true, .like = "Logits"},
                 {"Loss", "extent 1 along `axis`"}},
     .attrs = kAttrs,
     .infer = infer,

@@ -107,7 +107,8 @@ Step allclose(PrepareContext& c) {
 OpDef definition(std::string type, std::string doc, void (*infer)(InferContext&),
                  std::vector<Kernel> kernels) {
   const auto tolerance = [](std::string name) {
-    return Slot{.name = std::move(name), .doc = "f64", .optional = true, .no_grad = true};
+    return Slot{
+        .name = std::move(name), .doc = "one f64", .optional = true, .no_grad = true, .one = true};
   };
   return {.type = std::move(type),
           .doc = std::move(doc),

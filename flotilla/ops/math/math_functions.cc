@@ -379,7 +379,8 @@ Slot parameter(std::string name) {
   return {.name = std::move(name),
           .doc = "one element, instead of the attribute",
           .optional = true,
-          .no_grad = true};
+          .no_grad = true,
+          .one = true};
 }
 
 // sign has no gradient op of its own: its gradient is zero times that of the result.

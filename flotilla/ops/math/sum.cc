@@ -70,6 +70,10 @@ void add_all(const std::vector<In<T>>& from, T* to, int64_t n) {
 template <typename T>
 void add_rows(const SparseIn<T>& rows, T* to) {
   const int64_t* places = rows.rows.data();
+  for (int64_t r = 0; r < rows.count; ++r) {
+    require(0 <= places[r] && places[r] < rows.height,
+            "sparse rows hold row {}, but there are the rows 0 to {}", places[r], rows.height - 1);
+  }
   const T* values = rows.value.data();
   simd([=, width = rows.width, count = rows.count] {
     for (int64_t r = 0; r < count; ++r) add(values + r * width, to + places[r] * width, width);

@@ -17,16 +17,25 @@
 namespace flotilla::ops {
 namespace {
 
+// What attributes may ask for: the counts are still counted without overflow.
+constexpr int64_t kMost = int64_t{1} << 31;
+
 void infer(InferContext& c) {
   const Shape& predict = c.in("Predict").shape;
-  require(predict.rank() == 2, "Predict must have rank 2, but has shape {}", predict);
+  require(predict.rank() == 2 && predict[1] != 0,
+          "Predict must have rank 2 and a column, but has shape {}", predict);
   check_labels(c, "Label");
   const Shape& label = c.in("Label").shape;
   require(label.numel() == predict[0] || label.numel() < 0 || predict[0] < 0,
           "Label must hold one number for each row of Predict, but Label is {} and Predict is {}",
           label, predict);
   const int64_t slide = c.attr<int64_t>("slide_steps");
-  const int64_t buckets = c.attr<int64_t>("num_thresholds") + 1;
+  const int64_t thresholds = c.attr<int64_t>("num_thresholds");
+  require(0 <= slide && slide < kMost && 0 < thresholds && thresholds < kMost,
+          "slide_steps must not be negative and num_thresholds positive, both below 2^31, but they "
+          "are {} and {}",
+          slide, thresholds);
+  const int64_t buckets = thresholds + 1;
   const int64_t wanted = slide == 0 ? buckets : (1 + slide) * buckets + 1;
   for (const std::string slot : {"StatPos", "StatNeg"}) {
     const Shape& stat = c.in(slot).shape;
@@ -49,6 +58,7 @@ struct Histogram {
       : counts(stat), totals(stat), runs(nullptr), slide(slide_steps) {
     if (slide == 0) return;
     runs = stat + (slide + 1) * buckets;
+    *runs = std::max<int64_t>(0, *runs);
     counts = stat + *runs % slide * buckets;
     totals = stat + slide * buckets;
     for (int64_t i = 0; i < buckets; ++i) totals[i] -= counts[i];
@@ -80,7 +90,8 @@ template <typename T>
 Step prepare(PrepareContext& c) {
   const int64_t rows = c.shape("Predict")[0], width = c.shape("Predict")[1];
   const int64_t thresholds = c.attr<int64_t>("num_thresholds");
-  const int64_t slide = c.attr<int64_t>("slide_steps"), stats = c.shape("StatPos").numel();
+  const int64_t slide = c.attr<int64_t>("slide_steps");
+  const int64_t positives = c.shape("StatPos").numel(), negatives = c.shape("StatNeg").numel();
   c.in_place("StatPos", "StatPosOut");
   c.in_place("StatNeg", "StatNegOut");
   return [=, predict = c.in<T>("Predict"), labels = LabelsIn(c, "Label"),
@@ -89,8 +100,8 @@ Step prepare(PrepareContext& c) {
           pos = c.in<int64_t>("StatPos"), pos_out = c.out<int64_t>("StatPosOut"),
           neg = c.in<int64_t>("StatNeg"), neg_out = c.out<int64_t>("StatNegOut"),
           auc = c.out<double>("AUC")] {
-    if (pos.data() != pos_out.data()) std::copy_n(pos.data(), stats, pos_out.data());
-    if (neg.data() != neg_out.data()) std::copy_n(neg.data(), stats, neg_out.data());
+    if (pos.data() != pos_out.data()) std::copy_n(pos.data(), positives, pos_out.data());
+    if (neg.data() != neg_out.data()) std::copy_n(neg.data(), negatives, neg_out.data());
     const Histogram positive(pos_out.data(), thresholds + 1, slide);
     const Histogram negative(neg_out.data(), thresholds + 1, slide);
     // A single weight of zero marks a batch that stands in for none.

@@ -32,8 +32,13 @@ void infer(InferContext& c) {
     check_labels(c, slot);
     check_pieces(c, slot, "SeqLength");
   }
-  require(c.attr<int64_t>("num_chunk_types") > 0, "num_chunk_types must be positive, but is {}",
-          c.attr<int64_t>("num_chunk_types"));
+  const Shape &found = c.in("Inference").shape, &right = c.in("Label").shape;
+  require(!found.known() || !right.known() || found.numel() == right.numel(),
+          "Inference and Label must have as many tags, but have the shapes {} and {}", found,
+          right);
+  const int64_t types = c.attr<int64_t>("num_chunk_types");
+  require(0 < types && types < int64_t{1} << 31,
+          "num_chunk_types must be positive and below 2^31, but is {}", types);
   kinds_of(c.attr<std::string>("chunk_scheme"));
   for (const char* slot : {"Precision", "Recall", "F1-Score"}) {
     c.out(slot) = VarMeta::tensor(f32, Shape{1});

@@ -93,6 +93,11 @@ Slot earlier_slot(std::string name, std::string doc) {
           .no_grad = true};
 }
 
+Slot one(Slot slot) {
+  slot.one = true;
+  return slot;
+}
+
 const OpDef& mean_iou = define_op({
     .type = "mean_iou",
     .doc = "The mean over classes of what was right of all that belonged to a class or was taken "
@@ -101,7 +106,7 @@ const OpDef& mean_iou = define_op({
                {.name = "Labels", .doc = "classes that are right", .no_grad = true},
                earlier_slot("InWrongs", "added to the counts"),
                earlier_slot("InCorrects", "added to the counts"),
-               earlier_slot("InMeanIou", "added to the mean")},
+               one(earlier_slot("InMeanIou", "added to the mean"))},
     .outputs = {{"OutMeanIou", "one f32"},
                 {"OutWrong", "i32: for each class, pixels missed and wrongly taken for it"},
                 {"OutCorrect", "i32: for each class, pixels that are right"}},

@@ -18,16 +18,17 @@ int64_t axis_of(const Context& c, const Shape& x) {
   return DataFormat(c.template attr<std::string>("data_layout")).channel_axis(x.rank());
 }
 
-void infer(InferContext& c) {
+void check_channels(const InferContext& c, std::string_view slot) {
   const Shape& x = c.in("X").shape;
   require(x.rank() >= 2, "X must have rank 2 or more, but has shape {}", x);
-  const int64_t channels = x[axis_of(c, x)];
-  for (const std::string_view slot : {"Scale", "Bias"}) {
-    const int64_t found = c.in(slot).shape.numel();
-    require(channels < 0 || found < 0 || found == channels,
-            "{} must hold a number for each of {} channels, but has shape {}", slot, channels,
-            c.in(slot).shape);
-  }
+  const int64_t channels = x[axis_of(c, x)], found = c.in(slot).shape.numel();
+  require(channels < 0 || found < 0 || found == channels,
+          "{} must hold a number for each of {} channels, but has shape {}", slot, channels,
+          c.in(slot).shape);
+}
+
+void infer(InferContext& c) {
+  for (const std::string_view slot : {"Scale", "Bias"}) check_channels(c, slot);
   c.out("Out") = like(c.in("X"));
 }
 
@@ -55,6 +56,7 @@ Step forward(PrepareContext& c) {
 }
 
 void infer_grad(InferContext& c) {
+  check_channels(c, "Scale");
   c.out("X@GRAD") = like(c.in("X"));
   c.out("Scale@GRAD") = like(c.in("Scale"));
   c.out("Bias@GRAD") = like(c.in("Scale"));
@@ -87,7 +89,7 @@ const OpDef& affine_channel = define_op({
     .inputs = {{.name = "X", .doc = "images"},
                {.name = "Scale", .doc = "a factor for each channel"},
                {.name = "Bias", .doc = "what is added to each channel"}},
-    .outputs = {{.name = "Out", .doc = "same shape as X"}},
+    .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
     .attrs = {kLayout},
     .infer = infer,
     .grad = grad_op({"X", "Scale"}),

@@ -87,6 +87,7 @@ std::vector<Source> sources(const PrepareContext& c, int64_t from, int64_t to, d
   if (corners) {
     ratio = to > 1 ? static_cast<double>(from - 1) / static_cast<double>(to - 1) : 0.0;
   }
+  require(from > 0, "images must have rows and columns, but one of these numbers is {}", from);
   // As in Paddle, in single precision: where a position is whole, the digits decide.
   const float step = static_cast<float>(ratio);
   std::vector<Source> found;
@@ -94,7 +95,9 @@ std::vector<Source> sources(const PrepareContext& c, int64_t from, int64_t to, d
     const auto at = static_cast<float>(k);
     float position = centers ? std::max(step * (at + 0.5f) - 0.5f, 0.0f) : step * at;
     if (!bilinear && corners) position += 0.5f;
-    const auto whole = static_cast<int64_t>(position);
+    // A scale may ask for places far outside.
+    const bool inside = 0 <= position && position < static_cast<float>(from);
+    const int64_t whole = inside ? static_cast<int64_t>(position) : from - 1;
     Source s = {.low = std::min(whole, from - 1), .high = std::min(whole + 1, from - 1)};
     if (bilinear) s.share = static_cast<double>(position - static_cast<float>(whole));
     found.push_back(s);

@@ -89,6 +89,8 @@ Step backward_dense(PrepareContext& c) {
       for (int64_t i = 0; i < n; ++i) {
         const int64_t id = ids[i];
         if (id == padding && padding != -1) continue;
+        require(0 <= id && id < height, "id {} at position {} is not one of the {} rows of W", id,
+                i, height);
         for (int64_t j = begin; j < end; ++j) dw[id * width + j] += dy[i * width + j];
       }
     });

@@ -121,7 +121,7 @@ OpDef definition(const std::string& type, const std::string& doc) {
   return {.type = type,
           .doc = doc,
           .inputs = {{"X", "tensor of rank 1 or more"}},
-          .outputs = {{"Out", "same shape and dtype as X"}},
+          .outputs = {{.name = "Out", .doc = "same shape and dtype as X", .like = "X"}},
           .attrs = {kAxis, kFormat},
           .infer = infer,
           .grad = grad_op({"Out"})};

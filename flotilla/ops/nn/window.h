@@ -37,6 +37,7 @@ struct WindowAttrs {
 // The windows of `sizes` over the last extents of an image.
 inline std::vector<Window> windows(const std::vector<int64_t>& extents,
                                    const std::vector<int64_t>& sizes, const WindowAttrs& attrs) {
+  constexpr int64_t kMost = int64_t{1} << 31;  // products of two still fit
   const size_t n = sizes.size();
   const std::vector<int64_t>& pads = attrs.paddings;
   require(attrs.strides.size() == n, "strides must hold {} numbers, but holds {}", n,
@@ -55,6 +56,11 @@ inline std::vector<Window> windows(const std::vector<int64_t>& extents,
                 .dilation = attrs.dilations.empty() ? 1 : attrs.dilations[i],
                 .pad_begin = pads[pads.size() == n ? i : 2 * i],
                 .pad_end = pads[pads.size() == n ? i : 2 * i + 1]};
+    for (const int64_t number : {w.size, w.stride, w.dilation, w.pad_begin, w.pad_end}) {
+      require(-kMost < number && number < kMost,
+              "sizes, strides, dilations and paddings must lie below 2^31, but axis {} has {}", i,
+              number);
+    }
     require(w.size != 0 && w.stride > 0 && w.dilation > 0,
             "windows need positive sizes, strides and dilations, but axis {} has {}, {} and {}", i,
             w.size, w.stride, w.dilation);

@@ -10,7 +10,6 @@ namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_update(c, {"Grad", "AvgSquaredGrad", "AvgSquaredUpdate"});
   for (const std::string slot : {"Param", "AvgSquaredGrad", "AvgSquaredUpdate"}) {
     c.out(slot + "Out") = c.in(slot);
   }
@@ -38,14 +37,14 @@ const OpDef& adadelta = define_op({
     .type = "adadelta",
     .doc = "Scales each step by the ratio of recent steps to recent gradients.",
     .inputs = {{"Param", "parameter"},
-               {"Grad", "gradient of Param"},
-               {"AvgSquaredGrad", "mean of squared gradients"},
-               {"AvgSquaredUpdate", "mean of squared steps"},
-               {.name = "LearningRate", .doc = "one number; by default 1", .optional = true},
+               like_param("Grad", "gradient of Param"),
+               like_param("AvgSquaredGrad", "mean of squared gradients"),
+               like_param("AvgSquaredUpdate", "mean of squared steps"),
+               optional(one_number("LearningRate", "one number; by default 1")),
                master_param()},
-    .outputs = {{"ParamOut", "the new parameter, in the place of Param"},
-                {"AvgSquaredGradOut", "in the place of AvgSquaredGrad"},
-                {"AvgSquaredUpdateOut", "in the place of AvgSquaredUpdate"},
+    .outputs = {like_param("ParamOut", "the new parameter, in the place of Param"),
+                like_param("AvgSquaredGradOut", "in the place of AvgSquaredGrad"),
+                like_param("AvgSquaredUpdateOut", "in the place of AvgSquaredUpdate"),
                 master_param_out()},
     .attrs = {{"rho", 0.95f, "what remains of the means after a step"},
               {"epsilon", 1e-6f, "keeps the ratio finite"},

@@ -11,7 +11,6 @@ namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_update(c, {"Grad", "Moment"});
   c.out("ParamOut") = c.in("Param");
   c.out("MomentOut") = c.in("Moment");
 }
@@ -47,13 +46,12 @@ const OpDef& adagrad = define_op({
     .type = "adagrad",
     .doc = "Divides each step by the root of the sum of all squared gradients so far.",
     .inputs = {{"Param", "parameter"},
-               {"Grad", "gradient of Param, dense or sparse rows"},
-               {"Moment", "sum of squared gradients"},
-               {"LearningRate", "one number"},
+               like_param("Grad", "gradient of Param, dense or sparse rows"),
+               like_param("Moment", "sum of squared gradients"),
+               one_number("LearningRate", "one number"),
                master_param()},
-    .outputs = {{"ParamOut", "the new parameter, in the place of Param"},
-                {"MomentOut", "in the place of Moment"},
-                master_param_out()},
+    .outputs = {like_param("ParamOut", "the new parameter, in the place of Param"),
+                like_param("MomentOut", "in the place of Moment"), master_param_out()},
     .attrs = {{"epsilon", 1e-6f, "keeps the divisor above zero"}, kMultiPrecision},
     .infer = infer,
     .kernels =

@@ -15,12 +15,6 @@ namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_update(c, {"Grad", "Moment1", "Moment2"});
-  for (const std::string_view slot : {"Beta1Pow", "Beta2Pow"}) {
-    const Shape& shape = c.in(slot).shape;
-    require(shape.numel() == 1 || !shape.known(), "{} must hold one number, but has shape {}", slot,
-            shape);
-  }
   for (const std::string slot : {"Param", "Moment1", "Moment2", "Beta1Pow", "Beta2Pow"}) {
     c.out(slot + "Out") = c.in(slot);
   }
@@ -138,32 +132,27 @@ Step sparse(PrepareContext& c) {
   };
 }
 
-Slot optional(std::string_view name, std::string_view doc) {
-  return {.name = std::string(name), .doc = std::string(doc), .optional = true};
-}
-
 OpDef definition(std::string type, std::string doc, std::vector<AttrSpec> extra) {
   OpDef def = {
       .type = std::move(type),
       .doc = std::move(doc),
       .inputs = {{"Param", "parameter"},
-                 {"Grad", "gradient of Param, dense or sparse rows"},
-                 {"LearningRate", "one number"},
-                 {"Moment1", "mean of gradients"},
-                 {"Moment2", "mean of squared gradients"},
-                 {"Beta1Pow", "beta1 to the power of the step, which counts from 1"},
-                 {"Beta2Pow", "beta2 to the same power"},
+                 like_param("Grad", "gradient of Param, dense or sparse rows"),
+                 one_number("LearningRate", "one number"),
+                 like_param("Moment1", "mean of gradients"),
+                 like_param("Moment2", "mean of squared gradients"),
+                 one_number("Beta1Pow", "beta1 to the power of the step, which counts from 1"),
+                 one_number("Beta2Pow", "beta2 to the same power"),
                  master_param(),
-                 optional("SkipUpdate", "one bool: leave everything as it is"),
-                 optional("Beta1Tensor", "one number in the place of beta1"),
-                 optional("Beta2Tensor", "one number in the place of beta2"),
-                 optional("EpsilonTensor", "one number in the place of epsilon")},
-      .outputs = {{"ParamOut", "the new parameter, in the place of Param"},
-                  {"Moment1Out", "in the place of Moment1"},
-                  {"Moment2Out", "in the place of Moment2"},
-                  {"Beta1PowOut", "in the place of Beta1Pow"},
-                  {"Beta2PowOut", "in the place of Beta2Pow"},
-                  master_param_out()},
+                 optional(one_number("SkipUpdate", "one bool: leave everything as it is")),
+                 optional(one_number("Beta1Tensor", "one number in the place of beta1")),
+                 optional(one_number("Beta2Tensor", "one number in the place of beta2")),
+                 optional(one_number("EpsilonTensor", "one number in the place of epsilon"))},
+      .outputs = {like_param("ParamOut", "the new parameter, in the place of Param"),
+                  like_param("Moment1Out", "in the place of Moment1"),
+                  like_param("Moment2Out", "in the place of Moment2"),
+                  one_number("Beta1PowOut", "in the place of Beta1Pow"),
+                  one_number("Beta2PowOut", "in the place of Beta2Pow"), master_param_out()},
       .attrs = {{"beta1", 0.9f, "what remains of Moment1 after a step"},
                 {"beta2", 0.999f, "what remains of Moment2 after a step"},
                 {"epsilon", 1e-8f, "keeps the divisor above zero"},

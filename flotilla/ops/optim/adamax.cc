@@ -10,7 +10,6 @@ namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_update(c, {"Grad", "Moment", "InfNorm"});
   for (const std::string slot : {"Param", "Moment", "InfNorm"}) c.out(slot + "Out") = c.in(slot);
 }
 
@@ -37,16 +36,15 @@ const OpDef& adamax = define_op({
     .type = "adamax",
     .doc = "Adam with the largest of recent gradients in the place of their mean square.",
     .inputs = {{"Param", "parameter"},
-               {"Grad", "gradient of Param"},
-               {"LearningRate", "one number"},
-               {"Moment", "mean of gradients"},
-               {"InfNorm", "the largest of recent gradients"},
-               {"Beta1Pow", "beta1 to the power of the step, which counts from 1"},
+               like_param("Grad", "gradient of Param"),
+               one_number("LearningRate", "one number"),
+               like_param("Moment", "mean of gradients"),
+               like_param("InfNorm", "the largest of recent gradients"),
+               one_number("Beta1Pow", "beta1 to the power of the step, which counts from 1"),
                master_param()},
-    .outputs = {{"ParamOut", "the new parameter, in the place of Param"},
-                {"MomentOut", "in the place of Moment"},
-                {"InfNormOut", "in the place of InfNorm"},
-                master_param_out()},
+    .outputs = {like_param("ParamOut", "the new parameter, in the place of Param"),
+                like_param("MomentOut", "in the place of Moment"),
+                like_param("InfNormOut", "in the place of InfNorm"), master_param_out()},
     .attrs = {{"beta1", 0.9f, "what remains of Moment after a step"},
               {"beta2", 0.999f, "what remains of InfNorm after a step"},
               {"epsilon", 1e-8f, "keeps the divisor above zero"},

@@ -11,7 +11,6 @@ namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_update(c, {"Grad", "SquaredAccumulator", "LinearAccumulator"});
   c.out("ParamOut") = c.in("Param");
   c.out("SquaredAccumOut") = c.in("SquaredAccumulator");
   c.out("LinearAccumOut") = c.in("LinearAccumulator");
@@ -63,13 +62,13 @@ const OpDef& ftrl = define_op({
     .type = "ftrl",
     .doc = "Follows the regularized leader: keeps parameters at zero that do not earn their place.",
     .inputs = {{"Param", "parameter"},
-               {"SquaredAccumulator", "sum of squared gradients"},
-               {"LinearAccumulator", "sum of gradients, corrected"},
-               {"Grad", "gradient of Param, dense or sparse rows"},
-               {"LearningRate", "one number"}},
-    .outputs = {{"ParamOut", "the new parameter, in the place of Param"},
-                {"SquaredAccumOut", "in the place of SquaredAccumulator"},
-                {"LinearAccumOut", "in the place of LinearAccumulator"}},
+               like_param("SquaredAccumulator", "sum of squared gradients"),
+               like_param("LinearAccumulator", "sum of gradients, corrected"),
+               like_param("Grad", "gradient of Param, dense or sparse rows"),
+               one_number("LearningRate", "one number")},
+    .outputs = {like_param("ParamOut", "the new parameter, in the place of Param"),
+                like_param("SquaredAccumOut", "in the place of SquaredAccumulator"),
+                like_param("LinearAccumOut", "in the place of LinearAccumulator")},
     .attrs = {{"l1", 0.0f, "strength of the L1 penalty"},
               {"l2", 0.0f, "strength of the L2 penalty"},
               {"lr_power", -0.5f, "how the learning rate falls with the squared gradients"}},

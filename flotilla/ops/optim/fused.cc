@@ -64,7 +64,6 @@ void infer_lists(InferContext& c, std::initializer_list<std::string> states) {
     require(found == count, "Param holds {} variables, but {} holds {}", count, slot, found);
   }
   for (size_t i = 0; i < count; ++i) {
-    check_update(c, {"Grad"}, i);
     c.out("ParamOut", i) = c.in("Param", i);
     for (const std::string& state : states) c.out(state + "Out", i) = c.in(state, i);
   }
@@ -90,10 +89,9 @@ Step sgd(PrepareContext& c) {
 const OpDef& fused_sgd = define_op({
     .type = "fused_sgd",
     .doc = "sgd on many parameters at once.",
-    .inputs = {list("Param", "parameters"),
-               list("Grad", "their gradients"),
-               {"LearningRate", "one number"}},
-    .outputs = {list("ParamOut", "in the place of Param")},
+    .inputs = {list("Param", "parameters"), like_param("Grad", "their gradients", true),
+               one_number("LearningRate", "one number")},
+    .outputs = {like_param("ParamOut", "in the place of Param", true)},
     .attrs = {kMultiPrecision},
     .infer = [](InferContext& c) { infer_lists(c, {}); },
     .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) { return sgd<T>(c); }),
@@ -129,12 +127,11 @@ Step momentum(PrepareContext& c) {
 const OpDef& fused_momentum = define_op({
     .type = "fused_momentum",
     .doc = "momentum on many parameters at once.",
-    .inputs = {list("Param", "parameters"),
-               list("Grad", "their gradients"),
-               list("Velocity", "their velocities"),
-               {"LearningRate", "one number"}},
-    .outputs = {list("ParamOut", "in the place of Param"),
-                list("VelocityOut", "in the place of Velocity")},
+    .inputs = {list("Param", "parameters"), like_param("Grad", "their gradients", true),
+               like_param("Velocity", "their velocities", true),
+               one_number("LearningRate", "one number")},
+    .outputs = {like_param("ParamOut", "in the place of Param", true),
+                like_param("VelocityOut", "in the place of Velocity", true)},
     .attrs = {{"mu", 0.0f, "what remains of the velocity after a step"},
               {"use_nesterov", false, "whether the step looks ahead by the velocity"},
               {"regularization_method", "", "\"l2_decay\", or \"\" for none"},
@@ -186,18 +183,18 @@ Step adam(PrepareContext& c) {
 const OpDef& fused_adam = define_op({
     .type = "fused_adam",
     .doc = "adam on many parameters at once.",
-    .inputs = {list("Param", "parameters"),
-               list("Grad", "their gradients"),
-               list("Moment1", "means of gradients"),
-               list("Moment2", "means of squared gradients"),
-               list("Beta1Pow", "beta1 to the power of the step, one for each parameter"),
-               list("Beta2Pow", "beta2 to the same power"),
-               {"LearningRate", "one number"}},
-    .outputs = {list("ParamOut", "in the place of Param"),
-                list("Moment1Out", "in the place of Moment1"),
-                list("Moment2Out", "in the place of Moment2"),
-                list("Beta1PowOut", "in the place of Beta1Pow"),
-                list("Beta2PowOut", "in the place of Beta2Pow")},
+    .inputs = {list("Param", "parameters"), like_param("Grad", "their gradients", true),
+               like_param("Moment1", "means of gradients", true),
+               like_param("Moment2", "means of squared gradients", true),
+               one_number("Beta1Pow", "beta1 to the power of the step, one for each parameter",
+                          true),
+               one_number("Beta2Pow", "beta2 to the same power", true),
+               one_number("LearningRate", "one number")},
+    .outputs = {like_param("ParamOut", "in the place of Param", true),
+                like_param("Moment1Out", "in the place of Moment1", true),
+                like_param("Moment2Out", "in the place of Moment2", true),
+                one_number("Beta1PowOut", "in the place of Beta1Pow", true),
+                one_number("Beta2PowOut", "in the place of Beta2Pow", true)},
     .attrs = {{"beta1", 0.9f, "what remains of Moment1 after a step"},
               {"beta2", 0.999f, "what remains of Moment2 after a step"},
               {"epsilon", 1e-8f, "keeps the divisor above zero"},

@@ -22,7 +22,6 @@ namespace flotilla::ops {
 namespace {
 
 void infer_lamb(InferContext& c) {
-  check_update(c, {"Grad", "Moment1", "Moment2"});
   for (const std::string slot : {"Param", "Moment1", "Moment2", "Beta1Pow", "Beta2Pow"}) {
     c.out(slot + "Out") = c.in(slot);
   }
@@ -129,7 +128,6 @@ void infer_lars(InferContext& c) {
           "lars_weight_decay must hold a number for each of {} parameters, but holds {}", count,
           decays);
   for (size_t i = 0; i < count; ++i) {
-    check_update(c, {"Grad", "Velocity"}, i);
     c.out("ParamOut", i) = c.in("Param", i);
     c.out("VelocityOut", i) = c.in("Velocity", i);
   }
@@ -182,21 +180,19 @@ const OpDef& lamb_op = define_op({
     .type = "lamb",
     .doc = "Adam's step, scaled to the size of the parameter.",
     .inputs = {{"Param", "parameter"},
-               {"Grad", "gradient of Param, dense or sparse rows"},
-               {"LearningRate", "one number"},
-               {"Moment1", "mean of gradients"},
-               {"Moment2", "mean of squared gradients"},
-               {"Beta1Pow", "beta1 to the power of the step, which counts from 1"},
-               {"Beta2Pow", "beta2 to the same power"},
+               like_param("Grad", "gradient of Param, dense or sparse rows"),
+               one_number("LearningRate", "one number"),
+               like_param("Moment1", "mean of gradients"),
+               like_param("Moment2", "mean of squared gradients"),
+               one_number("Beta1Pow", "beta1 to the power of the step, which counts from 1"),
+               one_number("Beta2Pow", "beta2 to the same power"),
                master_param(),
-               {.name = "SkipUpdate",
-                .doc = "one bool: leave everything as it is",
-                .optional = true}},
-    .outputs = {{"ParamOut", "the new parameter, in the place of Param"},
-                {"Moment1Out", "in the place of Moment1"},
-                {"Moment2Out", "in the place of Moment2"},
-                {.name = "Beta1PowOut", .doc = "in the place of Beta1Pow", .optional = true},
-                {.name = "Beta2PowOut", .doc = "in the place of Beta2Pow", .optional = true},
+               optional(one_number("SkipUpdate", "one bool: leave everything as it is"))},
+    .outputs = {like_param("ParamOut", "the new parameter, in the place of Param"),
+                like_param("Moment1Out", "in the place of Moment1"),
+                like_param("Moment2Out", "in the place of Moment2"),
+                optional(one_number("Beta1PowOut", "in the place of Beta1Pow")),
+                optional(one_number("Beta2PowOut", "in the place of Beta2Pow")),
                 master_param_out()},
     .attrs = {{"weight_decay", 0.0f, "how much of the parameter is added to the step"},
               {"beta1", 0.9f, "what remains of Moment1 after a step"},
@@ -216,11 +212,12 @@ Slot list(std::string_view name, std::string_view doc) {
 const OpDef& lars_momentum_op = define_op({
     .type = "lars_momentum",
     .doc = "Momentum, with steps scaled to the size of each parameter.",
-    .inputs = {list("Param", "parameters"), list("Grad", "their gradients"),
-               list("Velocity", "like Param"), list("LearningRate", "one number each"),
-               master_param(true)},
-    .outputs = {list("ParamOut", "in the place of Param"),
-                list("VelocityOut", "in the place of Velocity"), master_param_out(true)},
+    .inputs = {list("Param", "parameters"), like_param("Grad", "their gradients", true),
+               like_param("Velocity", "like Param", true),
+               one_number("LearningRate", "one number each", true), master_param(true)},
+    .outputs = {like_param("ParamOut", "in the place of Param", true),
+                like_param("VelocityOut", "in the place of Velocity", true),
+                master_param_out(true)},
     .attrs = {{"mu", 0.0f, "what remains of the velocity after a step"},
               {"lars_coeff", 0.001f, "how far a step may go, relative to the parameter"},
               {"lars_weight_decay", std::vector<float>{0.0005f}, "decay, for all or for each"},

@@ -12,7 +12,6 @@ namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_update(c, {"Grad", "Velocity"});
   const auto method = c.attr<std::string>("regularization_method");
   require(method.empty() || method == "l2_decay",
           "regularization_method must be \"\" or \"l2_decay\", but is \"{}\"", method);
@@ -66,12 +65,12 @@ const OpDef& momentum = define_op({
     .type = "momentum",
     .doc = "Moves the parameter by a velocity that gathers the gradients.",
     .inputs = {{"Param", "parameter"},
-               {"Grad", "gradient of Param, dense or sparse rows"},
-               {"Velocity", "like Param"},
-               {"LearningRate", "one number"},
+               like_param("Grad", "gradient of Param, dense or sparse rows"),
+               like_param("Velocity", "like Param"),
+               one_number("LearningRate", "one number"),
                master_param()},
-    .outputs = {{"ParamOut", "the new parameter, in the place of Param"},
-                {"VelocityOut", "the new velocity, in the place of Velocity"},
+    .outputs = {like_param("ParamOut", "the new parameter, in the place of Param"),
+                like_param("VelocityOut", "the new velocity, in the place of Velocity"),
                 master_param_out()},
     .attrs = {{"mu", 0.0f, "what remains of the velocity after a step"},
               {"use_nesterov", false, "whether the step looks ahead by the velocity"},

@@ -19,6 +19,19 @@ namespace flotilla::ops {
 // What a thread should update at least, in elements.
 inline constexpr int64_t kUpdateGrain = 16384;
 
+// A slot that must have the extents of the parameter: its gradient, its state, the new parameter.
+inline Slot like_param(std::string_view name, std::string_view doc, bool list = false) {
+  return {.name = std::string(name), .doc = std::string(doc), .list = list, .like = "Param"};
+}
+// A slot that holds a number.
+inline Slot one_number(std::string_view name, std::string_view doc, bool list = false) {
+  return {.name = std::string(name), .doc = std::string(doc), .list = list, .one = true};
+}
+inline Slot optional(Slot slot) {
+  slot.optional = true;
+  return slot;
+}
+
 // Optional slots and attributes of 16-bit training; a parameter that is f32 or f64 needs no copy.
 inline Slot master_param(bool list = false) {
   return {.name = "MasterParam",
@@ -27,7 +40,11 @@ inline Slot master_param(bool list = false) {
           .list = list};
 }
 inline Slot master_param_out(bool list = false) {
-  return {.name = "MasterParamOut", .doc = "not written here", .optional = true, .list = list};
+  return {.name = "MasterParamOut",
+          .doc = "not written here",
+          .optional = true,
+          .list = list,
+          .shape_only = true};
 }
 inline const AttrSpec kMultiPrecision = {"multi_precision", false,
                                          "whether MasterParam is there; f32 and f64 need none"};
@@ -98,23 +115,6 @@ void update_parts(const Changed<T>& param, const In<T>& grad, const Update& upda
   parallel_ranges(param.size(), kUpdateGrain, [&](int64_t begin, int64_t end) {
     update(part(p, begin, end), part(g, begin, end), part(state.data(), begin, end)...);
   });
-}
-
-// Refuses a gradient, or a state slot, that has not the shape of the parameter, and a learning rate
-// that is not one number.
-inline void check_update(const InferContext& c, std::initializer_list<std::string_view> slots,
-                         size_t i = 0) {
-  const Shape& param = c.in("Param", i).shape;
-  for (const std::string_view slot : slots) {
-    const Shape& shape = c.in(slot, i).shape;
-    require(shape == param || !shape.known() || !param.known(),
-            "{} must have the shape of Param, but is {} and Param is {}", slot, shape, param);
-  }
-  if (i == 0 && c.has_in("LearningRate")) {
-    const Shape& lr = c.in("LearningRate").shape;
-    require(lr.numel() == 1 || !lr.known(), "LearningRate must hold one number, but has shape {}",
-            lr);
-  }
 }
 
 }  // namespace flotilla::ops

@@ -54,11 +54,11 @@ TEST(Sgd, Refusals) {
   EXPECT_REFUSED(
       build_op("sgd",
                {{"Param", full({2, 3}, 0)}, {"Grad", full({3, 2}, 0)}, {"LearningRate", kRate}}),
-      "Grad must have the shape of Param, but is [3, 2] and Param is [2, 3]");
+      "Grad \"Grad_0\" must have shape [2, 3], as Param \"Param_0\" has, but has shape [3, 2]");
   EXPECT_REFUSED(
       build_op("sgd",
                {{"Param", full({2}, 0)}, {"Grad", full({2}, 0)}, {"LearningRate", tensor({1, 2})}}),
-      "LearningRate must hold one number, but has shape [2]");
+      "LearningRate \"LearningRate_0\" must hold one number, but has shape [2]");
   EXPECT_REFUSED(run_op("sgd",
                         {{"Param", full({4, 2}, 1)},
                          {"Grad", sparse({1, 4}, full({2, 2}, 1), 4)},

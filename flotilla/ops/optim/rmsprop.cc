@@ -12,7 +12,6 @@ namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_update(c, {"Grad", "MeanSquare", "Moment"});
   require(!c.attr<bool>("centered") || c.has_in("MeanGrad"),
           "a centered rmsprop needs the input MeanGrad");
   for (const std::string slot : {"Param", "MeanSquare", "Moment"}) {
@@ -86,16 +85,16 @@ const OpDef& rmsprop = define_op({
     .type = "rmsprop",
     .doc = "Divides each step by the root of the mean of recent squared gradients.",
     .inputs = {{"Param", "parameter"},
-               {"MeanSquare", "mean of squared gradients"},
-               {"Grad", "gradient of Param, dense or sparse rows"},
-               {"Moment", "what remains of the last step"},
-               {"LearningRate", "one number"},
-               {.name = "MeanGrad", .doc = "mean of gradients; where centered", .optional = true},
+               like_param("MeanSquare", "mean of squared gradients"),
+               like_param("Grad", "gradient of Param, dense or sparse rows"),
+               like_param("Moment", "what remains of the last step"),
+               one_number("LearningRate", "one number"),
+               optional(like_param("MeanGrad", "mean of gradients; where centered")),
                master_param()},
-    .outputs = {{"ParamOut", "the new parameter, in the place of Param"},
-                {"MomentOut", "in the place of Moment"},
-                {"MeanSquareOut", "in the place of MeanSquare"},
-                {.name = "MeanGradOut", .doc = "in the place of MeanGrad", .optional = true},
+    .outputs = {like_param("ParamOut", "the new parameter, in the place of Param"),
+                like_param("MomentOut", "in the place of Moment"),
+                like_param("MeanSquareOut", "in the place of MeanSquare"),
+                optional(like_param("MeanGradOut", "in the place of MeanGrad")),
                 master_param_out()},
     .attrs = {{"epsilon", 1e-10f, "keeps the divisor above zero"},
               {"decay", 0.9f, "what remains of the means after a step"},

@@ -14,10 +14,7 @@
 namespace flotilla::ops {
 namespace {
 
-void infer(InferContext& c) {
-  check_update(c, {"Grad"});
-  c.out("ParamOut") = c.in("Param");
-}
+void infer(InferContext& c) { c.out("ParamOut") = c.in("Param"); }
 
 template <typename T>
 Step dense(PrepareContext& c) {
@@ -79,10 +76,11 @@ const OpDef& sgd = define_op({
     .type = "sgd",
     .doc = "Subtracts the gradient, times the learning rate, from the parameter.",
     .inputs = {{"Param", "parameter"},
-               {"LearningRate", "one number"},
-               {"Grad", "gradient of Param, dense or sparse rows"},
+               one_number("LearningRate", "one number"),
+               like_param("Grad", "gradient of Param, dense or sparse rows"),
                master_param()},
-    .outputs = {{"ParamOut", "the new parameter, in the place of Param"}, master_param_out()},
+    .outputs = {like_param("ParamOut", "the new parameter, in the place of Param"),
+                master_param_out()},
     .attrs = {kMultiPrecision},
     .infer = infer,
     .kernels =

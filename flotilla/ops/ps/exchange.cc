@@ -69,7 +69,7 @@ const OpDef& send_op = define_op({
     .type = "send",
     .doc = "Notes gradients, to be sent to parameter servers when the step ends.",
     .inputs = {{.name = "X", .doc = "the gradients of a table's parameters", .list = true},
-               {.name = "LearningRate", .doc = "one number"}},
+               {.name = "LearningRate", .doc = "one number", .one = true}},
     .attrs = {kTableId},
     .kernels = {{kCpu, f32, send}},
     .dtype_slot = "LearningRate",

@@ -189,7 +189,7 @@ const OpDef& distributed_push_sparse = define_op({
         {{.name = "Ids", .doc = "keys of rows", .optional = true, .list = true},
          {.name = "Grads", .doc = "a row for each id", .optional = true, .list = true},
          {.name = "Rows", .doc = "sparse rows, with their ids", .optional = true, .list = true},
-         {.name = "LearningRate", .doc = "one number"}},
+         {.name = "LearningRate", .doc = "one number", .one = true}},
     .attrs = {kTableId, kPadding, {"size", 0, "elements of a row"}},
     .infer = infer_push,
     .kernels = {{kCpu, f32, push}},

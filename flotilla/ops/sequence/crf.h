@@ -26,10 +26,16 @@ inline int64_t check_chains(const InferContext& c) {
   const int64_t rank = c.has_in("Length") ? 3 : 2;
   require(emission.rank() == rank, "Emission must have {} axes, but has shape {}", rank, emission);
   const int64_t tags = emission[rank - 1];
-  require(transition.rank() == 2 && transition[0] == transition[1] + 2 &&
+  require(transition.rank() == 2 && transition[0] == transition[1] + 2 && transition[1] != 0 &&
               (tags < 0 || transition[1] == tags),
           "Transition must have shape [{}, {}], but has {}", tags + 2, tags, transition);
-  if (c.has_in("Label")) check_labels(c, "Label");
+  if (c.has_in("Label")) {
+    check_labels(c, "Label");
+    const int64_t steps = emission.numel(0, rank - 1), found = c.in("Label").shape.numel();
+    require(steps < 0 || found < 0 || found == steps,
+            "Label must hold a tag for each of {} steps, but has shape {}", steps,
+            c.in("Label").shape);
+  }
   return chains;
 }
 

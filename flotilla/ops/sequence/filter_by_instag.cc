@@ -123,17 +123,33 @@ Step forward(PrepareContext& c) {
   };
 }
 
-void infer_grad(InferContext& c) { c.out("Ins@GRAD") = like(c.in("Ins")); }
+void infer_grad(InferContext& c) {
+  const Shape &ins = c.in("Ins").shape, &map = c.in("IndexMap").shape,
+              &out = c.in("Out@GRAD").shape, &weights = c.in("LossWeight").shape;
+  require(ins.rank() == 2 && out.rank() == 2 && (out[1] == ins[1] || ins[1] < 0 || out[1] < 0),
+          "Out@GRAD must have the columns of Ins, but they are {} and {}", out, ins);
+  require(map.rank() == 2 && map[1] == 3 && (!weights.known() || weights.numel() > 0),
+          "IndexMap must have three columns and LossWeight a number, but they are {} and {}", map,
+          weights);
+  c.out("Ins@GRAD") = like(c.in("Ins"));
+}
 
 template <typename T>
 Step backward(PrepareContext& c) {
   return [n = c.shape("Ins").numel(), width = c.shape("Ins")[1], count = c.shape("IndexMap")[0],
+          rows = c.shape("Ins")[0], kept_rows = c.shape("Out@GRAD")[0],
           weights = c.in<float>("LossWeight"), map = c.in<int64_t>("IndexMap"),
           dout = c.in<T>("Out@GRAD"), dins = c.out<T>("Ins@GRAD")] {
     std::fill_n(dins.data(), n, T{0});
     if (weights.data()[0] == 0) return;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t* place = map.data() + i * 3;
+      const auto lies_in = [&](int64_t first, int64_t all) {
+        return 0 <= first && 0 <= place[2] && place[2] <= all && first <= all - place[2];
+      };
+      require(lies_in(place[0], kept_rows) && lies_in(place[1], rows),
+              "IndexMap takes {} rows from {} to {}, but there are {} and {}", place[2], place[0],
+              place[1], kept_rows, rows);
       std::copy_n(dout.data() + place[0] * width, place[2] * width, dins.data() + place[1] * width);
     }
   };

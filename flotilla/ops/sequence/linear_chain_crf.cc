@@ -24,10 +24,7 @@ namespace {
 
 void infer(InferContext& c) {
   const int64_t chains = check_chains(c);
-  const VarMeta &emission = c.in("Emission"), &label = c.in("Label");
-  const int64_t steps = emission.shape.numel(0, emission.shape.rank() - 1);
-  require(steps < 0 || label.shape.numel() < 0 || label.shape.numel() == steps,
-          "Label must hold a tag for each of {} steps, but has shape {}", steps, label.shape);
+  const VarMeta& emission = c.in("Emission");
   c.out("Alpha") = like(emission);
   c.out("EmissionExps") = like(emission);
   c.out("TransitionExps") = like(c.in("Transition"));
@@ -147,7 +144,8 @@ struct Backward {
     }
     scale_row(pairs.data(), n * n);
     for (int64_t i = 0; i < n * n; ++i) dtransition[2 * n + i] += g * pairs[static_cast<size_t>(i)];
-    dtransition[(labels[step - 1] + 2) * n + labels[step]] -= g;
+    const int64_t before = labels.checked(step - 1, n, 0), tag = labels.checked(step, n, 0);
+    dtransition[(before + 2) * n + tag] -= g;
   }
 
   void run(const Piece& chain, T g) const {

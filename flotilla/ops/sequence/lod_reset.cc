@@ -177,7 +177,7 @@ const OpDef& lod_reset = define_op({
                 .optional = true,
                 .no_grad = true,
                 .decides_shape = true}},
-    .outputs = {{.name = "Out", .doc = "X with other sequences"}},
+    .outputs = {{.name = "Out", .doc = "X with other sequences", .like = "X"}},
     .attrs = {{"target_lod", std::vector<int32_t>{}, "offsets, where Y is not there"},
               {"append", false, "whether they become a level below those of X"}},
     .infer = infer_reset,

@@ -48,6 +48,13 @@ inline void copy_rows(const Picked& picked, const char* from, int64_t bytes, cha
   }
 }
 
+// Refuses another number of elements than the rows that were picked have.
+inline void check_picked(const Picked& picked, int64_t width, int64_t found) {
+  const int64_t count = std::ssize(picked.rows) * width;
+  require(count == found, "{} rows of {} elements are picked, but there is room for {} elements",
+          picked.rows.size(), width, found);
+}
+
 // The slot of the only output.
 inline std::string picked_slot(const PrepareContext& c) {
   return c.op().has_output("Y") ? "Y" : "Out";
@@ -60,9 +67,10 @@ Step pick_forward(PrepareContext& c) {
   const Shape shape = c.shape(slot);
   if (shape.known()) {
     const bool own = Pick::kMakesLod;
-    return [pick = Pick(c), bytes, x = c.in_bytes("X"), out = c.out_bytes(slot),
-            lod = own ? c.lod_out(slot) : LodOut()] {
+    return [pick = Pick(c), bytes, room = shape.numel() * size_of(c.dtype(slot)),
+            x = c.in_bytes("X"), out = c.out_bytes(slot), lod = own ? c.lod_out(slot) : LodOut()] {
       const Picked picked = pick();
+      check_picked(picked, bytes, room);
       copy_rows(picked, x.data(), bytes, out.data());
       if (Pick::kMakesLod) lod.set(picked.lod);
     };
@@ -80,16 +88,18 @@ Step pick_forward(PrepareContext& c) {
 template <typename Pick, typename T>
 Step pick_backward(PrepareContext& c) {
   const std::string slot = c.has("Y@GRAD") ? "Y@GRAD" : "Out@GRAD";
-  return [pick = Pick(c), width = row_width(c.shape("X"), row_axes<Pick>()),
-          n = c.shape("X").numel(), dout = c.in<T>(slot), dx = c.out<T>("X@GRAD")] {
-    const Picked picked = pick();
-    std::fill_n(dx.data(), n, T{0});
-    for (size_t i = 0; i < picked.rows.size(); ++i) {
-      const T* from = dout.data() + static_cast<int64_t>(i) * width;
-      T* to = dx.data() + picked.rows[i] * width;
-      for (int64_t j = 0; j < width; ++j) to[j] += from[j];
-    }
-  };
+  return
+      [pick = Pick(c), width = row_width(c.shape("X"), row_axes<Pick>()), n = c.shape("X").numel(),
+       given = c.shape(slot).numel(), dout = c.in<T>(slot), dx = c.out<T>("X@GRAD")] {
+        const Picked picked = pick();
+        check_picked(picked, width, given);
+        std::fill_n(dx.data(), n, T{0});
+        for (size_t i = 0; i < picked.rows.size(); ++i) {
+          const T* from = dout.data() + static_cast<int64_t>(i) * width;
+          T* to = dx.data() + picked.rows[i] * width;
+          for (int64_t j = 0; j < width; ++j) to[j] += from[j];
+        }
+      };
 }
 
 // `def` without kernels and gradient.

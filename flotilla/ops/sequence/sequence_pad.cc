@@ -68,14 +68,28 @@ Step forward(PrepareContext& c) {
   };
 }
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+void infer_grad(InferContext& c) {
+  check_sequences(c, "X");
+  const Shape &x = c.in("X").shape, &gradient = c.in("Out@GRAD").shape;
+  bool fits = gradient.rank() == x.rank() + 1;
+  for (int64_t a = 1; fits && a < x.rank(); ++a) {
+    fits = x[a] == gradient[a + 1] || x[a] < 0 || gradient[a + 1] < 0;
+  }
+  require(fits, "Out@GRAD must hold padded sequences of the rows of X, but they are {} and {}",
+          gradient, x);
+  c.out("X@GRAD") = like(c.in("X"));
+}
 
 template <typename T>
 Step backward(PrepareContext& c) {
   const Shape& x = c.shape("X");
-  return [width = x.numel(1, x.rank()), longest = c.shape("Out@GRAD")[1],
-          sequences = Sequences(c, "X"), dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
+  return [width = x.numel(1, x.rank()), count = c.shape("Out@GRAD")[0],
+          longest = c.shape("Out@GRAD")[1], sequences = Sequences(c, "X"),
+          dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
     const std::span<const int64_t> offsets = sequences.offsets();
+    require(sequences.count() == count && longest_of(offsets) <= longest,
+            "Out@GRAD holds {} sequences of {} rows, but X {} of up to {}", count, longest,
+            sequences.count(), longest_of(offsets));
     parallel_for(sequences.count(), longest * width, [&](int64_t s) {
       std::copy_n(dout.data() + s * longest * width, (offsets[s + 1] - offsets[s]) * width,
                   dx.data() + offsets[s] * width);

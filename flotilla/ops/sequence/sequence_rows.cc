@@ -75,7 +75,7 @@ struct Sliced {
     Picked picked{.lod = x_.emptied()};
     for (int64_t s = 0; s < x_.count(); ++s) {
       const int64_t from = from_[s], length = length_[s], all = offsets[s + 1] - offsets[s];
-      require(from >= 0 && length > 0 && from + length <= all,
+      require(from >= 0 && 0 < length && length <= all && from <= all - length,
               "{} rows from row {} on are wanted of sequence {}, which has {}", length, from, s,
               all);
       for (int64_t i = 0; i < length; ++i) picked.rows.push_back(offsets[s] + from + i);

@@ -88,7 +88,7 @@ const OpDef& sequence_scatter = define_op({
     .inputs = {{.name = "X", .doc = "[sequences, columns]"},
                kIds,
                {.name = "Updates", .doc = "a number for each id"}},
-    .outputs = {{.name = "Out", .doc = "same shape as X"}},
+    .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
     .infer = infer,
     .grad = grad_op({"Ids", "Updates"}),
     .kernels =

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "flotilla/base/element_count.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -258,6 +259,10 @@ void infer_scatter(InferContext& c) {
   require(x.rank() > 0, "scatter needs an X with at least one axis");
   require(ids.numel() < 0 || updates.rank() == 0 || updates[0] < 0 || ids.numel() == updates[0],
           "Updates must hold a row for each of the {} Ids, but has shape {}", ids.numel(), updates);
+  require(!ids.known() || !updates.known() || !x.known() ||
+              updates.numel() == checked_product(ids.numel(), x.numel(1, x.rank())),
+          "the rows of Updates must be as wide as those of X, but they have the shapes {} and {}",
+          updates, x);
   c.out("Out") = like(c.in("X"));
 }
 
@@ -402,7 +407,7 @@ void define_scatters() {
       {.type = "scatter",
        .doc = "X with the rows of the numbers in Ids replaced.",
        .inputs = {kX, numbers_slot("Ids"), updates},
-       .outputs = {{.name = "Out", .doc = "same shape as X"}},
+       .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
        .attrs = scatter_attrs,
        .infer = infer_scatter,
        .grad = grad_op({"Ids", "Updates"}),
@@ -420,7 +425,7 @@ void define_scatters() {
   define_op({.type = "scatter_nd_add",
              .doc = "X with rows added where the entries of Index say.",
              .inputs = {kX, numbers_slot("Index"), updates},
-             .outputs = {{.name = "Out", .doc = "same shape as X"}},
+             .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
              .infer = infer_scatter_nd_add,
              .grad = grad_op({"Index", "Updates"}),
              .kernels = arithmetic(

@@ -102,11 +102,20 @@ struct Pads {
   Ints before = {}, after = {};
 };
 
+constexpr int64_t kMostPadding = int64_t{1} << 40;
+
 Shape padded(const Shape& x, const Pads& pads) {
   Shape out = x;
   for (int64_t a = 0; a < x.rank(); ++a) {
     const size_t i = static_cast<size_t>(a);
-    if (out[a] >= 0) out[a] += pads.before[i] + pads.after[i];
+    if (out[a] < 0) continue;
+    for (const int64_t pad : {pads.before[i], pads.after[i]}) {
+      require(-kMostPadding < pad && pad < kMostPadding,
+              "paddings must lie below 2^40, but along axis {} one is {}", a, pad);
+    }
+    out[a] += pads.before[i] + pads.after[i];
+    require(out[a] >= 0, "paddings of {} and {} leave nothing of axis {} of X, which has shape {}",
+            pads.before[i], pads.after[i], a, x);
   }
   return out;
 }
@@ -119,6 +128,8 @@ std::vector<Table> border_tables(const Shape& x, const Pads& pads, Border border
     require(border != Border::kReflect || (before < x[a] && after < x[a]),
             "a mirrored border must be narrower than the axis, but {} and {} meet extent {}",
             before, after, x[a]);
+    require(border == Border::kConstant || x[a] > 0,
+            "a border cannot be made of axis {} of X, which has shape {}", a, x);
     tables.push_back(border_table(x[a], before, after, border));
   }
   return tables;
@@ -289,7 +300,8 @@ std::vector<Table> roll_tables(const PrepareContext& c, const Shape& x, bool bac
   Ints total(walked.dims().size(), 0);
   for (size_t i = 0; i < shifts.size(); ++i) {
     const int64_t axis = axes.empty() ? 0 : walked.axis(axes.at(i));
-    total[static_cast<size_t>(axis)] += back ? -shifts[i] : shifts[i];
+    const int64_t shift = shifts[i] % std::max<int64_t>(1, walked[axis]);
+    total[static_cast<size_t>(axis)] += back ? -shift : shift;
   }
   std::vector<Table> tables;
   for (int64_t a = 0; a < walked.rank(); ++a) {

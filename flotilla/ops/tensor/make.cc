@@ -21,7 +21,7 @@ DType dtype_attr(const InferContext& c) {
 }
 
 Slot number(std::string name, std::string doc) {
-  return {.name = std::move(name), .doc = std::move(doc), .no_grad = true};
+  return {.name = std::move(name), .doc = std::move(doc), .no_grad = true, .one = true};
 }
 
 // ---- range --------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ void infer_range(InferContext& c) {
     out.shape = {range_count(first, end->at(0), by)};
     Ints values;
     for (int64_t i = 0; i < std::min<int64_t>(out.shape[0], 64); ++i) {
-      values.push_back(first + i * by);
+      values.push_back(first + i * by);  // between Start and End, so that it fits
     }
     remember(out, std::move(values));
   }
@@ -219,7 +219,7 @@ void define_one_hot(const std::string& type) {
   define_op({
       .type = type,
       .doc = "Each number of X as a row of zeros with a one at its place.",
-      .inputs = {number("X", "whole numbers"),
+      .inputs = {{.name = "X", .doc = "whole numbers", .no_grad = true},
                  {.name = "depth_tensor",
                   .doc = "instead of `depth`",
                   .optional = true,

@@ -155,7 +155,9 @@ void BoxCopy::copy_rows(char* to, const char* from, int64_t begin, int64_t end) 
 }
 
 void BoxCopy::run(char* to, const char* from) const {
-  if (outer_count_ * row_.extent * column_.extent == 1) return copy_bytes(to, from, unit_);
+  const int64_t count = outer_count_ * row_.extent * column_.extent;
+  if (count == 0) return;
+  if (count == 1) return copy_bytes(to, from, unit_);
   const int64_t row_blocks = (row_.extent + kTileRows - 1) / kTileRows;
   const int64_t block_bytes = std::max<int64_t>(1, kTileRows * column_.extent * unit_);
   const int64_t grain = std::max<int64_t>(1, kGrainBytes / block_bytes);

@@ -190,6 +190,8 @@ const OpDef& concat_grad = define_op({
 Ints split_extents(int64_t extent, int64_t num, const Ints& sections, size_t outputs) {
   if (sections.empty()) {
     const int64_t pieces = num > 0 ? num : static_cast<int64_t>(outputs);
+    require(pieces == static_cast<int64_t>(outputs), "split makes {} pieces, but has {} outputs",
+            pieces, outputs);
     require(extent < 0 || (pieces > 0 && extent % pieces == 0),
             "an axis of extent {} cannot be split into {} equal pieces", extent, pieces);
     return Ints(static_cast<size_t>(pieces), extent < 0 ? -1 : extent / pieces);

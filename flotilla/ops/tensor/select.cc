@@ -64,8 +64,11 @@ Step masked_forward(PrepareContext& c) {
 template <typename T>
 Step masked_backward(PrepareContext& c) {
   const Shape& x = c.shape("X");
-  return [n = x.numel(), mask = Mask(c, x), dout = c.in<T>("Y@GRAD"), din = c.out<T>("X@GRAD")] {
+  return [n = x.numel(), given = c.shape("Y@GRAD").numel(), mask = Mask(c, x),
+          dout = c.in<T>("Y@GRAD"), din = c.out<T>("X@GRAD")] {
     const bool* chosen = mask.data();
+    const int64_t count = std::count(chosen, chosen + n, true);
+    require(count == given, "Mask chooses {} elements, but Y@GRAD holds {}", count, given);
     const T* from = dout.data();
     for (int64_t i = 0; i < n; ++i) din.data()[i] = chosen[i] ? *from++ : T{0};
   };

@@ -23,7 +23,12 @@ void infer(InferContext& c) {
   const int64_t length = c.attr<int64_t>("contextLength");
   require(x.rank() == 2 && filter.rank() == 2, "X and Filter must be matrices, but are {} and {}",
           x, filter);
-  require(length > 0, "contextLength must be positive, but is {}", length);
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const int64_t start = c.attr<int64_t>("contextStart");
+  require(0 < length && length < kMost && -kMost < start && start < kMost,
+          "contextLength must be positive, and it and contextStart below 2^31, but they are {} and "
+          "{}",
+          length, start);
   require(x[1] < 0 || filter[0] == length * x[1],
           "Filter must have contextLength * {} = {} rows, but has shape {}", x[1], length * x[1],
           filter);

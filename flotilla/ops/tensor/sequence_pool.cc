@@ -106,7 +106,11 @@ void spread_rows(Pooling pooling, const T* g, int64_t n, int64_t width, T* rows,
   if (one_row) {
     std::copy_n(g, width, rows + (pooling == Pooling::kFirst ? 0 : n - 1) * width);
   } else if (pooling == Pooling::kMax) {
-    for (int64_t i = 0; i < width; ++i) rows[places[i] * width + i] = g[i];
+    for (int64_t i = 0; i < width; ++i) {
+      require(0 <= places[i] && places[i] < n, "MaxIndex holds {}, but a sequence has {} rows",
+              places[i], n);
+      rows[places[i] * width + i] = g[i];
+    }
   } else {
     const T count = static_cast<T>(n);
     const T factor = pooling == Pooling::kSum       ? T{1}
@@ -129,6 +133,8 @@ Step backward(PrepareContext& c) {
        sequences = Sequences(c, "X"), dout = c.in<T>("Out@GRAD"),
        index = needs_places ? c.in<int32_t>("MaxIndex") : In<int32_t>(), din = c.out<T>("X@GRAD")] {
         const std::span<const int64_t> offsets = sequences.offsets();
+        require(sequences.count() == count, "Out@GRAD has {} rows, but X has {} sequences", count,
+                sequences.count());
         parallel_for(count, width * 8, [&](int64_t s) {
           const int64_t n = offsets[s + 1] - offsets[s];
           if (n == 0) return;

@@ -5,6 +5,7 @@
 // is cut off.
 
 #include <algorithm>
+#include <limits>
 
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -24,7 +25,9 @@ struct Range {
 };
 
 Range range_of(int64_t extent, int64_t start, int64_t end, int64_t stride) {
-  require(stride != 0, "a stride of a slice must not be 0");
+  require(stride != 0 && stride != std::numeric_limits<int64_t>::min(),
+          "a stride of a slice must not be {}", stride);
+  if (extent == 0) return {0, stride, 0};
   const auto place = [&](int64_t at, int64_t high) {
     return std::clamp(at < 0 ? at + extent : at, int64_t{0}, high);
   };
@@ -36,7 +39,7 @@ Range range_of(int64_t extent, int64_t start, int64_t end, int64_t stride) {
   require(span >= 0, "a slice with stride {} cannot go from {} to {} along an axis of extent {}",
           stride, start, end, extent);
   const int64_t step = forwards ? stride : -stride;
-  return {first, stride, (span + step - 1) / step};
+  return {first, stride, span == 0 ? 0 : (span - 1) / step + 1};
 }
 
 template <typename Context>
@@ -91,6 +94,10 @@ void infer(InferContext& c, bool strided) {
   Range range;
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t axis = in.shape.axis(axes[i]);
+    for (size_t before = 0; before < i; ++before) {
+      require(in.shape.axis(axes[before]) != axis,
+              "axes of {} must be different, but {} comes twice", c.op().type(), axis);
+    }
     range = {};
     if (starts[i] && ends[i] && in.shape[axis] >= 0) {
       range = range_of(in.shape[axis], *starts[i], *ends[i], strides[i]);

@@ -138,7 +138,16 @@ Step argsort_forward(PrepareContext& c) {
   return pick<T>(c, axis, slices_of(c.shape("X"), axis).n, c.attr<bool>("descending"));
 }
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+void infer_grad(InferContext& c) {
+  const Shape &x = c.in("X").shape, &indices = c.in("Indices").shape;
+  bool fits = x.rank() == indices.rank();
+  for (int64_t a = 0; fits && a < x.rank(); ++a) {
+    fits = a == x.axis(axis_of(c)) || x[a] == indices[a] || x[a] < 0 || indices[a] < 0;
+  }
+  require(fits, "Indices must have the extents of X save along axis {}, but is {} and X is {}",
+          axis_of(c), indices, x);
+  c.out("X@GRAD") = like(c.in("X"));
+}
 
 // Every gradient goes back to where its element stood; the others get none.
 template <typename T>
@@ -154,6 +163,9 @@ Step backward(PrepareContext& c) {
     parallel_for(whole.count(), k * 4, [=](int64_t slice) {
       const int64_t first = slice / whole.stride * k * whole.stride + slice % whole.stride;
       for (int64_t i = first; i < first + k * whole.stride; i += whole.stride) {
+        require(0 <= places[i] && places[i] < whole.n,
+                "Indices holds {}, but a slice of X has the elements 0 to {}", places[i],
+                whole.n - 1);
         dx[whole.begin(slice) + places[i] * whole.stride] = dy[i];
       }
     });
@@ -185,7 +197,7 @@ void define(const std::string& type, const std::string& doc, std::vector<Slot> i
              .doc = "Gradient of " + type + ".",
              .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
                         {.name = "Indices", .doc = "where the elements stood"},
-                        {.name = "Out@GRAD", .doc = "gradient of Out"}},
+                        {.name = "Out@GRAD", .doc = "gradient of Out", .like = "Indices"}},
              .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
              .attrs = std::move(attrs),
              .infer = infer_grad,

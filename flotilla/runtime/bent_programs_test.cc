@@ -1,0 +1,343 @@
+// Programs and variables that do not fit together: each is refused before a kernel sees it. What
+// tests/fuzz/run_program_fuzz.cc has found stands here too.
+
+#include <gmock/gmock.h>
+
+#include "flotilla/device/allocator.h"
+#include "flotilla/ir/text.h"
+#include "flotilla/op/op_def.h"
+#include "flotilla/runtime/executor.h"
+#include "flotilla/testing/errors.h"
+#include "flotilla/testing/tensors.h"
+
+namespace flotilla {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Runs a program whose variables all lie in the scope.
+class Bent {
+ public:
+  explicit Bent(const std::string& text)
+      : program_(parse(text)),
+        executor_(std::make_unique<Executor>()),
+        scope_(std::make_unique<Scope>()) {}
+
+  Bent& set(const std::string& name, Tensor tensor) {
+    scope_->var(name) = std::move(tensor);
+    return *this;
+  }
+  // The refusal of one run, or "(not refused)".
+  std::string run(const std::vector<std::string>& fetches = {},
+                  const std::vector<Feed>& feeds = {}) {
+    return refusal_of([&] { executor_->run(*program_, feeds, fetches, *scope_); });
+  }
+
+ private:
+  std::shared_ptr<Program> program_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Scope> scope_;
+};
+
+std::string refusal(const std::string& text, const std::vector<std::string>& fetches,
+                    const std::vector<Feed>& feeds = {}) {
+  return Bent(text).run(fetches, feeds);
+}
+
+// An optimizer over one parameter `w` [2, 3]: its state slots and their variables.
+struct Rule {
+  std::string op = {};
+  std::vector<std::string> states = {};   // like the parameter
+  std::vector<std::string> numbers = {};  // one number
+};
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> kRules = {
+      {"sgd"},
+      {"momentum", {"Velocity"}},
+      {"adam", {"Moment1", "Moment2"}, {"Beta1Pow", "Beta2Pow"}},
+      {"adamw", {"Moment1", "Moment2"}, {"Beta1Pow", "Beta2Pow"}},
+      {"lamb", {"Moment1", "Moment2"}, {"Beta1Pow", "Beta2Pow"}},
+      {"adagrad", {"Moment"}},
+      {"adamax", {"Moment", "InfNorm"}},
+      {"adadelta", {"AvgSquaredGrad", "AvgSquaredUpdate"}},
+      {"rmsprop", {"MeanSquare", "Moment"}},
+      {"ftrl", {"SquaredAccumulator", "LinearAccumulator"}},
+      {"lars_momentum", {"Velocity"}},
+  };
+  return kRules;
+}
+
+std::string out_of(const std::string& slot) {
+  if (slot == "SquaredAccumulator") return "SquaredAccumOut";
+  if (slot == "LinearAccumulator") return "LinearAccumOut";
+  return slot + "Out";
+}
+
+// `count` ops of the rule over parameters w0, w1, ...: two of them are fused where that is
+// possible.
+Bent training(const Rule& rule, bool sparse, int count) {
+  std::string vars = "var lr f32[1] persistable\n", ops;
+  for (int i = 0; i < count; ++i) {
+    const auto var = [&](const std::string& name, const std::string& shape) {
+      vars += fmt::format("var {}{} f32[{}] persistable\n", name, i, shape);
+    };
+    std::string in = fmt::format("Param=w{}, Grad=g{}, LearningRate=lr", i, i);
+    std::string out = fmt::format("ParamOut=w{}", i);
+    var("w", "2, 3");
+    const auto add = [&](const std::string& slot, const std::string& shape, bool changes) {
+      var(slot, shape);
+      in += fmt::format(", {}={}{}", slot, slot, i);
+      if (changes) out += fmt::format(", {}={}{}", out_of(slot), slot, i);
+    };
+    for (const std::string& slot : rule.states) add(slot, "2, 3", true);
+    for (const std::string& slot : rule.numbers) add(slot, "1", true);
+    if (rule.op == "adamax") add("Beta1Pow", "1", false);
+    if (sparse) {
+      var("v", "1, 3");
+      vars += fmt::format("var r{} i64[1] persistable\n", i);
+      ops += fmt::format("toy_rows(Rows=r{}, Value=v{}) -> g{} {{height=2L}}\n", i, i, i);
+    } else {
+      var("g", "2, 3");
+    }
+    ops += fmt::format("{}({}) -> {}\n", rule.op, in, out);
+  }
+  Bent made(vars + ops);
+  made.set("lr", tensor({0.1}));
+  for (int i = 0; i < count; ++i) {
+    const std::string n = std::to_string(i);
+    made.set("w" + n, full({2, 3}, 1));
+    if (sparse) {
+      made.set("v" + n, full({1, 3}, 1))
+          .set("r" + n, Tensor::of<int64_t>(std::array{int64_t{1}}, {1}));
+    } else {
+      made.set("g" + n, full({2, 3}, 1));
+    }
+    for (const std::string& slot : rule.states) made.set(slot + n, full({2, 3}, 1));
+    for (const std::string& slot : rule.numbers) made.set(slot + n, tensor({0.9}));
+    if (rule.op == "adamax") made.set("Beta1Pow" + n, tensor({0.9}));
+  }
+  return made;
+}
+
+bool takes_sparse(const Rule& rule) {
+  return rule.op != "adamax" && rule.op != "adadelta" && rule.op != "lars_momentum";
+}
+
+TEST(ReplacedVariables, OptimizerStateIsComparedWithItsParameterInEveryRun) {
+  for (const Rule& rule : rules()) {
+    for (const bool sparse : {false, true}) {
+      if (sparse && !takes_sparse(rule)) continue;
+      for (const int count : {1, 2}) {
+        SCOPED_TRACE(fmt::format("{} sparse={} count={}", rule.op, sparse, count));
+        for (const std::string& slot : rule.states) {
+          Bent bent = training(rule, sparse, count);
+          EXPECT_EQ(bent.run(), "(not refused)");
+          const std::string name = slot + std::to_string(count - 1);
+          bent.set(name, full({1}, 1));
+          EXPECT_EQ(bent.run(),
+                    fmt::format("{} \"{}\" must have shape [2, 3], as Param \"w{}\" has, but has "
+                                "shape [1]",
+                                slot, name, count - 1));
+          bent.set(name, full({2, 3}, 1));
+          EXPECT_EQ(bent.run(), "(not refused)");
+        }
+        for (const std::string& slot : rule.numbers) {
+          Bent bent = training(rule, sparse, count);
+          EXPECT_EQ(bent.run(), "(not refused)");
+          bent.set(slot + "0", Tensor(f32, {0}));
+          EXPECT_EQ(bent.run(),
+                    fmt::format("{} \"{}0\" must hold one number, but has shape [0]", slot, slot));
+        }
+      }
+    }
+  }
+}
+
+TEST(ReplacedVariables, AnotherDtypeMakesAnotherPlan) {
+  Bent bent = training(rules()[2], false, 1);
+  bent.set("Moment10", full({2, 3}, 1, f64));
+  EXPECT_EQ(bent.run(), "slot Moment1 of adam must hold f32, but holds f64");
+  bent.set("Moment10", full({2, 3}, 1));
+  EXPECT_EQ(bent.run(), "(not refused)");
+  bent.set("w0", full({2, 3}, 1, f64));
+  EXPECT_THAT(bent.run(), HasSubstr("must hold f64, but holds f32"));
+}
+
+TEST(ReplacedVariables, OffsetsOfSequencesAreComparedWithTheRows) {
+  Bent bent(
+      "var x f32[3, 1] lod=1 persistable\nvar y f32[2, 1]\n"
+      "sequence_pool(X=x) -> Out=y {pooltype=\"SUM\"}\n");
+  Tensor x = full({3, 1}, 1);
+  x.set_lod({{0, 1, 3}});
+  EXPECT_EQ(bent.set("x", x).run({"y"}), "(not refused)");
+  Tensor wrong = full({3, 1}, 1);
+  wrong.set_lod({{0, 1, 300}});
+  EXPECT_NE(bent.set("x", wrong).run({"y"}), "(not refused)");
+}
+
+TEST(BentPrograms, AFusedLayerNeedsABiasOfItsWidth) {
+  const std::string vars =
+      "var x f32[2, 3] persistable\nvar w f32[3, 4] persistable\nvar b f32[4] persistable\n"
+      "var y f32[2, 4]\nvar g f32[2, 4] persistable\nvar dw f32[3, 4]\nvar db f32[4]\n";
+  const auto run = [&](const std::string& op, int64_t width) {
+    return Bent(vars + op)
+        .set("x", full({2, 3}, 1))
+        .set("w", full({3, 4}, 1))
+        .set("g", full({2, 4}, 1))
+        .set("b", full({width}, 1))
+        .run(op.starts_with("fc") ? std::vector<std::string>{"y"}
+                                  : std::vector<std::string>{"dw", "db"});
+  };
+  const std::string layer = "fc(Input=x, W=w, Bias=b) -> Out=y {activation_type=\"tanh\"}\n";
+  const std::string gradient =
+      "fused_fc_grad(Input=x, W=w, Bias=b, Out=g, Out@GRAD=g) -> W@GRAD=dw, Bias@GRAD=db\n";
+  EXPECT_EQ(run(layer, 4), "(not refused)");
+  EXPECT_EQ(run(gradient, 4), "(not refused)");
+  const std::string expected =
+      "Bias must have a number for each column of W, but is [2] and W is [3, 4]";
+  EXPECT_EQ(run(layer, 2), expected);
+  EXPECT_EQ(run(gradient, 2), expected);
+}
+
+TEST(BentPrograms, GradientsOfALossFitTheirLogits) {
+  const auto run = [](const std::string& label, const std::string& loss, const std::string& attrs) {
+    return refusal(
+        fmt::format("var p f32[2, 3]\nvar l i64[1]\nvar d f32[1]\nvar g f32[2, 3]\n"
+                    "fill_constant() -> Out=p {{shape=[2L, 3L], dtype=5, value=0.3}}\n"
+                    "fill_constant() -> Out=l {{{}, dtype=3}}\n"
+                    "fill_constant() -> Out=d {{shape={}, dtype=5}}\n"
+                    "softmax_with_cross_entropy_grad(Softmax=p, Label=l, Loss@GRAD=d) -> "
+                    "Logits@GRAD=g {{{}}}\n",
+                    label, loss, attrs),
+        {"g"});
+  };
+  EXPECT_EQ(run("shape=[2L, 1L], value=2.0", "[2L, 1L]", "axis=-1"), "(not refused)");
+  EXPECT_EQ(run("shape=[2L, 1L], value=2.0", "[1L]", "axis=-1"),
+            "Loss@GRAD of softmax_with_cross_entropy_grad must have the elements of shape [2, 1], "
+            "but has shape [1]");
+  EXPECT_THAT(run("shape=[1L, 1L], value=2.0", "[2L, 1L]", "axis=-1"),
+              HasSubstr("Label must have shape [2, 1] because Logits is [2, 3]"));
+  EXPECT_THAT(run("shape=[2L, 1L], value=2.0", "[2L, 1L]", "axis=0"),
+              HasSubstr("Label must have shape [1, 3]"));
+  EXPECT_EQ(run("shape=[2L, 1L], value=7.0", "[2L, 1L]", "axis=-1"),
+            "label 0 is 7, but there are the classes 0 to 2");
+}
+
+TEST(BentPrograms, GradientsOfTheLargestElementsStandWhereTheyStood) {
+  const auto run = [](const std::string& indices, const std::string& gradient) {
+    return refusal(
+        fmt::format("var x f32[2, 3]\nvar i i64[2, 1]\nvar d f32[2, 1]\nvar g f32[2, 3]\n"
+                    "fill_constant() -> Out=x {{shape=[2L, 3L], dtype=5}}\n"
+                    "fill_constant() -> Out=i {{{}, dtype=3}}\n"
+                    "fill_constant() -> Out=d {{shape={}, dtype=5}}\n"
+                    "top_k_v2_grad(X=x, Indices=i, Out@GRAD=d) -> X@GRAD=g {{k=1, axis=-1}}\n",
+                    indices, gradient),
+        {"g"});
+  };
+  EXPECT_EQ(run("shape=[2L, 1L], value=2.0", "[2L, 1L]"), "(not refused)");
+  EXPECT_EQ(run("shape=[2L, 1L], value=3.0", "[2L, 1L]"),
+            "Indices holds 3, but a slice of X has the elements 0 to 2");
+  EXPECT_EQ(run("shape=[1L, 1L], value=2.0", "[1L, 1L]"),
+            "Indices must have the extents of X save along axis -1, but is [1, 1] and X is [2, 3]");
+  EXPECT_EQ(run("shape=[2L, 1L], value=2.0", "[1L]"),
+            "Out@GRAD \"d\" must have shape [2, 1], as Indices \"i\" has, but has shape [1]");
+}
+
+TEST(BentPrograms, SparseRowsNeedAWidth) {
+  EXPECT_EQ(refusal("var r i64[1] persistable\nvar y f32[1]\nvar x selected_rows f32[]\n"
+                    "py_func() -> Out=x {forward_callable_id=0}\n"
+                    "get_tensor_from_selected_rows(X=x) -> Out=y\n",
+                    {"y"}),
+            "Out \"x\" of py_func holds sparse rows, but no shape says how wide they are");
+}
+
+TEST(BentPrograms, AShapeHasNoOtherAxesThanItsOwn) {
+  EXPECT_EQ(refusal_of([] { (void)Shape({2, 3})[2]; }), "a tensor of shape [2, 3] has no axis 2");
+  EXPECT_EQ(refusal_of([] { (void)Shape({2, 3})[-1]; }), "a tensor of shape [2, 3] has no axis -1");
+}
+
+// A kernel that takes a second input to be as large as the first.
+template <typename T>
+Step careless(PrepareContext& c) {
+  return [n = c.shape("X").numel(), x = c.in<T>("X"), y = c.in<T>("Y"), out = c.out<T>("Out")] {
+    for (int64_t i = 0; i < n; ++i) out.data()[i] = x.data()[i] + y.data()[i];
+  };
+}
+
+const OpDef& careless_op = define_op({
+    .type = "toy_careless",
+    .doc = "Forgets to look at Y.",
+    .inputs = {{"X", "any tensor"}, {"Y", "like X"}},
+    .outputs = {{"Out", "like X"}},
+    .infer = [](InferContext& c) { c.out("Out") = c.in("X"); },
+    .kernels = kernels_for<float>([]<typename T>(PrepareContext& c) { return careless<T>(c); }),
+});
+
+const OpDef& silent_op = define_op({
+    .type = "toy_silent",
+    .doc = "Says nothing of its second output.",
+    .inputs = {{"X", "any tensor"}},
+    .outputs = {{"Out", "like X"}, {"More", "any"}},
+    .infer = [](InferContext& c) { c.out("Out") = c.in("X"); },
+    .kernels = kernels_for<float>([]<typename T>(PrepareContext&) -> Step { return [] {}; }),
+});
+
+TEST(GeneralRules, AKernelMustNotReadWhatNobodyMeasured) {
+  const std::string text = "var x f32[2] persistable\nvar y f32[1]\n";
+  EXPECT_EQ(Bent(text + "toy_careless(X=x, Y=x) -> Out=y\n").set("x", tensor({1, 2})).run({"y"}),
+            "the kernel of toy_careless reads its input Y, but nothing compares how many elements "
+            "it has");
+  EXPECT_EQ(Bent(text + "toy_silent(X=x) -> Out=y, More=z\n").set("x", tensor({1, 2})).run({"y"}),
+            "toy_silent has no rule for variable 0 of its output More");
+}
+
+TEST(Limits, AbsurdSizesAreRefusedBeforeTheyAreTaken) {
+  const auto fill = [](const std::string& extents, bool persistable) {
+    return message_of([&] {
+      Executor executor;
+      Scope scope;
+      const auto program = parse(
+          fmt::format("var big f32[1]{}\nfill_constant() -> Out=big {{shape=[{}], dtype=5}}\n",
+                      persistable ? " persistable" : "", extents));
+      executor.run(*program, {}, {"big"}, scope);
+    });
+  };
+  EXPECT_THAT(fill("1000000000000000L", false), HasSubstr("\"big\" of 4000000000000000 bytes"));
+  EXPECT_THAT(fill("100000L, 100000L, 1000L", false),
+              ::testing::AllOf(HasSubstr("the program needs 40000000000000 bytes at a time"),
+                               HasSubstr("variable \"big\", f32[100000, 100000, 1000], takes")));
+  EXPECT_THAT(fill("10000000000000L", true),
+              ::testing::AllOf(HasSubstr("no memory for a buffer of 40000000000000 bytes"),
+                               HasSubstr("variable big f32[10000000000000]")));
+  EXPECT_THAT(fill("4611686018427387904L, 4L", false), HasSubstr("2^55 elements at most"));
+}
+
+TEST(Limits, WhatAStepAsksForIsBoundedToo) {
+  Executor executor;
+  Scope scope;
+  const auto program = parse(
+      "var n i64[1] data\nvar z i64[1]\nvar s i64[1]\nvar y i64[-1]\n"
+      "fill_constant() -> Out=z {shape=[1L], dtype=3, value=0.0}\n"
+      "fill_constant() -> Out=s {shape=[1L], dtype=3, value=1.0}\n"
+      "range(Start=z, End=n, Step=s) -> Out=y\n");
+  const auto run = [&](int64_t n) {
+    return message_of([&] {
+      executor.run(*program, {{"n", Tensor::of<int64_t>(std::array{n}, {1})}}, {"y"}, scope);
+    });
+  };
+  EXPECT_EQ(run(5), "(not refused)");
+  EXPECT_THAT(run(int64_t{1} << 44), ::testing::AllOf(HasSubstr("no memory for a buffer of"),
+                                                      HasSubstr("variable y i64[17592186044416]")));
+}
+
+TEST(Limits, BuffersAreCountedAgainstALimit) {
+  set_memory_limit(memory_use().live + (1 << 20));
+  EXPECT_THAT(refusal_of([] { Buffer::make(2 << 20); }), HasSubstr("no memory for a buffer"));
+  set_memory_limit(std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(refusal_of([] { Buffer::make(2 << 20); }), "(not refused)");
+  EXPECT_GT(memory_left(), 2 << 20);
+}
+
+}  // namespace
+}  // namespace flotilla
