@@ -53,15 +53,22 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized;-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>
   )
 else()
-  # clang runs the fuzzers and checks how locks are used; loop hints are written for g++.
-  target_compile_options(flt_options
-                         INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety;-Wno-unknown-pragmas>)
+  # clang runs the fuzzers and checks how locks are used; loop hints are written for g++, and
+  # lambdas in templates capture what some instances of them do not use.
+  target_compile_options(
+    flt_options
+    INTERFACE
+      $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety;-Wno-unknown-pragmas;-Wno-unused-lambda-capture>)
 endif()
 
 if(FLT_SANITIZE)
   target_compile_options(flt_options INTERFACE -fsanitize=${FLT_SANITIZE} -fno-omit-frame-pointer
                                                -fno-sanitize-recover=all)
   target_link_options(flt_options INTERFACE -fsanitize=${FLT_SANITIZE})
+  if(FLT_SANITIZE MATCHES "fuzzer")
+    target_compile_options(
+      flt_options INTERFACE -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/tests/fuzz/ignore.txt)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # The checks that sanitizers insert lead g++ to see uninitialised values where there are none.
     target_compile_options(flt_options INTERFACE -Wno-maybe-uninitialized)

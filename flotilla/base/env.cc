@@ -30,6 +30,7 @@ const std::vector<Known>& known_variables() {
        "when servers force their log to the disk: each push, interval (200 ms), off"},
       {"FLT_PYTHON", "interpreter that the launcher runs scripts with"},
       {"FLT_RANK", "number of this process among those of its role"},
+      {"FLT_RECORD_CASES", "file to which tests append the programs they run, for the fuzzer"},
       {"FLT_REQUIRE_TOKEN", "1: a job that others could join, since FLT_JOB_TOKEN is not set, is refused"},
       {"FLT_ROLE", "worker, server or heter_worker"},
       {"FLT_SKIP_PASSES", "names of passes to switch off, separated by commas; or all"},

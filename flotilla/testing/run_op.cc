@@ -1,6 +1,12 @@
 #include "flotilla/testing/run_op.h"
 
+#include <fstream>
+#include <set>
+
+#include "flotilla/base/env.h"
+#include "flotilla/ir/text.h"
 #include "flotilla/op/build.h"
+#include "flotilla/testing/cases.h"
 
 namespace flotilla {
 namespace {
@@ -58,6 +64,19 @@ Slots output_slots(const OpDef& def, const Slots& inputs, const OpOptions& optio
   return slots;
 }
 
+// Appends the program to the file that FLT_RECORD_CASES names, once.
+void record(const Program& program, const std::vector<Feed>& feeds,
+            const std::vector<std::string>& fetches, const std::vector<Feed>& persistables) {
+  const std::optional<std::string> path = env::text("FLT_RECORD_CASES");
+  if (!path) return;
+  static std::set<std::string> recorded;
+  Case made{.program = print(program), .fetches = fetches};
+  if (!recorded.insert(made.program).second) return;
+  for (const Feed& feed : feeds) made.feeds.push_back({feed.name, feed.tensor});
+  for (const Feed& state : persistables) made.states.push_back({state.name, state.tensor});
+  std::ofstream(*path, std::ios::app) << to_text(made);
+}
+
 }  // namespace
 
 const Var& BuiltOp::var(std::string_view slot, size_t i) const {
@@ -93,6 +112,7 @@ const Tensor& OpResult::at(std::string_view slot, size_t i) const {
 std::vector<Tensor> run_program(const Program& program, const std::vector<Feed>& feeds,
                                 const std::vector<std::string>& fetches,
                                 const std::vector<Feed>& persistables, Caller* caller) {
+  record(program, feeds, fetches, persistables);
   Generator generator(7);
   Executor executor({.generator = &generator, .caller = caller});
   Scope scope;

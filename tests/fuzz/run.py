@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Builds the fuzzers with clang and libFuzzer, and runs each for a bounded time.
 
-    tests/fuzz/run.py [--runs N] [--seconds N] [fuzzer ...]
+    tests/fuzz/run.py [--runs N] [--seconds N] [--shared] [fuzzer ...]
 
 A fuzzer stops at whichever bound it meets first. The seed is fixed and what a run finds is thrown
 away, so that the same number of runs does the same work. Exits with 1 after a crash, a leak or a
 hang, and prints where the input that caused it lies: give that file to the binary under
-build/fuzz/bin to see it again. <name>_fuzz.cc starts from the files under corpus/<name>, and may
+build/fuzz/bin to see it again. With --shared as many processes as there are cores share the runs of
+a fuzzer, each with a seed of its own. <name>_fuzz.cc starts from the files under corpus/<name>, and may
 try the words in <name>.dict.
 """
 
@@ -32,6 +33,7 @@ def run_quietly(command):
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
 
 
@@ -43,9 +45,9 @@ def build(fuzzers):
             sys.exit("the fuzzers do not build")
 
 
-def command_of(fuzzer, runs, seconds, found, crashes):
+def command_of(fuzzer, seed, runs, seconds, found, crashes):
     name = fuzzer.removesuffix("_fuzz")
-    command = [str(BUILD / "bin" / fuzzer), "-seed=1", "-timeout=10", "-rss_limit_mb=4096"]
+    command = [str(BUILD / "bin" / fuzzer), f"-seed={seed}", "-timeout=10", "-rss_limit_mb=4096"]
     command += [f"-runs={runs}"] if runs else []
     command += [f"-max_total_time={seconds}"] if seconds else []
     command += [f"-artifact_prefix={crashes}/{name}-"]
@@ -54,7 +56,7 @@ def command_of(fuzzer, runs, seconds, found, crashes):
     return command + [found] + ([str(corpus)] if corpus.is_dir() else [])
 
 
-def fuzz(fuzzer, runs, seconds):
+def fuzz(fuzzer, seed, runs, seconds):
     """True where nothing was found."""
     crashes = BUILD / "crashes"
     crashes.mkdir(exist_ok=True)
@@ -62,9 +64,11 @@ def fuzz(fuzzer, runs, seconds):
     before = set(crashes.glob(mine))
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as found:
-        done = run_quietly(command_of(fuzzer, runs, seconds, found, crashes))
+        done = run_quietly(command_of(fuzzer, seed, runs, seconds, found, crashes))
     if done.returncode == 0:
         print(f"{fuzzer}: {time.monotonic() - start:.0f} s, nothing found", flush=True)
+        # What a fuzzer counts by itself.
+        print("".join(line for line in done.stdout.splitlines(True) if line.startswith("programs:")))
         return True
     print(done.stdout[-6000:])
     for path in sorted(set(crashes.glob(mine)) - before) or ["none was written"]:
@@ -77,6 +81,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--runs", type=int, help="inputs for each; 20000 unless --seconds is given")
     parser.add_argument("--seconds", type=int, help="time for each")
+    parser.add_argument("--shared", action="store_true", help="one process for each core")
     parser.add_argument("fuzzer", nargs="*", help=f"of {', '.join(known)}; all by default")
     options = parser.parse_args()
     unknown = sorted(set(options.fuzzer) - set(known))
@@ -85,8 +90,12 @@ def main():
     fuzzers = options.fuzzer or known
     runs = options.runs or (None if options.seconds else 20000)
     build(fuzzers)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        good = list(pool.map(lambda fuzzer: fuzz(fuzzer, runs, options.seconds), fuzzers))
+    cores = os.cpu_count() or 1
+    shares = cores if options.shared else 1
+    work = [(fuzzer, seed) for fuzzer in fuzzers for seed in range(1, shares + 1)]
+    each = runs and -(-runs // shares)
+    with concurrent.futures.ThreadPoolExecutor(cores) as pool:
+        good = list(pool.map(lambda one: fuzz(*one, each, options.seconds), work))
     sys.exit(0 if all(good) else 1)
 
 
