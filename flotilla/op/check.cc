@@ -181,6 +181,8 @@ VarMeta unset(VarMeta declared) {
   return declared;
 }
 
+bool is_unset(const VarMeta& meta) { return meta.shape == Shape{kUnset}; }
+
 void check_inputs(const Op& op, const OpDef& def, const Metas& inputs, SlotNames& looked_at) {
   SlotRules rules(op, inputs, looked_at);
   for (const Slot& slot : def.inputs) rules.check(slot, op.input_list(slot.name), inputs);
@@ -188,9 +190,11 @@ void check_inputs(const Op& op, const OpDef& def, const Metas& inputs, SlotNames
 
 void check_outputs(const Op& op, const OpDef& def, const Metas& inputs, const Metas& outputs) {
   for (const auto& [slot, metas] : outputs) {
+    const Slot* known = def.find_output(slot);
     for (size_t i = 0; i < metas.size(); ++i) {
-      require(!(metas[i].shape == Shape{kUnset}), "{} has no rule for variable {} of its output {}",
-              op.type(), i, slot);
+      if (is_unset(metas[i]) && known != nullptr && known->optional) continue;
+      require(!is_unset(metas[i]), "{} has no rule for variable {} of its output {}", op.type(), i,
+              slot);
       check_extents(metas[i].shape, fmt::format("output {} of {}", slot, op.type()));
     }
   }

@@ -14,8 +14,10 @@ namespace flotilla {
 // Slots and attributes of other releases are let through.
 void check_counts(const Op& op, const OpDef& def);
 
-// An output before `infer` has said what it is: of no shape, which check_outputs refuses.
+// An output before `infer` has said what it is: of no shape. One that is still so afterwards is not
+// written.
 VarMeta unset(VarMeta declared);
+bool is_unset(const VarMeta& meta);
 
 // Refuses an input that is not as its slot says: `like` another, or of `one` element; and sparse
 // rows without the extents of a dense tensor. Extents that are not known yet fit. Adds the slots
@@ -23,8 +25,8 @@ VarMeta unset(VarMeta declared);
 void check_inputs(const Op& op, const OpDef& def, const InferContext::Metas& inputs,
                   SlotNames& looked_at);
 
-// Refuses outputs that `infer` left out or that are not as their slots say, extents below -1 and
-// tensors of more than kMaxElements, which attributes can ask for.
+// Refuses outputs that are not as their slots say, that `infer` left out though they are not
+// optional, extents below -1 and tensors of more than kMaxElements, which attributes can ask for.
 void check_outputs(const Op& op, const OpDef& def, const InferContext::Metas& inputs,
                    const InferContext::Metas& outputs);
 

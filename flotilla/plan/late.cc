@@ -3,6 +3,7 @@
 // in one go; what was prepared is kept as long as the shapes stay the same. Memory comes from a
 // pool.
 
+#include "flotilla/op/check.h"
 #include "flotilla/plan/planner.h"
 
 namespace flotilla::plan {
@@ -52,7 +53,7 @@ bool Planner::is_late(const Prepared& op, const InferContext::Metas& outputs) co
   bool late = false;
   for_each_value(op.inputs, [&](int32_t v) { late = late || at(v).home == Home::kLate; });
   for (const auto& [slot, metas] : outputs) {
-    for (const VarMeta& meta : metas) late = late || size_unknown(meta);
+    for (const VarMeta& meta : metas) late = late || (size_unknown(meta) && !is_unset(meta));
   }
   return late;
 }

@@ -257,8 +257,9 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
   forget_rows(made, metas);
   for (const auto& [slot, vars] : written) {
     for (size_t i = 0; i < vars.size(); ++i) {
-      made.outputs[slot].push_back(
-          vars[i] == kEmptyVar ? -1 : writing(block, vars[i], metas.at(slot)[i]));
+      made.outputs[slot].push_back(vars[i] == kEmptyVar || is_unset(metas.at(slot)[i])
+                                       ? -1
+                                       : writing(block, vars[i], metas.at(slot)[i]));
     }
   }
   check_places(made, inputs, metas);

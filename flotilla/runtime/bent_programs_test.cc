@@ -292,6 +292,32 @@ TEST(GeneralRules, AKernelMustNotReadWhatNobodyMeasured) {
             "toy_silent has no rule for variable 0 of its output More");
 }
 
+const OpDef& terse_op = define_op({
+    .type = "toy_terse",
+    .doc = "Says nothing of an output that may be left out.",
+    .inputs = {{"X", "any tensor"}},
+    .outputs = {{"Out", "like X"}, {.name = "More", .doc = "any", .optional = true}},
+    .infer = [](InferContext& c) { c.out("Out") = c.in("X"); },
+    .kernels = kernels_for<float>([]<typename T>(PrepareContext& c) -> Step {
+      return [n = c.shape("X").numel(), x = c.in<T>("X"), out = c.out<T>("Out")] {
+        std::copy_n(x.data(), n, out.data());
+      };
+    }),
+});
+
+TEST(GeneralRules, AnOutputThatAnOpSaysNothingOfIsNotWritten) {
+  const auto run = [](const std::string& more, const std::string& fetch) {
+    return Bent(
+               "var x f32[2] persistable\nvar y f32[2]\nvar z f32[2]\nvar w f32[2]\n"
+               "toy_terse(X=x) -> Out=y, More=z\n" +
+               more)
+        .set("x", tensor({1, 2}))
+        .run({fetch});
+  };
+  EXPECT_EQ(run("", "y"), "(not refused)");
+  EXPECT_EQ(run("relu(X=z) -> Out=w\n", "w"), "variable \"z\" is read before any op writes it");
+}
+
 TEST(Limits, AbsurdSizesAreRefusedBeforeTheyAreTaken) {
   const auto fill = [](const std::string& extents, bool persistable) {
     return message_of([&] {
