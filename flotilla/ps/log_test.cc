@@ -6,9 +6,12 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <atomic>
+#include <cerrno>
 #include <fstream>
 #include <limits>
 #include <map>
+#include <thread>
 
 #include "flotilla/base/crc32c.h"
 #include "flotilla/ps/change.h"
@@ -170,7 +173,7 @@ TEST_F(Log, ZerosAtTheEndAreDropped) {
   // A file that has not even its beginning.
   put(log_name(2), std::string(4096, '\0'));
   EXPECT_THAT(read(), ElementsAre("first"));
-  EXPECT_FALSE(std::filesystem::exists(log_file(2)));
+  EXPECT_EQ(get(log_name(2)).size(), kLogHeader);
 }
 
 TEST_F(Log, DamageInTheMiddleNamesFileAndByte) {
@@ -221,6 +224,72 @@ TEST_F(Log, AFullDiskChangesNothing) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   append(log, {std::string(1000, 'x')});
   EXPECT_THAT(read(), ElementsAre("first", "second", std::string(1000, 'x')));
+}
+
+// A disk that fails once says so once: the kernel drops what it could not write.
+class FailingSync {
+ public:
+  explicit FailingSync(LogOptions& options) {
+    options.sync_file = [this](int) {
+      errno = EIO;
+      return fails_.exchange(false) ? -1 : 0;
+    };
+  }
+  void fail() { fails_ = true; }
+
+ private:
+  std::atomic<bool> fails_ = false;
+};
+
+TEST_F(Log, WhatCouldNotBeSyncedIsRefusedFromThenOn) {
+  LogOptions settings = options(Sync::kInterval);
+  settings.sync_interval = std::chrono::milliseconds(1);
+  FailingSync disk(settings);
+  LogWriter log(dir_, settings, 0);
+  append(log, {"first"});
+  disk.fail();
+  const std::string refused = fmt::format(
+      "cannot sync {}: Input/output error; pushes that were acknowledged may be missing on the "
+      "disk, and no more are taken: mend the disk, then start the job again",
+      dir_.string());
+  std::string said = "(not refused)";
+  for (int i = 0; i < 100'000 && said == "(not refused)"; ++i) {
+    said = refusal_of([&] { append(log, {"next"}); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(said, refused);
+  const uint64_t last = log.last();
+  log.rotate();
+  EXPECT_REFUSED(append(log, {"later"}), refused);
+  EXPECT_REFUSED(log.sync(), refused);
+  EXPECT_EQ(log.last(), last);
+}
+
+TEST_F(Log, WhatCouldNotBeSyncedBeforeTheNextFileIsRefusedFromThenOn) {
+  LogOptions settings = options(Sync::kInterval);
+  settings.sync_interval = std::chrono::hours(1);
+  FailingSync disk(settings);
+  LogWriter log(dir_, settings, 0);
+  append(log, {"first"});
+  log.rotate();
+  disk.fail();
+  EXPECT_REFUSED(append(log, {"second"}),
+                 fmt::format("cannot sync {}: Input/output error", dir_.string()));
+  EXPECT_THAT(refusal_of([&] { append(log, {"second"}); }), HasSubstr("no more are taken"));
+  EXPECT_THAT(read(), ElementsAre("first"));
+}
+
+// Where every write is synced, nothing was acknowledged: it may be tried again.
+TEST_F(Log, AWriteThatCouldNotBeSyncedIsTakenBack) {
+  LogOptions settings = options(Sync::kEach);
+  FailingSync disk(settings);
+  LogWriter log(dir_, settings, 0);
+  append(log, {"first"});
+  disk.fail();
+  EXPECT_REFUSED(append(log, {"second"}),
+                 fmt::format("cannot sync {}: Input/output error", dir_.string()));
+  append(log, {"third"});
+  EXPECT_THAT(read(), ElementsAre("first", "third"));
 }
 
 }  // namespace

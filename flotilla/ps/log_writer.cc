@@ -48,6 +48,20 @@ void write_vector(int fd, std::vector<iovec> pieces, const std::filesystem::path
 
 iovec piece(const void* bytes, size_t size) { return {const_cast<void*>(bytes), size}; }
 
+// The last file of a log that goes on in a new one ends at `end`, on the disk too: the process that
+// wrote it may have been killed before it forced it there, and a file that is followed by another
+// must be whole. One without a beginning is begun again, for a log never has no file.
+void settle(const std::filesystem::path& path, uint64_t first, size_t end) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(end)) != 0) fail_to("shorten", path);
+  if (end == 0) {
+    std::array<std::byte, kLogHeader> header;
+    write_log_header(header, first);
+    write_vector(file.get(), {piece(header.data(), header.size())}, path);
+  }
+  if (::fdatasync(file.get()) != 0) fail_to("sync", path);
+}
+
 }  // namespace
 
 LogWriter::LogWriter(std::filesystem::path directory, const LogOptions& options, uint64_t last)
@@ -66,8 +80,36 @@ LogWriter::~LogWriter() {
   syncer_.join();
 }
 
-void LogWriter::sync_now(int fd) const {
-  if (::fdatasync(fd) != 0) fail_to("sync", path_);
+void LogWriter::sync_file(int fd) const {
+  if ((options_.sync_file ? options_.sync_file(fd) : ::fdatasync(fd)) != 0) {
+    fail_to("sync", directory_);
+  }
+}
+
+// The kernel drops what it could not write, and the next sync of the file says that all is well.
+void LogWriter::sync_acknowledged(int fd) {
+  try {
+    sync_file(fd);
+  } catch (const Error& error) {
+    const MutexLock lock(mutex_);
+    if (lost_.empty()) lost_ = error.sentence();
+    throw;
+  }
+}
+
+void LogWriter::check_synced() {
+  const MutexLock lock(mutex_);
+  if (lost_.empty()) return;
+  throw Error(
+      ErrorKind::kUnavailable,
+      fmt::format("{}; pushes that were acknowledged may be missing on the disk, and no more "
+                  "are taken: mend the disk, then start the job again",
+                  lost_));
+}
+
+void LogWriter::sync() {
+  check_synced();
+  if (file_) sync_acknowledged(file_->get());
 }
 
 void LogWriter::sync_now_and_then() {
@@ -80,15 +122,17 @@ void LogWriter::sync_now_and_then() {
       file = std::exchange(dirty_, nullptr);
       ends = ends_;
     }
-    if (file && ::fdatasync(file->get()) != 0) {
-      log::warning("cannot sync the log in {}: {}", directory_.string(),
-                   std::generic_category().message(errno));
+    if (!file) continue;
+    try {
+      sync_acknowledged(file->get());
+    } catch (const Error& error) {
+      log::warning("{}", error.what());
     }
   }
 }
 
 void LogWriter::open_next() {
-  if (file_ && options_.sync != Sync::kOff) sync_now(file_->get());
+  if (file_ && options_.sync != Sync::kOff) sync_acknowledged(file_->get());
   path_ = directory_ / log_name(last_ + 1);
   // A file of this name holds no record: the last record was last_.
   auto file = std::make_shared<Fd>(
@@ -123,7 +167,7 @@ void LogWriter::write_all(std::span<const Entry> entries) {
     bytes += static_cast<int64_t>(kRecordHeader + padded(size));
   }
   write_vector(file_->get(), std::move(pieces), path_);
-  if (options_.sync == Sync::kEach) sync_now(file_->get());
+  if (options_.sync == Sync::kEach) sync_file(file_->get());
   size_ += bytes;
   written_ += bytes;
 }
@@ -133,6 +177,7 @@ void LogWriter::append(std::span<const Entry> entries) {
   for (const Entry& entry : entries) {
     invariant(entry.body.size() <= kMostBody, "a record has {} bytes", entry.body.size());
   }
+  check_synced();
   if (failed_) roll_back();
   if (rotate_ || size_ >= options_.file_bytes) open_next();
   failed_ = true;
@@ -160,6 +205,8 @@ void LogWriter::remove_up_to(uint64_t number) const {
   }
 }
 
+bool has_log(const std::filesystem::path& directory) { return !logs_in(directory).empty(); }
+
 uint64_t replay_log(const std::filesystem::path& directory, uint64_t after,
                     const std::function<void(const Record&)>& f) {
   const std::vector<uint64_t> firsts = logs_in(directory);
@@ -178,14 +225,11 @@ uint64_t replay_log(const std::filesystem::path& directory, uint64_t after,
           if (number > after) f(record);
         });
     last = std::max(last, number);
-    if (end == bytes.size()) continue;
-    log::warning("{}: the last write was cut short; {} bytes after record {} are dropped",
-                 path.string(), bytes.size() - end, number);
-    if (end == 0) {
-      std::filesystem::remove(path);
-    } else {
-      if (::truncate(path.c_str(), static_cast<off_t>(end)) != 0) fail_to("shorten", path);
+    if (end < bytes.size()) {
+      log::warning("{}: the last write was cut short; {} bytes after record {} are dropped",
+                   path.string(), bytes.size() - end, number);
     }
+    if (is_last) settle(path, firsts[i], end);
   }
   return last;
 }

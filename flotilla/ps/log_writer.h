@@ -32,6 +32,8 @@ struct LogOptions {
   Sync sync = Sync::kInterval;
   std::chrono::milliseconds sync_interval{200};
   int64_t file_bytes = int64_t{64} << 20;  // a longer file is followed by a new one
+  // Forces a file to the disk, as fdatasync(2) does; tests have one that fails.
+  std::function<int(int fd)> sync_file = {};
 };
 
 // Thread safety: one thread at a time, but for what is said otherwise.
@@ -50,8 +52,12 @@ class LogWriter {
   };
 
   // Writes all entries, numbered from last() + 1, or none: on an Error (of kind kUnavailable: the
-  // disk may be full now and not later) the log is as it was.
+  // disk may be full now and not later) the log is as it was. Where records that were acknowledged
+  // could not be forced to the disk, all that come later are refused: what the disk lost, no second
+  // try brings back.
   void append(std::span<const Entry> entries);
+  // Forces all that was appended to the disk, whatever the policy.
+  void sync();
 
   uint64_t last() const { return last_; }
   int64_t written() const { return written_; }  // bytes, since the start
@@ -65,7 +71,10 @@ class LogWriter {
   void open_next();
   void roll_back();
   void write_all(std::span<const Entry> entries);
-  void sync_now(int fd) const;
+  void sync_file(int fd) const;
+  // Of records that were acknowledged.
+  void sync_acknowledged(int fd);
+  void check_synced();
   void sync_now_and_then();
 
   const std::filesystem::path directory_;
@@ -82,9 +91,12 @@ class LogWriter {
   Condition wake_;
   std::shared_ptr<Fd> dirty_ FLT_GUARDED_BY(mutex_);  // written since the last sync
   bool ends_ FLT_GUARDED_BY(mutex_) = false;
-  std::thread syncer_;  // only for kInterval
+  std::string lost_ FLT_GUARDED_BY(mutex_);  // why acknowledged records may be missing on the disk
+  std::thread syncer_;                       // only for kInterval
 };
 
+// Whether there is a log, perhaps without a record.
+bool has_log(const std::filesystem::path& directory);
 // Calls f for every record after number `after`, in order, and returns the number of the last one.
 // Cuts off, with a notice, what a write left that was cut short.
 uint64_t replay_log(const std::filesystem::path& directory, uint64_t after,
