@@ -1,6 +1,7 @@
 #include "flotilla/ps/rounds.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "flotilla/base/error.h"
@@ -12,11 +13,21 @@ Rounds::Rounds(int workers) {
   for (int rank = 0; rank < workers; ++rank) presence_.push_back({.rank = rank});
 }
 
-std::shared_ptr<Call> Rounds::park(ParkedStep step) {
+Rounds::Parked Rounds::park(ParkedStep step) {
+  const PushId id = step.step.push.ids.front();
+  const auto applied = applied_.find(id.worker);
+  if (applied != applied_.end() && id.sequence <= applied->second) {
+    return {.outcome = Parked::kApplied};
+  }
+  const auto going = under_way_.find(id.worker);
+  if (going != under_way_.end() && going->second.sequence == id.sequence) {
+    going->second.again.push_back(std::move(step));
+    return {};
+  }
   ParkedStep& place = parked_[step.rank];
-  std::shared_ptr<Call> before = std::move(place.call);
+  Parked parked = {.before = std::move(place.call)};
   place = std::move(step);
-  return before;
+  return parked;
 }
 
 void Rounds::announce(const Presence& presence) {
@@ -45,7 +56,24 @@ bool Rounds::all_left() const {
 
 std::vector<ParkedStep> Rounds::take_complete() {
   if (parked_.empty() || !missing().empty()) return {};
-  return take_all();
+  std::vector<ParkedStep> round = take_all();
+  for (const ParkedStep& one : round) {
+    const PushId id = one.step.push.ids.front();
+    under_way_[id.worker] = {.sequence = id.sequence};
+  }
+  return round;
+}
+
+std::vector<ParkedStep> Rounds::finish(const std::vector<ParkedStep>& round, bool applied) {
+  std::vector<ParkedStep> again;
+  for (const ParkedStep& one : round) {
+    const PushId id = one.step.push.ids.front();
+    auto going = under_way_.extract(id.worker);
+    invariant(!going.empty(), "a round has ended twice");
+    std::move(going.mapped().again.begin(), going.mapped().again.end(), std::back_inserter(again));
+    if (applied) applied_[id.worker] = id.sequence;
+  }
+  return again;
 }
 
 std::vector<ParkedStep> Rounds::take_all() {

@@ -31,17 +31,30 @@ class Rounds {
  public:
   explicit Rounds(int workers);
 
-  // Where the worker has a step here already (its connection was lost), this one takes its place,
-  // and that one is returned.
-  std::shared_ptr<Call> park(ParkedStep step);
+  // A worker whose connection was lost sends its step again, at any moment:
+  //
+  //   kWaits     for its round; a step of the worker that waited gives its place, and its call is
+  //              to be refused: `before`
+  //   kWaits     for the end of its round, which is under way: finish() returns it
+  //   kApplied   its round is over, and has its push
+  //
+  // REQUIRES: the step has a push, with one id
+  struct Parked {
+    enum Outcome { kWaits, kApplied };
+    Outcome outcome = kWaits;
+    std::shared_ptr<Call> before = {};
+  };
+  Parked park(ParkedStep step);
   // What is older than what is known of the worker changes nothing.
   void announce(const Presence& presence);
   // The worker's process has ended; one that is started again comes with a higher attempt.
   void gone(int rank, uint64_t attempt);
 
   // The steps of a round that is complete, in the order of ranks, which makes sums repeat; none:
-  // somebody is waited for.
+  // somebody is waited for. The round is under way until it is finished.
   std::vector<ParkedStep> take_complete();
+  // Returns the steps of the round that were sent again meanwhile.
+  std::vector<ParkedStep> finish(const std::vector<ParkedStep>& round, bool applied);
   std::vector<ParkedStep> take_all();
 
   size_t waiting() const { return parked_.size(); }
@@ -50,8 +63,16 @@ class Rounds {
   bool all_left() const;
 
  private:
+  struct UnderWay {
+    uint64_t sequence = 0;
+    std::vector<ParkedStep> again = {};
+  };
+
   std::vector<Presence> presence_;
   std::map<int, ParkedStep> parked_;
+  // By the worker of the push: one that was started again is another one, of the same rank.
+  std::map<uint64_t, UnderWay> under_way_;
+  std::map<uint64_t, uint64_t> applied_;  // the last sequence that a round had
 };
 
 }  // namespace flotilla::ps

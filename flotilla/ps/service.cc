@@ -1,6 +1,8 @@
 #include "flotilla/ps/service.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "flotilla/base/thread.h"
@@ -149,22 +151,33 @@ void Service::do_request(const std::shared_ptr<Call>& call) {
 
 void Service::do_step(const Request& request, const std::shared_ptr<Call>& call) {
   const Step& step = request.step;
+  floats_of(step);  // a step whose answer would be refused is not applied
   if (step.has_push && step.in_round) {
-    const PushId id = step.push.ids.front();
-    if (store_.last_push(id.worker) < id.sequence) {
-      std::shared_ptr<Call> before;
-      go_on([&] {
-        const MutexLock lock(mutex_);
-        before = rounds_.park({request.sender.rank, step, call});
-      });
-      if (before) refuse(*before, Error(ErrorKind::kUnavailable, "the worker sent its step again"));
-      return;
-    }
+    if (park(request, call)) return;
   } else if (step.has_push) {
     count_missed(request.sender.rank);
     store_.push(step.push);
   }
   answer_pulls(request.sender.rank, step, *call);
+}
+
+// What the store knows may be old when the lock is taken, but then rounds_ knows better: it
+// remembers all that was applied since this server started.
+bool Service::park(const Request& request, const std::shared_ptr<Call>& call) {
+  const PushId id = request.step.push.ids.front();
+  if (store_.last_push(id.worker) >= id.sequence) return false;
+  Rounds::Parked parked;
+  std::string stopped;
+  go_on([&] {
+    const MutexLock lock(mutex_);
+    stopped = stopped_;
+    if (stopped.empty()) parked = rounds_.park({request.sender.rank, request.step, call});
+  });
+  if (!stopped.empty()) refuse(*call, Error(ErrorKind::kUnavailable, stopped));
+  if (parked.before) {
+    refuse(*parked.before, Error(ErrorKind::kUnavailable, "the worker sent its step again"));
+  }
+  return parked.outcome == Rounds::Parked::kWaits;
 }
 
 // What other workers did meanwhile is missing in the gradients.
@@ -209,20 +222,30 @@ void Service::go_on(const std::function<void()>& change) {
 }
 
 void Service::do_round(std::vector<ParkedStep> round) {
+  std::optional<Error> failure;
   try {
     std::vector<Push> pushes;
     for (const ParkedStep& parked : round) pushes.push_back(parked.step.push);
     store_.push(merge_round(pushes).push);
     ++completed_;
   } catch (const Error& error) {
-    for (const ParkedStep& parked : round) refuse(*parked.call, refusal_of(error));
-    return;
+    failure = refusal_of(error);
+  } catch (const std::exception& error) {
+    failure = Error(ErrorKind::kInternal, error.what());
+  }
+  {
+    const MutexLock lock(mutex_);
+    std::vector<ParkedStep> again = rounds_.finish(round, !failure);
+    std::move(again.begin(), again.end(), std::back_inserter(round));
   }
   for (const ParkedStep& parked : round) {
     try {
+      if (failure) throw *failure;
       answer_pulls(parked.rank, parked.step, *parked.call);
     } catch (const Error& error) {
       refuse(*parked.call, error);
+    } catch (const std::exception& error) {
+      refuse(*parked.call, Error(ErrorKind::kInternal, error.what()));
     }
   }
 }
@@ -243,15 +266,20 @@ void Service::stop(const std::string& reason) {
 
 // ---- Answers ------------------------------------------------------------------------------------
 
-void Service::answer_pulls(int rank, const Step& step, Call& call) {
-  if (!step.pulls.empty()) taken_[static_cast<size_t>(rank)] = store_.records();
+std::vector<size_t> Service::floats_of(const Step& step) const {
   std::vector<size_t> floats;
-  size_t all = 0;
   for (const Pull& pull : step.pulls) {
     floats.push_back(pull.dense ? static_cast<size_t>(store_.slice(pull.table).size())
                                 : pull.keys.size() * store_.width(pull.table));
-    all += even(floats.back());
   }
+  return floats;
+}
+
+void Service::answer_pulls(int rank, const Step& step, Call& call) {
+  if (!step.pulls.empty()) taken_[static_cast<size_t>(rank)] = store_.records();
+  const std::vector<size_t> floats = floats_of(step);
+  size_t all = 0;
+  for (const size_t one : floats) all += even(one);
   if (all > 0) {
     const std::span<std::byte> room = call.room(all * sizeof(float));
     std::span<float> values(reinterpret_cast<float*>(room.data()), all);

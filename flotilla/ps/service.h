@@ -80,9 +80,13 @@ class Service {
   void serve();
   void do_request(const std::shared_ptr<Call>& call);
   void do_step(const Request& request, const std::shared_ptr<Call>& call);
-  // Does the rounds that are complete; `change` is done under the lock first.
+  // Parks the step of a round. False: its push is applied.
+  bool park(const Request& request, const std::shared_ptr<Call>& call);
+  // Does the rounds that are complete; `change`, which takes the lock, is done first.
   void go_on(const std::function<void()>& change);
   void do_round(std::vector<ParkedStep> round);
+  // Of the answer to every pull. Refuses pulls of tables that are not there.
+  std::vector<size_t> floats_of(const Step& step) const;
   void answer_pulls(int rank, const Step& step, Call& call);
   void count_missed(int rank);
   void answer_text(const std::string& text, Call& call);
