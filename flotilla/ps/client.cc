@@ -76,6 +76,7 @@ struct Client::Pending {
 Client::Client(Options options)
     : options_(std::move(options)),
       channels_(static_cast<size_t>(options_.servers)),
+      incarnation_(options_.incarnation),
       sequences_(static_cast<size_t>(options_.servers)) {
   require(options_.servers > 0, "a job with parameter servers needs one, but has {}",
           options_.servers);
@@ -161,14 +162,26 @@ void Client::try_again_later(Pending& pending, const Error& why) {
   pending.pause = std::min(pending.pause * 2, kLongestPause);
 }
 
-// Each server is asked again by itself: were a worker to wait for all answers first, two workers
-// could wait for each other at two servers.
+// After a push that failed nobody knows which servers have it: under its number the next one would
+// be left out, and under another it would come out of turn. So it comes from somebody else.
 std::vector<Bytes> Client::send(std::span<Outgoing> requests) {
   check_aborted();
   const bool push = std::any_of(requests.begin(), requests.end(),
                                 [](const Outgoing& request) { return request.has_push; });
-  std::unique_ptr<MutexLock> lock;
-  if (push) lock = std::make_unique<MutexLock>(push_mutex_);
+  if (!push) return send_all(requests);
+  const MutexLock lock(push_mutex_);
+  try {
+    return send_all(requests);
+  } catch (...) {
+    incarnation_ = new_incarnation();
+    std::fill(sequences_.begin(), sequences_.end(), 0);
+    throw;
+  }
+}
+
+// Each server is asked again by itself: were a worker to wait for all answers first, two workers
+// could wait for each other at two servers.
+std::vector<Bytes> Client::send_all(std::span<Outgoing> requests) {
   const auto waiting = std::make_shared<Waiting>();
   std::vector<Pending> pending(requests.size());
   std::vector<Bytes> answers(requests.size());
@@ -176,7 +189,7 @@ std::vector<Bytes> Client::send(std::span<Outgoing> requests) {
     pending[i].outgoing = &requests[i];
     if (requests[i].has_push) {
       uint64_t& sequence = sequences_[static_cast<size_t>(requests[i].server)];
-      set_push_id(requests[i].request.data, {options_.incarnation, ++sequence});
+      set_push_id(requests[i].request.data, {incarnation_, ++sequence});
     }
     start(pending[i], i, waiting);
   }
@@ -194,8 +207,6 @@ std::vector<Bytes> Client::send(std::span<Outgoing> requests) {
         check_aborted();
         if (error.kind() != ErrorKind::kUnavailable) {
           error.note("server", fmt::to_string(one.outgoing->server));
-          // The server has not taken it.
-          if (one.outgoing->has_push) --sequences_[static_cast<size_t>(one.outgoing->server)];
           throw;
         }
         try_again_later(one, error);

@@ -100,6 +100,8 @@ class Client {
   struct Pending;
   class Waiting;
 
+  std::vector<Bytes> send_all(std::span<Outgoing> requests)
+      FLT_THREAD_ANNOTATION(no_thread_safety_analysis);
   std::vector<Bytes> ask_servers(int begin, int end, const Request& request);
 
   // Throws where the server cannot be reached.
@@ -117,6 +119,7 @@ class Client {
   std::string aborted_ FLT_GUARDED_BY(mutex_);
 
   Mutex push_mutex_;  // held from a push's id to its answer
+  uint64_t incarnation_ FLT_GUARDED_BY(push_mutex_);
   std::vector<uint64_t> sequences_ FLT_GUARDED_BY(push_mutex_);  // of the last push, by server
 };
 
