@@ -21,7 +21,7 @@ TEST(LocalTables, HasTheRowsThatServersSaved) {
     client->create({ps::parse_table("table 3 emb sparse width=2 rule=sgd init=constant(0.5)"),
                     ps::parse_table("table 4 fc dense width=8")});
     ps::Worker worker({.mode = ps::Mode::kHalfAsync});
-    worker.connect(client, client->tables().tables);
+    worker.connect(client, client->tables());
     const std::vector<int64_t> ids = {far};
     std::vector<float> rows(2);
     const ps::Lookup lookup = {ids, rows.data()};

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -30,8 +29,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLook{100};
 constexpr std::chrono::seconds kLookForSnapshot{1};
 constexpr std::chrono::seconds kWordOfALoss{1};
-constexpr char kReady[] =
-    "ready";  // the file that says that the tables have had their first values
 
 // The rank behind a prefix, "alive/3".
 std::optional<int64_t> rank_in(std::string_view key, std::string_view prefix) {
@@ -114,9 +111,6 @@ TableServer::TableServer(Membership& membership, TableServerOptions options)
   service_ = std::make_unique<ps::Service>(
       *store_, ps::Service::Options{.workers = static_cast<int>(options_.workers),
                                     .threads = std::max(2, options_.threads)});
-  // A job that was ended before the tables had their first values left tables that are worth
-  // nothing.
-  service_->set_filled(store_->recovered() && fs::exists(folder / kReady));
   data_ = listen(options_, membership_.token(), *service_);
   status_ = std::make_unique<StatusPort>(options_.status_port, [this] { return metrics(); });
   if (store_->recovered()) {
@@ -140,13 +134,12 @@ TableServer::~TableServer() {
 }
 
 void TableServer::load(const fs::path& checkpoint) {
-  if (store_->recovered()) {
+  if (store_->values().id != 0) {
     log::info("server {} has tables already: {} is not loaded", options_.server,
               checkpoint.string());
     return;
   }
   store_->load(tables_in(checkpoint));
-  service_->set_filled(true);
 }
 
 std::string TableServer::metrics() {
@@ -247,9 +240,7 @@ void TableServer::note(const std::string& key, const std::optional<std::string>&
   std::optional<ps::Presence> presence;
   const std::optional<int64_t> living = rank_in(key, "alive/");
   const std::optional<int64_t> placed = rank_in(key, "presence/");
-  if (key == kReady && !options_.directory.empty()) {
-    std::ofstream(folder_of_server(options_.directory, options_.server, options_.servers) / kReady);
-  } else if (living) {
+  if (living) {
     const MutexLock lock(mutex_);
     Seen& seen = seen_[*living];
     if (value) {

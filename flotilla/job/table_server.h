@@ -74,7 +74,7 @@ class TableServer {
   TableServer(const TableServer&) = delete;
   TableServer& operator=(const TableServer&) = delete;
 
-  // Fills the tables from a checkpoint, unless the folder had them. Before run().
+  // Fills the tables from a checkpoint, unless the folder had tables with values. Before run().
   void load(const std::filesystem::path& checkpoint);
 
   // Serves until all workers have left, stop() is called, or the job stops: then returns why, ""

@@ -123,9 +123,10 @@ TEST_F(TableServerTest, OneThatIsStartedAgainContinues) {
   Worker worker(store.address(), 0, 1);
   worker.client->create({kTable});
   worker.push(1);
-  EXPECT_FALSE(worker.client->tables().filled) << "nobody has said that the values are there";
-  worker.board.set("ready", "1");
-  while (!fs::exists(directory / "server-0-of-1" / "ready")) std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(worker.client->values()[0].id, ps::kUnnamedValues) << "nobody has given it an id";
+  worker.client->set_values();
+  const ps::Values values = worker.client->values()[0];
+  EXPECT_GT(values.id, ps::kUnnamedValues);
   server->stop();
   EXPECT_EQ(ran.get(), "");
   server.reset();
@@ -133,7 +134,7 @@ TEST_F(TableServerTest, OneThatIsStartedAgainContinues) {
   ran = std::async(std::launch::async, [&] { return server->run(); });
   worker.push(2);
   EXPECT_THAT(worker.pull(), ElementsAre(-3, -3, -3, -3));
-  EXPECT_TRUE(worker.client->tables().filled);
+  EXPECT_EQ(worker.client->values()[0], values);
   worker.leave();
   EXPECT_EQ(ran.get(), "");
 }
@@ -207,7 +208,7 @@ TEST_F(TableServerTest, LoadsACheckpoint) {
   server.load(directory / "saved");
   auto ran = std::async(std::launch::async, [&] { return server.run(); });
   Worker worker(other.address(), 0, 1);
-  EXPECT_TRUE(worker.client->tables().filled);
+  EXPECT_TRUE(ps::have_values(worker.client->values()));
   EXPECT_THAT(worker.pull(), ElementsAre(-5, -5, -5, -5));
   worker.leave();
   EXPECT_EQ(ran.get(), "");

@@ -125,8 +125,9 @@ void TableWorker::connect(Scope& scope) {
   if (first) client_->create(specs);
   if (!first) board_.wait_for("ready", kWaitsForValues);
   worker_->connect(client_, specs);
-  if (first && !client_->tables().filled) {
+  if (first && !ps::have_values(client_->values())) {
     give(scope);
+    client_->set_values();  // before anybody learns
   } else {
     take(scope, /*dense_only=*/false);
   }

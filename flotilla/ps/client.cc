@@ -261,20 +261,30 @@ void Client::create(const std::vector<TableSpec>& tables) {
   ask_all({.kind = RequestKind::kCreate, .text = text});
 }
 
-Client::Tables Client::tables() {
-  Tables tables = {.filled = true};
-  for (const Bytes& answer : ask_all({.kind = RequestKind::kTables})) {
-    const std::string text = text_of(answer);
-    size_t begin = text.find('\n') + 1;
-    tables.filled = tables.filled && text.starts_with("filled\n");
-    tables.tables.clear();
-    while (begin < text.size()) {
-      const size_t end = text.find('\n', begin);
-      tables.tables.push_back(parse_table(std::string_view(text).substr(begin, end - begin)));
-      begin = end + 1;
-    }
+std::vector<TableSpec> Client::tables() {
+  const std::string text = text_of(ask_all({.kind = RequestKind::kTables}).back());
+  std::vector<TableSpec> tables;
+  for (size_t begin = text.find('\n') + 1; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    tables.push_back(parse_table(std::string_view(text).substr(begin, end - begin)));
+    begin = end + 1;
   }
   return tables;
+}
+
+std::vector<Values> Client::values() {
+  std::vector<Values> values;
+  for (const Bytes& answer : ask_all({.kind = RequestKind::kTables})) {
+    const std::string text = text_of(answer);
+    values.push_back(parse_values(text.substr(0, text.find('\n'))));
+  }
+  return values;
+}
+
+void Client::set_values() {
+  // Not one of those that are not drawn (values.h).
+  const std::string text = print(Values{.id = new_incarnation() | uint64_t{1} << 63});
+  ask_all({.kind = RequestKind::kValues, .text = text});
 }
 
 void Client::announce(Presence presence) {

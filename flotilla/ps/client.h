@@ -19,6 +19,7 @@
 #include "flotilla/ps/channel.h"
 #include "flotilla/ps/request.h"
 #include "flotilla/ps/table.h"
+#include "flotilla/ps/values.h"
 
 namespace flotilla::ps {
 
@@ -72,11 +73,11 @@ class Client {
   // -------------------------------------------------------------------------
 
   void create(const std::vector<TableSpec>& tables);
-  struct Tables {
-    bool filled = false;  // from a checkpoint or by a run before this one, on every server
-    std::vector<TableSpec> tables = {};
-  };
-  Tables tables();
+  std::vector<TableSpec> tables();
+  // Of every server.
+  std::vector<Values> values();
+  // All tables have their first values. When it returns no server forgets that.
+  void set_values();
   void announce(Presence presence);
   // A checkpoint, written by the servers; it is there as a whole or not at all. Their file system
   // must be the same, or one host's.

@@ -23,6 +23,7 @@ enum class RecordKind : uint32_t {
   kTable = 1,   // a table is created; the body is its text
   kPush = 2,    // change.h
   kShrink = 3,  // store.cc
+  kValues = 4,  // the tables have their first values; store.cc
 };
 
 struct Record {

@@ -224,7 +224,8 @@ Request decode_request(std::span<const std::byte> bytes) {
       request.files.mode = static_cast<SaveMode>(mode);
       [[fallthrough]];
     }
-    case RequestKind::kCreate: {
+    case RequestKind::kCreate:
+    case RequestKind::kValues: {
       const std::span<const std::byte> text = from.get_bytes(from.left());
       request.text = {reinterpret_cast<const char*>(text.data()), text.size()};
       break;

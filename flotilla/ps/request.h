@@ -37,12 +37,13 @@ enum class RequestKind : uint32_t {
   kSave = 4,      // text: the directory of a checkpoint, which this server adds its part to
   kLoad = 5,      // text: the directory
   kSnapshot = 6,
-  kShrink = 7,  // answer: how many rows went
-  kScan = 8,    // the rows of a shard
-  kTables = 9,  // answer: text, a table on each line, those with values marked (service.h)
-  kStats = 10,  // answer: text for people and Prometheus
-  kSaved = 11,  // all servers have saved: the next delta goes on from there
-  kCheck = 12,  // whether a kLoad would go well
+  kShrink = 7,   // answer: how many rows went
+  kScan = 8,     // the rows of a shard
+  kTables = 9,   // answer: text, where the values come from (values.h), then a table on each line
+  kStats = 10,   // answer: text for people and Prometheus
+  kSaved = 11,   // all servers have saved: the next delta goes on from there
+  kCheck = 12,   // whether a kLoad would go well
+  kValues = 13,  // text: the id of the first values, which are there now
 };
 
 struct Sender {

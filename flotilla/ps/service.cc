@@ -42,7 +42,6 @@ Service::Service(Store& store, Options options)
       rounds_(options_.workers),
       taken_(static_cast<size_t>(options_.workers)) {
   for (std::atomic<uint64_t>& taken : taken_) taken = kNoRecord;
-  filled_ = store_.recovered();
   require_threads(options_.threads, "answer requests");
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { serve(); });
 }
@@ -124,7 +123,6 @@ void Service::do_request(const std::shared_ptr<Call>& call) {
       return call->answer();
     case RequestKind::kLoad:
       store_.load(request.text, request.files.table);
-      set_filled();
       return call->answer();
     case RequestKind::kCheck:
       store_.check_checkpoint(request.text, request.files.table);
@@ -140,10 +138,13 @@ void Service::do_request(const std::shared_ptr<Call>& call) {
     case RequestKind::kScan:
       return answer_scan(request, *call);
     case RequestKind::kTables: {
-      std::string text = filled_ ? "filled\n" : "empty\n";
+      std::string text = print(store_.values()) + "\n";
       for (const TableSpec& table : store_.tables()) text += print(table) + "\n";
       return answer_text(text, *call);
     }
+    case RequestKind::kValues:
+      store_.set_values(parse_values(request.text).id);
+      return call->answer();
     case RequestKind::kStats:
       return answer_text(metrics_text(stats(), store_.stats()), *call);
   }

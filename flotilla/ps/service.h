@@ -66,9 +66,6 @@ class Service {
   void announce(const Presence& presence);
   void gone(int rank, uint64_t attempt);
 
-  // Tables were filled from a checkpoint: the workers' first values do not count.
-  void set_filled(bool filled = true) { filled_ = filled; }
-
   // Refuses what waits, and all that comes, with this reason.
   void stop(const std::string& reason);
 
@@ -95,7 +92,6 @@ class Service {
 
   Store& store_;
   const Options options_;
-  std::atomic<bool> filled_ = false;
 
   mutable Mutex mutex_;
   Condition changed_;

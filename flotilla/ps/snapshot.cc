@@ -116,6 +116,7 @@ std::string print(const Manifest& manifest) {
   add("record {}\n", manifest.record);
   add("server {} of {}\n", manifest.share.server, manifest.share.servers);
   if (manifest.delta) add("{}\n", kChangedRows);
+  if (manifest.values) add("{}\n", print(*manifest.values));
   for (const PushId& id : manifest.last_pushes) add("worker {} {}\n", id.worker, id.sequence);
   for (const TableManifest& table : manifest.tables) {
     add("{}\n", print(table.spec));
@@ -155,6 +156,7 @@ Manifest parse_manifest(std::string_view text) {
   manifest.share.servers = server.number<int>();
   manifest.delta = words.starts_with(kChangedRows);
   if (manifest.delta) words.line();
+  if (words.starts_with("values ")) manifest.values = parse_values(words.line());
   while (words.starts_with("worker ")) {
     Line worker(words.line());
     worker.expect("worker");

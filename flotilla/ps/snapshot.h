@@ -7,6 +7,7 @@
 //
 //   manifest := "flotilla snapshot 1" "record" n "server" i "of" n
 //               ["changed" "rows"]                          sparse tables: a delta
+//               ["values" id "used"|"unused"]               of a server's own: values.h
 //               {"worker" id sequence}                      the last push of each
 //               {table                                      table.h
 //                "powers" beta1 beta2                       the bits of the floats, in hex
@@ -23,6 +24,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +34,7 @@
 #include "flotilla/ps/files.h"
 #include "flotilla/ps/rule.h"
 #include "flotilla/ps/table.h"
+#include "flotilla/ps/values.h"
 
 namespace flotilla::ps {
 
@@ -59,6 +62,7 @@ struct Manifest {
   uint64_t record = 0;  // every piece holds all records up to this one
   Share share = {};
   bool delta = false;  // of sparse tables only the rows that changed since another checkpoint
+  std::optional<Values> values = {};
   std::vector<PushId> last_pushes = {};
   std::vector<TableManifest> tables = {};
 

@@ -21,7 +21,9 @@ Store::Store(StoreOptions options) : options_(std::move(options)), pool_(options
           "a server must be one of 1 to {}, but this is server {} of {}", kShards, share.server,
           share.servers);
   if (options_.directory.empty()) return;
-  std::filesystem::create_directories(options_.directory);
+  if (std::filesystem::create_directories(options_.directory)) {
+    sync_directory(std::filesystem::absolute(options_.directory).parent_path());
+  }
   const std::filesystem::path lock = options_.directory / "lock";
   lock_ = Fd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!lock_) fail_to("open", lock);
@@ -125,6 +127,7 @@ Store::Outcome Store::push(const Push& push) {
       Powers& powers = tables[i]->powers;
       effects[i] = {change.action, {change.lr, powers.beta1, powers.beta2}, change.scale, record};
       if (change.action == Action::kGradient) powers = tables[i]->rule.next(powers);
+      values_.used = values_.used || change.action != Action::kAssign;
     }
     pool_.submit(*pending.job);
   };
@@ -175,6 +178,36 @@ int64_t Store::shrink(uint32_t id, const Shrink& rule) {
   commit(pending);
   wait_for(pending);
   return gone;
+}
+
+// ---- First values -------------------------------------------------------------------------------
+
+Values Store::values() {
+  Values values;
+  in_order([&] { values = values_; });
+  if (values.used && values.id == 0) values.id = kUnnamedValues;
+  return values;
+}
+
+// The body: id:u64 server:u32 servers:u32. A log alone does not say whose it is.
+void Store::set_values(uint64_t id) {
+  require(id != 0, "the first values of tables need an id other than 0");
+  Pending pending = {.kind = RecordKind::kValues};
+  std::array<std::byte, 16> body = {};
+  pending.body = body;
+  ByteWriter to(body);
+  to.put(id);
+  to.put(static_cast<uint32_t>(options_.share.server));
+  to.put(static_cast<uint32_t>(options_.share.servers));
+  uint64_t number = 0;
+  pending.apply = [&](uint64_t record) {
+    values_.id = id;
+    number = record;
+  };
+  commit(pending);
+  if (!log_) return;
+  in_order([&] { log_->sync(); });
+  write_ready_mark(options_.directory, {options_.share, id, number});
 }
 
 // ---- Order --------------------------------------------------------------------------------------

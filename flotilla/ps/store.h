@@ -9,6 +9,7 @@
 // The directory:
 //
 //   lock             held by the process that uses it
+//   ready            the tables have values: values.h
 //   log.<first>      log_file.h
 //   snapshot.<n>/    snapshot.h; the highest n that is whole counts
 //   cold.<table>.<n>/   rows that are not in memory: cold_rows.h; <n> counts loads
@@ -39,6 +40,7 @@
 #include "flotilla/ps/shard_pool.h"
 #include "flotilla/ps/snapshot.h"
 #include "flotilla/ps/sparse_table.h"
+#include "flotilla/ps/values.h"
 
 namespace flotilla::ps {
 
@@ -75,8 +77,15 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // Whether the directory held tables when the store was made: then nothing is to be loaded.
+  // Whether the directory held tables when the store was made. They may be without values yet.
   bool recovered() const { return recovered_; }
+
+  // Where the values come from.
+  Values values();
+  // The tables have their first values, as those of all servers that are given the same `id`. It
+  // is in the log and on the disk when this returns, whatever the policy.
+  // REQUIRES: id > 0
+  void set_values(uint64_t id);
 
   // A table that is there already must have the same description.
   void create(const TableSpec& table);
@@ -152,6 +161,7 @@ class Store {
   void in_order(const std::function<void()>& f);
 
   void recover();
+  void check_mark();
   bool load_snapshot(const std::filesystem::path& directory);
   void replay(const Record& record);
   void load_pieces(const std::filesystem::path& directory, const TableManifest& from, Table& table,
@@ -195,6 +205,7 @@ class Store {
   std::unique_ptr<LogWriter> log_;     // null: none
   std::atomic<uint64_t> record_ = 0;   // the last that was handed to the owners; others may read
   std::map<uint64_t, uint64_t> last_;  // worker to sequence
+  Values values_;
   int64_t writes_ = 0;
   int64_t repeated_ = 0;
 

@@ -103,6 +103,7 @@ void Store::write_snapshot(const std::filesystem::path& directory, bool own,
   in_order([&] {
     head.record = record_;
     if (own) {
+      head.values = values_;
       for (const auto& [worker, sequence] : last_) head.last_pushes.push_back({worker, sequence});
       if (log_) log_->rotate();
     }
@@ -195,12 +196,15 @@ bool Store::load_snapshot(const std::filesystem::path& directory) {
       load_pieces(directory, table, made, LoadMode::kSnapshot);
     }
     for (const PushId& id : manifest.last_pushes) last_[id.worker] = id.sequence;
+    // One from before ids were written was made of tables that had been trained.
+    values_ = manifest.values.value_or(Values{.used = true});
     record_ = snapshot_record_ = manifest.record;
     return true;
   } catch (const Error& error) {
     log::warning("{} cannot be used, the one before it is tried: {}", directory.string(),
                  error.what());
     last_.clear();
+    values_ = {};
     const MutexLock lock(tables_mutex_);
     tables_.clear();
     return false;
@@ -226,6 +230,15 @@ void Store::replay(const Record& record) {
     table.sparse->shrink(pool_, rule, record.number);
     return;
   }
+  if (record.kind == RecordKind::kValues) {
+    ByteReader from(record.body);
+    values_.id = from.get<uint64_t>();
+    const auto server = from.get<uint32_t>(), servers = from.get<uint32_t>();
+    const Share share = {static_cast<int>(server), static_cast<int>(servers)};
+    require(share == options_.share, "the log is of server {} of {}, but this is server {} of {}",
+            server, servers, options_.share.server, options_.share.servers);
+    return;
+  }
   require(record.kind == RecordKind::kPush, "there is no kind {} of records",
           static_cast<uint32_t>(record.kind));
   const Push push = decode_push(record.body);
@@ -238,6 +251,7 @@ void Store::replay(const Record& record) {
                            change.scale,
                            record.number};
     if (change.action == Action::kGradient) table.powers = table.rule.next(table.powers);
+    values_.used = values_.used || change.action != Action::kAssign;
     if (table.sparse) {
       table.sparse->push(pool_, change.keys, change.values, effect);
     } else {
@@ -252,6 +266,10 @@ void Store::recover() {
     if (load_snapshot(snapshot_path(options_.directory, number))) break;
   }
   const uint64_t before = record_;
+  require(before == 0 || !options_.log || has_log(options_.directory),
+          "{} has a snapshot up to record {} but no log, which would have what came after it: put "
+          "the files log.* back, or begin with an empty folder, from a checkpoint if there is one",
+          options_.directory.string(), before);
   record_ = replay_log(options_.directory, record_, [this](const Record& record) {
     try {
       replay(record);
@@ -266,6 +284,35 @@ void Store::recover() {
     log::info("tables in {}: {} records from a snapshot, {} from the log",
               options_.directory.string(), before, record_ - before);
   }
+  check_mark();
+}
+
+// The log and the snapshots say what there is; the mark says what there was.
+void Store::check_mark() {
+  const std::filesystem::path path = options_.directory / "ready";
+  const FoundMark found = read_ready_mark(options_.directory);
+  const uint64_t record = found.mark ? found.mark->record : found.empty ? 1 : 0;
+  require(
+      record <= record_,
+      "{} says that the tables had values at record {}, but the log and the snapshots beside it "
+      "end at record {}: put the missing files back, or begin with an empty folder, from a "
+      "checkpoint if there is one",
+      path.string(), record, record_.load());
+  if (values_.id == 0 && found.empty) {
+    values_.id = kUnnamedValues;
+    return;
+  }
+  require(values_.id != 0 || !found.exists,
+          "{} says that the tables have values, but the log and the snapshots beside it do not: "
+          "remove it if it is from another folder",
+          path.string());
+  const ReadyMark expected = {options_.share, values_.id, record};
+  if (values_.id == 0 || found.mark == expected) return;
+  if (found.exists) {
+    log::warning("{} is not the mark of the tables beside it, which are whole: it is written again",
+                 path.string());
+  }
+  write_ready_mark(options_.directory, {options_.share, values_.id, record_});
 }
 
 }  // namespace flotilla::ps

@@ -8,7 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "flotilla/base/crc32c.h"
 #include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
 #include "flotilla/ps/store_table.h"
 
 namespace flotilla::ps {
@@ -28,6 +30,17 @@ int servers_of(const std::filesystem::path& directory) {
   require(servers.has_value(), "{} holds no checkpoint: there is no server-0-of-<n> in it",
           directory.string());
   return *servers;
+}
+
+// The same for all servers that load it, and another one for another checkpoint.
+uint64_t id_of_checkpoint(const std::filesystem::path& directory) {
+  const int servers = servers_of(directory);
+  uint32_t crc = 0;
+  for (int server = 0; server < servers; ++server) {
+    const std::string text = print(read_manifest(directory / part_name({server, servers})));
+    crc = crc32c(crc, text.data(), text.size());
+  }
+  return uint64_t{1} << 32 | crc;
 }
 
 }  // namespace
@@ -124,6 +137,7 @@ void Store::put_in_place(Tables made) {
 void Store::load(const std::filesystem::path& directory, uint32_t only) {
   const MutexLock creating(create_mutex_);
   const MutexLock lock(snapshot_mutex_);
+  uint64_t id = 0;
   in_order([&] {
     invariant(!broken_, "a push that is in the log could not be applied; restart the server");
     Tables made;
@@ -139,7 +153,16 @@ void Store::load(const std::filesystem::path& directory, uint32_t only) {
           next->powers = saved.powers;
           load_pieces(part, saved, *next, mode);
         });
-    if (!options_.directory.empty()) write_next_snapshot(made);
+    const Values before = values_;
+    values_.used = true;
+    if (only == kAllTables) values_.id = id_of_checkpoint(directory);
+    id = values_.id;
+    try {
+      if (!options_.directory.empty()) write_next_snapshot(made);
+    } catch (...) {
+      values_ = before;
+      throw;
+    }
     try {
       put_in_place(std::move(made));
     } catch (...) {
@@ -147,8 +170,14 @@ void Store::load(const std::filesystem::path& directory, uint32_t only) {
       throw;
     }
   });
+  if (options_.directory.empty()) return;
+  try {
+    if (id != 0) write_ready_mark(options_.directory, {options_.share, id, snapshot_record_});
+  } catch (const Error& error) {
+    log::warning("{}; the next start does it", error.what());
+  }
   // What came before it is another story: a restart must not go back there.
-  if (!options_.directory.empty()) remove_old_snapshots(1);
+  remove_old_snapshots(1);
 }
 
 }  // namespace flotilla::ps

@@ -1,0 +1,101 @@
+"""Folders of servers from which something was lost: the next job goes on with all, or refuses."""
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+from job import LIMIT
+from regression import Disturbed
+
+FULL = bool(os.environ.get("FLT_TEST_FULL"))
+STEPS, DONE = 30, 10
+TWO = {"workers": 1, "servers": 2, "STEPS": str(STEPS), "options": ["--ps_dir=tables"]}
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory):
+    """What a job finds to which nothing happens, and the folder of one that was killed on the way."""
+    folder = tmp_path_factory.mktemp("calm")
+    job = Disturbed(folder, **{**TWO, "options": ()})
+    assert job.wait() == 0, job.err
+    expected = shutil.copy(folder / "done.0.npz", folder / "calm.npz")
+    job = Disturbed(folder, UNTIL=str(DONE), **TWO)
+    job.wait_for_step(DONE)
+    job.kill()
+    job.process.communicate(timeout=LIMIT)
+    job.assert_nothing_left(LIMIT)
+    return expected, folder / "tables"
+
+
+@pytest.fixture
+def tables(tmp_path, calm):
+    return shutil.copytree(calm[1], tmp_path / "tables")
+
+
+def assert_goes_on(folder, calm):
+    expected = np.load(calm)
+    job = Disturbed(folder, FROM=str(calm), **TWO)
+    assert job.wait() == 0, job.err
+    found = job.done()
+    assert found["first"] == DONE
+    np.testing.assert_array_equal(found["moments"], expected["moments"][DONE : STEPS + 1])
+
+
+def another_jobs(mark):
+    mark.write_text("flotilla ready 1\nserver 1 of 2\nvalues 5 record 2\nend 0\n")
+
+
+LOST = {
+    "deleted": lambda mark: mark.unlink(),
+    "empty": lambda mark: mark.write_text(""),
+    "of another job": another_jobs,
+}
+
+
+@pytest.mark.parametrize("lost", LOST if FULL else ["deleted"])
+def test_a_job_goes_on_without_the_mark_of_a_server(tmp_path, calm, tables, lost):
+    LOST[lost](tables / "server-1-of-2" / "ready")
+    assert_goes_on(tmp_path, calm[0])
+    mark = (tables / "server-1-of-2" / "ready").read_text()
+    assert mark.startswith("flotilla ready 1\nserver 1 of 2\nvalues ")
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def assert_refused(folder, server, sentence):
+    before = contents(server)
+    job = Disturbed(folder, **TWO)
+    assert job.wait() != 0
+    assert sentence in job.err
+    after = contents(server)
+    assert all(after[path] == data for path, data in before.items()), "the other server lost something"
+
+
+def test_a_job_refuses_to_begin_anew_on_one_server_of_two(tmp_path, tables):
+    shutil.rmtree(tables / "server-1-of-2")
+    sentence = "server 0 has tables that were trained or loaded, but server 1 has none"
+    assert_refused(tmp_path, tables / "server-0-of-2", sentence)
+
+
+@pytest.mark.skipif(not FULL, reason="long: FLT_TEST_FULL=1 runs it")
+def test_a_job_refuses_a_server_whose_log_is_gone(tmp_path, tables):
+    for log in tables.glob("server-1-of-2/log.*"):
+        log.unlink()
+    sentence = "ready says that the tables had values at record "
+    assert_refused(tmp_path, tables / "server-0-of-2", sentence)
+    assert_refused(tmp_path, tables / "server-0-of-2", sentence)
+
+
+@pytest.mark.skipif(not FULL, reason="long: FLT_TEST_FULL=1 runs it")
+def test_a_job_refuses_the_server_of_another_job(tmp_path, tables):
+    """Which has the same program, and has trained as long."""
+    other = tmp_path / "other"
+    job = Disturbed(other, **TWO)
+    assert job.wait() == 0, job.err
+    shutil.rmtree(tables / "server-1-of-2")
+    shutil.copytree(other / "tables" / "server-1-of-2", tables / "server-1-of-2")
+    sentence = "servers 0 and 1 have tables that do not belong together"
+    assert_refused(tmp_path, tables / "server-0-of-2", sentence)
