@@ -1,10 +1,10 @@
 #include "flotilla/ps/dense_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "flotilla/base/error.h"
+#include "flotilla/ps/floats.h"
 #include "flotilla/ps/initial.h"
 
 namespace flotilla::ps {
@@ -28,7 +28,7 @@ void DenseTable::push(std::span<const float> values, const Effect& effect) {
     for (size_t i = 0; i < values.size(); ++i) grad_[i] = values[i] * effect.scale;
     given = grad_;
   }
-  if (!std::all_of(given.begin(), given.end(), [](float x) { return std::isfinite(x); })) {
+  if (!all_finite(given.data(), given.size())) {
     warn_of_refusal(table_, ++refused_, "a push");
     return;
   }

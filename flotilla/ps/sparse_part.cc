@@ -9,21 +9,13 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
+#include "flotilla/ps/floats.h"
 #include "flotilla/ps/initial.h"
 
 namespace flotilla::ps {
 namespace {
 
 constexpr size_t kBlock = 32;
-
-bool all_finite(const float* values, size_t n) {
-  uint32_t bad = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const uint32_t exponent = std::bit_cast<uint32_t>(values[i]) & 0x7f800000u;
-    bad |= static_cast<uint32_t>(exponent == 0x7f800000u);
-  }
-  return bad == 0;
-}
 
 }  // namespace
 
@@ -187,7 +179,7 @@ void SparsePart::copy_out(int64_t key, uint64_t hash, std::byte* guess, float* t
     return;
   }
   if (row == nullptr) row = this->create(key, hash).row;
-  std::memcpy(to, row + sizeof(int64_t), width_ * sizeof(float));
+  copy_row(to, reinterpret_cast<const float*>(row + sizeof(int64_t)), width_);
 }
 
 void SparsePart::pull(const Keys& keys, float* values, bool create) {

@@ -8,6 +8,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/ps/client.h"
 #include "flotilla/ps/dense_values.h"
+#include "flotilla/ps/floats.h"
 #include "flotilla/ps/geo.h"
 #include "flotilla/ps/key_plan.h"
 #include "flotilla/ps/push_queue.h"
@@ -322,7 +323,7 @@ void Worker::State::lookup(uint32_t table, std::span<const Lookup> slots, int64_
       if (*place == KeyPlan::kPadding) {
         std::fill_n(to, width, 0.0f);
       } else {
-        std::memcpy(to, asked.row_of[*place], width * sizeof(float));
+        copy_row(to, asked.row_of[*place], width);
       }
     }
   }
