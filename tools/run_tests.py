@@ -18,6 +18,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 import try_pythons
+from watched import run_watched
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What takes longest begins first: folders of Python tests and binaries of C++ ones.
@@ -113,7 +114,7 @@ def gtest_results(binary, pattern):
         # What is disabled are parts of other tests: what their child processes do.
         chosen = f"--gtest_filter=*{pattern}*-*DISABLED_*"
         command = [binary, f"--gtest_output=xml:{junit}", chosen]
-        done = run(["timeout", "600", *command], cwd=place)
+        done = run_watched(command, cwd=place)
         if not junit.exists():
             return [Result(binary.name, "failed", f"{done.stdout}exit status {done.returncode}")]
         results = read_junit(junit, f"{folder}.")

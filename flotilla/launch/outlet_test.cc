@@ -11,12 +11,12 @@
 #include <string>
 
 #include "flotilla/base/fd.h"
+#include "flotilla/testing/patience.h"
 
 namespace flotilla::launch {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -63,7 +63,7 @@ TEST(Outlet, WritesInOrder) {
 TEST(Outlet, NeverWaitsForAReaderAndSaysWhatIsMissing) {
   Pipe stuck, read;
   Outlet outlet;
-  const Clock::time_point began = Clock::now();
+  const Stopwatch watch;
   constexpr int kLines = 200'000;
   ASSERT_GT(kLines * line(0).size(), 2 * Outlet::kRoom);
   for (int i = 0; i < kLines; ++i) outlet.write(stuck.write.get(), line(i));
@@ -72,7 +72,7 @@ TEST(Outlet, NeverWaitsForAReaderAndSaysWhatIsMissing) {
   outlet.write(read.write.get(), "beside it\n");
   EXPECT_EQ(read.take(), "beside it\n");
   EXPECT_FALSE(outlet.settle(50ms));
-  EXPECT_LT(Clock::now() - began, 20s);
+  EXPECT_LT(watch.time(), 20s);
 
   const std::string text = stuck.take();
   EXPECT_THAT(text, StartsWith(line(0) + line(1)));
@@ -86,14 +86,14 @@ TEST(Outlet, NeverWaitsForAReaderAndSaysWhatIsMissing) {
 
 TEST(Outlet, EndsAlthoughNobodyReads) {
   Pipe stuck;
-  const Clock::time_point began = Clock::now();
+  const Stopwatch watch;
   {
     Outlet outlet;
     outlet.write(stuck.write.get(), std::string(100'000, 'x'));
     outlet.finish(100ms);
     outlet.write(stuck.write.get(), "nobody");  // is given up
   }
-  EXPECT_LT(Clock::now() - began, Outlet::kPatience / 2);
+  EXPECT_LT(watch.time(), Outlet::kPatience / 2);
 }
 
 TEST(Outlet, ForgetsAClosedReader) {

@@ -34,7 +34,7 @@ using Floats = std::vector<float>;
 std::vector<uint64_t> run_and_kill(
     const std::function<void(std::function<void(uint64_t)> say)>& work,
     std::chrono::microseconds life, bool from_first_word = false) {
-  constexpr std::chrono::seconds kPatience(10);
+  constexpr std::chrono::minutes kPatience(1);
   int ends[2];
   if (::pipe(ends) != 0) return {};
   Fd read_end(ends[0]), write_end(ends[1]);
@@ -132,8 +132,15 @@ class Crash : public ::testing::Test, protected TempDir {
             .log_options = {.sync = Sync::kOff, .file_bytes = 20000},
             .owners = owners};
   }
-  std::chrono::microseconds life() {
-    return std::chrono::microseconds(std::uniform_int_distribution<int>(0, 60000)(random_));
+  // Whether there is to be another kill: `kills` of them, and more where the machine is so busy
+  // that too little was done between them.
+  static bool goes_on(int kill, int kills, bool enough) {
+    return kill < kills || (!enough && kill < 30 * kills);
+  }
+  // The later, the longer, for the same reason.
+  std::chrono::microseconds life(int kill, int kills) {
+    const int longest = 60000 * (1 + kill / kills);
+    return std::chrono::microseconds(std::uniform_int_distribution<int>(0, longest)(random_));
   }
 
   std::mt19937_64 random_{11};
@@ -143,7 +150,7 @@ TEST_F(Crash, WhatWasAcknowledgedIsThereOnce) {
   Undisturbed undisturbed;
   uint64_t acknowledged = 0;
   const int kills = in_full() ? 150 : 25;
-  for (int kill = 0; kill < kills; ++kill) {
+  for (int kill = 0; goes_on(kill, kills, acknowledged > 20); ++kill) {
     const int owners = 1 + kill % 2;
     const std::vector<uint64_t> said = run_and_kill(
         [&](const auto& say) {
@@ -157,7 +164,7 @@ TEST_F(Crash, WhatWasAcknowledgedIsThereOnce) {
             say(n);
           }
         },
-        life(), kill % 3 != 0);
+        life(kill, kills), kill % 3 != 0);
     if (!said.empty()) acknowledged = said.back();
     Store store(options(1));
     const uint64_t last = store.last_push(kWorker);
@@ -174,7 +181,7 @@ TEST_F(Crash, TheLastGoodCheckpointLoads) {
   Undisturbed undisturbed;
   uint64_t saved = 0;
   const int kills = in_full() ? 100 : 15;
-  for (int kill = 0; kill < kills; ++kill) {
+  for (int kill = 0; goes_on(kill, kills, saved > 3); ++kill) {
     const std::vector<uint64_t> said = run_and_kill(
         [&](const auto& say) {
           Store store(options(1));
@@ -186,7 +193,7 @@ TEST_F(Crash, TheLastGoodCheckpointLoads) {
             say(2 * n + 1);
           }
         },
-        life(), kill % 3 != 0);
+        life(kill, kills), kill % 3 != 0);
     // The last that was announced, or the one before it.
     uint64_t announced = saved;
     for (const uint64_t number : said) {
@@ -225,7 +232,7 @@ TEST_F(Crash, ALoadIsThereWholeOrNotAtAll) {
   uint64_t loaded = 0, last = 0;
   bool ever = false;
   const int kills = in_full() ? 60 : 12;
-  for (int kill = 0; kill < kills; ++kill) {
+  for (int kill = 0; goes_on(kill, kills, loaded > 3); ++kill) {
     const std::vector<uint64_t> said = run_and_kill(
         [&](const auto& say) {
           Store store(options(1));
@@ -238,7 +245,7 @@ TEST_F(Crash, ALoadIsThereWholeOrNotAtAll) {
             say(2 * n + 1);
           }
         },
-        life(), kill % 3 != 0);
+        life(kill, kills), kill % 3 != 0);
     for (const uint64_t number : said) {
       if (number % 2 == 1) loaded = std::max(loaded, number / 2), ever = true;
     }
