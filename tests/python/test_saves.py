@@ -257,9 +257,12 @@ def test_names_of_variables_do_not_lead_out_of_a_folder(tmp_path, name):
         return  # so no program has it
     static.global_scope().var(name).get_tensor().set(np.ones(2, "float32"))
     folder = tmp_path / "in" / "side"
-    for call in (fluid.io.save_persistables, fluid.io.load_persistables):
+    for call, place in (
+        (fluid.io.save_persistables, folder),
+        (fluid.io.load_persistables, tmp_path),
+    ):
         with pytest.raises(ValueError, match="cannot be the name of a saved file"):
-            call(EXECUTOR, folder, program)
+            call(EXECUTOR, place, program)
     assert not (tmp_path / "in").exists() and not pathlib.Path("/evil").exists()
     # All in one file need no names of files.
     fluid.io.save_persistables(EXECUTOR, folder, program, filename="all")
