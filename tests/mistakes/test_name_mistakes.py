@@ -159,7 +159,7 @@ def test_an_error_in_a_process_of_a_loader():
         list(loader)
     text = str(error.value.__cause__)
     assert re.search(r"in worker 0 of a DataLoader \(pid \d+\):", text)
-    assert re.search(r"test_names.py.*line \d+, in __getitem__", text)
+    assert re.search(r"test_name_mistakes.py.*line \d+, in __getitem__", text)
     assert "KeyError: 'sample 0 has no label'" in text
 
 
