@@ -158,6 +158,10 @@ def test_readers_of_samples_run_nothing(tmp_path, monkeypatch):
         ValueError, match="part-0 holds no samples that can be read: it asks for po"
     ):
         list(common.cluster_files_reader("part-*", 1, 0)())
+    os.mkfifo("pipe")  # that nobody writes to
+    with pytest.raises(ValueError, match="pipe is a named pipe, but a file is expected"):
+        list(common.cluster_files_reader("pipe", 1, 0)())
+    os.remove("pipe")
     batch = pickle.dumps({b"data": Evil(), b"labels": []}, protocol=2)
     with tarfile.open("images.tar.gz", "w:gz") as archive:
         info = tarfile.TarInfo("data_batch_1")

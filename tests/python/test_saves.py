@@ -288,6 +288,25 @@ def test_names_with_folders_within_are_saved_there(tmp_path):
     assert list(static.load_program_state(str(tmp_path))) == ["tower/w"]
 
 
+def test_files_of_a_model_may_be_named_by_paths(tmp_path, programs):
+    (program, _, y), _ = programs
+    _fill(4)
+    model, params = str(tmp_path / "both" / "net"), str(tmp_path / "both" / "weights")
+    names = {"model_filename": model, "params_filename": params}
+    folder = str(tmp_path / "both")
+    fluid.io.save_inference_model(folder, ["x"], [y], EXECUTOR, program, **names)
+    assert sorted(os.listdir(folder)) == ["__manifest__", "net", "weights"]
+    fluid.io.save_inference_model(str(tmp_path / "each"), ["x"], [y], EXECUTOR, program)
+    for load, where, how in [
+        (fluid.io.load_inference_model, folder, names),
+        (static.load_inference_model, folder, names),
+        (static.load_inference_model, str(tmp_path / "each"), {"model_filename": "__model__"}),
+    ]:
+        _fill(0)
+        load(where, EXECUTOR, **how)
+        assert _values() == {4}
+
+
 # ---- folders that cannot be written to
 
 

@@ -7,6 +7,7 @@ import pickle
 import re
 
 import _flotilla as core
+from paddle._files import open_file
 from paddle._names import names_of
 from paddle.base import restricted_pickle
 
@@ -96,7 +97,7 @@ def split(reader, line_count, suffix="%05d.pickle", dumper=pickle.dump):
 
 
 def _samples(path):
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         data = file.read()
     try:
         return restricted_pickle.loads(data)
@@ -126,7 +127,7 @@ def cluster_files_reader(files_pattern, trainer_count, trainer_id, loader=pickle
             if loader is pickle.load:
                 yield from _samples(path)
                 continue
-            with open(path) as file:
+            with open_file(path, "r") as file:
                 yield from loader(file)
 
     return reader

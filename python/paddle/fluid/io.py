@@ -191,11 +191,12 @@ def load_inference_model(
     """Read an inference model; returns [program, names of its feeds, variables to fetch]."""
     _check_folder("load_inference_model", dirname)
     with core.SavedFiles(os.fspath(dirname)) as files:
-        _check_file("load_inference_model", files, dirname, model_filename or "__model__")
-        program = files.read_program(model_filename or "__model__")
+        model = _base(model_filename) or "__model__"
+        _check_file("load_inference_model", files, dirname, model)
+        program = files.read_program(model)
         elsewhere = served.tables_asked(program)
         kept = [name for name in _chosen(program, None, is_persistable) if name not in elsewhere]
-        _load(files, kept, program, params_filename)
+        _load(files, kept, program, _base(params_filename))
     if elsewhere:
         served.open_tables(os.fspath(dirname), program, elsewhere)
     targets = [program.global_block().var(name) for name in core.fetch_names(program)]

@@ -88,7 +88,10 @@ def _model_files(path_prefix, model_filename=None, params_filename=None):
     if model_filename is None and params_filename is None:
         folder, stem = os.path.split(_prefix("path_prefix", path))
         return folder, stem + ".pdmodel", stem + ".pdiparams"
-    return path, model_filename or "__model__", params_filename
+    folder, model = os.path.split(os.path.join(path, model_filename or "__model__"))
+    if params_filename is None:
+        return folder, model, None
+    return folder, model, os.path.relpath(os.path.join(path, params_filename), folder or ".")
 
 
 def normalize_program(program, feed_vars, fetch_vars, **kwargs):
