@@ -141,7 +141,10 @@ void put_in_place(const fs::path& folder) {
     check_no_links(folder, name);
     make_folder(target.parent_path());
     move(committed / kSavedFiles / name, target);
-    parents.insert(target.parent_path());
+    // Folders that are new are names in theirs.
+    for (fs::path at = name; !at.empty(); at = at.parent_path()) {
+      parents.insert((folder / at).parent_path());
+    }
   }
   replace_folders(folder, committed);
   for (const fs::path& parent : parents) sync_folder(parent);
