@@ -225,6 +225,7 @@ void Service::go_on(const std::function<void()>& change) {
 void Service::do_round(std::vector<ParkedStep> round) {
   std::optional<Error> failure;
   try {
+    if (options_.on_round) options_.on_round();
     std::vector<Push> pushes;
     for (const ParkedStep& parked : round) pushes.push_back(parked.step.push);
     store_.push(merge_round(pushes).push);

@@ -49,6 +49,9 @@ class Service {
     int threads = 2;
     // Called once, from any thread, when all workers have left.
     std::function<void()> on_all_left = {};
+    // Called before a round that is complete is applied, without a lock: what comes meanwhile meets
+    // it. For tests.
+    std::function<void()> on_round = {};
   };
 
   // `store` outlives it.
