@@ -173,7 +173,7 @@ TEST_F(ReadyMarkTest, OfTablesWithoutValuesIsRefused) {
 TEST_F(ReadyMarkTest, TheFolderOfAnotherServerIsRefused) {
   train();
   EXPECT_EQ(refusal_of([&] {
-              Store store(options({0, 2}));
+              Store store(options({1, 2}));
             }),
             "the log is of server 0 of 1, but this is server 1 of 2");
 }
