@@ -63,6 +63,15 @@ TEST(Rounds, AStepThatIsSentAgainBelongsToItsRound) {
   }
 }
 
+TEST(Rounds, RanksThatCallThemselvesTheSameWorkerEndTheirRoundToo) {
+  Rounds rounds(2);
+  rounds.park(step_of(0, 10, 1));
+  rounds.park(step_of(1, 10, 1));
+  const std::vector<ParkedStep> round = rounds.take_complete();
+  EXPECT_EQ(round.size(), 2u);
+  EXPECT_TRUE(rounds.finish(round, false).empty());
+}
+
 // The n-th step of a worker, and what becomes of it. Copies share that.
 class Sent {
  public:

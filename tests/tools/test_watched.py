@@ -41,10 +41,14 @@ def test_one_that_prints_without_end_is_ended():
 
 def test_a_stuck_command_is_ended_with_all_that_it_started(tmp_path):
     """Its children keep the output open: whoever waited for the end of that would wait for them."""
-    text = "import subprocess, time; subprocess.Popen(['sleep', '1000']); print('a', flush=True); time.sleep(1000)"
+    text = (
+        "import subprocess, time; subprocess.Popen(['sleep', '1000']);"
+        "print('a', flush=True); time.sleep(1000)"
+    )
     done = run_watched(script(text), tmp_path, Limits(idle=1.5), look=0.2)
     assert done.returncode == -9
-    assert done.stdout == "a\n\nended by tools/watched.py: it has neither printed nor computed for 1.5 s\n"
+    why = "it has neither printed nor computed for 1.5 s"
+    assert done.stdout == f"a\n\nended by tools/watched.py: {why}\n"
 
 
 def test_one_that_computes_without_end_is_ended(tmp_path):
