@@ -69,7 +69,7 @@ std::vector<ParkedStep> Rounds::finish(const std::vector<ParkedStep>& round, boo
   for (const ParkedStep& one : round) {
     const PushId id = one.step.push.ids.front();
     auto going = under_way_.extract(id.worker);
-    if (going.empty()) continue;  // two ranks call themselves the same worker: the store refuses it
+    if (going.empty()) continue;  // two ranks call themselves the same worker
     std::move(going.mapped().again.begin(), going.mapped().again.end(), std::back_inserter(again));
     if (applied) applied_[id.worker] = id.sequence;
   }
