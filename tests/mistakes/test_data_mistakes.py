@@ -1,6 +1,5 @@
 """Sets of files, and the options of a job."""
 
-import re
 import warnings
 
 import paddle
@@ -26,7 +25,7 @@ def train(executor, tmp_path, monkeypatch):
             dataset.set_filelist(files)
         with pytest.raises(ValueError) as error:
             executor.train_from_dataset(static.default_main_program(), dataset)
-        return str(error.value).splitlines()[0]
+        return str(error.value)
 
     (tmp_path / "part-0").write_text("1 0.5 1 3\n1 0.25 1 x\n")
     return run
@@ -37,19 +36,23 @@ def test_no_list_of_files(train):
 
 
 def test_a_file_that_is_not_there(train):
-    assert train(["part-7"]) == "file 1 of 1 of the data set, \"part-7\", does not exist"
+    assert train(["part-7"]).splitlines()[0] == "file 1 of 1 of the data set, \"part-7\", does not exist"
 
 
 def test_a_bad_line(train):
-    assert train(["part-0"]) == (
+    assert train(["part-0"]).splitlines()[0] == (
         'part-0: line 2, byte 19: slot y: expected a whole number as value 1 of 1, found "x"'
     )
 
 
 def test_a_pipe_command_that_dies(train):
     said = train(["part-0"], "echo broken >&2; exit 3")
-    assert said.startswith('part-0: the pipe command "echo broken >&2; exit 3" ') and "3" in said
-    assert "broken" in said
+    first, second = said.splitlines()[:2]
+    assert first == (
+        'part-0: the pipe command "echo broken >&2; exit 3" ended with exit status 3; the end of its '
+        "stderr:"
+    )
+    assert second.strip() == "broken"
 
 
 # ---- options
@@ -83,8 +86,7 @@ def test_a_wrong_type(said):
     def set_it():
         strategy.a_sync = "yes"
 
-    first = said(set_it)[0]
-    assert "a_sync" in first and "yes" in first and re.search("true or false|True or False|flag", first)
+    assert said(set_it)[0] == 'a_sync must be True or False, but is "yes"'
 
 
 def test_a_strategy_without_effect(monkeypatch):
@@ -99,7 +101,9 @@ def test_a_strategy_without_effect(monkeypatch):
         warnings.simplefilter("always")
         own.distributed_optimizer(paddle.optimizer.SGD(0.1), strategy).minimize(loss)
     (sentence,) = [str(one.message) for one in warned if "amp" in str(one.message)]
-    assert sentence.startswith("strategy.amp = True has no effect yet: ")
+    assert sentence == (
+        "strategy.amp = True has no effect yet: all arithmetic stays in the type of the parameters."
+    )
     assert [one.filename for one in warned if "amp" in str(one.message)] == [__file__]
 
 

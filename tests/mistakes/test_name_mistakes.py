@@ -142,7 +142,9 @@ def test_a_profiler():
 def test_a_learning_rate_that_is_a_text():
     with pytest.raises(TypeError) as error:
         paddle.optimizer.SGD("0.01")
-    assert "must be a number, a scheduler or a variable" in str(error.value)
+    assert str(error.value) == (
+        "learning_rate must be a number, a scheduler or a variable, but is of type str"
+    )
 
 
 class Broken(paddle.io.Dataset):
