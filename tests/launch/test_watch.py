@@ -155,7 +155,8 @@ def test_the_second_start_of_a_collective_job_does_not_hear_the_end_of_the_first
     )
     job = Job(tmp_path, ["--nproc_per_node=2", "--max_restart=1"], script, STEPS="5", COUNT="2")
     assert job.wait() == 0, job.err
-    assert job.log("workerlog.1.1") == "stopped: ''\n"
+    # Before it stands that its workers train models of their own, which they do.
+    assert job.log("workerlog.1.1").splitlines()[-1] == "stopped: ''"
 
 
 def test_a_program_that_a_worker_starts_runs_on_its_own(tmp_path):
