@@ -14,6 +14,8 @@ from paddle.utils import unique_name
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "launch"))
 
+from hosts import network, no_host_is_left  # noqa: E402, F401
+
 
 @pytest.fixture(autouse=True)
 def fresh():

@@ -5,9 +5,10 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 
 import pytest
-from hosts import free_port
+from hosts import Host, free_port
 from job import FLEETRUN, LIMIT, Job
 
 NET = """
@@ -97,6 +98,18 @@ def test_uneven_data_in_an_own_loop(tmp_path, first):
     block = lines[lines.index(sentence) :]
     assert block[1].startswith(f"  worker {1 - first} then failed, after ")
     assert f"{sentence}: {ADVICE}" in one_line(job.err, "  raised  ")
+
+
+def test_uneven_data_on_two_hosts(tmp_path, network):
+    net = network(2)
+    script = textwrap.dedent(TOGETHER) + "\nsteps(3 if rank == 0 else 5)\n"
+    hosts = [
+        Host(tmp_path / ip, [f"--ips={','.join(net.ips)}"], script, net.inside(i))
+        for i, ip in enumerate(net.ips)
+    ]
+    assert [host.wait() for host in hosts] == [1, 1], [host.err for host in hosts]
+    for host in hosts:
+        assert EARLY.format(0, 3, 1, 4) in host.err.splitlines(), host.err
 
 
 def test_an_exit_too_early(tmp_path):
