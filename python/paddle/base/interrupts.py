@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 import time
 import types
 
@@ -39,7 +40,8 @@ def _launcher_tells():
 def _hook(kind, error, trace, otherwise=sys.excepthook):
     if issubclass(kind, KeyboardInterrupt):
         # Once more ends the process at once; an interpreter that is ending cannot tell of it.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         if _launcher_tells():
             return
         trace = _without_our_frames(trace)
