@@ -87,7 +87,7 @@ TEST(FuseLookups, TakesLookupsReshapesAndConcat) {
   const auto program = forward(kSlots);
   run_pass(fuse_lookups, *program, {"loss"});
   EXPECT_EQ(ops_of(*program), text(R"(
-    lookup_concat(Ids=[a, b], W=w, X=dense) -> out {columns=[3, 3], is_sparse=[0], offsets=[0, 3], padding_idx=[-1, -1], tables=[0, 0], x_offsets=[6]}
+    lookup_concat(Ids=[a, b], W=w, X=dense) -> out {columns=[3L, 3L], is_sparse=[0L], offsets=[0L, 3L], padding_idx=[-1L, -1L], tables=[0L, 0L], x_offsets=[6L]}
     square(X=out) -> sq
     reduce_sum(X=sq) -> loss {reduce_all=true}
   )"));
