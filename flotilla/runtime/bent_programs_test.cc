@@ -335,7 +335,7 @@ TEST(Limits, AbsurdSizesAreRefusedBeforeTheyAreTaken) {
                                HasSubstr("variable \"big\", f32[100000, 100000, 1000], takes")));
   EXPECT_THAT(fill("10000000000000L", true),
               ::testing::AllOf(HasSubstr("no memory for a buffer of 40000000000000 bytes"),
-                               HasSubstr("variable big f32[10000000000000]")));
+                               HasSubstr("variable \"big\", float32[10000000000000]")));
   EXPECT_THAT(fill("4611686018427387904L, 4L", false), HasSubstr("2^55 elements at most"));
 }
 

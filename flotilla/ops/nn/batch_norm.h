@@ -17,20 +17,27 @@
 
 namespace flotilla::ops {
 
-inline void infer_batch_norm(InferContext& c) {
-  const VarMeta& x = c.in("X");
-  require(x.shape.rank() >= 2, "X of batch_norm must have at least 2 axes, but has shape {}",
-          x.shape);
+// The channels of X, for each of which every other input must have a number.
+inline int64_t check_channels(const InferContext& c) {
+  const Shape& x = c.in("X").shape;
+  require(x.rank() >= 2, "X of batch_norm must have at least 2 axes, but has shape {}", x);
   const DataFormat format(c.attr<std::string>("data_layout"));
-  const int64_t channels = x.shape[format.channel_axis(x.shape.rank())];
-  for (const char* slot : {"Scale", "Bias", "Mean", "Variance"}) {
+  const int64_t channels = x[format.channel_axis(x.rank())];
+  for (const char* slot : {"Scale", "Bias", "Mean", "Variance", "MeanOut", "VarianceOut",
+                           "SavedMean", "SavedVariance"}) {
     if (!c.has_in(slot)) continue;
     const Shape& shape = c.in(slot).shape;
     require(
         shape.numel() < 0 || channels < 0 || shape.numel() == channels,
         "{} of batch_norm must have {} elements, one for each channel of X {}, but has shape {}",
-        slot, channels, x.shape, shape);
+        slot, channels, x, shape);
   }
+  return channels;
+}
+
+inline void infer_batch_norm(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  const int64_t channels = check_channels(c);
   if (c.has_in("Z")) {
     require(c.in("Z").shape == x.shape, "Z must have the shape of X, {}, but has {}", x.shape,
             c.in("Z").shape);
@@ -45,10 +52,16 @@ inline void infer_batch_norm(InferContext& c) {
 
 inline void infer_batch_norm_grad(InferContext& c) {
   const VarMeta& x = c.in("X");
+  const int64_t channels = check_channels(c);
+  for (const char* slot : {"Y", "Y@GRAD"}) {
+    require(!c.has_in(slot) || c.in(slot).shape == x.shape || !c.in(slot).shape.known() ||
+                !x.shape.known(),
+            "{} must have the shape of X, {}, but has {}", slot, x.shape, c.in(slot).shape);
+  }
   c.out("X@GRAD") = VarMeta::tensor(x.dtype, x.shape);
   c.out("Z@GRAD") = c.out("X@GRAD");
   for (const char* slot : {"Scale", "Bias"}) {
-    c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(x.dtype, c.in("SavedMean").shape);
+    c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(x.dtype, {channels});
   }
 }
 

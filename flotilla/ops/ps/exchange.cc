@@ -37,6 +37,7 @@ Step end_step(PrepareContext& c) {
     if (c.is_sparse("X", i)) {
       c.sparse_in<float>("X", i);
     } else {
+      c.shape("X", i);  // of any: its elements are not read here
       c.in_bytes("X", i);
     }
   }
