@@ -149,25 +149,40 @@ TEST(FuseLookups, TakesSeveralTablesAndOtherInputs) {
   EXPECT_THAT(types_of(*program), Not(Contains("sum")));
 }
 
-// Somebody else adds to the gradient of the table: the sum stays, with less to add.
-TEST(FuseLookups, LeavesOtherGradientsOfATable) {
-  const std::string slots = fmt::format("{}{}", kSlots, R"(
+// A third lookup, outside of the concat, adds to the gradient of the table.
+std::shared_ptr<Program> with_another_gradient(std::string_view sparse) {
+  const std::string slots = std::string(kVars) + kSlots + R"(
     lookup_table_v2(Ids=a, W=w) -> x {is_sparse=true}
     square(X=x) -> y
     reduce_sum(X=y) -> z {reduce_all=true}
-  )");
-  for (const char* sparse : {"true", "false"}) {
-    auto program =
-        build(std::string(kVars) +
-              replaced(slots, "is_sparse=true", fmt::format("is_sparse={}", sparse)) + R"(
-      square(X=out) -> sq
-      reduce_sum(X=sq) -> part {reduce_all=true}
-      sum(X=[part, z]) -> loss
-    )");
-    append_backward(program->global_block().var("loss"));
-    append_sgd(program->global_block(), "w");
-    expect_no_change(*program, {"loss", "w"});
-  }
+    square(X=out) -> sq
+    reduce_sum(X=sq) -> part {reduce_all=true}
+    sum(X=[part, z]) -> loss
+  )";
+  auto program = build(replaced(slots, "is_sparse=true", sparse));
+  append_backward(program->global_block().var("loss"));
+  append_sgd(program->global_block(), "w");
+  return program;
+}
+
+// The sum stays, with less to add.
+TEST(FuseLookups, LeavesOtherGradientsOfATable) {
+  const auto program = with_another_gradient("is_sparse=true");
+  expect_no_change(*program, {"loss", "w"});
+  run_pass(fuse_lookups, *program, {"loss"});
+  EXPECT_THAT(types_of(*program), Contains("lookup_concat_grad"));
+  const Block& block = program->global_block();
+  const Op& sum = block.op(block.size() - 2);
+  EXPECT_EQ(sum.type(), "sum");
+  EXPECT_EQ(sum.input_list("X").size(), 2);
+}
+
+// Dense gradients behind another one: a + (b + c) would have other bits than (a + b) + c.
+TEST(FuseLookups, LeavesDenseGradientsThatAreNotAddedFirst) {
+  const auto program = with_another_gradient("is_sparse=false");
+  const std::string before = ops_of(*program);
+  run_pass(fuse_lookups, *program, {"loss"});
+  EXPECT_EQ(ops_of(*program), before);
 }
 
 // Two concats of one table.
