@@ -54,9 +54,10 @@ inline void infer_batch_norm_grad(InferContext& c) {
   const VarMeta& x = c.in("X");
   const int64_t channels = check_channels(c);
   for (const char* slot : {"Y", "Y@GRAD"}) {
-    require(!c.has_in(slot) || c.in(slot).shape == x.shape || !c.in(slot).shape.known() ||
-                !x.shape.known(),
-            "{} must have the shape of X, {}, but has {}", slot, x.shape, c.in(slot).shape);
+    if (!c.has_in(slot)) continue;
+    const Shape& shape = c.in(slot).shape;
+    require(shape == x.shape || !shape.known() || !x.shape.known(),
+            "{} must have the shape of X, {}, but has {}", slot, x.shape, shape);
   }
   c.out("X@GRAD") = VarMeta::tensor(x.dtype, x.shape);
   c.out("Z@GRAD") = c.out("X@GRAD");
