@@ -62,8 +62,9 @@ TEST(OneThreadEngine, ConnectionsNeedTheThreadsThatAreDocumented) {
   const int before = threads_here();
   const StoreServer server({.token = "t"});
   const StoreClient client({.address = server.address(), .token = "t"});
-  // The engine and gRPC's own; other tests of this process may have started some of them.
-  EXPECT_LE(threads_here() - before, grpc_threads());
+  // The engine, gRPC's own and the door of the server; other tests of this process may have started
+  // some of them.
+  EXPECT_LE(threads_here() - before, grpc_threads() + 1);
 }
 
 }  // namespace
