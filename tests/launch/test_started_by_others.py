@@ -102,9 +102,7 @@ def test_the_first_process_warns_where_there_is_no_secret(ports):
     processes = [start(MEET, by_hand(rank, 2, port)) for rank in range(2)]
     said = [process.communicate(timeout=LIMIT)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said
-    assert (
-        "FLT_JOB_TOKEN is not set: any user of 127.0.0.1 can join this job" in said[0]
-    )
+    assert "FLT_JOB_TOKEN is not set: any user of 127.0.0.1 can join this job" in said[0]
     assert "FLT_JOB_TOKEN" not in said[1]
 
 

@@ -28,7 +28,8 @@ class Nobody:
             pytest.skip("acting as another user needs root and the program setpriv")
         # The interpreter of the system: another user may not be able to read ours.
         command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-        command += ["/usr/bin/python3", "-c", NAMES + textwrap.dedent(program), *map(str, arguments)]
+        command += ["/usr/bin/python3", "-c", NAMES + textwrap.dedent(program)]
+        command += map(str, arguments)
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, cwd="/", env={"PATH": "/usr/bin:/bin"}
         )

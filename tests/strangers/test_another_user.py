@@ -32,8 +32,7 @@ SCRIPT = """
     print("sums to 3")
 """
 
-# Goes through every door of the job at once: says nothing, says that it is rank 1 in every form that
-# there was, with a descriptor and without.
+# Goes to the door of a rank: says nothing, or that it is rank 1, in every form that there was.
 AT_THE_DOORS = """
     import array, struct
     doors = []
@@ -141,9 +140,8 @@ def test_inspect_prints_no_control_characters():
         finally:
             launcher.kill()
     assert said.returncode == 0, said.stderr
-    assert said.stdout == (
-        "job \\x1b]0;owned\\x07 \\x9b31m\\x0dno such job\nworker 0\\x09step 1\n"
-    )
+    expected = "job \\x1b]0;owned\\x07 \\x9b31m\\x0dno such job\nworker 0\\x09step 1\n"
+    assert said.stdout == expected
 
 
 def test_inspect_prints_no_control_characters_of_a_status_port():

@@ -135,8 +135,8 @@ def test_several_hosts_without_a_secret_run_with_one_warning(tmp_path):
     assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
     for host in hosts:
         warning = (
-            "FLT_JOB_TOKEN is not set: any user of 127.0.0.1, 127.0.0.2 can join this job, read and "
-            f"change what it trains, and end it. Make a secret with {MAKES_ONE}"
+            "FLT_JOB_TOKEN is not set: any user of 127.0.0.1, 127.0.0.2 can join this job, read "
+            f"and change what it trains, and end it. Make a secret with {MAKES_ONE}"
         )
         assert host.err.count("FLT_JOB_TOKEN is not set") == 1 and warning in host.err, host.err
 
