@@ -18,6 +18,7 @@
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/comm/queue.h"
 #include "flotilla/rpc/store_server.h"
 
@@ -143,7 +144,7 @@ class Neighbours::Reception {
           fmt::format("a Unix socket for the ranks of this host cannot be made: {}", last_error()));
     }
     const WithoutSignals guard;
-    thread_ = std::thread([this] { run(); });
+    thread_ = start_thread<std::thread>("meets the ranks of this host", [this] { run(); });
   }
   ~Reception() {
     ::eventfd_write(stop_.get(), 1);
