@@ -68,34 +68,41 @@ AT_THE_DOORS = """
 """
 
 
-def own_sockets(before):
-    """The sockets for ranks that have come since."""
+def door_of(pid):
+    """The name of the socket on which a rank waits for others; None: it does not yet."""
+    held = set()
+    for link in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            held.add(os.readlink(link))
+        except OSError:
+            continue  # it was closed meanwhile
     with open("/proc/net/unix") as table:
-        found = re.findall(r"@(flotilla-[0-9a-f]{32})$", table.read(), re.MULTILINE)
-    return sorted(set(found) - set(before))
+        for words in map(str.split, table):
+            if words[-1].startswith("@flotilla-") and f"socket:[{words[6]}]" in held:
+                return words[-1][1:]
+    return None
 
 
-def wait_for_own_socket(job, before):
+def wait_for_door(job):
+    pid = job.pid_of("worker", 0)
     deadline = time.monotonic() + LIMIT
-    while not (found := own_sockets(before)):
+    while (found := door_of(pid)) is None:
         assert time.monotonic() < deadline and job.process.poll() is None
         time.sleep(0.01)
-    return found[0]
+    return found
 
 
 def test_another_user_is_no_rank_of_a_collective_job(tmp_path):
-    before = own_sockets([])
     job = Job(tmp_path, ["--nproc_per_node=2"], SCRIPT)
     try:
-        door = wait_for_own_socket(job, before)
+        door = wait_for_door(job)
         with Nobody(AT_THE_DOORS, door.removeprefix("flotilla-")) as stranger:
             assert stranger.line() == "1 15"  # it came to the door, with all it tried
             assert stranger.line() == "descriptors 0"
             (tmp_path / "go").touch()
             assert job.wait() == 0, job.err
     finally:
-        job.kill()
-        job.wait()
+        job.kill()  # where the test failed
     for rank in (0, 1):
         assert "sums to 3" in job.log(f"workerlog.{rank}")
     job.assert_nothing_left()
@@ -185,7 +192,7 @@ def test_the_name_of_a_process_in_an_error_has_no_control_characters(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         try:
             port = holder.stdout.readline().strip()
-            job = Job(tmp_path, ["--nproc_per_node=1", f"--start_port={port}"], "")
+            job = Job(tmp_path, [f"--servers=127.0.0.1:{port}", "--worker_num=1"], "")
             assert job.wait() != 0
         finally:
             holder.kill()
