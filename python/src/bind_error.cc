@@ -96,7 +96,9 @@ void bind_error(nb::module_& m) {
     } catch (const Error& error) {
       // What was given up because of Ctrl-C is no error of ours.
       if (error.kind() == ErrorKind::kUnavailable && PyErr_CheckSignals() != 0) return;
-      if (error.kind() == ErrorKind::kUnavailable && job_interrupted()) {
+      // Another worker may have heard of it, and told this one, before this one's own connection.
+      const bool told = error.sentence().find(job::kInterrupted) != std::string::npos;
+      if (error.kind() == ErrorKind::kUnavailable && (told || job_interrupted())) {
         PyErr_SetNone(PyExc_KeyboardInterrupt);
         return;
       }

@@ -12,6 +12,14 @@ import _flotilla as core
 _package = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
+_interrupted = False
+
+
+def patience(seconds):
+    """How long threads of the user's code are waited for: not once Ctrl-C has ended the program."""
+    return 0.1 if _interrupted else seconds
+
+
 def _without_our_frames(trace):
     """The same traceback up to the last frame that is not in this package."""
     frames = []
@@ -38,7 +46,9 @@ def _launcher_tells():
 
 
 def _hook(kind, error, trace, otherwise=sys.excepthook):
+    global _interrupted
     if issubclass(kind, KeyboardInterrupt):
+        _interrupted = True
         # Once more ends the process at once; an interpreter that is ending cannot tell of it.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_DFL)

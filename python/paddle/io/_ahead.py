@@ -6,6 +6,7 @@ import threading
 import weakref
 
 import _flotilla as core
+from paddle.base.interrupts import patience
 
 # How long leaving a loop waits for the user's code to come back; the thread ends when it does.
 _PATIENCE = 5.0
@@ -40,7 +41,7 @@ class Ahead:
             return  # a child that was forked has no such thread
         self._channel.cancel()
         if self._thread is not threading.current_thread():
-            self._thread.join(_PATIENCE)
+            self._thread.join(patience(_PATIENCE))
 
     def __del__(self):
         if hasattr(self, "_thread"):

@@ -11,6 +11,7 @@ import _flotilla as core
 from paddle.base.data_feeder import DataFeeder
 from paddle.base.dataset import DatasetBase
 from paddle.base.framework import default_main_program
+from paddle.base.interrupts import patience
 from paddle.base.place import to_place
 from paddle.base.scope import global_scope
 
@@ -159,7 +160,7 @@ class GeneratorLoader:
             raise RuntimeError("a loader with iterable=True is iterated over; it has no reset()")
         self._queue.reset()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(_PATIENCE)
+            self._thread.join(patience(_PATIENCE))
         self._thread = None
 
     def _need_generator(self):
