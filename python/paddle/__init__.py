@@ -15,7 +15,8 @@ _package_folder = _os.path.join(_os.path.dirname(_os.path.abspath(__file__)), ""
 if "OMP_WAIT_POLICY" not in _os.environ:
     _os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
-from . import _refusals  # noqa: E402, F401, I001 - before anything of the core is used
+from . import _core_import  # noqa: E402, F401, I001 - before anything of the core is used
+from . import _refusals  # noqa: E402, F401
 from . import base, static, tensor, version  # noqa: E402, F401
 from ._names import MissingModules as _MissingModules  # noqa: E402
 from ._names import names_of as _names_of  # noqa: E402

@@ -40,7 +40,7 @@ size = {"short": 8, "long": 1024, "python": 8}["STEPS"]
 loss = network(size)
 begun = threading.Event()
 if "STEPS" == "python":
-    out = static.default_main_program().global_block().create_var("out", dtype="float32", shape=[1])
+    out = static.default_main_program().global_block().create_var(name="out", dtype="float32", shape=[1])
     def tell(value):
         begun.set()
         time.sleep(0.002)
@@ -71,7 +71,7 @@ def test_a_daemon_that_waits_for_ever_does_not_hold_up_the_end():
     done = run(
         """
 x = static.data("x", [1], "float32")
-out = static.default_main_program().global_block().create_var("out", dtype="float32", shape=[1])
+out = static.default_main_program().global_block().create_var(name="out", dtype="float32", shape=[1])
 begun = threading.Event()
 def stay(value):
     begun.set()
