@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "flotilla/base/error.h"
 #include "flotilla/base/fd.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/base/thread.h"
@@ -209,7 +210,13 @@ Outlet::~Outlet() {
 
 void Outlet::write(int fd, std::string_view text) {
   if (!thread_.joinable()) {
-    thread_ = start_thread<std::thread>("writes output", [state = state_] { state->serve(); });
+    try {
+      thread_ = start_thread<std::thread>("writes output", [state = state_] { state->serve(); });
+    } catch (const Error&) {
+      // Why nothing else can be started either must still be said, even to a slow reader.
+      [[maybe_unused]] const ssize_t written = ::write(fd, text.data(), text.size());
+      return;
+    }
   }
   state_->write(fd, text);
 }

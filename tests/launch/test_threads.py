@@ -17,6 +17,7 @@ AS_STRANGER = f"""
     import os, resource, sys
     import numpy as np
     import paddle
+    import paddle.io._pool
     import _flotilla
 
     paddle.enable_static()
