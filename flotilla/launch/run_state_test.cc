@@ -23,6 +23,8 @@ TEST(Signals, ReachTheLauncherAlsoWhereAnotherThreadGetsThem) {
     while (read(in.get(), &byte, 1) < 0) continue;
   });
   const Fd out(ends[1]);  // the first to go, and `other` with it
+  // A shell that starts tests in the background has Ctrl-C ignored.
+  for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
   const Signals signals;
   EXPECT_EQ(signals.next(), std::nullopt);
   for (const int signal : {SIGINT, SIGTERM}) {

@@ -62,6 +62,7 @@ class Host:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            errors="replace",
             env={**kept, "FLT_PYTHON": sys.executable, **environment},
         )
 
