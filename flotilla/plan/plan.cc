@@ -163,18 +163,11 @@ void CompiledPlan::check_memory() const {
   if (stats_.arena_bytes < kWorthAsking) return;
   const int64_t left = memory_left();
   if (stats_.arena_bytes <= left) return;
-  const auto& values = draft().values;
-  const auto bytes = [](const Value& value) {
-    return value.home == Home::kArena && value.last_used >= 0 ? value.capacity_bytes() : 0;
-  };
-  const auto largest =
-      std::max_element(values.begin(), values.end(),
-                       [&](const Value& a, const Value& b) { return bytes(a) < bytes(b); });
-  refuse(
-      "the program needs {} bytes at a time, but {} are left; of these variable \"{}\", {}{}, "
-      "takes {}",
-      stats_.arena_bytes, left, largest->name, largest->meta.dtype, largest->meta.shape,
-      bytes(*largest));
+  Error error(ErrorKind::kInvalidArgument,
+              fmt::format("the program needs {} bytes at a time, but {} are left",
+                          stats_.arena_bytes, left));
+  note_largest(error);
+  throw error;
 }
 
 void CompiledPlan::find_views_of_feeds() {
