@@ -177,12 +177,11 @@ def test_matrices_that_do_not_fit(said):
 def test_more_memory_than_there_is(executor, said):
     huge = paddle.ones([1000, 1000, 1000, 1000])
     out = paddle.tanh(huge)
-    first, _ = said(lambda: executor.run(fetch_list=[out.name]), (ValueError, RuntimeError))
+    first, notes = said(lambda: executor.run(fetch_list=[out.name]), (ValueError, RuntimeError))
     assert re.fullmatch(
-        r"the program needs 4000000000000 bytes at a time, but \d+ are left; of these variable "
-        rf'"{huge.name}", f32\[1000, 1000, 1000, 1000\], takes 4000000000000',
-        first,
+        r"the program needs 4000000000000 bytes at a time, but \d+ are left", first
     )
+    assert huge.name in str(notes) and "float32[1000, 1000, 1000, 1000]" in str(notes)
 
 
 def test_a_parameter_that_is_too_large(executor, said):
