@@ -220,7 +220,7 @@ function(flt_tests name)
   gtest_discover_tests(
     ${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST PROPERTIES
     TIMEOUT 1800 ENVIRONMENT TSAN_OPTIONS=ignore_noninstrumented_modules=1:${races}
-                       ENVIRONMENT_MODIFICATION LSAN_OPTIONS=set:${leaks})
+                 ENVIRONMENT_MODIFICATION LSAN_OPTIONS=set:${leaks})
 endfunction()
 
 # flt_sources(): the caller's `sources`, `tests` and `kernels`, by what lies in its folder. What

@@ -165,7 +165,9 @@ def fuzz(full):
     others = sorted(path.stem for path in ROOT.glob("tests/fuzz/*_fuzz.cc"))
     others.remove(LONG_FUZZER)
     command = [sys.executable, "tests/fuzz/run.py"]
-    results = check("tests/fuzz/run.py", [*command, f"--runs={runs}", f"--seconds={seconds}", *others])
+    results = check(
+        "tests/fuzz/run.py", [*command, f"--runs={runs}", f"--seconds={seconds}", *others]
+    )
     if full:  # clang takes longer to compile what it runs than all the other tests take
         limits = [f"--runs={LONG_RUNS}", f"--seconds={LONG_SECONDS}", "--shared"]
         results += check(f"tests/fuzz/run.py {LONG_FUZZER}", [*command, *limits, LONG_FUZZER])

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from job import Job
 
-TINY = "mount -t tmpfs -o size=16k tmpfs /dev/shm && exec \"$@\""
+TINY = 'mount -t tmpfs -o size=16k tmpfs /dev/shm && exec "$@"'
 INSIDE = ["unshare", "--mount", "sh", "-c", TINY, "sh"]
 
 TRAIN = """

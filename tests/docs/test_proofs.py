@@ -26,7 +26,9 @@ def proofs():
 
 
 def test_every_test_that_a_document_names_exists():
-    missing = [f"{piece}: {path}::{name}" for piece, path, name in proofs() if not is_there(path, name)]
+    missing = [
+        f"{piece}: {path}::{name}" for piece, path, name in proofs() if not is_there(path, name)
+    ]
     assert not missing, "documents name tests that do not exist:\n" + "\n".join(missing)
 
 

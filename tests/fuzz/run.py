@@ -68,7 +68,9 @@ def fuzz(fuzzer, seed, runs, seconds):
     if done.returncode == 0:
         print(f"{fuzzer}: {time.monotonic() - start:.0f} s, nothing found", flush=True)
         # What a fuzzer counts by itself.
-        print("".join(line for line in done.stdout.splitlines(True) if line.startswith("programs:")))
+        print(
+            "".join(line for line in done.stdout.splitlines(True) if line.startswith("programs:"))
+        )
         return True
     print(done.stdout[-6000:])
     for path in sorted(set(crashes.glob(mine)) - before) or ["none was written"]:

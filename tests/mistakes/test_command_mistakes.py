@@ -58,7 +58,10 @@ def test_the_help_of_the_launcher():
     ]
     assert "  fleetrun --nproc_per_node 2 train.py --epochs 3 " in out
     assert "  --nproc_per_node     processes on each host [1, or one for each GPU]\n" in out
-    assert "  --stall_warning      seconds until a process that is stuck is shown; 0: never [300]\n" in out
+    assert (
+        "  --stall_warning      seconds until a process that is stuck is shown; 0: never [300]\n"
+        in out
+    )
     assert "  --version " in out
     # Every option once.
     options = re.findall(r"^  --(\w+)", out, re.MULTILINE)

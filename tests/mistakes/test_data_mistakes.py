@@ -36,7 +36,9 @@ def test_no_list_of_files(train):
 
 
 def test_a_file_that_is_not_there(train):
-    assert train(["part-7"]).splitlines()[0] == "file 1 of 1 of the data set, \"part-7\", does not exist"
+    assert (
+        train(["part-7"]).splitlines()[0] == 'file 1 of 1 of the data set, "part-7", does not exist'
+    )
 
 
 def test_a_bad_line(train):

@@ -113,7 +113,8 @@ def test_the_startup_program_was_forgotten(executor, said):
     feed = {"x": np.ones((2, 3), "float32")}
     first, notes = said(lambda: executor.run(feed=feed, fetch_list=[out]), ValueError)
     assert re.fullmatch(
-        r'variable "fc_0\.[wb]_0" is read but has no value yet. Run the startup program first', first
+        r'variable "fc_0\.[wb]_0" is read but has no value yet. Run the startup program first',
+        first,
     )
     assert re.match(HERE + r":\d+ in test_the_startup_program_was_forgotten: out = ", notes["from"])
     assert "fc_0.w_0" in notes["op"] or "fc_0.b_0" in notes["op"]
@@ -178,9 +179,7 @@ def test_more_memory_than_there_is(executor, said):
     huge = paddle.ones([1000, 1000, 1000, 1000])
     out = paddle.tanh(huge)
     first, notes = said(lambda: executor.run(fetch_list=[out.name]), (ValueError, RuntimeError))
-    assert re.fullmatch(
-        r"the program needs 4000000000000 bytes at a time, but \d+ are left", first
-    )
+    assert re.fullmatch(r"the program needs 4000000000000 bytes at a time, but \d+ are left", first)
     assert huge.name in str(notes) and "float32[1000, 1000, 1000, 1000]" in str(notes)
 
 

@@ -96,7 +96,9 @@ def test_a_file_that_was_cut(net, executor, folder, said):
     file.write_bytes(file.read_bytes()[:20])
 
     def load():
-        return said(lambda: fluid.io.load_persistables(executor, "ckpt"), (ValueError, RuntimeError))[0]
+        return said(
+            lambda: fluid.io.load_persistables(executor, "ckpt"), (ValueError, RuntimeError)
+        )[0]
 
     assert re.match(
         r"ckpt/fc_0.w_0 is not the file that was saved: \d+ bytes with checksum \w+ are listed in "

@@ -120,7 +120,9 @@ def test_an_exit_too_early(tmp_path):
 
 
 def test_an_exit_without_a_word(tmp_path):
-    script = TOGETHER + "\n    steps(4)\n    rank == 0 and __import__('os')._exit(0)\n    steps(2)\n"
+    script = (
+        TOGETHER + "\n    steps(4)\n    rank == 0 and __import__('os')._exit(0)\n    steps(2)\n"
+    )
     job = Job(tmp_path, ["--nproc_per_node=2"], script)
     assert job.wait() == 1
     # It could not say after how many steps: what it reported last may be older.
@@ -131,7 +133,10 @@ def test_an_exit_without_a_word(tmp_path):
 
 
 def test_a_worker_that_raises(tmp_path):
-    script = TOGETHER + '\n    steps(2)\n    if rank == 1:\n        raise KeyError("label")\n    steps(2)\n'
+    script = (
+        TOGETHER
+        + '\n    steps(2)\n    if rank == 1:\n        raise KeyError("label")\n    steps(2)\n'
+    )
     job = Job(tmp_path, ["--nproc_per_node=2"], script)
     assert job.wait() == 1
     assert one_line(job.err, "failed first").startswith("worker 1 failed first, after ")
@@ -147,7 +152,11 @@ def test_a_worker_that_crashes(tmp_path):
 
 
 def test_an_interrupt_ends_the_job_with_its_code(tmp_path):
-    job = Job(tmp_path, ["--nproc_per_node=2"], "import pathlib, os, time\npathlib.Path(os.environ['FLT_RANK'] + '.here').touch()\ntime.sleep(100)\n")
+    job = Job(
+        tmp_path,
+        ["--nproc_per_node=2"],
+        "import pathlib, os, time\npathlib.Path(os.environ['FLT_RANK'] + '.here').touch()\ntime.sleep(100)\n",
+    )
     job.wait_for("*.here", 2)
     job.kill(signal.SIGINT)
     assert job.wait() == 128 + signal.SIGINT
@@ -246,7 +255,12 @@ def test_a_log_folder_that_cannot_be_written(tmp_path):
 
 
 def test_options_after_the_script(tmp_path):
-    job = Job(tmp_path, [], "import sys; print(sys.argv[1:])", ["--nproc_per_node", "2", "--lr=1", "--rank=1"])
+    job = Job(
+        tmp_path,
+        [],
+        "import sys; print(sys.argv[1:])",
+        ["--nproc_per_node", "2", "--lr=1", "--rank=1"],
+    )
     assert job.wait() == 0, job.err
     script = tmp_path / "script.py"
     assert one_line(job.err, "--nproc_per_node stands").endswith(
@@ -338,5 +352,3 @@ def test_by_hand_the_second_without_the_first(tmp_path):
         f"waiting for the first process of the job at 127.0.0.1:{port}: nobody listens on its port {port}"
         in line
     )
-
-

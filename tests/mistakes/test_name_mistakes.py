@@ -41,12 +41,18 @@ def test_a_module_below():
 def test_what_a_script_prints():
     program = "import paddle\npaddle.Model(None)\n"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stderr.splitlines()[-1] == f"AttributeError: paddle.Model is not implemented: {STATIC}"
+    assert (
+        done.stderr.splitlines()[-1] == f"AttributeError: paddle.Model is not implemented: {STATIC}"
+    )
 
 
 @pytest.mark.parametrize(
     "module, name, near",
-    [("paddle.static", "Executer", "Executor"), ("paddle", "concta", "concat"), ("paddle.nn", "Liner", "Linear")],
+    [
+        ("paddle.static", "Executer", "Executor"),
+        ("paddle", "concta", "concat"),
+        ("paddle.nn", "Liner", "Linear"),
+    ],
 )
 def test_typos(module, name, near):
     with pytest.raises(AttributeError) as error:
@@ -129,9 +135,8 @@ class Samples(paddle.io.Dataset):
 
 
 def test_a_profiler():
-    with pytest.warns(UserWarning) as warned:
-        with paddle.fluid.profiler.profiler("All"):
-            pass
+    with pytest.warns(UserWarning) as warned, paddle.fluid.profiler.profiler("All"):
+        pass
     assert str(warned[0].message) == (
         "fluid.profiler.profiler() writes no profile in Flotilla: use a profiler of your system, such "
         "as perf; where the time of a job went is in the launcher's report"

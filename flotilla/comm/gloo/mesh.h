@@ -34,8 +34,8 @@ class Mesh {
   };
 
   // Every rank makes one. Waits until the ranks of other hosts are connected; throws where the job
-  // ends meanwhile, or where one does not come within a minute (or twice the limit of an outage, rpc/outage.h) of its
-  // having said where it is.
+  // ends meanwhile, or where one does not come within a minute (or twice the limit of an outage,
+  // rpc/outage.h) of its having said where it is.
   Mesh(rpc::StoreClient& store, const Options& options);
   ~Mesh();
 

@@ -270,9 +270,9 @@ def _foreign(program, fetch_list):
     """The first variable to fetch that the program does not have, though another one does."""
     fetches = fetch_list if isinstance(fetch_list, (list, tuple)) else [fetch_list]
     for one in fetches:
-        if isinstance(one, Variable) and one.block.program._id != program._id:
-            if not program.global_block().has_var(one.name):
-                return one
+        foreign = isinstance(one, Variable) and one.block.program._id != program._id
+        if foreign and not program.global_block().has_var(one.name):
+            return one
     return None
 
 
