@@ -192,7 +192,7 @@ class Mesh::Pairs {
     last_words_ = why;
     last_words_.resize(kFarewellBytes);
     last_words_.back() = 0;
-    const auto for_others = [&](auto work) {
+    const auto for_others = [&](auto work) FLT_REQUIRES(closing_) {
       for (size_t r = 0; r < options_.hosts.size(); ++r) {
         try {
           if (far(r)) work(static_cast<int>(r));
@@ -201,12 +201,12 @@ class Mesh::Pairs {
         }
       }
     };
-    for_others([&](int r) {
+    for_others([&](int r) FLT_REQUIRES(closing_) {
       leaving_[r] = context_->createUnboundBuffer(last_words_.data(), kFarewellBytes);
       leaving_[r]->send(r, kFarewellChannel);
     });
     const auto until = std::chrono::steady_clock::now() + kLastWords;
-    for_others([&](int r) {
+    for_others([&](int r) FLT_REQUIRES(closing_) {
       const auto left = until - std::chrono::steady_clock::now();
       leaving_[r]->waitSend(
           std::max(std::chrono::duration_cast<std::chrono::milliseconds>(left), kMoment));
