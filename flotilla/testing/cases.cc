@@ -7,30 +7,6 @@
 namespace flotilla {
 namespace {
 
-template <typename F>
-void with_type(DType dtype, F f) {
-  switch (dtype) {
-    case DType::kBool:
-      return f.template operator()<bool>();
-    case DType::kInt8:
-      return f.template operator()<int8_t>();
-    case DType::kUint8:
-      return f.template operator()<uint8_t>();
-    case DType::kInt16:
-      return f.template operator()<int16_t>();
-    case DType::kInt32:
-      return f.template operator()<int32_t>();
-    case DType::kInt64:
-      return f.template operator()<int64_t>();
-    case DType::kF32:
-      return f.template operator()<float>();
-    case DType::kF64:
-      return f.template operator()<double>();
-    default:
-      refuse("a case cannot hold {}", dtype);
-  }
-}
-
 std::string line_of(std::string_view what, const NamedTensor& named) {
   const Tensor tensor = named.tensor.plain();
   const auto list = [](const std::vector<int64_t>& numbers) {
@@ -40,7 +16,8 @@ std::string line_of(std::string_view what, const NamedTensor& named) {
   for (const auto& level : tensor.lod()) lod += (lod.empty() ? "" : ";") + list(level);
   std::string line = fmt::format("{} {} {} {} {}", what, named.name, tensor.dtype(),
                                  list(tensor.shape().dims()), lod.empty() ? "-" : lod);
-  with_type(tensor.dtype(), [&]<typename T>() {
+  visit_dtype(tensor.dtype(), [&](auto type) {
+    using T = decltype(type);
     for (const T value : tensor.span<T>()) {
       line += std::is_floating_point_v<T> ? fmt::format(" {:.9g}", static_cast<double>(value))
                                           : fmt::format(" {}", static_cast<int64_t>(value));
@@ -62,7 +39,8 @@ NamedTensor tensor_of(const std::string& line) {
   std::string what, name, dtype, extents, lod;
   in >> what >> name >> dtype >> extents >> lod;
   NamedTensor made{name, Tensor(parse_dtype(dtype), Shape(numbers_of(extents)))};
-  with_type(made.tensor.dtype(), [&]<typename T>() {
+  visit_dtype(made.tensor.dtype(), [&](auto type) {
+    using T = decltype(type);
     for (T& element : made.tensor.span<T>()) {
       std::string value;
       require(static_cast<bool>(in >> value), "too few elements: {}", line);

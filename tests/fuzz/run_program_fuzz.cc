@@ -168,36 +168,14 @@ class LimitedCaller final : public Caller {
   int64_t rounds_ = 0;
 };
 
-template <typename F>
-void with_type(DType dtype, F f) {
-  switch (dtype) {
-    case DType::kBool:
-      return f.template operator()<bool>();
-    case DType::kInt8:
-      return f.template operator()<int8_t>();
-    case DType::kUint8:
-      return f.template operator()<uint8_t>();
-    case DType::kInt16:
-      return f.template operator()<int16_t>();
-    case DType::kInt32:
-      return f.template operator()<int32_t>();
-    case DType::kInt64:
-      return f.template operator()<int64_t>();
-    case DType::kF32:
-      return f.template operator()<float>();
-    case DType::kF64:
-      return f.template operator()<double>();
-    default:
-      return;
-  }
-}
-
 // A tensor of other extents or another dtype, with elements like those of `model`.
 Tensor remade(const Tensor& model, DType dtype, const Shape& shape) {
   Tensor made(dtype, shape);
-  with_type(dtype, [&]<typename T>() {
+  visit_dtype(dtype, [&](auto type) {
+    using T = decltype(type);
     std::vector<double> values;
-    with_type(model.dtype(), [&]<typename S>() {
+    visit_dtype(model.dtype(), [&](auto from) {
+      using S = decltype(from);
       for (const S value : model.span<S>()) values.push_back(static_cast<double>(value));
     });
     if (values.empty()) values.push_back(1);
@@ -267,7 +245,8 @@ void bend_elements(Bytes& in, Tensor& tensor) {
   if (tensor.numel() == 0) return;
   tensor = tensor.clone();
   const bool all = in.coin();
-  with_type(tensor.dtype(), [&]<typename T>() {
+  visit_dtype(tensor.dtype(), [&](auto type) {
+    using T = decltype(type);
     const auto elements = tensor.span<T>();
     const size_t at = in.below(elements.size());
     T value{};
