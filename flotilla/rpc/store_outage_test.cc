@@ -13,6 +13,7 @@
 #include "flotilla/rpc/store_client.h"
 #include "flotilla/rpc/store_server.h"
 #include "flotilla/rpc/wire_testing.h"
+#include "flotilla/testing/errors.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -29,16 +30,6 @@ StoreClient::Options through(const Wire& wire, int64_t rank, Outage outage) {
           .token = "secret",
           .self = {.role = "worker", .rank = rank, .host = "there", .pid = 1000 + rank},
           .outage = outage};
-}
-
-template <typename Function>
-std::string error_of(Function function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.sentence();
-  }
-  return "no error";
 }
 
 TEST(StoreOutageTest, ResetConnectionsLoseNothingAndRepeatNothing) {
@@ -118,7 +109,7 @@ TEST(StoreOutageTest, ACutThatStaysEndsBothSidesAndNamesTheCulprit) {
   StoreClient far(through(wire, 1, kShort));
   const auto began = std::chrono::steady_clock::now();
   wire.cut();
-  EXPECT_THAT(error_of([&] { far.get("never"); }),
+  EXPECT_THAT(refusal_of([&] { far.get("never"); }),
               HasSubstr("has not answered for 0.8 s (FLT_OUTAGE_LIMIT): host 127.0.0.1 is down"));
   const Member member = lost.get_future().get();
   EXPECT_GE(std::chrono::steady_clock::now() - began, kShort.limit);
@@ -127,7 +118,7 @@ TEST(StoreOutageTest, ACutThatStaysEndsBothSidesAndNamesTheCulprit) {
                     .token = "secret",
                     .self = {.role = "worker", .rank = 0},
                     .outage = kPatient});
-  EXPECT_EQ(error_of([&] { near.get("never"); }),
+  EXPECT_EQ(refusal_of([&] { near.get("never"); }),
             "nothing has been heard from worker 1 (pid 1001 on there) for 0.8 s "
             "(FLT_OUTAGE_LIMIT)");
 }
@@ -154,7 +145,7 @@ TEST(StoreOutageTest, ADeathIsSeenAtOnceHoweverLongTheLimit) {
   ASSERT_EQ(told.wait_for(30s), std::future_status::ready);
   EXPECT_EQ(told.get().rank, 1);
   std::future<std::string> waiting =
-      std::async([&] { return error_of([&] { stays.get("never"); }); });
+      std::async([&] { return refusal_of([&] { stays.get("never"); }); });
   std::thread([gone = std::move(server)] {}).join();
   ASSERT_EQ(waiting.wait_for(30s), std::future_status::ready);
   EXPECT_THAT(waiting.get(), HasSubstr("connection to the store of the job was lost"));
@@ -171,7 +162,7 @@ TEST(StoreOutageTest, AStoreThatWasStartedAgainTakesNobodyForItsOwn) {
   server = std::make_unique<StoreServer>(
       StoreServer::Options{.address = address, .token = "secret", .outage = kPatient});
   std::future<std::string> waiting =
-      std::async([&] { return error_of([&] { client.get("never"); }); });
+      std::async([&] { return refusal_of([&] { client.get("never"); }); });
   wire.mend();
   EXPECT_THAT(waiting.get(), HasSubstr("does not know worker 0 any more"));
 }
@@ -198,7 +189,7 @@ TEST(OutageTest, TheLimitIsReadFromTheEnvironment) {
   setenv("FLT_OUTAGE_LIMIT", "2.5", 1);
   EXPECT_EQ(Outage::from_environment().limit, 2500ms);
   setenv("FLT_OUTAGE_LIMIT", "0.1", 1);
-  EXPECT_EQ(error_of([] { Outage::from_environment(); }),
+  EXPECT_EQ(refusal_of([] { Outage::from_environment(); }),
             "FLT_OUTAGE_LIMIT must be a number of seconds from 0.5 to 600, but is \"0.1\"");
   unsetenv("FLT_OUTAGE_LIMIT");
 }

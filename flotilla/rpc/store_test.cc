@@ -12,6 +12,7 @@
 #include "flotilla/rpc/data_testing.h"
 #include "flotilla/rpc/store_client.h"
 #include "flotilla/rpc/store_server.h"
+#include "flotilla/testing/errors.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -23,16 +24,6 @@ StoreClient::Options client(const StoreServer& server, int64_t rank) {
   return {.address = server.address(),
           .token = "secret",
           .self = {.role = "worker", .rank = rank, .host = "here", .pid = 1000 + rank}};
-}
-
-template <typename Function>
-std::string error_of(Function function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.sentence();
-  }
-  return "no error";
 }
 
 TEST(StoreTest, HandsKeysFromOneProcessToAnother) {
@@ -61,11 +52,11 @@ TEST(StoreTest, ATokenMayHoldAnyBytes) {
   }
   const std::string refusal =
       "the secret of a job (FLT_JOB_TOKEN) has at most 1024 bytes, but this has 1025";
-  EXPECT_EQ(error_of([] { StoreServer server({.token = std::string(1025, 'x')}); }), refusal);
+  EXPECT_EQ(refusal_of([] { StoreServer server({.token = std::string(1025, 'x')}); }), refusal);
   StoreServer server({.token = "secret"});
   StoreClient::Options options = client(server, 0);
   options.token = std::string(1025, 'x');
-  EXPECT_EQ(error_of([&] { StoreClient made(options); }), refusal);
+  EXPECT_EQ(refusal_of([&] { StoreClient made(options); }), refusal);
 }
 
 TEST(StoreTest, RefusesAStrangerAndASecondCopy) {
@@ -73,10 +64,10 @@ TEST(StoreTest, RefusesAStrangerAndASecondCopy) {
   StoreClient::Options stranger = client(server, 0);
   stranger.token = "guess";
   testing::internal::CaptureStderr();
-  EXPECT_THAT(error_of([&] { StoreClient made(stranger); }), HasSubstr("FLT_JOB_TOKEN"));
+  EXPECT_THAT(refusal_of([&] { StoreClient made(stranger); }), HasSubstr("FLT_JOB_TOKEN"));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("it did not show the job's token"));
   StoreClient first(client(server, 0));
-  EXPECT_THAT(error_of([&] { StoreClient second(client(server, 0)); }),
+  EXPECT_THAT(refusal_of([&] { StoreClient second(client(server, 0)); }),
               HasSubstr("worker 0 (pid 1000 on here) is in this job already"));
   first.set("k", "the first goes on");
 }
@@ -102,13 +93,13 @@ TEST(StoreTest, AProcessThatIsStartedAgainTakesItsPlace) {
 
 TEST(StoreTest, SaysThatNobodyAnswers) {
   StoreClient::Options options{.address = "127.0.0.1:9", .token = "secret", .patience = 50ms};
-  EXPECT_THAT(error_of([&] { StoreClient made(options); }),
+  EXPECT_THAT(refusal_of([&] { StoreClient made(options); }),
               HasSubstr("no store answers at 127.0.0.1:9"));
 }
 
 TEST(StoreTest, RefusesAPortThatIsTaken) {
   StoreServer server({.token = "secret"});
-  EXPECT_THAT(error_of([&] { StoreServer again({.address = server.address(), .token = "x"}); }),
+  EXPECT_THAT(refusal_of([&] { StoreServer again({.address = server.address(), .token = "x"}); }),
               HasSubstr("cannot listen on " + server.address()));
 }
 
@@ -119,14 +110,15 @@ TEST(StoreTest, StopEndsEveryWaitWithTheReason) {
   options.on_stop = [&](const std::string& reason) { told.set_value(reason); };
   StoreClient a(options);
   StoreClient b(client(server, 1));
-  std::future<std::string> waiting = std::async([&] { return error_of([&] { a.get("never"); }); });
+  std::future<std::string> waiting =
+      std::async([&] { return refusal_of([&] { a.get("never"); }); });
   std::future<std::string> at_gate =
-      std::async([&] { return error_of([&] { b.barrier("never", 3); }); });
+      std::async([&] { return refusal_of([&] { b.barrier("never", 3); }); });
   server.stop("worker 2 was killed by signal 9");
   EXPECT_EQ(waiting.get(), "worker 2 was killed by signal 9");
   EXPECT_EQ(at_gate.get(), "worker 2 was killed by signal 9");
   EXPECT_EQ(told.get_future().get(), "worker 2 was killed by signal 9");
-  EXPECT_THAT(error_of([&] { a.set("k", "v"); }), HasSubstr("worker 2 was killed"));
+  EXPECT_THAT(refusal_of([&] { a.set("k", "v"); }), HasSubstr("worker 2 was killed"));
 }
 
 TEST(StoreTest, LaunchersTalkOnAfterTheJobHasStopped) {
@@ -148,7 +140,8 @@ TEST(StoreTest, LaunchersTalkOnAfterTheJobHasStopped) {
 TEST(StoreTest, TheEndOfTheServerEndsEveryWait) {
   auto server = std::make_unique<StoreServer>(StoreServer::Options{.token = "secret"});
   StoreClient a(client(*server, 0));
-  std::future<std::string> waiting = std::async([&] { return error_of([&] { a.get("never"); }); });
+  std::future<std::string> waiting =
+      std::async([&] { return refusal_of([&] { a.get("never"); }); });
   server.reset();
   EXPECT_THAT(waiting.get(), HasSubstr("connection to the store of the job was lost"));
 }
@@ -156,7 +149,8 @@ TEST(StoreTest, TheEndOfTheServerEndsEveryWait) {
 TEST(StoreTest, CancelEndsEveryWait) {
   StoreServer server({.token = "secret"});
   StoreClient a(client(server, 0));
-  std::future<std::string> waiting = std::async([&] { return error_of([&] { a.get("never"); }); });
+  std::future<std::string> waiting =
+      std::async([&] { return refusal_of([&] { a.get("never"); }); });
   a.cancel("interrupted");
   EXPECT_EQ(waiting.get(), "interrupted");
 }
@@ -193,7 +187,8 @@ TEST(StoreTest, WithoutALauncherALostConnectionStopsTheJob) {
   a.set("k", "one that left does no harm");
   auto c = std::make_unique<StoreClient>(client(server, 2));
   c->cancel("dies without a word");
-  std::future<std::string> waiting = std::async([&] { return error_of([&] { a.get("never"); }); });
+  std::future<std::string> waiting =
+      std::async([&] { return refusal_of([&] { a.get("never"); }); });
   c.reset();
   EXPECT_EQ(waiting.get(), "worker 2 (pid 1002 on here) is gone: its connection ended");
 }
