@@ -71,6 +71,7 @@ StoreClient::Session::Session(Options options)
     hang_up();
     throw;
   }
+  hear_early_stop();
   if (returns_) keeper_ = start_thread<std::thread>("keeps the session", [this] { keep(); });
 }
 
@@ -330,6 +331,15 @@ void StoreClient::Session::say_here() {
   connection_->send(std::make_shared<const Request>(std::move(request)));
 }
 
+void StoreClient::Session::hear_early_stop() {
+  std::string stop;
+  {
+    const MutexLock lock(mutex_);
+    stop = early_stop_;
+  }
+  if (!stop.empty()) hear_stop(stop);
+}
+
 void StoreClient::Session::hear_stop(const std::string& reason) {
   if (!options_.outlives_stop) return end(reason, true);
   if (options_.on_stop) options_.on_stop(reason);
@@ -340,6 +350,7 @@ void StoreClient::Session::hear_welcome(Connection& connection, const Reply& rep
     connection.refusal = reply.error();
   } else {
     connection.welcomed = known_ = true;
+    early_stop_ = reply.stop();
     while (!unheard_.empty() && unheard_.front()->id() <= reply.heard()) unheard_.pop_front();
     for (const Message& request : unheard_) connection.send(request);
   }
@@ -354,7 +365,6 @@ void StoreClient::Session::hear(Connection& connection, Reply& reply) {
     silent_ = {};
     if (!connection.welcomed) {
       hear_welcome(connection, reply);
-      stop = reply.stop();
     } else {
       while (!unheard_.empty() && unheard_.front()->id() <= reply.heard()) unheard_.pop_front();
       if (reply.sequence() <= heard_) return;  // a sign of life, or said again

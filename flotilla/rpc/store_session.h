@@ -122,6 +122,8 @@ class StoreClient::Session {
       FLT_REQUIRES(mutex_);
 
   void say_here() FLT_REQUIRES(mutex_);
+  // The job had stopped before this process came: known once its greeting is over.
+  void hear_early_stop();
   void hear_stop(const std::string& reason);
   void hear(Connection& connection, Reply& reply);
   void hear_welcome(Connection& connection, const Reply& reply) FLT_REQUIRES(mutex_);
@@ -135,7 +137,8 @@ class StoreClient::Session {
   Condition changed_;
   std::unique_ptr<Connection> connection_ FLT_GUARDED_BY(mutex_);
   uint64_t connections_ FLT_GUARDED_BY(mutex_) = 0;
-  bool known_ FLT_GUARDED_BY(mutex_) = false;  // the store has welcomed it
+  bool known_ FLT_GUARDED_BY(mutex_) = false;      // the store has welcomed it
+  std::string early_stop_ FLT_GUARDED_BY(mutex_);  // what the welcome said of it
   // Requests that it may not have got.
   std::deque<std::shared_ptr<const Request>> unheard_ FLT_GUARDED_BY(mutex_);
   std::map<uint64_t, std::optional<Reply>> replies_ FLT_GUARDED_BY(mutex_);  // asked for
