@@ -136,11 +136,11 @@ void Walk::emit_while_grad() {
                    {{"X", {before.empty() ? name : before}}}, {{"Out", {carrier}}}));
     inputs["Out@GRAD"].push_back(carrier);
   }
-  const std::vector<bool>& needs = flow_.op(position_).inputs.at("X");
-  for (size_t i = 0; i < needs.size(); ++i) {
-    const std::string& input = op().input_list("X")[i];
+  const std::vector<std::string> ins = copied(op().input_list("X"));
+  for (size_t i = 0; i < ins.size(); ++i) {
+    const std::string& input = ins[i];
     std::string gradient(kEmptyVar);
-    if (needs[i] && carriers.contains(input)) {
+    if (flow_.op(position_).inputs.at("X")[i] && carriers.contains(input)) {
       gradient = carriers.at(input);
       parts_[input].push_back(gradient);
     } else if (made->leaves_.contains(input) && !made->take(input).empty()) {
