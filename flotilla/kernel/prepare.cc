@@ -64,11 +64,23 @@ const PrepareContext::Port& PrepareContext::output_port(std::string_view slot, s
   return *found;
 }
 
+const PrepareContext::Port& PrepareContext::check_there(const Port& port,
+                                                        std::string_view slot) const {
+  require(port.value >= 0, "{} needs a variable in slot {}, but has {} there", op_.type(), slot,
+          kEmptyVar);
+  return port;
+}
+
+void PrepareContext::check_size(const VarMeta& meta, std::string_view slot) const {
+  require(bytes_of(meta) >= 0, "the size of slot {} of {} is not known when it is written", slot,
+          op_.type());
+}
+
 const PrepareContext::Port& PrepareContext::written_port(std::string_view slot, size_t i) const {
   const Slot* known = def_.find_output(slot);
   invariant(known == nullptr || !known->shape_only, "{} must not write its output {}", op_.type(),
             slot);
-  return output_port(slot, i);
+  return check_there(output_port(slot, i), slot);
 }
 
 void PrepareContext::check_dense(const Port& port, std::string_view slot) const {
@@ -91,18 +103,18 @@ size_t PrepareContext::count(std::string_view slot) const {
 }
 
 const VarMeta& PrepareContext::meta(std::string_view slot, size_t i) const {
-  const Port& found = port(slot, i);
+  const Port& found = check_there(port(slot, i), slot);
   looked_at_.emplace(slot);
   return found.meta;
 }
 
 const Layout& PrepareContext::layout(std::string_view slot, size_t i) const {
-  return host_.layout_of(port(slot, i).value);
+  return host_.layout_of(check_there(port(slot, i), slot).value);
 }
 
 const Cell* PrepareContext::read(std::string_view slot, size_t i, DType dtype,
                                  const Layout& layout) {
-  const Port& p = port(slot, i);
+  const Port& p = check_there(port(slot, i), slot);
   check_dense(p, slot);
   require(p.meta.dtype == dtype, "slot {} of {} must hold {}, but holds {}", slot, op_.type(),
           dtype, p.meta.dtype);
@@ -116,26 +128,30 @@ const Cell* PrepareContext::write(std::string_view slot, size_t i, DType dtype,
   check_dense(p, slot);
   require(p.meta.dtype == dtype, "slot {} of {} must hold {}, but holds {}", slot, op_.type(),
           dtype, p.meta.dtype);
+  check_size(p.meta, slot);
   return host_.write(p.value, layout);
 }
 
 In<char> PrepareContext::in_bytes(std::string_view slot, size_t i, const Layout& layout) {
-  check_dense(port(slot, i), slot);
+  const Port& p = check_there(port(slot, i), slot);
+  check_dense(p, slot);
   read_.emplace(slot);
-  return In<char>(host_.read(port(slot, i).value, layout));
+  return In<char>(host_.read(p.value, layout));
 }
 
 Out<char> PrepareContext::out_bytes(std::string_view slot, size_t i, const Layout& layout) {
-  check_dense(written_port(slot, i), slot);
-  return Out<char>(host_.write(output_port(slot, i).value, layout));
+  const Port& p = written_port(slot, i);
+  check_dense(p, slot);
+  check_size(p.meta, slot);
+  return Out<char>(host_.write(p.value, layout));
 }
 
 const Cell* PrepareContext::read_rows(std::string_view slot, size_t i) {
-  return host_.read_rows(port(slot, i).value);
+  return host_.read_rows(check_there(port(slot, i), slot).value);
 }
 
 const Cell* PrepareContext::write_rows(std::string_view slot, size_t i) {
-  return host_.write_rows(output_port(slot, i).value);
+  return host_.write_rows(check_there(output_port(slot, i), slot).value);
 }
 
 const VarMeta& PrepareContext::sparse_meta(std::string_view slot, size_t i, DType dtype) const {
@@ -147,6 +163,7 @@ const VarMeta& PrepareContext::sparse_meta(std::string_view slot, size_t i, DTyp
 
 LodHandle PrepareContext::lod(std::string_view slot, size_t i) {
   const Port& p = port(slot, i);
+  if (p.value < 0) return {};
   const bool tall = p.meta.kind == VarKind::kTensor && p.meta.shape.rank() > 0;
   return LodHandle(host_.lod_of(p.value), tall ? p.meta.shape[0] : -1,
                    tall ? p.meta.sequences : -1);

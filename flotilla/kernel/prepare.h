@@ -250,9 +250,11 @@ class PrepareContext {
   size_t count(std::string_view slot) const;
   const VarMeta& meta(std::string_view slot, size_t i = 0) const;
   const Shape& shape(std::string_view slot, size_t i = 0) const { return meta(slot, i).shape; }
-  DType dtype(std::string_view slot, size_t i = 0) const { return port(slot, i).meta.dtype; }
+  DType dtype(std::string_view slot, size_t i = 0) const {
+    return check_there(port(slot, i), slot).meta.dtype;
+  }
   bool is_sparse(std::string_view slot, size_t i = 0) const {
-    return port(slot, i).meta.kind == VarKind::kSelectedRows;
+    return check_there(port(slot, i), slot).meta.kind == VarKind::kSelectedRows;
   }
 
   // The layout an input has now: take it as it is to avoid a reorder.
@@ -285,6 +287,7 @@ class PrepareContext {
   template <typename T>
   SparseOut<T> sparse_out(std::string_view slot, size_t i = 0) {
     const VarMeta& m = sparse_meta(slot, i, dtype_of<T>);
+    check_size(m, slot);
     return {Out<int64_t>(write_rows(slot, i)), Out<T>(host_.write(output_port(slot, i).value, {})),
             m.rows, m.shape.numel(1, m.shape.rank()), m.shape[0]};
   }
@@ -299,7 +302,7 @@ class PrepareContext {
 
   LodHandle lod(std::string_view slot, size_t i = 0);
   LodOut lod_out(std::string_view slot, size_t i = 0) {
-    return LodOut(&host_, output_port(slot, i).value);
+    return LodOut(&host_, written_port(slot, i).value);
   }
 
   // `out` may overwrite `in` element by element, if nobody reads `in` afterwards. The kernel must
@@ -351,6 +354,10 @@ class PrepareContext {
  private:
   const Port& port(std::string_view slot, size_t i) const;
   const Port& output_port(std::string_view slot, size_t i) const;
+  // Refuses @EMPTY@ where a kernel needs a variable.
+  const Port& check_there(const Port& port, std::string_view slot) const;
+  // Refuses a size that is not even known when the kernel runs.
+  void check_size(const VarMeta& meta, std::string_view slot) const;
   // Refuses sparse rows, whose memory has not the extents of their shape.
   void check_dense(const Port& port, std::string_view slot) const;
   // Refuses an output of which the definition says that its elements are never written.

@@ -93,10 +93,15 @@ Metas forward_metas(const OpDef& forward, const Metas& inputs) {
   return known;
 }
 
+struct Told {
+  Metas outputs = {};
+  bool inferred = false;  // then their dtypes are told, too
+};
+
 // The outputs of the forward op: as its inputs tell them, where they are all known, or as far as
 // they are known themselves.
-Metas forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs,
-                      SlotNames& looked_at) {
+Told forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs,
+                     SlotNames& looked_at) {
   const Metas known = forward_metas(forward, inputs);
   Metas ins, outs, given;
   bool complete = forward.infer != nullptr;
@@ -110,14 +115,14 @@ Metas forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs,
     outs[slot.name].resize(
         std::max(count_of(inputs, slot.name), count_of(inputs, grad_name(slot.name))));
   }
-  if (!complete) return given;
+  if (!complete) return {given};
   try {
     InferContext context(op, forward, std::move(ins), std::move(outs), true);
     forward.infer(context);
     looked_at.insert(context.looked_at().begin(), context.looked_at().end());
-    return context.outputs();
+    return {context.outputs(), true};
   } catch (const NeedsValue&) {
-    return given;
+    return {given};
   }
 }
 
@@ -130,14 +135,24 @@ void check_same_size(const Op& op, const std::string& name, const VarMeta& given
           made.shape, given.shape);
 }
 
+// Kernels that only move bytes take both for the same.
+void check_same_dtype(const Op& op, const std::string& name, const VarMeta& given,
+                      const VarMeta& made) {
+  require(given.dtype == made.dtype,
+          "{} of {} must be {}, as what it is the gradient of, but is {}", name, op.type(),
+          made.dtype, given.dtype);
+}
+
 void compare(const Op& op, const OpDef& forward, const Metas& inputs, const Metas& outputs,
              SlotNames& looked_at) {
-  for (const auto& [slot, metas] : forward_outputs(op, forward, inputs, looked_at)) {
+  const Told told = forward_outputs(op, forward, inputs, looked_at);
+  for (const auto& [slot, metas] : told.outputs) {
     for (const std::string& name : {slot, grad_name(slot)}) {
       for_each_there(inputs, op.input_list(name), name, [&](size_t i, const VarMeta& given) {
         if (i >= metas.size()) return;
         looked_at.insert(name);
         check_same_size(op, name, given, metas[i]);
+        if (told.inferred && name != slot) check_same_dtype(op, name, given, metas[i]);
       });
     }
   }
@@ -148,6 +163,7 @@ void compare(const Op& op, const OpDef& forward, const Metas& inputs, const Meta
     for_each_there(outputs, op.output_list(name), name, [&](size_t i, const VarMeta& gradient) {
       if (i < variables->second.size()) {
         check_same_size(op, name, gradient, variables->second[i]);
+        check_same_dtype(op, name, gradient, variables->second[i]);
       }
     });
   }

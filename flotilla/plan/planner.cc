@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "flotilla/device/allocator.h"
 #include "flotilla/ir/structure.h"
 #include "flotilla/op/build.h"
 #include "flotilla/op/check.h"
@@ -41,6 +42,14 @@ bool is_sync(const Op& op) {
                                                     "c_wait_comm", "c_wait_compute"};
   return kTypes.contains(op.type()) &&
          std::ranges::equal(op.input_list("X"), op.output_list("Out"));
+}
+
+// All that it would write are gradients that nobody needs.
+bool is_idle(const Op& op, const OpDef& def) {
+  const std::vector<std::string> outputs = op.output_names();
+  return !def.side_effect && !outputs.empty() &&
+         std::all_of(outputs.begin(), outputs.end(),
+                     [](const auto& name) { return name == kEmptyVar; });
 }
 
 // What the op writes. No kernel fills slots that its definition does not know: whoever reads those
@@ -233,6 +242,7 @@ void Planner::plan_conditional(const Op& op, int32_t condition, bool loop,
 
 void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
   check_counts(op, def);
+  if (is_idle(op, def)) return;
   Prepared made{.op = &op, .def = &def};
   for (const auto& [slot, vars] : op.inputs()) {
     for (const std::string& name : vars) {
@@ -326,6 +336,27 @@ InferContext::Metas Planner::infer(Prepared& op, const InferContext::Metas& decl
   return context.outputs();
 }
 
+// Kernels make tables for what they are asked for before it gets memory.
+void Planner::check_room(const Prepared& op) const {
+  constexpr int64_t kWorthAsking = int64_t{16} << 20;
+  for (const auto& [slot, values] : op.outputs) {
+    for (const int32_t v : values) {
+      if (v < 0 || at(v).home == Home::kStore || size_unknown(at(v).meta)) continue;
+      const int64_t bytes = at(v).bytes();
+      if (bytes < kWorthAsking) continue;
+      // It may lie where something lies already.
+      const int64_t most = memory_left() + memory_use().live;
+      if (bytes <= most) continue;
+      Error error(
+          ErrorKind::kInvalidArgument,
+          fmt::format("the program needs {} bytes at a time, but {} are left", bytes, most));
+      error.note("for", fmt::format("\"{}\", {}{}, of {} bytes", at(v).name,
+                                    long_name_of(at(v).meta.dtype), at(v).meta.shape, bytes));
+      throw error;
+    }
+  }
+}
+
 Step Planner::run_kernel(const Prepared& op) {
   const auto ports = [&](const Ports& values) {
     PrepareContext::Ports made;
@@ -334,6 +365,7 @@ Step Planner::run_kernel(const Prepared& op) {
     }
     return made;
   };
+  check_room(op);
   PrepareContext context(*op.op, *op.def, ports(op.inputs), ports(op.outputs), *this, op.looked_at);
   Step step = op.kernel->prepare(context);
   context.check_reads();

@@ -318,6 +318,69 @@ TEST(GeneralRules, AnOutputThatAnOpSaysNothingOfIsNotWritten) {
   EXPECT_EQ(run("relu(X=z) -> Out=w\n", "w"), "variable \"z\" is read before any op writes it");
 }
 
+TEST(GeneralRules, AKernelDoesNotMissAVariable) {
+  const std::string vars =
+      "var x f32[2, 3] data\nvar g f32[2, 3] data\nvar i i64[1, 1] data\n"
+      "var y f32[2, 3]\n";
+  const std::vector<Feed> feeds = {{"x", full({2, 3}, 1)},
+                                   {"g", full({2, 3}, 1)},
+                                   {"i", Tensor::of<int64_t>(std::array{int64_t{0}}, {1, 1})}};
+  const auto run = [&](const std::string& ops) { return refusal(vars + ops, {"y"}, feeds); };
+  // Nobody needs the gradient: there is nothing to do.
+  EXPECT_EQ(run("relu(X=x) -> Out=y\ngather_nd_grad(X=x, Index=i, Out@GRAD=g) -> X@GRAD=@EMPTY@\n"),
+            "(not refused)");
+  EXPECT_EQ(run("top_k(X=x) -> Out=y, Indices=@EMPTY@ {k=3}\n"),
+            "top_k needs a variable in slot Indices, but has @EMPTY@ there");
+}
+
+TEST(GeneralRules, AGradientHasTheDtypeOfItsVariable) {
+  Bent bent(
+      "var x f64[4, 2] persistable\nvar g f32[1, 2] persistable\nvar dx f64[4, 2]\n"
+      "slice_grad(Input=x, Out@GRAD=g) -> Input@GRAD=dx {axes=[0], starts=[1], ends=[2]}\n");
+  bent.set("x", Tensor(f64, {4, 2})).set("g", full({1, 2}, 1));
+  EXPECT_EQ(bent.run({"dx"}),
+            "Out@GRAD of slice_grad must be f64, as what it is the gradient of, but is f32");
+}
+
+TEST(GeneralRules, RowsWhoseNumberIsNotKnownAreNotWritten) {
+  Bent bent(
+      "var x i64[3] persistable\nvar m bool[3] persistable\nvar v f32[3, 2] persistable\n"
+      "var some i64[-1]\nvar r f32[4, 2]\nvar d f32[4, 2]\n"
+      "masked_select(X=x, Mask=m) -> Y=some\n"
+      "toy_rows(Rows=some, Value=v) -> r {height=4L}\n"
+      "get_tensor_from_selected_rows(X=r) -> d\n");
+  bent.set("x", Tensor::of<int64_t>(std::array<int64_t, 3>{0, 1, 2}, {3}))
+      .set("m", Tensor::of<bool>(std::array{true, false, true}, {3}))
+      .set("v", full({3, 2}, 1));
+  EXPECT_EQ(bent.run({"d"}), "Rows must number the rows of Value, but they are [2] and [3, 2]");
+}
+
+TEST(GeneralRules, EmptyOperandsAreNotReadFrom) {
+  // Known integers of which one list is empty.
+  EXPECT_EQ(refusal("var a i64[0]\nvar b i64[1]\nvar c i64[0]\n"
+                    "fill_constant() -> Out=a {shape=[0L], dtype=3, value=1.0}\n"
+                    "fill_constant() -> Out=b {shape=[1L], dtype=3, value=2.0}\n"
+                    "elementwise_floordiv(X=a, Y=b) -> Out=c\n",
+                    {"c"}),
+            "(not refused)");
+  // Rows of no columns.
+  EXPECT_EQ(refusal("var x f32[2, 0] data\nvar y f32[2, 0]\nreverse(X=x) -> Out=y {axis=[0]}\n",
+                    {"y"}, {{"x", Tensor(f32, {2, 0})}}),
+            "(not refused)");
+}
+
+TEST(Limits, ExtentsOfWhatIsEmptyAreBoundedToo) {
+  EXPECT_EQ(
+      refusal("var x f32[0, 3] data\nvar y f32[0, 3]\n"
+              "tile(X=x) -> Out=y {repeat_times=[4611686018427387904L, 4611686018427387904L]}\n",
+              {"y"}, {{"x", Tensor(f32, {0, 3})}}),
+      "a tensor can have 2^55 elements at most, but 3 times 4611686018427387904 are asked for");
+  EXPECT_THAT(refusal("var x f32[1, 1, 2, 2] data\nvar y f32[1, 1, -1, -1]\n"
+                      "nearest_interp_v2(X=x) -> Out=y {scale=[100000.0, 100000000.0]}\n",
+                      {"y"}, {{"x", full({1, 1, 2, 2}, 1)}}),
+              HasSubstr("bytes at a time"));
+}
+
 TEST(Limits, AbsurdSizesAreRefusedBeforeTheyAreTaken) {
   const auto fill = [](const std::string& extents, bool persistable) {
     return message_of([&] {

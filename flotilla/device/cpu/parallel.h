@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -77,7 +78,8 @@ void parallel_ranges(int64_t n, int64_t grain, F&& f) {
 // Calls f(i) for each i in [0, n). `cost`: simple operations of one call, roughly.
 template <typename F>
 void parallel_for(int64_t n, int64_t cost, F&& f) {
-  const int64_t grain = cost >= kGrainOperations ? 1 : (kGrainOperations + cost - 1) / cost;
+  const int64_t one = std::clamp<int64_t>(cost, 1, kGrainOperations);
+  const int64_t grain = (kGrainOperations + one - 1) / one;
   parallel_ranges(n, grain, [&f](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) f(i);
   });

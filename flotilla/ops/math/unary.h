@@ -128,8 +128,8 @@ template <typename F, typename T>
 Step unary_backward(PrepareContext& c) {
   const ParamSource<F, T> params(c);
   const Shape& shape = c.shape("Out@GRAD");
-  const T zero = F::df(T{0}, F::f(T{0}, params.get()), T{0}, params.get());
-  const bool keeps_zero = params.fixed() && zero == T{0};
+  const auto of_zero = [&](const Params<T>& p) { return F::df(T{0}, F::f(T{0}, p), T{0}, p); };
+  const bool keeps_zero = params.fixed() && of_zero(params.get()) == T{0};
   Layout layout = c.layout("Out@GRAD");
   // Programs of 1.8 give Out instead of X where the sign is all that counts.
   const bool has_x = F::kReads & kReadsX && c.has("X");

@@ -119,6 +119,7 @@ struct Map {
     height = x[2];
     width = x[3];
     const auto [high, wide] = scales_of(c);
+    if (out.numel() == 0) return;  // its extents may be as large as they like
     rows = sources(c, height, out[2], high);
     columns = sources(c, width, out[3], wide);
   }

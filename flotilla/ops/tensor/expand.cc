@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "flotilla/base/element_count.h"
+#include "flotilla/ir/structure.h"
 #include "flotilla/ops/math/reduce_engine.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -28,14 +29,16 @@ struct Repeats {
     }
     return Shape(std::move(dims));
   }
-  // Extents of the walk; `folded`: as X sees it.
+  // Extents of the walk; `folded`: as X sees it. Where nothing is repeated, it may be often.
   Shape walk(bool folded) const {
     Ints dims;
     for (size_t a = 0; a < extents.size(); ++a) {
       dims.push_back(folded ? 1 : times[a]);
       dims.push_back(extents[a]);
     }
-    return Shape(std::move(dims));
+    const Shape made(std::move(dims));
+    check_extents(made, "the copies of X");
+    return made;
   }
 };
 

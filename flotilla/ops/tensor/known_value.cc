@@ -95,7 +95,7 @@ void remember_binary(VarMeta& out, const VarMeta& x, const VarMeta& y,
   if (!x.value || !y.value || !is_whole(x.dtype) || !is_whole(y.dtype)) return;
   const Ints &a = *x.value, &b = *y.value;
   if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return;
-  Ints made(std::max(a.size(), b.size()));
+  Ints made(a.size() == 1 ? b.size() : a.size());
   for (size_t i = 0; i < made.size(); ++i) {
     made[i] = f(a[a.size() == 1 ? 0 : i], b[b.size() == 1 ? 0 : i]);
   }
