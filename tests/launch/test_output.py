@@ -120,6 +120,53 @@ def test_a_slow_reader_of_much_output_hears_of_a_death(tmp_path):
     assert len(text) < 15e6
 
 
+# Worker 0 writes 100 MB/s. Where nobody ends it, that takes 10 s, and 1 GB is on the disk.
+FLOOD = """
+    import os, pathlib, sys, time
+    if os.environ["PADDLE_TRAINER_ID"] == "1":
+        while pathlib.Path("log/workerlog.0").stat().st_size < 50_000_000:
+            time.sleep(0.001)
+        sys.exit(3)
+    piece = eval(os.environ["PIECE"])
+    piece *= 1_000_000 // len(piece)
+    began = time.monotonic()
+    for count in range(1000):
+        time.sleep(max(0, began + count / 100 - time.monotonic()))
+        os.write(1, piece)
+    pathlib.Path("all is written").touch()
+"""
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        pytest.param(b"x" * 99 + b"\n", id="lines"),
+        pytest.param(b"\n", id="empty lines"),
+        pytest.param(b"x" * 99 + b"\r", id="a progress bar"),
+        pytest.param(b"x", id="an endless line"),
+    ],
+)
+def test_a_flood_of_output_does_not_delay_the_news_of_a_death(tmp_path, piece):
+    job = Job(tmp_path, ["--nproc_per_node=2"], FLOOD, PIECE=repr(piece))
+    errors = []
+    listener = threading.Thread(target=lambda: errors.append(job.process.stderr.read()))
+    listener.start()
+    shown = peak = 0
+    while text := os.read(job.process.stdout.fileno(), 1 << 16):
+        shown += len(text)
+        if shown % 1_000_000 < len(text):
+            with open(f"/proc/{job.process.pid}/status") as status:
+                found = [int(line.split()[1]) for line in status if line.startswith("VmHWM")]
+            peak = max([peak, *found])  # a process that has ended has none
+    listener.join(LIMIT)
+    code = job.process.wait(LIMIT)
+    (tmp_path / "log" / "workerlog.0").unlink()  # pytest keeps the folder
+    assert code == 3
+    assert "worker 1 failed first" in errors[0]
+    assert not (tmp_path / "all is written").exists()
+    assert 0 < peak < 120_000, f"{peak} KiB"
+
+
 @pytest.mark.parametrize("tee", [False, True])
 def test_endless_lines_cost_no_memory(tmp_path, tee):
     """50 MB without a newline; the launcher's memory is read while they are shown."""
