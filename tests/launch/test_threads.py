@@ -1,16 +1,20 @@
-"""What processes say that may not have the threads they need."""
+"""How many threads processes have, and what they say that may not have those they need."""
 
 import os
+import pathlib
+import re
 import resource
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
-from job import FLEETRUN, LIMIT
+from job import FLEETRUN, LIMIT, ROOT, Job
 
 CORES = os.sysconf("SC_NPROCESSORS_CONF")
-GRPC = 4 + min(max(CORES // 2, 2), 16)
+P = min(max(CORES // 2, 2), 16)
+GRPC = 4 + P
 STRANGER = 54321  # a user without processes: limits of processes count those of a user
 
 AS_STRANGER = f"""
@@ -28,6 +32,60 @@ AS_STRANGER = f"""
         resource.setrlimit(resource.RLIMIT_NPROC, (count, count))
 """
 
+DOCUMENT = (ROOT / "docs" / "launch.md").read_text()
+NAMES_OF_GRPC = ("nexting_thread", "default-executo", "resolver-execut", "grpc_")
+
+ALONE = """
+    import numpy as np
+    import paddle
+
+    def wait():
+        print("there", flush=True)
+        input()
+
+    wait()
+    paddle.enable_static()
+    x = paddle.static.data("x", [256, 256])
+    y = paddle.nn.functional.relu(paddle.matmul(x, x))
+    exe = paddle.static.Executor()
+    for _ in range(3):
+        exe.run(feed={"x": np.ones([256, 256], "float32")}, fetch_list=[y])
+    wait()
+"""
+
+# The gradients fill several buckets: those of a collective job are summed beside the computation.
+IN_A_JOB = """
+    import os, pathlib, time
+    import numpy as np
+    import paddle
+    from paddle.distributed import fleet
+
+    paddle.enable_static()
+    servers = os.environ["MODE"] == "servers"
+    fleet.init(is_collective=not servers)
+    x = paddle.static.data("x", [None, 256])
+    loss = paddle.mean(paddle.static.nn.fc(paddle.static.nn.fc(x, 2048), 512))
+    strategy = fleet.DistributedStrategy()
+    strategy.a_sync = servers
+    strategy.a_sync_configs = {"send_queue_size": 1}
+    fleet.distributed_optimizer(paddle.optimizer.SGD(0.01), strategy).minimize(loss)
+    if servers and fleet.is_server():
+        fleet.init_server()
+        fleet.run_server()
+    else:
+        exe = paddle.static.Executor()
+        exe.run(paddle.static.default_startup_program())
+        if servers:
+            fleet.init_worker()
+        for _ in range(3):
+            exe.run(feed={"x": np.ones([256, 256], "float32")}, fetch_list=[loss])
+        pathlib.Path("there." + os.environ["FLT_RANK"]).touch()
+        while not pathlib.Path("go").exists():
+            time.sleep(0.01)
+        if servers:
+            fleet.stop_worker()
+"""
+
 needs_root = pytest.mark.skipif(
     os.getuid() != 0, reason="limits of processes are tested as another user, which needs root"
 )
@@ -43,6 +101,91 @@ def run_limited(tmp_path, code, **variables):
         cwd=tmp_path,
         env={**kept, "OPENBLAS_NUM_THREADS": "1", **variables},  # numpy's own count, too
     )
+
+
+def documented(process, compute):
+    """What docs/launch.md says of a process: its own threads, and gRPC's at most."""
+    row = re.search(rf"^\| {re.escape(process)} \|(.*)", DOCUMENT, re.MULTILINE)
+    assert row, f"docs/launch.md does not tell the threads of {process}"
+    own, _, grpc = row.group(1).split("|")[compute - 1].partition(" + ")
+    most = re.search(r"at most\s+`(P [^`]*)`", DOCUMENT).group(1)
+    return int(own), eval(most, {"P": P, "cores": CORES}) if grpc else 0
+
+
+def count_threads(pid):
+    """Those that gRPC has not named, and those that it has."""
+    own = grpc = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            name = (task / "comm").read_text()
+        except OSError:
+            continue  # it has ended meanwhile
+        if name.startswith(NAMES_OF_GRPC):
+            grpc += 1
+        else:
+            own += 1
+    return own, grpc
+
+
+def differences(compute, processes):
+    """Sentences about those of `processes`, each (what docs/launch.md calls it, pid), that differ."""
+    sentences = []
+    for process, pid in processes:
+        own, grpc = documented(process, compute)
+        # A thread that was joined may still be listed for a moment, and one that is new has no name.
+        deadline = time.monotonic() + 10
+        while (found := count_threads(pid))[0] != own and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if found[0] != own or found[1] > grpc:
+            sentences.append(
+                f"{process} has {found[0]} threads and {found[1]} of gRPC, but docs/launch.md says "
+                f"{own} and at most {grpc}"
+            )
+    return sentences
+
+
+@pytest.mark.parametrize("compute", [1, 2])
+def test_a_script_has_the_threads_that_are_documented(tmp_path, compute):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_"))}
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(ALONE)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**kept, "OPENBLAS_NUM_THREADS": "1", "FLT_THREADS": str(compute)},
+    )
+    found = []
+    for what in ("a script that has imported `paddle`", "a script that runs programs alone"):
+        assert process.stdout.readline() == "there\n"
+        found += differences(compute, [(what, process.pid)])
+        process.stdin.write("\n")
+        process.stdin.flush()
+    process.communicate(timeout=LIMIT)
+    assert process.returncode == 0
+    assert not found
+
+
+@pytest.mark.parametrize("compute", [1, 2])
+@pytest.mark.parametrize("servers", [0, 1])
+def test_a_job_has_the_threads_that_are_documented(tmp_path, servers, compute):
+    counts = ["--worker_num=2", "--server_num=1"] if servers else ["--nproc_per_node=2"]
+    settings = {"OPENBLAS_NUM_THREADS": "1", "FLT_THREADS": str(compute)}
+    mode = "servers" if servers else "collective"
+    job = Job(tmp_path, counts, IN_A_JOB, MODE=mode, **settings)
+    job.wait_for("there.*", count=2)
+    worker = f"a worker of a {'job with servers' if servers else 'collective job'}"
+    found = differences(
+        compute,
+        [
+            ("the launcher", job.process.pid),
+            *((worker, job.pid_of("worker", rank)) for rank in range(2)),
+            *(("a server", job.pid_of("server", rank)) for rank in range(servers)),
+        ],
+    )
+    (tmp_path / "go").touch()
+    assert job.wait() == 0, job.err
+    assert not found
 
 
 @needs_root
