@@ -28,7 +28,7 @@ FUZZ_RUNS, FUZZ_RUNS_FULL = 10_000, 2_000_000
 FUZZ_SECONDS, FUZZ_SECONDS_FULL = 4, 120
 # The fuzzer that runs programs reaches every operator: it gets more, shared out to the cores.
 LONG_FUZZER = "run_program_fuzz"
-LONG_RUNS, LONG_SECONDS = 1_000_000, 3600
+LONG_RUNS, LONG_SECONDS, LONG_SECONDS_FULL = 1_000_000, 30, 3600
 
 
 @dataclasses.dataclass
@@ -168,10 +168,10 @@ def fuzz(full):
     results = check(
         "tests/fuzz/run.py", [*command, f"--runs={runs}", f"--seconds={seconds}", *others]
     )
-    if full:  # clang takes longer to compile what it runs than all the other tests take
-        limits = [f"--runs={LONG_RUNS}", f"--seconds={LONG_SECONDS}", "--shared"]
-        results += check(f"tests/fuzz/run.py {LONG_FUZZER}", [*command, *limits, LONG_FUZZER])
-    return results
+    # clang takes longer to compile what it runs than all the other tests take.
+    preset, seconds = ("fuzz", LONG_SECONDS_FULL) if full else ("dev", LONG_SECONDS)
+    limits = [f"--preset={preset}", f"--runs={LONG_RUNS}", f"--seconds={seconds}", "--shared"]
+    return results + check(f"tests/fuzz/run.py {LONG_FUZZER}", [*command, *limits, LONG_FUZZER])
 
 
 def round_trips():

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Builds the fuzzers with clang and libFuzzer, and runs each for a bounded time.
 
-    tests/fuzz/run.py [--runs N] [--seconds N] [--shared] [fuzzer ...]
+    tests/fuzz/run.py [--runs N] [--seconds N] [--shared] [--preset NAME] [fuzzer ...]
 
 A fuzzer stops at whichever bound it meets first. The seed is fixed and what a run finds is thrown
 away, so that the same number of runs does the same work. Exits with 1 after a crash, a leak or a
 hang, and prints where the input that caused it lies: give that file to the binary under
 build/fuzz/bin to see it again. With --shared as many processes as there are cores share the runs of
 a fuzzer, each with a seed of its own. <name>_fuzz.cc starts from the files under corpus/<name>, and may
-try the words in <name>.dict.
+try the words in <name>.dict. Other presets than fuzz have run_program_fuzz alone, driven by drive.cc.
 """
 
 import argparse
@@ -22,7 +22,6 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "fuzz"
-BUILD = ROOT / "build" / "fuzz"
 
 
 def run_quietly(command):
@@ -37,17 +36,18 @@ def run_quietly(command):
     )
 
 
-def build(fuzzers):
-    for command in (["cmake", "--preset", "fuzz"], ["ninja", "-C", str(BUILD), "-j2", *fuzzers]):
+def build(preset, fuzzers):
+    ninja = ["ninja", "-C", f"build/{preset}", "-j2", *fuzzers]
+    for command in (["cmake", "--preset", preset], ninja):
         done = run_quietly(command)
         if done.returncode:
             print(done.stdout[-8000:])
             sys.exit("the fuzzers do not build")
 
 
-def command_of(fuzzer, seed, runs, seconds, found, crashes):
-    name = fuzzer.removesuffix("_fuzz")
-    command = [str(BUILD / "bin" / fuzzer), f"-seed={seed}", "-timeout=10", "-rss_limit_mb=4096"]
+def command_of(binary, seed, runs, seconds, found, crashes):
+    name = binary.name.removesuffix("_fuzz")
+    command = [str(binary), f"-seed={seed}", "-timeout=10", "-rss_limit_mb=4096"]
     command += [f"-runs={runs}"] if runs else []
     command += [f"-max_total_time={seconds}"] if seconds else []
     command += [f"-artifact_prefix={crashes}/{name}-"]
@@ -56,15 +56,16 @@ def command_of(fuzzer, seed, runs, seconds, found, crashes):
     return command + [found] + ([str(corpus)] if corpus.is_dir() else [])
 
 
-def fuzz(fuzzer, seed, runs, seconds):
+def fuzz(preset, fuzzer, seed, runs, seconds):
     """True where nothing was found."""
-    crashes = BUILD / "crashes"
+    binary = ROOT / "build" / preset / "bin" / fuzzer
+    crashes = binary.parents[1] / "crashes"
     crashes.mkdir(exist_ok=True)
     mine = f"{fuzzer.removesuffix('_fuzz')}-*"
     before = set(crashes.glob(mine))
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as found:
-        done = run_quietly(command_of(fuzzer, seed, runs, seconds, found, crashes))
+        done = run_quietly(command_of(binary, seed, runs, seconds, found, crashes))
     if done.returncode == 0:
         print(f"{fuzzer}: {time.monotonic() - start:.0f} s, nothing found", flush=True)
         # What a fuzzer counts by itself.
@@ -84,6 +85,7 @@ def main():
     parser.add_argument("--runs", type=int, help="inputs for each; 20000 unless --seconds is given")
     parser.add_argument("--seconds", type=int, help="time for each")
     parser.add_argument("--shared", action="store_true", help="one process for each core")
+    parser.add_argument("--preset", default="fuzz", help="the build; fuzz by default")
     parser.add_argument("fuzzer", nargs="*", help=f"of {', '.join(known)}; all by default")
     options = parser.parse_args()
     unknown = sorted(set(options.fuzzer) - set(known))
@@ -91,13 +93,13 @@ def main():
         sys.exit(f"there is no {unknown[0]}; there are: {', '.join(known)}")
     fuzzers = options.fuzzer or known
     runs = options.runs or (None if options.seconds else 20000)
-    build(fuzzers)
+    build(options.preset, fuzzers)
     cores = os.cpu_count() or 1
     shares = cores if options.shared else 1
     work = [(fuzzer, seed) for fuzzer in fuzzers for seed in range(1, shares + 1)]
     each = runs and -(-runs // shares)
     with concurrent.futures.ThreadPoolExecutor(cores) as pool:
-        good = list(pool.map(lambda one: fuzz(*one, each, options.seconds), work))
+        good = list(pool.map(lambda one: fuzz(options.preset, *one, each, options.seconds), work))
     sys.exit(0 if all(good) else 1)
 
 

@@ -7,7 +7,7 @@
 // their gradients, optimizers, loops), bends a few things in it, builds it in one of several ways,
 // and runs it twice, with variables bent in between. Most of what is bent still runs: an op that
 // forgot a check meets the odd shape in its kernel, where the sanitizers wait. Every value lies
-// between guards (Executor::Options::guarded).
+// between guards (Executor::Options::guarded). With FLT_FUZZ_SHOW=1 the programs are printed.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -22,6 +22,7 @@
 #include <set>
 
 #include "flotilla/autodiff/backward.h"
+#include "flotilla/base/env.h"
 #include "flotilla/device/allocator.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ir/proto.h"
@@ -36,6 +37,7 @@
 namespace flotilla {
 namespace {
 
+constexpr const char* kCases = "tests/fuzz/cases.txt";
 constexpr int64_t kMemory = int64_t{48} << 20;
 constexpr int64_t kRounds = 40;          // of all loops of a run
 constexpr int64_t kMostElements = 4096;  // of a tensor that is fed
@@ -136,6 +138,7 @@ class Bent;
 struct World {
   std::vector<Loaded> cases;
   std::vector<std::string> types = op_types();
+  bool shows = env::text_or("FLT_FUZZ_SHOW", "") == "1";
   Report report;
 
   // Programs are parsed when they are first used: most runs use few.
@@ -647,6 +650,17 @@ std::vector<std::string> some_fetches(Bytes& in, const Program& program,
   return {names.begin(), names.end()};
 }
 
+void show(const Program& program, const Bent& bent, const std::vector<std::string>& fetches) {
+  std::fprintf(stderr, "%s", print(program, Detail::kBrief).c_str());
+  for (const auto* tensors : {&bent.feeds, &bent.states}) {
+    for (const Feed& one : *tensors) {
+      fmt::print(stderr, "{} {} {}{}\n", tensors == &bent.feeds ? "feed" : "state", one.name,
+                 one.tensor.dtype(), one.tensor.shape());
+    }
+  }
+  fmt::print(stderr, "fetch {}\n", fmt::join(fetches, ", "));
+}
+
 void run(Bytes& in) {
   Report& report = world().report;
   ++report.executions;
@@ -654,6 +668,8 @@ void run(Bytes& in) {
   for (size_t bends = in.below(4) + (in.below(8) == 0 ? 4 : 0); bends > 0; --bends) bent.bend();
   const std::shared_ptr<Program> program = built(in, bent);
   const std::vector<std::string> fetches = some_fetches(in, *program, bent.fetches);
+
+  if (world().shows) show(*program, bent, fetches);
 
   LimitedCaller caller;
   Generator generator(7);
@@ -684,12 +700,12 @@ void run(Bytes& in) {
   }
 }
 
-void load_cases(const std::string& path) {
-  std::ifstream file(path);
+void load_cases() {
+  std::ifstream file(kCases);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   for (Case& c : parse_cases(text)) world().cases.push_back({std::move(c), nullptr});
   if (world().cases.empty()) {
-    std::fprintf(stderr, "no cases in %s\n", path.c_str());
+    std::fprintf(stderr, "there is no %s here; run this in the root of the repository\n", kCases);
     std::exit(2);
   }
 }
@@ -703,7 +719,7 @@ extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
   if (null >= 0) dup2(null, STDOUT_FILENO);  // the op `print`
   set_threads(1);
   set_memory_limit(kMemory);
-  load_cases(FLT_FUZZ_CASES);
+  load_cases();
   return 0;
 }
 
