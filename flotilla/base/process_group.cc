@@ -12,7 +12,9 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/thread.h"
@@ -39,11 +41,23 @@ done
 kill -KILL 0
 )sh";
 
+constexpr std::string_view kMark = "FLT_GROUP=";
+
 // Unique on this machine for as long as it runs.
 std::string new_mark() {
   static std::atomic<int64_t> count = 0;
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-  return fmt::format("FLT_GROUP={}-{}-{}", getpid(), now, count++);
+  return fmt::format("{}{}-{}-{}", kMark, getpid(), now, count++);
+}
+
+// The owner may itself be a member of another group: the leader must outlive that one.
+std::vector<char*> environment_without_mark() {
+  std::vector<char*> kept;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with(kMark)) kept.push_back(*entry);
+  }
+  kept.push_back(nullptr);
+  return kept;
 }
 
 }  // namespace
@@ -82,8 +96,8 @@ ProcessGroup::ProcessGroup() : owner_(getpid()), mark_(new_mark()) {
   std::string shell = "sh", option = "-c", script = kLeader, mark = mark_;
   const std::array<char*, 5> arguments = {shell.data(), option.data(), script.data(), mark.data(),
                                           nullptr};
-  const int code =
-      posix_spawn(&id_, "/bin/sh", &plan.actions, &plan.attributes, arguments.data(), environ);
+  const int code = posix_spawn(&id_, "/bin/sh", &plan.actions, &plan.attributes, arguments.data(),
+                               environment_without_mark().data());
   if (code != 0) id_ = -1;
   require(code == 0, "cannot start /bin/sh, which ends what this process starts with it: {}. {}",
           std::generic_category().message(code), thread_limits());

@@ -61,7 +61,35 @@ HAS_READERS = """
         pass
 """
 
-SCRIPTS = {"pipe": READS_A_PIPE, "data workers": HAS_DATA_WORKERS, "readers": HAS_READERS}
+# A reader in a process of its own, which has data workers.
+HAS_READERS_WITH_WORKERS = """
+    import pathlib, subprocess, time
+    import numpy as np
+    import paddle
+    paddle.enable_static()
+
+    class Numbers(paddle.io.Dataset):
+        def __len__(self):
+            return 100
+
+        def __getitem__(self, i):
+            subprocess.Popen(["sleep", "1000"], start_new_session=True)
+            pathlib.Path("there.worker").touch()
+            time.sleep(1000)
+
+    def samples():
+        yield from paddle.io.DataLoader(Numbers(), batch_size=1, num_workers=2)
+
+    for sample in paddle.reader.multiprocess_reader([samples])():
+        pass
+"""
+
+SCRIPTS = {
+    "pipe": READS_A_PIPE,
+    "data workers": HAS_DATA_WORKERS,
+    "readers": HAS_READERS,
+    "readers with data workers": HAS_READERS_WITH_WORKERS,
+}
 
 
 def wait_until(done, words):
