@@ -50,13 +50,23 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return last.back();
 }
 
+// A third of the letters may be wrong; further away a suggestion confuses more than it helps.
+size_t most_wrong(std::string_view word) { return std::max<size_t>(word.size() / 3, 1); }
+
+// "fc" of "fc_0.tmp_1": outputs of all layers end alike.
+std::string_view layer_of(std::string_view word) {
+  const size_t end = word.rfind(".tmp_");
+  return word.substr(0, end == std::string_view::npos ? end : word.rfind('_', end));
+}
+
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  // A third of the letters may be wrong; further away a suggestion confuses more than it helps.
-  size_t best_distance = std::max<size_t>(word.size() / 3, 1) + 1;
+  size_t best_distance = most_wrong(word) + 1;
   std::string best;
   for (const std::string& candidate : candidates) {
+    const std::string_view layer = layer_of(word);
+    if (edit_distance(layer, layer_of(candidate)) > most_wrong(layer)) continue;
     const size_t distance = edit_distance(word, candidate);
     if (distance < best_distance && distance < candidate.size()) {
       best_distance = distance;

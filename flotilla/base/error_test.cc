@@ -39,6 +39,10 @@ TEST(Error, SuggestsOnlyWhatIsNear) {
   EXPECT_EQ(did_you_mean("onnx", {"ones"}), "");
   EXPECT_EQ(did_you_mean("rleu", {"relu"}), " Did you mean \"relu\"?");
   EXPECT_EQ(did_you_mean("x", {"y"}), "");
+  // Outputs of other layers are not what was meant, although their names end alike.
+  EXPECT_EQ(did_you_mean("mean_0.tmp_0", {"fc_0.tmp_0"}), "");
+  EXPECT_EQ(did_you_mean("maen_0.tmp_0", {"fc_0.tmp_0", "mean_0.tmp_0"}),
+            " Did you mean \"mean_0.tmp_0\"?");
 }
 
 TEST(DType, NamesAndCodesAreInverse) {
