@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
-#include "flotilla/base/error.h"
 #include "flotilla/launch/outlet.h"
 #include "flotilla/launch/report.h"
 #include "flotilla/launch/run.h"
@@ -33,7 +33,7 @@ int launch(const std::string& program, const std::vector<std::string>& arguments
   } catch (const launch::HelpAsked& help) {
     std::fputs(help.text.c_str(), stdout);
     return 0;
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     launch::Outlet outlet;
     // Of an --events_fd that is none people are told.
     const int events = static_cast<int>(options.events_fd);

@@ -17,6 +17,7 @@
 #include "flotilla/base/mutex.h"
 #include "flotilla/base/printable.h"
 #include "flotilla/base/reminder.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/launch/outlet.h"
 #include "flotilla/launch/ports.h"
 #include "flotilla/launch/print.h"
@@ -199,7 +200,9 @@ std::string wait_for_answer(Outlet& outlet, const JobOptions& options, rpc::Stor
   client.watch(kArrived, [hosts](const std::string&, const std::optional<std::string>& value) {
     *hosts += value ? 1 : -1;
   });
-  std::future<std::string> answer = std::async(std::launch::async, [&] { return client.get(key); });
+  std::packaged_task<std::string()> ask([&] { return client.get(key); });
+  std::future<std::string> answer = ask.get_future();
+  const std::jthread asking = start_thread("asks the master", [&] { ask(); });
   Reminder reminder;
   while (answer.wait_until(reminder.next()) != std::future_status::ready) {
     if (!reminder.due()) continue;

@@ -8,6 +8,7 @@
 #include <climits>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -272,8 +273,14 @@ thread_local const DataClient::Connection* DataClient::Connection::telling_ = nu
 DataClient::DataClient(Options options)
     : connection_(std::make_unique<Connection>(std::move(options))) {}
 DataClient::~DataClient() {
+  if (!connection_->telling()) return;
   // It would wait for the Done that it is in.
-  if (connection_->telling()) std::thread([last = std::move(connection_)] {}).detach();
+  Connection* const last = connection_.release();
+  try {
+    std::thread([last] { delete last; }).detach();
+  } catch (const std::system_error&) {
+    // Without a thread it stays until the process ends.
+  }
 }
 Payload DataClient::allocate(size_t bytes) { return connection_->allocate(bytes); }
 void DataClient::call(Payload request, size_t room, Done done) {

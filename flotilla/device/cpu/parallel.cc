@@ -108,7 +108,7 @@ int ranges_of(int64_t n, int64_t grain) {
 }
 
 void run(int64_t n, int ranges, Body body, void* function) {
-  check_threads_once(ranges);
+  check_threads_once(std::max(ranges, threads()));  // later loops may be longer
   loops_ran.store(true, std::memory_order_relaxed);
   // The first n % ranges ranges are one longer.
   const int64_t length = n / ranges, longer = n % ranges;
