@@ -83,6 +83,10 @@ std::string sentence_of(const Outcome& culprit) {
   const std::string who =
       fmt::format("{} (pid {} on {})", culprit.name(), culprit.pid, culprit.host);
   if (!culprit.stuck.empty()) return fmt::format("{} {}", who, culprit.stuck);
+  const std::string raised = exception_in(culprit.last_lines);
+  if (const std::string_view early = rpc::find_early_end(raised); !early.empty()) {
+    return fmt::format("{}; {} then failed: {}", early, who, to_string(culprit.ending));
+  }
   return fmt::format("{} failed: {}", who, to_string(culprit.ending));
 }
 
