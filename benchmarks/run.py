@@ -103,7 +103,7 @@ CASES = [
     Case("resnet50", "ResNet50 training step, batch 16, 224x224, Momentum", 2, 4.0, 5,
          ("contiguous", "channels_last", "channels_last_compiled"), {"PyTorch": 1.2}),
     Case("wide_deep", "Wide&Deep step, batch 512, 26 slots, SGD", 2, 0.5, 7,
-         ("eager", "compiled")),
+         ("eager", "compiled"), {"PyTorch": 1.3}),
 ]  # fmt: skip
 
 
