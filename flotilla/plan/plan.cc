@@ -95,9 +95,18 @@ class CompiledPlan final : public Plan {
     bind_store(store);
     bind_memory(memory);
     bind_feeds(feeds);
-    const Guards guards(*this);
-    run_all();
-    return fetch();
+    if (!guarded_) {
+      run_all();
+      return fetch();
+    }
+    std::vector<FetchedValue> fetched;
+    {
+      const Guards guards(*this);
+      run_all();
+      fetched = fetch();
+    }
+    check_gaps();
+    return fetched;
   }
 
   const PlanStats& stats() const override { return stats_; }
@@ -109,20 +118,28 @@ class CompiledPlan final : public Plan {
   const Draft& draft() const { return const_cast<plan::Planner&>(planner_).draft(); }
   Value& value_of(int32_t id) { return draft().values[static_cast<size_t>(id)]; }
 
-  // In memory between guards, while a run lasts: whoever leaves a value is seen.
+  // Between values, while a run lasts: the address sanitizer sees whoever leaves a value, and
+  // without it check_gaps() finds what was written there.
   class Guards {
    public:
-    explicit Guards(CompiledPlan& plan) : plan_(plan) {
-      if (plan.guarded_) plan.guard_gaps();
+    explicit Guards(const CompiledPlan& plan) : plan_(plan) {
+      plan.for_each_gap([](char* data, int64_t bytes) {
+        std::memset(data, kUntouched, static_cast<size_t>(bytes));
+        guard(data, bytes);
+      });
     }
-    ~Guards() {
-      if (plan_.guarded_) unguard(plan_.arena_, plan_.stats_.arena_bytes);
-    }
+    ~Guards() { unguard(plan_.arena_, plan_.stats_.arena_bytes); }
+    Guards(const Guards&) = delete;
+    Guards& operator=(const Guards&) = delete;
 
    private:
-    CompiledPlan& plan_;
+    const CompiledPlan& plan_;
   };
-  void guard_gaps();
+  static constexpr char kUntouched = 0x5A;
+  // Calls f(data, bytes) for what belongs to no value of the arena.
+  template <typename F>
+  void for_each_gap(F f) const;
+  void check_gaps() const;
 
   void check_memory() const;
   void find_views_of_feeds();
@@ -145,16 +162,35 @@ class CompiledPlan final : public Plan {
   bool guarded_;
 };
 
-void CompiledPlan::guard_gaps() {
-  guard(arena_, stats_.arena_bytes);
+template <typename F>
+void CompiledPlan::for_each_gap(F f) const {
+  std::vector<std::pair<const void*, int64_t>> taken;
   for (const Value& value : draft().values) {
     if (value.home != Home::kArena || value.exchanged || value.last_used < 0) continue;
-    unguard(value.cell.data, value.bytes());
-    unguard(value.rows.data, value.rows_bytes());
+    taken.emplace_back(value.cell.data, value.bytes());
+    taken.emplace_back(value.rows.data, value.rows_bytes());
   }
   for (const plan::Workspace& workspace : draft().workspaces) {
-    unguard(workspace.cell.data, workspace.bytes);
+    taken.emplace_back(workspace.cell.data, workspace.bytes);
   }
+  std::sort(taken.begin(), taken.end());
+  char* free = arena_;
+  for (const auto& [data, bytes] : taken) {
+    if (data == nullptr || bytes <= 0) continue;
+    char* const begin = arena_ + (static_cast<const char*>(data) - arena_);
+    if (begin > free) f(free, begin - free);
+    free = std::max(free, begin + bytes);
+  }
+  if (char* const end = arena_ + stats_.arena_bytes; end > free) f(free, end - free);
+}
+
+void CompiledPlan::check_gaps() const {
+  for_each_gap([&](const char* data, int64_t bytes) {
+    const char* const written =
+        std::find_if(data, data + bytes, [](char byte) { return byte != kUntouched; });
+    invariant(written == data + bytes, "a kernel wrote outside of its values, at byte {} of {}",
+              written - arena_, stats_.arena_bytes);
+  });
 }
 
 // A system gives memory that it does not have, and ends whoever touches it.
