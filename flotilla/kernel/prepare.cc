@@ -72,8 +72,8 @@ const PrepareContext::Port& PrepareContext::check_there(const Port& port,
 }
 
 void PrepareContext::check_size(const VarMeta& meta, std::string_view slot) const {
-  require(bytes_of(meta) >= 0, "the size of slot {} of {} is not known when it is written", slot,
-          op_.type());
+  require(bytes_of(meta) >= 0, "the size of {} of {} is not known when it is written: it is {}",
+          slot, op_.type(), meta.shape);
 }
 
 const PrepareContext::Port& PrepareContext::written_port(std::string_view slot, size_t i) const {

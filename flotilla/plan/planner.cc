@@ -5,7 +5,6 @@
 #include <set>
 #include <string_view>
 
-#include "flotilla/device/allocator.h"
 #include "flotilla/ir/structure.h"
 #include "flotilla/op/build.h"
 #include "flotilla/op/check.h"
@@ -336,27 +335,6 @@ InferContext::Metas Planner::infer(Prepared& op, const InferContext::Metas& decl
   return context.outputs();
 }
 
-// Kernels make tables for what they are asked for before it gets memory.
-void Planner::check_room(const Prepared& op) const {
-  constexpr int64_t kWorthAsking = int64_t{16} << 20;
-  for (const auto& [slot, values] : op.outputs) {
-    for (const int32_t v : values) {
-      if (v < 0 || at(v).home == Home::kStore || size_unknown(at(v).meta)) continue;
-      const int64_t bytes = at(v).bytes();
-      if (bytes < kWorthAsking) continue;
-      // It may lie where something lies already.
-      const int64_t most = memory_left() + memory_use().live;
-      if (bytes <= most) continue;
-      Error error(
-          ErrorKind::kInvalidArgument,
-          fmt::format("the program needs {} bytes at a time, but {} are left", bytes, most));
-      error.note("for", fmt::format("\"{}\", {}{}, of {} bytes", at(v).name,
-                                    long_name_of(at(v).meta.dtype), at(v).meta.shape, bytes));
-      throw error;
-    }
-  }
-}
-
 Step Planner::run_kernel(const Prepared& op) {
   const auto ports = [&](const Ports& values) {
     PrepareContext::Ports made;
@@ -365,7 +343,6 @@ Step Planner::run_kernel(const Prepared& op) {
     }
     return made;
   };
-  check_room(op);
   PrepareContext context(*op.op, *op.def, ports(op.inputs), ports(op.outputs), *this, op.looked_at);
   Step step = op.kernel->prepare(context);
   context.check_reads();

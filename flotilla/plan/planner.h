@@ -159,7 +159,6 @@ class Planner final : public PrepareHost {
   // rely on.
   InferContext::Metas infer(Prepared& op, const InferContext::Metas& declared) const;
   Step run_kernel(const Prepared& op);
-  void check_room(const Prepared& op) const;
 
   // Sizes known only at run time (late.cc).
   bool is_late(const Prepared& op, const InferContext::Metas& outputs) const;

@@ -363,7 +363,7 @@ TEST(Executor, RefusesOpsOfFilesThatNoKernelCouldRun) {
                       "reshape2_grad(XShape=g, Out@GRAD=x) -> X@GRAD=y"),
               HasSubstr("Out@GRAD of shape [2, 3] cannot become X@GRAD"));
   EXPECT_EQ(message("fill_constant() -> Out=z {shape=[-1L], dtype=5}\nincrement(X=z) -> Out=y"),
-            "variable \"z\" is read, but the op that writes it gave it no size");
+            "the size of Out of fill_constant is not known when it is written: it is [-1]");
   EXPECT_THAT(
       message("var w f32[3, 3] persistable\nvar b f32[3] persistable\n"
               "fill_constant() -> Out=w {shape=[3L, 3L], dtype=5}\n"
