@@ -127,22 +127,31 @@ void wait_until_it_answers(const Endpoint& place, const FindStoreOptions& how) {
 
 }  // namespace
 
-// What has happened, as the server's threads tell it.
+// What has happened, as the server's threads and whoever ends it tell.
 struct HostedStore::Seen {
   Mutex mutex;
   std::set<std::pair<std::string, int64_t>> came FLT_GUARDED_BY(mutex);
   std::optional<Clock::time_point> loss FLT_GUARDED_BY(mutex);
+  std::optional<Clock::time_point> ended FLT_GUARDED_BY(mutex);
 
   void note(Happening what, const rpc::Member& member) {
     const MutexLock lock(mutex);
     if (what == Happening::kJoined) came.emplace(member.role, member.rank);
     if (what == Happening::kLost && !loss) loss = Clock::now();
   }
-  // "worker 1", ...: those that have not come.
+  // False: it had ended before.
+  bool end() {
+    const MutexLock lock(mutex);
+    if (ended) return false;
+    ended = Clock::now();
+    return true;
+  }
+  // "worker 1", ...: those that have not come, while they are waited for.
   std::vector<std::string> missing(const Expected& expected) {
     const MutexLock lock(mutex);
     std::vector<std::string> names;
-    const auto look = [&](const char* role, int64_t count) {
+    if (ended) return names;
+    const auto look = [&](const char* role, int64_t count) FLT_REQUIRES(mutex) {
       for (int64_t rank = 0; rank < count; ++rank) {
         if (!came.contains({role, rank})) names.push_back(fmt::format("{} {}", role, rank));
       }
@@ -151,10 +160,14 @@ struct HostedStore::Seen {
     look("worker", expected.workers);
     return names;
   }
-  // How many came, and when the first was lost.
-  std::pair<int64_t, std::optional<Clock::time_point>> get() {
+  struct Now {
+    int64_t came = 0;
+    std::optional<Clock::time_point> loss = {};   // of the first
+    std::optional<Clock::time_point> ended = {};  // this process was asked to end
+  };
+  Now get() {
     const MutexLock lock(mutex);
-    return {std::ssize(came), loss};
+    return {std::ssize(came), loss, ended};
   }
 };
 
@@ -172,9 +185,8 @@ HostedStore::HostedStore(rpc::StoreServer::Options options, Expected expected,
 }
 
 void HostedStore::end(const std::string& reason) {
-  if (ended_) return;
-  ended_ = Clock::now();
-  const int64_t came = seen_->get().first;
+  if (!seen_->end()) return;
+  const int64_t came = seen_->get().came;
   log::info("{}: the store of the job ends with this process, {} of {} processes had come", reason,
             came, expected_.workers + expected_.servers);
   server_->stop(reason);
@@ -182,7 +194,7 @@ void HostedStore::end(const std::string& reason) {
 
 void HostedStore::remind() {
   const std::vector<std::string> missing = seen_->missing(expected_);
-  if (missing.empty() || ended_ || !reminder_.due()) return;
+  if (missing.empty() || !reminder_.due()) return;
   constexpr size_t kNamed = 8;
   const int64_t all = expected_.workers + expected_.servers;
   log::info("waiting for {}{}: {} of {} processes of the job have come",
@@ -196,10 +208,10 @@ HostedStore::~HostedStore() {
   while (true) {
     const Clock::time_point now = Clock::now();
     const int64_t there = std::ssize(server_->members());
-    const auto [came, loss] = seen_->get();
+    const auto [came, loss, ended] = seen_->get();
     if (loss && now - *loss >= kGoodbye) break;
-    if (ended_ && now - *ended_ >= kAskedToEnd) break;
-    const bool nobody_comes = came >= expected || loss || ended_ || now >= until_;
+    if (ended && now - *ended >= kAskedToEnd) break;
+    const bool nobody_comes = came >= expected || loss || ended || now >= until_;
     if (nobody_comes && there == 0) break;
     if (reminder.due()) {
       log::info(

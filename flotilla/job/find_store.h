@@ -46,10 +46,12 @@ class HostedStore {
 
   rpc::StoreServer& server() { return *server_; }
 
-  // To be called now and then: tells people who has not come yet, while anybody has not.
+  // To be called now and then, by one thread: tells people who has not come yet, while anybody has
+  // not.
   void remind();
 
-  // This process was asked to end: all others are told why, and have a second to leave.
+  // This process was asked to end: all others are told why, and have a second to leave. From any
+  // thread.
   void end(const std::string& reason);
 
  private:
@@ -58,7 +60,6 @@ class HostedStore {
   const Expected expected_;
   Reminder reminder_;
   const std::chrono::steady_clock::time_point until_;
-  std::optional<std::chrono::steady_clock::time_point> ended_;
   const std::unique_ptr<Seen> seen_;
   std::optional<rpc::StoreServer> server_;  // the last: its threads write `seen_`
 };
