@@ -118,8 +118,9 @@ Membership::Membership(Options options) : options_(std::move(options)) {
                                 .patience = options_.patience,
                                 .longer = options_.launched ? kLauncherFirst : milliseconds(0),
                                 .on_stop = [this](const std::string& why) { hear(why); }});
-  if (options_.progress != nullptr)
+  if (options_.progress != nullptr || options_.host) {
     watcher_ = start_thread("reports progress", [this] { watch(); });
+  }
 }
 
 Membership::~Membership() {
@@ -193,9 +194,17 @@ rpc::Report Membership::report() const {
   return report;
 }
 
+void Membership::tell(Told& told) const {
+  rpc::Report now = report();
+  const bool moved = now.step != told.report.step || now.doing != told.report.doing;
+  const bool waits = !now.doing.empty() && now.doing_seconds >= seconds_of(kLook);
+  if (!moved || (!waits && Clock::now() - told.when < kTell)) return;
+  store_->report(now);
+  told = {std::move(now), Clock::now()};
+}
+
 void Membership::watch() {
-  rpc::Report told{.step = -1};
-  Clock::time_point last_told = {};
+  Told told;
   bool interrupted = false;
   while (true) {
     if (options_.host) options_.host->remind();
@@ -207,14 +216,7 @@ void Membership::watch() {
     }
     MutexLock lock(mutex_);
     if (leaving_) return;
-    rpc::Report now = report();
-    const bool moved = now.step != told.step || now.doing != told.doing;
-    const bool waits = !now.doing.empty() && now.doing_seconds >= seconds_of(kLook);
-    if (moved && (waits || Clock::now() - last_told >= kTell)) {
-      store_->report(now);
-      told = std::move(now);
-      last_told = Clock::now();
-    }
+    if (options_.progress != nullptr) tell(told);
     changed_.wait_until(lock, Clock::now() + kLook);
     if (leaving_) return;
   }

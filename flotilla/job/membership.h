@@ -36,8 +36,8 @@ class Membership {
     std::string token = {};
     rpc::Member self = {};               // role, rank, host, pid and attempt
     const Progress* progress = nullptr;  // null: nothing is reported
-    // Asked about ten times a second where progress is reported: true makes this process give up
-    // all waits and leave the job without a goodbye.
+    // Asked about ten times a second where progress is reported or the store is hosted: true makes
+    // this process give up all waits and leave the job without a goodbye.
     std::function<bool()> interrupted = {};
     std::chrono::milliseconds patience = std::chrono::seconds(60);  // for the store to appear
     bool launched = false;                   // by a launcher, which says who is gone
@@ -98,8 +98,15 @@ class Membership {
   void abandon(const std::string& reason);
 
  private:
+  // The last report, and when it went.
+  struct Told {
+    rpc::Report report = {.step = -1};
+    Progress::Clock::time_point when = {};
+  };
+
   void hear(const std::string& reason);
   void watch();
+  void tell(Told& told) const;
   rpc::Report report() const;
 
   const Options options_;

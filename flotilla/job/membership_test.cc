@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <csignal>
 #include <future>
 #include <thread>
 
@@ -189,6 +190,27 @@ TEST_F(MembershipTest, ManyMembersComeAndGoAtOnce) {
       return what == Happening::kLeft && m.rank == rank;
     });
   }
+}
+
+// As server 0 of a job that is started by hand, which has no progress to report.
+TEST_F(MembershipTest, WhoeverHostsTheStoreSaysWhoIsMissingUntilItIsAskedToEnd) {
+  auto host = std::make_unique<HostedStore>(StoreServer::Options{.token = "secret"},
+                                            HostedStore::Expected{.workers = 1, .servers = 1}, 0ms,
+                                            Reminder::Times{.first = 0ms, .every = 1ms});
+  const std::string address = host->server().address();
+  Membership membership({.address = address,
+                         .token = "secret",
+                         .self = {.role = "server", .rank = 0},
+                         .host = std::move(host)});
+  const auto deadline = std::chrono::steady_clock::now() + kLimit;
+  std::string said;
+  while (said.find("waiting for worker 0: 1 of 2 processes of the job have come") == said.npos) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << said;
+    testing::internal::CaptureStderr();
+    std::this_thread::sleep_for(150ms);
+    said = testing::internal::GetCapturedStderr();
+  }
+  membership.end_store(SIGTERM);  // while its thread looks for those who are missing
 }
 
 TEST_F(MembershipTest, AProcessOnItsOwnIsNoMember) {

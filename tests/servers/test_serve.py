@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 import pytest
 from job import FLEETRUN, Job
@@ -69,6 +70,28 @@ def test_must_know_the_servers_of_its_job():
     )
     assert done.returncode == 1
     assert "must know the servers of its job: say --servers" in done.stderr
+
+
+def test_by_hand_the_first_server_says_whom_it_waits_for(tmp_path):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_"))}
+    server = subprocess.Popen(
+        [FLOTILLA, "serve", f"--servers=127.0.0.1:{free_port()}", "--workers=2"],
+        env=clean,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    limit = threading.Timer(30, server.kill)
+    limit.start()
+    try:
+        said = next((line for line in server.stderr if "waiting for" in line), "nothing")
+        server.terminate()
+        server.communicate()
+    finally:
+        limit.cancel()
+        server.kill()
+        server.wait()
+    assert "waiting for worker 0, worker 1: 1 of 3 processes of the job have come" in said
 
 
 @pytest.mark.parametrize("servers", [1, 2])
