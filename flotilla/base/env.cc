@@ -22,6 +22,8 @@ const std::vector<Known>& known_variables() {
       {"FLT_LISTEN_FD", "descriptor of the socket that the launcher listens on for this process"},
       {"FLT_LOG_LEVEL", "what is said on stderr at least: info (by default), warn, error or off"},
       {"FLT_MAX_ISA", "cap on the instruction set that kernels use: sse41, avx2, avx512"},
+      {"FLT_ONLY_FROM",
+       "hosts that a server takes calls from; the launcher sets it where FLT_JOB_TOKEN is not set"},
       {"FLT_OUTAGE_LIMIT",
        "seconds of silence after which a host or process is taken for lost; 30 by default"},
       {"FLT_PS_DIR", "folder in which parameter servers keep logs and snapshots of their tables"},

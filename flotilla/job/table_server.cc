@@ -17,6 +17,7 @@
 #include "flotilla/job/table_files.h"
 #include "flotilla/ps/metrics.h"
 #include "flotilla/ps/rpc_channel.h"
+#include "flotilla/rpc/job_token.h"
 #include "flotilla/rpc/tls.h"
 
 namespace flotilla::job {
@@ -95,7 +96,11 @@ TableServerOptions table_server_options(const fleet::Role& role) {
     // The endpoint of the first server is that of the store.
     options.port = find_endpoint(role.endpoint).value_or(Endpoint()).port;
   }
-  if (!env::text("FLT_JOB_TOKEN")) options.only_from = hosts_of_job(role, options.host);
+  // A launcher without a secret gives its processes a token that others can guess.
+  options.only_from = env::list("FLT_ONLY_FROM");
+  if (options.only_from.empty() && !rpc::job_secret()) {
+    options.only_from = hosts_of_job(role, options.host);
+  }
   return options;
 }
 

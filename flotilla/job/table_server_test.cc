@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 const ps::TableSpec kTable = {
     .id = 0, .name = "w", .kind = ps::TableSpec::kDense, .width = 4, .rule = {.name = "sgd"}};
@@ -212,6 +213,22 @@ TEST_F(TableServerTest, LoadsACheckpoint) {
   EXPECT_THAT(worker.pull(), ElementsAre(-5, -5, -5, -5));
   worker.leave();
   EXPECT_EQ(ran.get(), "");
+}
+
+// A launcher without a secret says FLT_JOB_TOKEN all the same: one that others can guess.
+TEST(TableServerOptions, WithoutASecretCallsAreTakenFromTheHostsOfTheJob) {
+  const fleet::Role role{.kind = fleet::RoleKind::kServer,
+                         .worker_endpoints = {"10.0.0.3:6170"},
+                         .server_endpoints = {"10.0.0.1:6174"},
+                         .endpoint = "10.0.0.1:6174"};
+  EXPECT_THAT(table_server_options(role).only_from,
+              ElementsAre("10.0.0.1", "10.0.0.3", "127.0.0.1"));
+  setenv("FLT_JOB_TOKEN", "job default", 1);
+  EXPECT_THAT(table_server_options(role).only_from, IsEmpty()) << "the secret says who may call";
+  setenv("FLT_ONLY_FROM", "10.0.0.1,node-2", 1);
+  EXPECT_THAT(table_server_options(role).only_from, ElementsAre("10.0.0.1", "node-2"));
+  unsetenv("FLT_ONLY_FROM");
+  unsetenv("FLT_JOB_TOKEN");
 }
 
 TEST(TableFiles, RefusesTheFolderOfAnotherNumberOfServers) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "flotilla/base/env.h"
@@ -81,13 +82,20 @@ void Run::begin() {
   start_all();
 }
 
+// Where there is no secret. A host that has its own name from a file may call itself over loopback.
+std::vector<std::string> Run::only_from() const {
+  if (job_.hosts.size() == 1 || rpc::job_secret() || !job_.token.empty()) return {};
+  std::vector<std::string> hosts = job_.hosts;
+  if (std::ranges::find(hosts, "127.0.0.1") == hosts.end()) hosts.emplace_back("127.0.0.1");
+  return hosts;
+}
+
 void Run::serve_store(const std::string& address) {
   using Happening = rpc::StoreServer::Happening;
   constexpr int64_t kDescriptors = 8;  // of a process that is started: its log, pipes, pidfd
   rpc::StoreServer::Options settings{
       .address = address, .token = token_, .reserve = 64 + kDescriptors * std::ssize(running_)};
-  const bool secret = rpc::job_secret() || !job_.token.empty();
-  if (link_ && !secret) settings.only_from = job_.hosts;
+  settings.only_from = only_from();
   // Bound to the link of this attempt: the end of its store is no loss for the next one.
   const auto lose = link_ ? link_->on_lost() : nullptr;
   const double limit = std::chrono::duration<double>(rpc::Outage::from_environment().limit).count();
@@ -215,6 +223,9 @@ std::vector<std::string> Run::environment_of(const Running& running) const {
                              {"FLT_RANK", fmt::to_string(process.rank)},
                              {"FLT_ATTEMPT", fmt::to_string(running.outcome.attempt)},
                              {"FLT_LISTEN_FD", fmt::to_string(process.listener.socket.get())}});
+  if (const std::vector<std::string> hosts = only_from(); !hosts.empty()) {
+    added.emplace_back("FLT_ONLY_FROM", fmt::format("{}", fmt::join(hosts, ",")));
+  }
   if (running.server()) {
     added.emplace_back("FLT_PS_DIR", folder_.path());
     // No power cut leaves anything of a folder that goes with the job.

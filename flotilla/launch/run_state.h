@@ -115,6 +115,7 @@ class Run {
  private:
   void announce();
   void begin();
+  std::vector<std::string> only_from() const;
   void serve_store(const std::string& address);
   void start_all();
   void start(Running& running);
