@@ -191,8 +191,8 @@ void Acceptor::welcome(const std::string& peer) {
   if (!strangers_.empty()) strangers_.erase(key_of(address_in(peer), port_in(peer)));
 }
 
-void Acceptor::refuse(const std::string& peer, Strangers::Verdict verdict) {
-  complain(address_in(peer), reason(verdict));
+void Acceptor::refuse(const std::string& peer, const std::string& why) {
+  complain(address_in(peer), why);
   const MutexLock lock(mutex_);
   const auto one = strangers_.find(key_of(address_in(peer), port_in(peer)));
   if (one == strangers_.end() || ++one->second.refusals < limits_.refusals) return;
@@ -200,7 +200,7 @@ void Acceptor::refuse(const std::string& peer, Strangers::Verdict verdict) {
   strangers_.erase(one);
 }
 
-void Acceptor::complain(const std::string& source, const char* why) {
+void Acceptor::complain(const std::string& source, std::string_view why) {
   const std::optional<uint64_t> silent = log_.note(source);
   if (!silent) return;
   log::warning("{} refused a connection from {}: {}{}", name_, source, why,

@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "flotilla/base/fd.h"
@@ -54,7 +55,7 @@ class Acceptor {
   // What came of a call. `peer` as gRPC writes it.
   void welcome(const std::string& peer);
   // Logged, but not each of a source that has many.
-  void refuse(const std::string& peer, Strangers::Verdict verdict);
+  void refuse(const std::string& peer, const std::string& why);
 
   // That have not shown the token yet.
   int64_t strangers() const;
@@ -78,7 +79,7 @@ class Acceptor {
   // For one more. False: none has been there for long enough to go.
   bool make_room() FLT_REQUIRES(mutex_);
   void close(Iterator stranger, const char* why) FLT_REQUIRES(mutex_);
-  void complain(const std::string& source, const char* why);
+  void complain(const std::string& source, std::string_view why);
   int64_t reserve() const;
   int64_t most_strangers() const;
 

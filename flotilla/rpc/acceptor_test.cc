@@ -177,9 +177,9 @@ TEST_F(AcceptorTest, AConnectionWithManyWrongTokensIsCut) {
   Door door({.refusals = 5});
   const Fd guesses = connected(door.port());
   ASSERT_TRUE(soon([&] { return door.came() == 1; }));
-  for (int i = 0; i < 4; ++i) door->refuse(peer_of(guesses), Strangers::Verdict::kNoToken);
+  for (int i = 0; i < 4; ++i) door->refuse(peer_of(guesses), "it did not show the job's token");
   EXPECT_FALSE(closed(guesses));
-  door->refuse(peer_of(guesses), Strangers::Verdict::kNoToken);
+  door->refuse(peer_of(guesses), "it did not show the job's token");
   EXPECT_TRUE(soon([&] { return closed(guesses); }));
 }
 

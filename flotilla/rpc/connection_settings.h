@@ -12,6 +12,7 @@
 
 #include "flotilla/base/fd.h"
 #include "flotilla/rpc/outage.h"
+#include "flotilla/rpc/strangers.h"
 
 namespace flotilla::rpc {
 
@@ -39,6 +40,18 @@ inline std::string_view shown_token(const grpc::CallbackServerContext& context) 
   const auto shown = context.client_metadata().find(kTokenKey);
   if (shown == context.client_metadata().end()) return {};
   return {shown->second.data(), shown->second.size()};
+}
+
+// What a server answers to a caller that is not welcome: ask again, or never.
+inline grpc::Status refusal(Strangers::Verdict verdict, const std::string& why) {
+  switch (verdict) {
+    case Strangers::Verdict::kNotYet:
+      return {grpc::StatusCode::ABORTED, why};
+    case Strangers::Verdict::kWrongHost:
+      return {grpc::StatusCode::PERMISSION_DENIED, why};
+    default:
+      return {grpc::StatusCode::UNAUTHENTICATED, why};
+  }
 }
 
 inline bool within_host(const std::string& address) {

@@ -14,6 +14,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/base/printable.h"
 #include "flotilla/rpc/connecting.h"
 #include "flotilla/rpc/connection_settings.h"
 #include "flotilla/rpc/frames.h"
@@ -233,10 +234,15 @@ class DataClient::Connection {
     }
     const std::string& address = options_.address;
     switch (status.error_code()) {
+      case grpc::StatusCode::ABORTED:
+        return Error(ErrorKind::kUnavailable,
+                     fmt::format("the server at {} does not take this process yet: {}", address,
+                                 printable(status.error_message())));
+      case grpc::StatusCode::PERMISSION_DENIED:
       case grpc::StatusCode::UNAUTHENTICATED:
         return Error(ErrorKind::kInvalidArgument,
                      fmt::format("the server at {} refused this process: {}", address,
-                                 status.error_message()));
+                                 printable(status.error_message())));
       case grpc::StatusCode::UNIMPLEMENTED:
         return Error(ErrorKind::kInvalidArgument,
                      fmt::format("what listens at {} is no data server of a job", address));

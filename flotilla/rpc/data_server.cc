@@ -360,8 +360,9 @@ class DataServer::Service final : public grpc::CallbackGenericService {
                                             Strangers::Verdict verdict) {
     State::Counters& c = state_->counters;
     ++(verdict == Strangers::Verdict::kNoToken ? c.without_token : c.wrong_host);
-    door_->refuse(context.peer(), verdict);
-    return new Refusal(state_, {grpc::StatusCode::UNAUTHENTICATED, reason(verdict)});
+    const std::string why = strangers_.reason(verdict, context.peer());
+    door_->refuse(context.peer(), why);
+    return new Refusal(state_, refusal(verdict, why));
   }
 
   const std::shared_ptr<State> state_;

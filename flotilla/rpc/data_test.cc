@@ -126,7 +126,9 @@ TEST(Data, OnlyAllowedHostsAreHeard) {
   DataClient::Options plain = to(server.address());
   plain.shared_bytes = 0;
   DataClient client(plain);
-  EXPECT_THAT(refusal_of([&] { ask(client, "x").get(); }), HasSubstr("not a host of the job"));
+  EXPECT_THAT(refusal_of([&] { ask(client, "x").get(); }),
+              HasSubstr("refused this process: it is not a host of the job: calls are taken from "
+                        "10.255.255.1, but it came from 127.0.0.1; name this host"));
   EXPECT_EQ(server.stats().wrong_host, 1);
   DataServer::Options here = serve(echo);
   here.only_from = {"localhost"};

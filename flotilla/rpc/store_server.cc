@@ -241,10 +241,11 @@ grpc::ServerBidiReactor<Request, Reply>* StoreServer::Service::Connect(
     grpc::CallbackServerContext* context) {
   const Strangers::Verdict verdict = strangers_.judge(shown_token(*context), context->peer());
   const bool welcome = verdict == Strangers::Verdict::kWelcome;
+  const std::string why = strangers_.reason(verdict, context->peer());
   if (welcome) {
     door_->welcome(context->peer());
   } else {
-    door_->refuse(context->peer(), verdict);
+    door_->refuse(context->peer(), why);
   }
   const bool waited_for = options_.outage || !same_host(context->peer());
   const MutexLock lock(mutex_);
@@ -254,7 +255,7 @@ grpc::ServerBidiReactor<Request, Reply>* StoreServer::Service::Connect(
   if (welcome) {
     stream.begin();
   } else {
-    stream.refuse({grpc::StatusCode::UNAUTHENTICATED, "not of this job"});
+    stream.refuse(refusal(verdict, why));
   }
   return &stream;
 }

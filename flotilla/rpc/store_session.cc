@@ -5,6 +5,7 @@
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
+#include "flotilla/base/printable.h"
 #include "flotilla/base/thread.h"
 #include "flotilla/rpc/connecting.h"
 #include "flotilla/rpc/dial.h"
@@ -251,11 +252,12 @@ bool StoreClient::Session::connects(grpc::Channel& channel) {
 
 bool StoreClient::Session::welcome_or_end(milliseconds away, bool told,
                                           const std::string& refusal) {
-  bool welcomed = false;
+  bool welcomed = false, not_yet = false;
   std::string why;
   {
     const MutexLock lock(mutex_);
     welcomed = connection_ && connection_->welcomed;
+    not_yet = answered(grpc::StatusCode::ABORTED);
     why = why_lost();
     if (left_ && !refusal.empty()) why = kForgotten;
   }
@@ -268,7 +270,7 @@ bool StoreClient::Session::welcome_or_end(milliseconds away, bool told,
   }
   if (why != kForgotten && !refusal.empty()) {
     why = refusal;
-  } else if (why != kForgotten && away >= outage_.limit) {
+  } else if (why != kForgotten && !not_yet && away >= outage_.limit) {
     why = fmt::format(
         "the store of the job, at {}, has not answered for {:g} s (FLT_OUTAGE_LIMIT): host {} "
         "is down, paused or cut off",
@@ -279,17 +281,26 @@ bool StoreClient::Session::welcome_or_end(milliseconds away, bool told,
 }
 
 bool StoreClient::Session::refused() const {
-  return connection_ && connection_->done &&
-         connection_->status.error_code() == grpc::StatusCode::UNAUTHENTICATED;
+  return answered(grpc::StatusCode::UNAUTHENTICATED) ||
+         answered(grpc::StatusCode::PERMISSION_DENIED);
+}
+
+bool StoreClient::Session::answered(grpc::StatusCode code) const {
+  return connection_ && connection_->done && connection_->status.error_code() == code;
 }
 
 std::string StoreClient::Session::why_lost() const {
-  return refused() ? fmt::format(
-                         "the store at {} refused this process: its FLT_JOB_TOKEN is not that "
-                         "of the job",
-                         options_.address)
-                   : fmt::format("the connection to the store of the job was lost, at {}",
-                                 options_.address);
+  if (answered(grpc::StatusCode::UNAUTHENTICATED)) {
+    return fmt::format(
+        "the store at {} refused this process: its FLT_JOB_TOKEN is not that of the job",
+        options_.address);
+  }
+  if (answered(grpc::StatusCode::PERMISSION_DENIED) || answered(grpc::StatusCode::ABORTED)) {
+    return fmt::format("the store at {} {}: {}", options_.address,
+                       refused() ? "refused this process" : "does not take this process yet",
+                       printable(connection_->status.error_message()));
+  }
+  return fmt::format("the connection to the store of the job was lost, at {}", options_.address);
 }
 
 void StoreClient::Session::say_goodbye() {

@@ -112,6 +112,8 @@ class StoreClient::Session {
   bool come_back();
   bool connects(grpc::Channel& channel);
   bool welcome_or_end(std::chrono::milliseconds away, bool told, const std::string& refusal);
+  // With which the store has ended the connection.
+  bool answered(grpc::StatusCode code) const FLT_REQUIRES(mutex_);
   bool refused() const FLT_REQUIRES(mutex_);
   std::string why_lost() const FLT_REQUIRES(mutex_);
   void say_goodbye();

@@ -1,13 +1,17 @@
 #include "flotilla/rpc/strangers.h"
 
+#include <arpa/inet.h>
+#include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/thread.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -22,22 +26,18 @@ bool same_secret(std::string_view a, std::string_view b) {
   return different == 0;
 }
 
-// The numeric addresses of hosts; a name that cannot be resolved has none.
-std::vector<std::string> resolved(const std::vector<std::string>& hosts) {
-  std::vector<std::string> addresses;
-  for (const std::string& host : hosts) {
-    addrinfo hints = {};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) continue;
-    for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
-      char text[NI_MAXHOST] = {};
-      getnameinfo(entry->ai_addr, entry->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-      addresses.emplace_back(text);
-    }
-    freeaddrinfo(found);
-  }
-  return addresses;
+bool is_address(const std::string& host) {
+  in6_addr ignored = {};
+  return ::inet_pton(AF_INET, host.c_str(), &ignored) == 1 ||
+         ::inet_pton(AF_INET6, host.c_str(), &ignored) == 1;
+}
+
+// "node-1, node-2", and no more than eight of them.
+std::string some(const std::vector<std::string>& names) {
+  constexpr size_t kNamed = 8;
+  const auto end = names.begin() + static_cast<int64_t>(std::min(names.size(), kNamed));
+  return fmt::format("{}{}", fmt::join(names.begin(), end, ", "),
+                     names.size() > kNamed ? ", ..." : "");
 }
 
 }  // namespace
@@ -49,28 +49,116 @@ void check_token(std::string_view token) {
           token.size());
 }
 
-Strangers::Strangers(std::string token, const std::vector<std::string>& only_from)
-    : token_(std::move(token)), anybody_(only_from.empty()), addresses_(resolved(only_from)) {
-  check_token(token_);
-}
+// What is known of the hosts of a job.
+struct Strangers::Hosts {
+  Hosts(std::vector<std::string> hosts, Resolve how)
+      : names(std::move(hosts)),
+        resolve(std::move(how)),
+        fixed(std::ranges::all_of(names, is_address)),
+        addresses(names.size()) {}
 
-Strangers::Verdict Strangers::judge(std::string_view token, const std::string& peer) const {
-  if (!same_secret(token, token_)) return Verdict::kNoToken;
-  const bool allowed = anybody_ || std::find(addresses_.begin(), addresses_.end(),
-                                             address_in(peer)) != addresses_.end();
-  return allowed ? Verdict::kWelcome : Verdict::kWrongHost;
-}
-
-const char* reason(Strangers::Verdict verdict) {
-  switch (verdict) {
-    case Strangers::Verdict::kWelcome:
-      return "it is welcome";
-    case Strangers::Verdict::kNoToken:
-      return "it did not show the job's token";
-    case Strangers::Verdict::kWrongHost:
-      return "it is not a host of the job";
+  // Takes as long as the resolver does. A name that it has lost means what it meant.
+  void look_up() {
+    std::vector<std::vector<std::string>> found;
+    for (const std::string& host : names) found.push_back(resolve(host));
+    const MutexLock lock(mutex);
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (!found[i].empty()) addresses[i] = std::move(found[i]);
+    }
+    looking = false;
   }
-  return "";
+
+  bool has(const std::string& address) const FLT_REQUIRES(mutex) {
+    return std::ranges::any_of(addresses, [&](const std::vector<std::string>& each) {
+      return std::ranges::find(each, address) != each.end();
+    });
+  }
+  std::vector<std::string> unknown() const FLT_REQUIRES(mutex) {
+    std::vector<std::string> found;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (addresses[i].empty()) found.push_back(names[i]);
+    }
+    return found;
+  }
+
+  const std::vector<std::string> names;
+  const Resolve resolve;
+  const bool fixed;  // addresses alone: looking them up again changes nothing
+
+  Mutex mutex;
+  std::vector<std::vector<std::string>> addresses FLT_GUARDED_BY(mutex);  // of each name
+  bool looking FLT_GUARDED_BY(mutex) = false;                             // a thread is
+  Clock::time_point began FLT_GUARDED_BY(mutex) = {};                     // to look, the last time
+  std::map<std::string, Clock::time_point> asked FLT_GUARDED_BY(mutex);   // first, by address
+};
+
+std::vector<std::string> Strangers::resolve(const std::string& host) {
+  std::vector<std::string> addresses;
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return addresses;
+  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+    char text[NI_MAXHOST] = {};
+    getnameinfo(entry->ai_addr, entry->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+    addresses.emplace_back(text);
+  }
+  freeaddrinfo(found);
+  return addresses;
+}
+
+Strangers::Strangers(std::string token, std::vector<std::string> only_from, Resolve how)
+    : token_(std::move(token)),
+      hosts_(only_from.empty() ? nullptr
+                               : std::make_shared<Hosts>(std::move(only_from), std::move(how))) {
+  check_token(token_);
+  if (hosts_) hosts_->look_up();
+}
+
+Strangers::Verdict Strangers::judge(std::string_view token, const std::string& peer,
+                                    Clock::time_point now) const {
+  constexpr std::chrono::seconds kPause{1};
+  constexpr std::chrono::seconds kFresh{5};
+  constexpr size_t kMostAsked = 256;
+  if (!same_secret(token, token_)) return Verdict::kNoToken;
+  if (!hosts_) return Verdict::kWelcome;
+  const std::string address = address_in(peer);
+  Hosts& hosts = *hosts_;
+  const MutexLock lock(hosts.mutex);
+  if (hosts.has(address)) return Verdict::kWelcome;
+  if (hosts.fixed) return Verdict::kWrongHost;
+  if (hosts.asked.size() >= kMostAsked) hosts.asked.clear();
+  Clock::time_point& asked = hosts.asked.try_emplace(address, now).first->second;
+  const bool looked = !hosts.looking && hosts.began >= asked;
+  if (looked && hosts.unknown().empty() && now - hosts.began < kFresh) return Verdict::kWrongHost;
+  if (looked) asked = now;  // what was found is old by now
+  if (!hosts.looking && now - hosts.began >= kPause) {
+    try {
+      start_thread<std::thread>("looks up hosts", [all = hosts_] { all->look_up(); }).detach();
+      hosts.looking = true;
+      hosts.began = now;
+    } catch (const Error&) {
+      // Whoever asks again meets another moment.
+    }
+  }
+  return Verdict::kNotYet;
+}
+
+std::string Strangers::reason(Verdict verdict, const std::string& peer) const {
+  if (verdict == Verdict::kWelcome) return "it is welcome";
+  if (verdict == Verdict::kNoToken) return "it did not show the job's token";
+  if (verdict == Verdict::kWrongHost) {
+    return fmt::format(
+        "it is not a host of the job: calls are taken from {}, but it came from {}; name this host "
+        "in the lists of the job, or set the same FLT_JOB_TOKEN on every host",
+        some(hosts_->names), address_in(peer));
+  }
+  const MutexLock lock(hosts_->mutex);
+  const std::vector<std::string> unknown = hosts_->unknown();
+  return fmt::format(
+      "calls are taken from {}, but it came from {}, which none of them is known to be yet: {}",
+      some(hosts_->names), address_in(peer),
+      unknown.empty() ? "they are looked up again" : "nobody knows the name " + some(unknown));
 }
 
 std::string address_in(const std::string& peer) {

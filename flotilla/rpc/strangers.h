@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,24 +21,36 @@ namespace flotilla::rpc {
 // Refuses a token that is too long to be sent along with every call.
 void check_token(std::string_view token);
 
+// The names of hosts may be known late, or come to mean other addresses. Whoever comes from an
+// address that belongs to none of them is told to ask again, while they are looked up anew on
+// another thread, once a second at most. It is refused once they are all known and none has it.
+//
+// Thread safety: all calls, from any thread. None waits for the resolver, but for the constructor.
 class Strangers {
  public:
-  enum class Verdict { kWelcome, kNoToken, kWrongHost };
+  using Clock = std::chrono::steady_clock;
+  enum class Verdict { kWelcome, kNoToken, kWrongHost, kNotYet };
+
+  // The numeric addresses of a host; none: nobody knows it.
+  using Resolve = std::function<std::vector<std::string>(const std::string& host)>;
+  static std::vector<std::string> resolve(const std::string& host);
 
   // `only_from`: hosts and addresses; empty: any.
-  Strangers(std::string token, const std::vector<std::string>& only_from);
+  Strangers(std::string token, std::vector<std::string> only_from, Resolve how = resolve);
 
   // `peer` as gRPC writes it: "ipv4:10.0.0.2:4711" or "ipv6:[fe80::1]:4711".
-  Verdict judge(std::string_view token, const std::string& peer) const;
+  Verdict judge(std::string_view token, const std::string& peer,
+                Clock::time_point now = Clock::now()) const;
+
+  // Why whoever has this peer is not welcome: "it did not show the job's token", ...
+  std::string reason(Verdict verdict, const std::string& peer) const;
 
  private:
-  const std::string token_;
-  const bool anybody_;
-  const std::vector<std::string> addresses_;  // numeric
-};
+  struct Hosts;
 
-// "it did not show the job's token", "it is not a host of the job".
-const char* reason(Strangers::Verdict verdict);
+  const std::string token_;
+  const std::shared_ptr<Hosts> hosts_;  // null: any. Also of the thread that looks names up
+};
 
 // Of a peer as gRPC writes it: "10.0.0.2" and "4711".
 std::string address_in(const std::string& peer);

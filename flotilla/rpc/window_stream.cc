@@ -58,6 +58,7 @@ void WindowStream::OnDone(const grpc::Status& status) {
   switch (status.error_code()) {
     case grpc::StatusCode::FAILED_PRECONDITION:
     case grpc::StatusCode::INVALID_ARGUMENT:
+    case grpc::StatusCode::PERMISSION_DENIED:
     case grpc::StatusCode::UNAUTHENTICATED:
     case grpc::StatusCode::UNIMPLEMENTED:
       return on_end(true);

@@ -119,13 +119,14 @@ class Network:
         self.ip("-n", name, "link", "set", "lo", "up")
 
     def give_names(self, names):
-        """Every host finds host i under the name names[i], by a file /etc/hosts of its own."""
+        """Every host finds host i under the name names[i], by a file /etc/hosts of its own.
+        Those behind the last name have none, until they are given one."""
         text = "127.0.0.1 localhost\n"
         text += "".join(f"{ip} {name}\n" for ip, name in zip(self.ips, names))
         for i in range(self.count):
             folder = pathlib.Path("/etc/netns", f"{self.tag}n{i}")
-            folder.mkdir(parents=True)
-            folder.joinpath("hosts").write_text(text)
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.joinpath("hosts").write_text(text)  # hosts that are there see it, too
 
     def inside(self, i):
         """Words before a command that runs on host i."""

@@ -45,6 +45,20 @@ def test_hosts_meet_at_the_master_without_a_list(tmp_path, network):
             assert e["FLT_STORE"] == "192.168.0.2:6500"
 
 
+def test_a_host_whose_name_is_known_late_is_let_in_without_a_secret(tmp_path, network):
+    net = network(2)
+    net.give_names(["node-1"])
+    # In a pod a name may come minutes after its host was listed.
+    words = ["--ips=node-1,node-2", "--nproc_per_node=1"]
+    pod = {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}
+    first = Host(tmp_path / "0", [*words, "--rank=0"], SHOW, net.inside(0), **pod)
+    said = next((line for line in first.process.stderr if "waiting for" in line), "nothing")
+    assert "node-2" in said
+    net.give_names(["node-1", "node-2"])
+    second = Host(tmp_path / "1", [*words, "--rank=1"], SHOW, net.inside(1), **pod)
+    assert [host.wait() for host in (second, first)] == [0, 0], [second.err, first.err]
+
+
 def test_a_cable_that_is_pulled_ends_the_job_on_both_sides(tmp_path, network):
     net = network(2)
     hosts = start(tmp_path, net, ["--nproc_per_node=1", "--outage_limit=2"], STAY)
