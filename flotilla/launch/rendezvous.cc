@@ -16,12 +16,10 @@
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/base/printable.h"
-#include "flotilla/base/reminder.h"
 #include "flotilla/base/thread.h"
 #include "flotilla/launch/outlet.h"
 #include "flotilla/launch/ports.h"
 #include "flotilla/launch/print.h"
-#include "flotilla/rpc/dial.h"
 #include "flotilla/rpc/job_token.h"
 #include "flotilla/rpc/store_client.h"
 #include "flotilla/rpc/store_server.h"
@@ -248,12 +246,28 @@ std::optional<Answer> ask_master(Outlet& outlet, const JobOptions& options, cons
   return answer;
 }
 
+void say_who_is_waited_for(Outlet& outlet, const JobOptions& options, bool unknown) {
+  say(outlet, options, "INFO",
+      fmt::format("waiting for the host that has {}{}", *options.master,
+                  unknown ? ", a name that cannot be resolved" : ""));
+}
+
+// Whether connections to the address end here.
+bool is_here(const Machine& machine, const std::string& host) {
+  if (machine.is(host)) return true;
+  try {
+    return address_towards(host) == host;
+  } catch (const Error&) {
+    return false;  // the resolver or the network may be away for a moment
+  }
+}
+
 // Where this host serves the store, if the master's address is its own and free.
 std::unique_ptr<rpc::StoreServer> become_master(const JobOptions& options, const Machine& machine,
                                                 std::string& serve_at) {
   const Endpoint master = *find_endpoint(*options.master);
   std::vector<std::string> places;
-  if (machine.is(master.host) || address_towards(master.host) == master.host) {
+  if (is_here(machine, master.host)) {
     places.push_back(master.text());
   } else if (options.rank == 0) {
     // Known by an address that is not its own, as behind a service of Kubernetes.
@@ -293,10 +307,7 @@ Answer meet(const JobOptions& options, const Machine& machine, const Arrived& se
               *options.master, holder);
     }
     if (reminder.due()) {
-      const bool unknown = rpc::look_up(master.host) != rpc::Name::kKnown;
-      say(outlet, options, "INFO",
-          fmt::format("waiting for the host that has {}{}", *options.master,
-                      unknown ? ", a name that cannot be resolved" : ""));
+      say_who_is_waited_for(outlet, options, rpc::look_up(master.host) != rpc::Name::kKnown);
     }
   }
 }
@@ -371,6 +382,21 @@ std::vector<Arrived> Gathering::ranked() const {
     hosts[next++] = host;
   }
   return hosts;
+}
+
+void wait_for_name_of_master(const JobOptions& options, const NameWait& wait) {
+  if (!options.master || options.hosts().most == 1) return;
+  const std::string host = host_of(*options.master);
+  Outlet outlet;
+  Reminder reminder(wait.times);
+  const Clock::time_point until = Clock::now() + wait.patience;
+  for (rpc::Name name = rpc::look_up(host); name != rpc::Name::kKnown; name = rpc::look_up(host)) {
+    if (reminder.due()) say_who_is_waited_for(outlet, options, /*unknown=*/true);
+    require(name == rpc::Name::kUnclear || Clock::now() < until,
+            "the hosts meet at --master {}, but no host has the name \"{}\"", *options.master,
+            host);
+    std::this_thread::sleep_for(kRetry);
+  }
 }
 
 void join_master(const JobOptions& options, const Machine& machine, Job& job) {

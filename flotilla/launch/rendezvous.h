@@ -13,12 +13,15 @@
 
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "flotilla/base/reminder.h"
 #include "flotilla/launch/job.h"
 #include "flotilla/launch/link.pb.h"
+#include "flotilla/rpc/dial.h"
 
 namespace flotilla::launch {
 
@@ -45,6 +48,16 @@ class Gathering {
   const HostCount count_;
   std::vector<Arrived> arrived_;  // the first is the master
 };
+
+// How long a name that nobody knows is waited for, and when people are told.
+struct NameWait {
+  std::chrono::milliseconds patience = rpc::patience_with_names();
+  Reminder::Times times = {};
+};
+
+// Waits until the name of --master is known: it may come with its host. Refuses one that nobody
+// knows when `patience` is over; a resolver that does not answer is waited for.
+void wait_for_name_of_master(const JobOptions& options, const NameWait& wait = {});
 
 // Makes the plan of this host a part of the job of all: hosts, ranks, endpoints, variables, store
 // and token. Waits for the others; does nothing where there is no --master to meet at. Refuses what

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "flotilla/base/error.h"
+#include "flotilla/testing/errors.h"
 
 namespace flotilla::launch {
 namespace {
@@ -203,6 +204,21 @@ TEST(RendezvousTest, DifferentCountsAreToldOnBothSides) {
   const std::string said = first.get();
   EXPECT_THAT(said, HasSubstr("--nnodes 3"));
   EXPECT_EQ(said, second.get());
+}
+
+TEST(RendezvousTest, AMasterWhoseNameNobodyKnowsIsWaitedForWithAWordAndThenRefused) {
+  JobOptions meets = options({"--master=no-such-host.invalid:6500", "--nnodes=2"});
+  meets.quiet = false;
+  testing::internal::CaptureStderr();
+  const std::string why = refusal_of([&] {
+    wait_for_name_of_master(meets, {.patience = 1ms, .times = {.first = 0s, .every = 1h}});
+  });
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("waiting for the host that has no-such-host.invalid:6500, a name that "
+                        "cannot be resolved"));
+  EXPECT_EQ(why,
+            "the hosts meet at --master no-such-host.invalid:6500, but no host has the name "
+            "\"no-such-host.invalid\"");
 }
 
 }  // namespace

@@ -249,6 +249,7 @@ int run(const JobOptions& options, const Machine& machine) {
   if (options.front != Front::kSpawn) {
     ::setenv("FLT_OUTAGE_LIMIT", fmt::format("{:g}", options.outage_limit).c_str(), 1);
   }
+  wait_for_name_of_master(options);
   Job job = plan_job(options, machine);
   join_master(options, machine, job);
   return Run(options, std::move(job)).run();

@@ -59,6 +59,22 @@ def test_a_host_whose_name_is_known_late_is_let_in_without_a_secret(tmp_path, ne
     assert [host.wait() for host in (second, first)] == [0, 0], [second.err, first.err]
 
 
+def test_hosts_meet_at_a_master_whose_name_is_known_late(tmp_path, network):
+    net = network(2)
+    net.give_names([])
+    options = ["--master=node-1:6500", "--nnodes=2", "--nproc_per_node=1"]
+    pod = {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}
+    hosts = [
+        Host(tmp_path / str(i), [*options, f"--rank={i}"], SHOW, net.inside(i), **pod)
+        for i in range(2)
+    ]
+    for host in hosts:
+        said = next((line for line in host.process.stderr if "waiting for" in line), "nothing")
+        assert "waiting for the host that has node-1:6500, a name that cannot be resolved" in said
+    net.give_names(["node-1"])
+    assert [host.wait() for host in hosts] == [0, 0], [host.err for host in hosts]
+
+
 def test_a_cable_that_is_pulled_ends_the_job_on_both_sides(tmp_path, network):
     net = network(2)
     hosts = start(tmp_path, net, ["--nproc_per_node=1", "--outage_limit=2"], STAY)
