@@ -168,6 +168,20 @@ TEST(FindStoreTest, AHostThatThereIsNotIsNamedAtOnce) {
   }
 }
 
+TEST(FindStoreTest, SaysWhoseNameIsWaitedForAndHowManyAreKnown) {
+  Role role = collective_job(2)[0];
+  role.worker_endpoints[1] = "no-such-host.invalid:6170";
+  testing::internal::CaptureStderr();
+  const std::string why = refusal_of([&] {
+    find_store(role, {.times = {.first = 0s, .every = std::chrono::hours(1)},
+                      .while_waiting = [] { refuse("Ctrl-C"); }});
+  });
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("waiting for the name of the host \"no-such-host.invalid\", which nobody "
+                        "knows yet; 1 of 2 are known"));
+  EXPECT_EQ(why, "Ctrl-C");
+}
+
 TEST(FindStoreTest, ALostProcessStopsTheJobAndTheHostDoesNotWaitForIt) {
   const std::vector<Role> job = collective_job(3);
   std::optional<FoundStore> found = find_store(job[0]);
