@@ -132,9 +132,18 @@ const Cell* PrepareContext::write(std::string_view slot, size_t i, DType dtype,
   return host_.write(p.value, layout);
 }
 
+void PrepareContext::check_moved(std::string_view slot, const VarMeta& meta) {
+  if (moves_any_) return;
+  if (!moved_) moved_ = {std::string(slot), meta.dtype};
+  require(meta.dtype == moved_->second,
+          "{} moves elements between {} and {}, which must have one dtype, but hold {} and {}",
+          op_.type(), moved_->first, slot, moved_->second, meta.dtype);
+}
+
 In<char> PrepareContext::in_bytes(std::string_view slot, size_t i, const Layout& layout) {
   const Port& p = check_there(port(slot, i), slot);
   check_dense(p, slot);
+  check_moved(slot, p.meta);
   read_.emplace(slot);
   return In<char>(host_.read(p.value, layout));
 }
@@ -143,6 +152,7 @@ Out<char> PrepareContext::out_bytes(std::string_view slot, size_t i, const Layou
   const Port& p = written_port(slot, i);
   check_dense(p, slot);
   check_size(p.meta, slot);
+  check_moved(slot, p.meta);
   return Out<char>(host_.write(p.value, layout));
 }
 

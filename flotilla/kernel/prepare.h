@@ -15,8 +15,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "flotilla/base/element_count.h"
@@ -274,7 +276,9 @@ class PrepareContext {
   LateOut<T> late_out(std::string_view slot, size_t i = 0) {
     return LateOut<T>(&host_, written_port(slot, i).value);
   }
-  // For kernels that only move bytes.
+  // For kernels that only move bytes, from one variable to another: all have one dtype, unless
+  // bytes_of_any_dtype() was called before.
+  void bytes_of_any_dtype() { moves_any_ = true; }
   In<char> in_bytes(std::string_view slot, size_t i = 0, const Layout& layout = {});
   Out<char> out_bytes(std::string_view slot, size_t i = 0, const Layout& layout = {});
 
@@ -358,6 +362,8 @@ class PrepareContext {
   const Port& check_there(const Port& port, std::string_view slot) const;
   // Refuses a size that is not even known when the kernel runs.
   void check_size(const VarMeta& meta, std::string_view slot) const;
+  // Refuses another dtype than that of what in_bytes() and out_bytes() were asked for before.
+  void check_moved(std::string_view slot, const VarMeta& meta);
   // Refuses sparse rows, whose memory has not the extents of their shape.
   void check_dense(const Port& port, std::string_view slot) const;
   // Refuses an output of which the definition says that its elements are never written.
@@ -377,6 +383,8 @@ class PrepareContext {
   PrepareHost& host_;
   mutable SlotNames looked_at_;
   SlotNames read_;
+  bool moves_any_ = false;
+  std::optional<std::pair<std::string, DType>> moved_;  // the first slot whose bytes are moved
 };
 
 }  // namespace flotilla

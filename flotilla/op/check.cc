@@ -129,10 +129,11 @@ Told forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs,
 void check_same_size(const Op& op, const std::string& name, const VarMeta& given,
                      const VarMeta& made) {
   if (!is_dense(given) || !is_dense(made)) return;
-  const bool blocked = std::max(given.shape.rank(), made.shape.rank()) >= kBlockedRank;
-  require(blocked ? given.shape == made.shape : given.shape.numel() == made.shape.numel(),
-          "{} of {} must have the elements of shape {}, but has shape {}", name, op.type(),
-          made.shape, given.shape);
+  // Kernels walk over one by the extents of the other. A number may be [] or [1].
+  const bool numbers = given.shape.numel() == 1 && made.shape.numel() == 1 &&
+                       std::max(given.shape.rank(), made.shape.rank()) < kBlockedRank;
+  require(numbers || given.shape == made.shape, "{} of {} must have shape {}, but has shape {}",
+          name, op.type(), made.shape, given.shape);
 }
 
 // Kernels that only move bytes take both for the same.

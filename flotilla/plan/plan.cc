@@ -174,14 +174,15 @@ void CompiledPlan::for_each_gap(F f) const {
     taken.emplace_back(workspace.cell.data, workspace.bytes);
   }
   std::sort(taken.begin(), taken.end());
-  char* free = arena_;
+  int64_t free = 0;
   for (const auto& [data, bytes] : taken) {
-    if (data == nullptr || bytes <= 0) continue;
-    char* const begin = arena_ + (static_cast<const char*>(data) - arena_);
-    if (begin > free) f(free, begin - free);
+    const int64_t begin = static_cast<const char*>(data) - arena_;
+    const bool elsewhere = begin < 0 || begin >= stats_.arena_bytes;  // a view of what was fed
+    if (bytes <= 0 || elsewhere) continue;
+    if (begin > free) f(arena_ + free, begin - free);
     free = std::max(free, begin + bytes);
   }
-  if (char* const end = arena_ + stats_.arena_bytes; end > free) f(free, end - free);
+  if (stats_.arena_bytes > free) f(arena_ + free, stats_.arena_bytes - free);
 }
 
 void CompiledPlan::check_gaps() const {

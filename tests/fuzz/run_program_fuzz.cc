@@ -650,14 +650,17 @@ std::vector<std::string> some_fetches(Bytes& in, const Program& program,
   return {names.begin(), names.end()};
 }
 
-void show(const Program& program, const Bent& bent, const std::vector<std::string>& fetches) {
+void show(std::string_view what, const std::string& name, const Tensor& tensor) {
+  if (!tensor.defined()) return;
+  fmt::print(stderr, "{} {} {}{}\n", what, name, tensor.dtype(), tensor.shape());
+}
+
+// What is about to run.
+void show(const Program& program, const Bent& bent, const std::vector<std::string>& fetches,
+          Scope& scope) {
   std::fprintf(stderr, "%s", print(program, Detail::kBrief).c_str());
-  for (const auto* tensors : {&bent.feeds, &bent.states}) {
-    for (const Feed& one : *tensors) {
-      fmt::print(stderr, "{} {} {}{}\n", tensors == &bent.feeds ? "feed" : "state", one.name,
-                 one.tensor.dtype(), one.tensor.shape());
-    }
-  }
+  for (const Feed& feed : bent.feeds) show("feed", feed.name, feed.tensor);
+  for (const std::string& name : scope.names()) show("state", name, scope.var(name));
   fmt::print(stderr, "fetch {}\n", fmt::join(fetches, ", "));
 }
 
@@ -669,8 +672,6 @@ void run(Bytes& in) {
   const std::shared_ptr<Program> program = built(in, bent);
   const std::vector<std::string> fetches = some_fetches(in, *program, bent.fetches);
 
-  if (world().shows) show(*program, bent, fetches);
-
   LimitedCaller caller;
   Generator generator(7);
   Executor executor({.generator = &generator, .caller = &caller, .guarded = true});
@@ -678,6 +679,7 @@ void run(Bytes& in) {
   for (const Feed& state : bent.states) scope.var(state.name) = state.tensor.clone();
   for (int round = 0; round < 2; ++round) {
     caller.restart();
+    if (world().shows) show(*program, bent, fetches, scope);
     Plan& plan = executor.plan(*program, bent.feeds, fetches, scope);
     if (round == 0) ++report.planned;
     executor.run(plan, bent.feeds, scope);

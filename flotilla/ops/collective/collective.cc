@@ -32,6 +32,7 @@ Step identity(PrepareContext& c) {
     Out<char> to = {};
     int64_t bytes = 0;
   };
+  c.bytes_of_any_dtype();  // `infer` gives each Out the dtype of its X
   std::vector<Pair> pairs;
   for (size_t i = 0; i < c.count("X"); ++i) {
     const Layout layout = c.layout("X", i);

@@ -95,6 +95,7 @@ Step call(Caller* caller, int64_t number, std::vector<Given> given, std::vector<
 }
 
 Step forward(PrepareContext& c) {
+  c.bytes_of_any_dtype();
   std::vector<Given> given;
   add_given(c, "X", given);
   return call(c.caller(), c.attr<int64_t>("forward_callable_id"), std::move(given),
@@ -102,6 +103,7 @@ Step forward(PrepareContext& c) {
 }
 
 Step backward(PrepareContext& c) {
+  c.bytes_of_any_dtype();
   std::vector<Given> all;
   add_given(c, "X", all);
   add_given(c, "Out", all);

@@ -197,7 +197,7 @@ class Gathered {
         copy_(extents_of(joined(kept, own), extents),
               dense_strides(Shape(extents_of(joined(kept, own), extents))),
               strides_of(x, joined(kept, own)), static_cast<int64_t>(sizeof(T))),
-        all_(c.workspace<T>(rows_ * width_)) {}
+        all_(c.workspace<T>(rows_ * std::max<int64_t>(width_, 1))) {}
 
   // Valid until it runs again.
   const T* run(const T* x) const {

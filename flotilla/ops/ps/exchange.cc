@@ -32,6 +32,7 @@ Step send(PrepareContext& c) {
 }
 
 Step end_step(PrepareContext& c) {
+  c.bytes_of_any_dtype();
   // What was noted lies where it was until this op has run.
   for (size_t i = 0; i < c.count("X"); ++i) {
     if (c.is_sparse("X", i)) {

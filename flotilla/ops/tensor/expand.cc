@@ -345,6 +345,17 @@ Step grid_backward(PrepareContext& c) {
   return add_up_all<T>(c, grids(c), c.count("outputs@GRAD") > 0 ? "outputs@GRAD" : "Out@GRAD");
 }
 
+void infer_grid_grad(InferContext& c) {
+  infer_all_grad(c);
+  const Shape grid(
+      lengths_of(c, c.in_count("X"), [&](size_t i) -> const Shape& { return c.in("X", i).shape; }));
+  for (size_t i = 0; i < c.in_count("outputs@GRAD"); ++i) {
+    const Shape& given = c.in("outputs@GRAD", i).shape;
+    require(given == grid || !given.known() || !grid.known(),
+            "outputs@GRAD[{}] must have shape {}, but has {}", i, grid, given);
+  }
+}
+
 const OpDef& meshgrid = define_op({
     .type = "meshgrid",
     .doc = "Repeats each vector of X over the grid that all of them span.",
@@ -362,7 +373,7 @@ const OpDef& meshgrid_grad = define_op({
                {.name = "Out@GRAD", .doc = "gradients", .optional = true, .list = true},
                {.name = "outputs@GRAD", .doc = "the same", .optional = true, .list = true}},
     .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
-    .infer = infer_all_grad,
+    .infer = infer_grid_grad,
     .kernels = kernels_for<float, double>(
         []<typename T>(PrepareContext& c) { return grid_backward<T>(c); }),
     .dtype_slot = "X",

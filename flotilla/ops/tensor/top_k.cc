@@ -112,6 +112,8 @@ void infer_top_k(InferContext& c) {
             "k must lie in [1, {}] because X has shape {}, but k is {}", x.shape[axis], x.shape,
             k.value_or(0));
     out.shape[axis] = k.value_or(-1);
+  } else {
+    require(!k || *k == 1, "k must be 1 because X is a number, but k is {}", k.value_or(0));
   }
   c.out("Indices") = out;
   c.out("Indices").dtype = i64;
