@@ -1,5 +1,7 @@
 """A generator for Criteo's click log, as users of Paddle write it: a pipe command."""
 
+import zlib  # noqa: F401 - before Paddle, as in worker.py
+
 MINIMUM = [0, -3, *[0] * 11]
 RANGE = [20, 603, 100, 50, 64000, 500, 100, 50, 500, 10, 10, 10, 50]
 

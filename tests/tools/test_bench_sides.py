@@ -27,8 +27,9 @@ raise ImportError("only its import is looked at")
         ["ctr_worker.py", "ctr_paddle", "async", "1", "."],
         ["ctr_worker.py", "ctr_fluid", "async", "1", "."],
         ["feeding/text_side.py", "file", "cat"],
+        ["feeding/text_reader.py"],
     ],
-    ids=["worker", "ctr_paddle", "ctr_fluid", "text_side"],
+    ids=["worker", "ctr_paddle", "ctr_fluid", "text_side", "text_reader"],
 )
 def test_zlib_is_loaded_before_paddle(command, tmp_path):
     package = tmp_path / "paddle"
