@@ -34,6 +34,25 @@ std::string doing_of(const Standing& one) {
   return (one.stopped ? "stopped by a signal; before, " : "") + one.doing;
 }
 
+// Who ended while the culprit waited for it: that one is to be looked at, though the one that
+// waited is the first that failed. "": nobody.
+std::string early_end_in(std::string_view raised, const Outcome& culprit,
+                         const std::vector<Standing>& others) {
+  if (!culprit.stuck.empty()) return "";
+  if (const std::string_view early = rpc::find_early_end(raised); !early.empty()) {
+    return std::string(early);
+  }
+  // It may have left without a word, by os._exit(0).
+  const std::optional<int64_t> lost = rpc::find_lost_rank(raised);
+  for (const Standing& one : others) {
+    if (one.role == "worker" && one.rank == lost && one.doing == kHadEnded) {
+      return fmt::format("{} ended with exit code 0 while {} waited for it", one.name(),
+                         culprit.name());
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string quoted(std::string_view text) {
@@ -84,7 +103,7 @@ std::string sentence_of(const Outcome& culprit) {
       fmt::format("{} (pid {} on {})", culprit.name(), culprit.pid, culprit.host);
   if (!culprit.stuck.empty()) return fmt::format("{} {}", who, culprit.stuck);
   const std::string raised = exception_in(culprit.last_lines);
-  if (const std::string_view early = rpc::find_early_end(raised); !early.empty()) {
+  if (const std::string early = early_end_in(raised, culprit, {}); !early.empty()) {
     return fmt::format("{}; {} then failed: {}", early, who, to_string(culprit.ending));
   }
   return fmt::format("{} failed: {}", who, to_string(culprit.ending));
@@ -93,9 +112,7 @@ std::string sentence_of(const Outcome& culprit) {
 std::string failure_block(const Outcome& culprit, const std::vector<Standing>& others) {
   std::string text = rule();
   const std::string raised = exception_in(culprit.last_lines);
-  if (const std::string_view early = rpc::find_early_end(raised);
-      culprit.stuck.empty() && !early.empty()) {
-    // The one that waited is the first that failed, but not the one to look at.
+  if (const std::string early = early_end_in(raised, culprit, others); !early.empty()) {
     text += fmt::format("{}\n  {} then failed, after {:.1f} s: {}\n", early, culprit.name(),
                         culprit.seconds, to_string(culprit.ending));
   } else if (culprit.stuck.empty()) {

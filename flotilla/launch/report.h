@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "flotilla/launch/spawn.h"
@@ -31,6 +32,9 @@ struct Outcome {
   // Of the job where this process is why it ended.
   int job_code() const;
 };
+
+// What a process was doing that had ended well before the job failed.
+inline constexpr std::string_view kHadEnded = "had ended, with exit code 0";
 
 // Where a process stands.
 struct Standing {

@@ -64,7 +64,7 @@ std::vector<Standing> Run::standing() {
     rows.push_back({.role = running.process->role,
                     .rank = running.process->rank,
                     .host = running.process->host,
-                    .doing = done                    ? "had ended, with exit code 0"
+                    .doing = done                    ? std::string(kHadEnded)
                              : left != members.end() ? "has left the job"
                                                      : "",
                     .stopped = running.child && running.child->stopped()});

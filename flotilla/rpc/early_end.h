@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,5 +21,9 @@ std::string early_end(int64_t who, std::string_view how, std::string_view waitin
 
 // The sentence of early_end() in a line of output, up to what to do about it; "": it is not there.
 std::string_view find_early_end(std::string_view line);
+
+// The rank that a call waited for and lost, which left no word: 0 for a line of output with
+// "all_reduce of rank 1 was ended: rank 0 of this host has closed its connection".
+std::optional<int64_t> find_lost_rank(std::string_view line);
 
 }  // namespace flotilla::rpc

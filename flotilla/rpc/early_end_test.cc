@@ -20,5 +20,15 @@ TEST(EarlyEnd, OtherLinesHoldNone) {
   }
 }
 
+TEST(EarlyEnd, KnowsWhoWasWaitedForAndLeftNoWord) {
+  const std::string call = "RuntimeError: all_reduce of rank 1 was ended: ";
+  EXPECT_EQ(find_lost_rank(call + "rank 0 of this host has closed its connection"), 0);
+  EXPECT_EQ(find_lost_rank(call + "the connection to rank 12 on host b is lost: closed"), 12);
+  for (const char* line : {"", "rank 0 of this host has closed its connection", "x was ended: ",
+                           "x was ended: rank x", "x was ended: worker 0 failed"}) {
+    EXPECT_EQ(find_lost_rank(line), std::nullopt) << line;
+  }
+}
+
 }  // namespace
 }  // namespace flotilla::rpc
