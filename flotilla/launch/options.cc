@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -199,9 +201,23 @@ const Flag* find_flag(const std::string& argument, std::string_view name, Front 
 }
 
 // Options that scripts have, too: after the script they are its own.
-constexpr const char* kOfScripts[] = {"host",   "rank",    "workers", "devices",
-                                      "tee",    "quiet",   "json",    "trainers",
-                                      "job_id", "backend", "log_dir", "endpoints"};
+constexpr const char* kOfScripts[] = {"host",     "rank",   "tee",     "quiet",    "json",
+                                      "trainers", "job_id", "backend", "endpoints"};
+// Those that are as often meant for the launcher: they are the script's own where it names them.
+constexpr const char* kOfSomeScripts[] = {"workers", "devices", "log_dir"};
+
+// Whether a script has an option, as argparse, click or absl want it: "--name", or a text "name". A
+// module, whose file is not known, may have any.
+bool may_have(const JobOptions& options, std::string_view name) {
+  std::ifstream file(options.script);
+  if (options.module || !file) return true;
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  for (const std::string& way :
+       {fmt::format("--{}", name), fmt::format("\"{}\"", name), fmt::format("'{}'", name)}) {
+    if (text.find(way) != std::string::npos) return true;
+  }
+  return false;
+}
 
 // `fleetrun train.py --nproc_per_node 2` starts one worker and hands the rest to the script.
 std::vector<std::string> notices_on(const JobOptions& options) {
@@ -212,6 +228,7 @@ std::vector<std::string> notices_on(const JobOptions& options) {
     const std::string_view name = std::string_view(word).substr(2);
     const auto known = [&](const char* other) { return name == other; };
     if (std::ranges::any_of(kOfScripts, known)) continue;
+    if (std::ranges::any_of(kOfSomeScripts, known) && may_have(options, name)) continue;
     const bool ours = std::ranges::any_of(flags(), known, &Flag::name) ||
                       std::ranges::any_of(kAliases, [&](const auto& alias) {
                         return name == alias.first && *alias.second != '\0';

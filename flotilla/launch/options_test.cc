@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,26 @@ TEST(OptionsTest, NoticesItsOwnOptionsAfterTheScript) {
   EXPECT_THAT(
       parse({"train.py", "--lr=1", "--log_dir", "x", "--rank=1", "--backend=a", "nnodes"}).notices,
       IsEmpty());
+}
+
+TEST(OptionsTest, NoticesWhatAScriptHasNoOptionFor) {
+  const std::string script = testing::TempDir() + "options_test_train.py";
+  const auto noticed = [&](const std::string& text, std::vector<std::string> words) {
+    std::ofstream(script) << text;
+    words.insert(words.begin(), script);
+    return parse(words).notices;
+  };
+  EXPECT_THAT(noticed("log_dir = 'here'", {"--devices", "0,1", "--log_dir=x", "--workers=a"}),
+              ElementsAre(testing::StartsWith("--devices stands after " + script),
+                          testing::StartsWith("--log_dir stands after " + script),
+                          testing::StartsWith("--workers stands after " + script)));
+  for (const char* text : {"parser.add_argument('--log_dir')", "DEFINE_string(\"log_dir\", '')",
+                           "flags.DEFINE_string('log_dir', '')"}) {
+    EXPECT_THAT(noticed(text, {"--log_dir=x"}), IsEmpty()) << text;
+  }
+  EXPECT_THAT(noticed("", {"--rank=1", "--json"}), IsEmpty());
+  std::remove(script.c_str());
+  EXPECT_THAT(parse({"-m", "train", "--log_dir=x"}).notices, IsEmpty());
 }
 
 TEST(OptionsTest, ReadsTheCommandLinesOfTheDocuments) {
