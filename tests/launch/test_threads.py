@@ -244,19 +244,90 @@ def test_a_launcher_with_too_few_threads_says_so(limit):
     assert "`ulimit -u`" in done.stderr
 
 
-@pytest.mark.parametrize("megabytes", [100, 200, 300, 400, 600])
-def test_too_little_address_space_is_no_hang(tmp_path, megabytes):
-    def limit_space():
-        size = megabytes << 20
-        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+def run_in_space(command, folder, megabytes, stack=None, **variables):
+    """Runs a command with so much address space; threads ask for `stack` megabytes of it each."""
 
+    def limit_space():
+        if stack:
+            most = resource.getrlimit(resource.RLIMIT_STACK)[1]
+            resource.setrlimit(resource.RLIMIT_STACK, (stack << 20, most))
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_"))}
     done = subprocess.run(
-        [FLEETRUN, "--nproc_per_node=1", "--log_dir=", "/bin/true"],
+        command,
         capture_output=True,
         text=True,
         timeout=LIMIT,
-        cwd=tmp_path,
-        preexec_fn=limit_space,
+        cwd=folder,
+        preexec_fn=limit_space if megabytes else None,
+        env={**kept, "OPENBLAS_NUM_THREADS": "1", **variables},
     )
-    assert done.returncode == 0 or done.stderr.strip(), "silence"
-    assert done.returncode >= 0, done.stderr
+    assert "terminate called" not in done.stderr
+    assert done.returncode >= 0, done.stderr  # no signal
+    return done
+
+
+LAUNCH = [FLEETRUN, "--nproc_per_node=1", "--log_dir=", "/bin/true"]
+
+
+@pytest.mark.parametrize("megabytes", [100, 200, 300, 400, 600])
+def test_too_little_address_space_is_no_hang(tmp_path, megabytes):
+    done = run_in_space(LAUNCH, tmp_path, megabytes)
+    if done.returncode != 0:
+        assert re.match(r"fleetrun: \S.* \S", done.stderr.splitlines()[-1]), done.stderr
+
+
+def test_a_launcher_without_room_for_its_threads_says_so(tmp_path):
+    done = run_in_space(LAUNCH, tmp_path, 400, stack=100)
+    assert done.returncode == 2, done.stderr
+    assert re.fullmatch(
+        r"fleetrun: cannot start .*: Resource temporarily unavailable\. `ulimit -u` .* and "
+        r"`ulimit -v` \(KiB of address space\) is 409600; .*",
+        done.stderr.splitlines()[-1],
+    )
+
+
+# Limits the address space to what there is and some kilobytes more.
+WITH_LITTLE_ROOM = """
+    import re, resource, sys
+    import numpy as np
+    import paddle
+
+    paddle.enable_static()
+    x = paddle.static.data("x", [256, 256])
+    y = paddle.nn.functional.relu(paddle.matmul(x, x))
+    exe = paddle.static.Executor()
+    there = int(re.search(r"VmSize:\\s+(\\d+)", open("/proc/self/status").read()).group(1))
+    size = there + int(sys.argv[1]) << 10
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    exe.run(feed={"x": np.ones([256, 256], "float32")}, fetch_list=[y])
+    print("ran")
+"""
+
+
+# With less than some 2 MB oneDNN itself crashes.
+@pytest.mark.parametrize("compute", ["1", "4"])
+@pytest.mark.parametrize("megabytes", [4, 16, 64, 256])
+def test_a_script_with_little_address_space_runs_or_says_why_not(tmp_path, megabytes, compute):
+    command = [sys.executable, "-c", textwrap.dedent(WITH_LITTLE_ROOM), str(megabytes << 10)]
+    done = run_in_space(command, tmp_path, None, FLT_THREADS=compute)
+    if done.returncode == 0:
+        assert done.stdout == "ran\n"
+    else:
+        (line,) = [line for line in done.stderr.splitlines() if re.match(r"\S*Error: ", line)]
+        assert done.returncode == 1
+    if (megabytes, compute) == (4, "4"):
+        assert re.fullmatch(
+            r"RuntimeError: cannot start more than [0-2] of the 3 threads that compute: Resource "
+            r"temporarily unavailable\. `ulimit -u` \(processes and threads of this user\) is \w+ and "
+            r"`ulimit -v` \(KiB of address space\) is \d+; .* or start fewer processes or threads "
+            r"\(FLT_THREADS\)",
+            line,
+        )
+
+
+@pytest.mark.parametrize("megabytes", [60, 100])
+def test_an_import_without_address_space_is_an_error(tmp_path, megabytes):
+    done = run_in_space([sys.executable, "-c", "import paddle"], tmp_path, megabytes)
+    assert done.returncode == 1 and "ImportError: " in done.stderr  # which library has no room
