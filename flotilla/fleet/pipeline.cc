@@ -84,9 +84,28 @@ constexpr bool names_agree() {
 }
 static_assert(names_agree());
 
+std::string merging_of(const Settings& settings) {
+  if (!settings.distributed()) return "";
+  if (settings.local_sgd) {
+    return settings.local.steps == 1
+               ? "parameters are averaged over workers in every step"
+               : fmt::format("parameters are averaged over workers every {} steps",
+                             settings.local.steps);
+  }
+  const passes::ExchangeOptions& exchange = settings.exchange;
+  std::string text = !exchange.average ? "gradients are added up"
+                     : exchange.by_samples
+                         ? "gradients are averaged over the samples of all workers"
+                         : "gradients are averaged over workers";
+  if (settings.gradient_merge && settings.merge.steps > 1) {
+    text += fmt::format(", {} steps at a time", settings.merge.steps);
+  }
+  return text;
+}
+
 Applied apply(Program& main, Program& startup, const Settings& settings,
               std::vector<std::string> notices) {
-  Applied applied{.notices = std::move(notices)};
+  Applied applied{.notices = std::move(notices), .merging = merging_of(settings)};
   Job job{main, startup, settings, applied};
   for (const Row& row : kCollective) {
     if (!row.wanted(settings)) continue;

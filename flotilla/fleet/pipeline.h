@@ -24,6 +24,10 @@ struct Applied {
   // "Find all_reduce operators: 161. ...": what Paddle says when the program runs for the first
   // time; "" where no exchanges were fused.
   std::string fusion = {};
+
+  // "gradients are averaged over workers": how what workers have learned is merged; "" for one
+  // that is alone.
+  std::string merging = {};
 };
 
 // Makes the programs of minimize() those of a rank among role.workers. A process alone exchanges

@@ -31,6 +31,7 @@ TEST_F(Pipeline, ExchangesInBucketsByDefault) {
   EXPECT_THAT(applied.passes,
               ElementsAre("insert_all_reduce", "fuse_all_reduce", "broadcast_parameters"));
   EXPECT_THAT(applied.notices, IsEmpty());
+  EXPECT_EQ(applied.merging, "gradients are averaged over workers");
   EXPECT_THAT(applied.fusion, HasSubstr("Find all_reduce operators: 2."));
   EXPECT_EQ(count("fused_all_reduce"), 1);
   EXPECT_THAT(startup_ops(), HasSubstr("c_comm_init(X=comm_id_0) {endpoints=\"127.0.0.1:6170,"
@@ -40,7 +41,9 @@ TEST_F(Pipeline, ExchangesInBucketsByDefault) {
 TEST_F(Pipeline, LeavesAProcessAloneAsItIs) {
   layers::sgd(0.5).minimize(linear());
   const std::string main = ops(), startup = startup_ops();
-  EXPECT_THAT(apply(passes::DistributedStrategy(), rank(0, 1)).passes, IsEmpty());
+  const Applied applied = apply(passes::DistributedStrategy(), rank(0, 1));
+  EXPECT_THAT(applied.passes, IsEmpty());
+  EXPECT_EQ(applied.merging, "");
   EXPECT_EQ(ops(), main);
   EXPECT_EQ(startup_ops(), startup);
 }
@@ -54,8 +57,10 @@ TEST_F(Pipeline, IsSwitchedByTheStrategy) {
   strategy.set("gradient_scale_configs", {{"scale_strategy", "sum"}});
   const layers::Variable x = layers::data("x", {-1, 2, 4, 4});
   layers::momentum(0.5).minimize(layers::mean(layers::batch_norm(x)));
-  EXPECT_THAT(apply(strategy).passes,
+  const Applied applied = apply(strategy);
+  EXPECT_THAT(applied.passes,
               ElementsAre("lars", "sync_batch_norm", "insert_all_reduce", "broadcast_parameters"));
+  EXPECT_EQ(applied.merging, "gradients are added up");
   EXPECT_EQ(count("c_allreduce_sum"), 2);
   EXPECT_EQ(count("c_sync_comm_stream"), 0);
   EXPECT_EQ(count("sync_batch_norm_grad"), 1);
@@ -68,8 +73,10 @@ TEST_F(Pipeline, MergesBeforeItExchanges) {
   strategy.set("gradient_merge", true);
   strategy.set("gradient_merge_configs", {{"k_steps", 4}});
   layers::sgd(0.5).minimize(linear());
-  EXPECT_THAT(apply(strategy).passes, ElementsAre("gradient_merge", "insert_all_reduce",
-                                                  "fuse_all_reduce", "broadcast_parameters"));
+  const Applied applied = apply(strategy);
+  EXPECT_THAT(applied.passes, ElementsAre("gradient_merge", "insert_all_reduce", "fuse_all_reduce",
+                                          "broadcast_parameters"));
+  EXPECT_EQ(applied.merging, "gradients are averaged over workers, 4 steps at a time");
   EXPECT_EQ(main_->block(1).count("fused_all_reduce"), 1);
   EXPECT_EQ(startup_->global_block().count("c_broadcast"), 6);
 }
@@ -78,7 +85,9 @@ TEST_F(Pipeline, ExchangesParametersInsteadOfGradients) {
   passes::DistributedStrategy strategy;
   strategy.set("localsgd", true);
   layers::sgd(0.5).minimize(linear());
-  EXPECT_THAT(apply(strategy).passes, ElementsAre("local_sgd", "broadcast_parameters"));
+  const Applied applied = apply(strategy);
+  EXPECT_THAT(applied.passes, ElementsAre("local_sgd", "broadcast_parameters"));
+  EXPECT_EQ(applied.merging, "parameters are averaged over workers in every step");
   EXPECT_EQ(count("c_allreduce_sum"), 0);
 }
 

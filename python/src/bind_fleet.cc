@@ -2,6 +2,7 @@
 
 #include "bind.h"
 #include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
 #include "flotilla/fleet/pipeline.h"
 #include "flotilla/fleet/role.h"
 #include "flotilla/passes/gradient_merge.h"
@@ -139,11 +140,11 @@ void bind_apply(nb::module_& m) {
       "apply_collective",
       [](Program& main, Program& startup, const Role& role, const Strategy& strategy) {
         const fleet::Applied applied = fleet::apply_collective(main, startup, role, strategy);
-        return std::pair(applied.notices, applied.fusion);
+        return std::tuple(applied.notices, applied.fusion, applied.merging);
       },
       nb::arg("main"), nb::arg("startup"), nb::arg("role"), nb::arg("strategy"),
       "Makes the programs those of a worker among many; what a strategy asks for and does not get, "
-      "and what to say when the program first runs.");
+      "what to say when the program first runs, and how workers merge what they learned.");
 }
 
 }  // namespace
@@ -153,6 +154,7 @@ void bind_fleet(nb::module_& m) {
   bind_role(m);
   bind_apply<passes::DistributedStrategy>(m);
   bind_apply<passes::FluidStrategy>(m);
+  m.def("log_info", &log::write_info, nb::arg("text"), "A line of the log, for people to read.");
   m.def(
       "gradient_merge",
       [](Program& main, Program& startup, int64_t steps, bool average) {

@@ -93,3 +93,23 @@ def test_ranks_give_what_one_process_gives(tmp_path, options):
 def test_runs_repeat_to_the_bit(tmp_path):
     first, second = (train(tmp_path, 2, optimizer="adam") for _ in range(2))
     assert first == second
+
+
+@pytest.mark.parametrize(
+    "strategy, merging",
+    [
+        ({}, "gradients are averaged over workers"),
+        ({"localsgd": True}, "parameters are averaged over workers in every step"),
+    ],
+    ids=["gradients", "parameters"],
+)
+def test_how_workers_train_is_said_once(tmp_path, strategy, merging):
+    options = json.dumps({"optimizer": "sgd", "steps": 3, "strategy": strategy})
+    job = Job(tmp_path, ["--nproc_per_node=2"], TRAIN, [options])
+    assert job.wait() == 0, job.out + job.err
+    (line,) = [one for one in job.log("workerlog.0").splitlines() if "train one model" in one]
+    assert line.endswith(
+        "] 2 workers train one model: the global batch is 2 times that of a worker, "
+        f"{merging}, and the learning rate is 0.05, whatever their number"
+    )
+    assert "train one model" not in job.log("workerlog.1")

@@ -19,16 +19,18 @@ from .role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .util_factory import UtilBase
 
 
-def distribute(role, main, startup, strategy):
+def distribute(role, main, startup, strategy, optimizer=None):
     """Make the programs of ``minimize`` those of one process of a job."""
     if role.servers:
         servers.distribute(role, main, startup, strategy)
     elif role.collective:
-        notices, fusion = core.apply_collective(main, startup, role, strategy._core)
+        notices, fusion, merging = core.apply_collective(main, startup, role, strategy._core)
         for notice in notices:
             warnings.warn(notice, stacklevel=3)
         if fusion:
-            _say_at_first_run(main, fusion)
+            _at_first_run(main, lambda: _say_as_paddle(fusion))
+        if role.workers > 1 and role.index == 0:
+            _at_first_run(main, lambda: _say_how_workers_train(role.workers, merging, optimizer))
         if role.workers > 1:
             main._before_run = (*main._before_run, exchanging(main))
 
@@ -54,7 +56,7 @@ class DistributedOptimizer:
         returns (ops, [(parameter, gradient)])."""
         made = self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
         main, startup = loss.block.program, startup_program or default_startup_program()
-        distribute(self._role, main, startup, self._strategy)
+        distribute(self._role, main, startup, self._strategy, self._optimizer)
         return made
 
     def amp_init(self, place, scope=None, test_program=None, use_fp16_test=False):
@@ -402,13 +404,34 @@ class Fleet:
         return self.save_inference_model(None, dirname, names, targets)
 
 
-def _say_at_first_run(program, line):
-    def say(scope):
-        program._before_run = tuple(hook for hook in program._before_run if hook is not say)
-        now = datetime.datetime.now().strftime("%m%d %H:%M:%S.%f")
-        print(f"W{now} {os.getpid()} fuse_all_reduce.cc] {line}", file=sys.stderr, flush=True)
+def _at_first_run(program, say):
+    said = False
 
-    program._before_run = (*program._before_run, say)
+    def hook(scope):
+        nonlocal said
+        program._before_run = tuple(other for other in program._before_run if other is not hook)
+        if not said:  # clones have the hook, too
+            said = True
+            say()
+
+    program._before_run = (*program._before_run, hook)
+
+
+def _say_as_paddle(line):
+    now = datetime.datetime.now().strftime("%m%d %H:%M:%S.%f")
+    print(f"W{now} {os.getpid()} fuse_all_reduce.cc] {line}", file=sys.stderr, flush=True)
+
+
+def _say_how_workers_train(count, merging, optimizer):
+    """What makes a step of many workers differ from a step of one."""
+    try:
+        rate = f"{optimizer.get_lr():g}"
+    except (AttributeError, RuntimeError, ValueError):  # the program makes it
+        rate = "the program's own"
+    core.log_info(
+        f"{count} workers train one model: the global batch is {count} times that of a worker, "
+        f"{merging}, and the learning rate is {rate}, whatever their number"
+    )
 
 
 def _joined(endpoints, to_string):
