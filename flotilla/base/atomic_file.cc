@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/system_reason.h"
 
 namespace flotilla {
 
@@ -56,7 +56,7 @@ void AtomicFile::commit() {
 }
 
 void AtomicFile::fail() const {
-  refuse("cannot write {}: {}", file_.string(), std::generic_category().message(errno));
+  refuse("cannot write {}: {}", file_.string(), system_reason(errno));
 }
 
 }  // namespace flotilla

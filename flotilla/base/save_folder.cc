@@ -14,6 +14,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/save_manifest.h"
+#include "flotilla/base/system_reason.h"
 
 namespace flotilla {
 
@@ -82,7 +83,7 @@ void replace_folders(const fs::path& folder, const fs::path& committed) {
 }  // namespace
 
 void fail_to_save(std::string_view verb, const fs::path& path) {
-  refuse("cannot {} {}: {}", verb, path.string(), std::generic_category().message(errno));
+  refuse("cannot {} {}: {}", verb, path.string(), system_reason(errno));
 }
 
 bool is_staging(std::string_view name) {

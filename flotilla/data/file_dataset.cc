@@ -96,8 +96,9 @@ void FileDataset::check() const {
   for (size_t f = 0; f < options.files.size(); ++f) {
     std::error_code failed;
     require(std::filesystem::exists(options.files[f], failed),
-            "file {} of {} of the data set, \"{}\", does not exist", f + 1, options.files.size(),
-            options.files[f]);
+            "file {} of {} of the data set, \"{}\", does not exist (the working directory is {})",
+            f + 1, options.files.size(), options.files[f],
+            std::filesystem::current_path(failed).string());
     const std::string_view kind = other_than_a_file(options.files[f]);
     require(kind.empty(), "file {} of {} of the data set, \"{}\", is {}, but must be a file", f + 1,
             options.files.size(), options.files[f], kind);

@@ -197,9 +197,11 @@ void HostedStore::remind() {
   if (missing.empty() || !reminder_.due()) return;
   constexpr size_t kNamed = 8;
   const int64_t all = expected_.workers + expected_.servers;
-  log::info("waiting for {}{}: {} of {} processes of the job have come",
-            fmt::join(missing.begin(), missing.begin() + std::min(missing.size(), kNamed), ", "),
-            missing.size() > kNamed ? ", ..." : "", all - std::ssize(missing), all);
+  log::info(
+      "waiting for {}{}: {} of {} processes of the job have come; start the others with the "
+      "same list of endpoints",
+      fmt::join(missing.begin(), missing.begin() + std::min(missing.size(), kNamed), ", "),
+      missing.size() > kNamed ? ", ..." : "", all - std::ssize(missing), all);
 }
 
 HostedStore::~HostedStore() {

@@ -57,7 +57,8 @@ Devices choose_devices(const JobOptions& options, const Machine& machine) {
   require(machine.gpus == 0 || !machine.visible_gpus, "{}, but CUDA_VISIBLE_DEVICES is \"{}\"",
           asked, fmt::join(visible, ","));
   chosen.notice = fmt::format("{}, but this host has {} GPUs", asked, machine.gpus);
-  require(!env::flag_or("FLAGS_require_gpu", false), "{}", chosen.notice);
+  require(!env::flag_or("FLAGS_require_gpu", false),
+          "{}; without FLAGS_require_gpu=1 the processes run on the CPU", chosen.notice);
   chosen.notice += ": the processes run on the CPU";
   return chosen;
 }

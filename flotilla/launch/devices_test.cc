@@ -78,7 +78,9 @@ TEST(DevicesTest, ThatAreNotThereLeaveTheCpu) {
             "--gpus asks for 0,1, but this host has 0 GPUs: the processes run on the CPU");
   EXPECT_FALSE(choose("0,9", with(2)).there);
   setenv("FLAGS_require_gpu", "1", 1);
-  EXPECT_EQ(refusal("0,9", with(2)), "--gpus asks for 0,9, but this host has 2 GPUs");
+  EXPECT_EQ(refusal("0,9", with(2)),
+            "--gpus asks for 0,9, but this host has 2 GPUs; without FLAGS_require_gpu=1 the "
+            "processes run on the CPU");
   unsetenv("FLAGS_require_gpu");
 }
 

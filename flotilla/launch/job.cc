@@ -29,10 +29,10 @@ std::vector<std::string> split(const std::string& text, const char* what) {
   return parts;
 }
 
-void refuse_twice(const std::vector<std::string>& names, const char* what) {
+void refuse_twice(const std::vector<std::string>& names, const char* what, const char* advice) {
   std::set<std::string_view> seen;
   for (const std::string& name : names) {
-    require(seen.insert(name).second, "{} names {} twice", what, name);
+    require(seen.insert(name).second, "{} names {} twice{}", what, name, advice);
   }
 }
 
@@ -112,7 +112,7 @@ void plan_collective(const JobOptions& options, const Machine& machine, Maker& m
   const bool meets = meets_at_master(options);
   job.hosts = meets ? std::vector{own_address(options, machine)}
                     : split(options.ips.value_or("127.0.0.1"), "--ips");
-  refuse_twice(job.hosts, "--ips");
+  refuse_twice(job.hosts, "--ips", ": name every host once");
   const bool single = job.hosts.size() == 1;
   job.host = single ? 0 : find_self(job.hosts, options, machine, "--ips");
   const int64_t devices = std::ssize(job.devices.ids);
@@ -146,7 +146,7 @@ std::vector<Endpoint> endpoints_of(const std::optional<std::string>& list,
       found.push_back(parse_endpoint(text, list_name, needs_port));
       if (found.back().port != 0) with_port.push_back(text);
     }
-    refuse_twice(with_port, list_name);
+    refuse_twice(with_port, list_name, ": give every process a port of its own");
     require(!count || *count == static_cast<int64_t>(found.size()),
             "{} names {} processes, but {} is {}", list_name, found.size(), count_name,
             count.value_or(0));

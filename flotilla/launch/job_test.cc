@@ -180,11 +180,12 @@ TEST(JobTest, RefusesInOneSentence) {
   EXPECT_THAT(refusal({"--servers=127.0.0.1:6170", "--server_num=2", "--worker_num=1"}),
               HasSubstr("--servers names 1 processes, but --server_num is 2"));
   EXPECT_EQ(refusal({"--servers=127.0.0.1:6170,127.0.0.1:6170", "--worker_num=1"}),
-            "--servers names 127.0.0.1:6170 twice");
+            "--servers names 127.0.0.1:6170 twice: give every process a port of its own");
   EXPECT_EQ(
       refusal({"--servers=127.0.0.1:6170", "--workers=127.0.0.1:6171,127.0.0.1:6170"}),
       "--servers and --workers both name 127.0.0.1:6170: give every process a port of its own");
-  EXPECT_EQ(refusal({"--ips=127.0.0.1,127.0.0.2,127.0.0.1"}), "--ips names 127.0.0.1 twice");
+  EXPECT_EQ(refusal({"--ips=127.0.0.1,127.0.0.2,127.0.0.1"}),
+            "--ips names 127.0.0.1 twice: name every host once");
   EXPECT_EQ(refusal({"--server_num=1", "--worker_num=1000000000"}),
             "--worker_num starts 4096 processes on a host at most, but 1000000000 were asked for");
   EXPECT_EQ(refusal({"--nproc_per_node=5000"}),

@@ -105,7 +105,9 @@ Listener listen_on(const std::string& host, int64_t port) {
     const int error = errno;
     const std::string holder = error == EADDRINUSE ? holder_of(port) : "";
     refuse("port {} of {} cannot be listened on: {}{}", port, host, std::strerror(error),
-           holder.empty() ? "" : fmt::format("; {} holds it", holder));
+           holder.empty()
+               ? ""
+               : fmt::format("; {} holds it. Choose another port, or end that process", holder));
   }
   sockaddr_storage bound = {};
   socklen_t size = sizeof bound;

@@ -10,12 +10,13 @@
 #include <utility>
 
 #include "flotilla/base/error.h"
+#include "flotilla/base/system_reason.h"
 
 namespace flotilla::ps {
 
 void fail_to(std::string_view verb, const std::filesystem::path& path) {
-  throw Error(ErrorKind::kUnavailable, fmt::format("cannot {} {}: {}", verb, path.string(),
-                                                   std::generic_category().message(errno)));
+  throw Error(ErrorKind::kUnavailable,
+              fmt::format("cannot {} {}: {}", verb, path.string(), system_reason(errno)));
 }
 
 std::vector<std::byte> read_file(const std::filesystem::path& path) {

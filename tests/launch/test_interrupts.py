@@ -22,9 +22,7 @@ here = lambda: pathlib.Path(f"here.{fleet.worker_index()}").touch()
 """
 
 # Worker 0 waits inside of exe.run for worker 1, which does not run the step.
-STEP = (
-    BEGIN
-    + """
+STEP = BEGIN + """
 fleet.init(is_collective=True)
 x = paddle.static.data("x", [None, 8])
 loss = paddle.mean(paddle.static.nn.fc(x, 8))
@@ -39,29 +37,20 @@ if fleet.worker_index() == 1:
 while True:
     exe.run(feed={"x": batch}, fetch_list=[loss])
 """
-)
 
-BARRIER = (
-    BEGIN
-    + """
+BARRIER = BEGIN + """
 fleet.init(is_collective=True)
 here()
 fleet.barrier_worker() if fleet.worker_index() == 0 else time.sleep(1000)
 """
-)
 
 # Worker 0 is alone.
-START = (
-    BEGIN
-    + """
+START = BEGIN + """
 pathlib.Path("here.0").touch()
 fleet.init(is_collective=True)
 """
-)
 
-READ = (
-    BEGIN
-    + """
+READ = BEGIN + """
 x = paddle.static.data("x", [None, 8])
 total = paddle.sum(x)
 loader = paddle.io.DataLoader.from_generator(feed_list=[x], capacity=2, iterable=ITERABLE)
@@ -81,7 +70,6 @@ loader.start()
 while True:
     exe.run(fetch_list=[total])
 """
-)
 
 
 class Process:
@@ -158,7 +146,7 @@ def test_the_wait_for_the_start_of_the_job_ends_and_says_for_whom(tmp_path, rank
     text, seconds = alone.interrupt()
     assert_clean(alone, text, seconds)
     if rank == 0:
-        assert "waiting for worker 1: 1 of 2 processes of the job have come" in text
+        assert "waiting for worker 1: 1 of 2 processes of the job have come; " in text
     else:
         assert "waiting for the first process of the job at 127.0.0.1" in text
 
@@ -172,8 +160,7 @@ def test_a_wait_for_a_batch_ends(tmp_path, iterable):
 
 
 # Worker 0 of two waits for worker 1 in a synchronous step.
-SERVED = textwrap.dedent(
-    """
+SERVED = textwrap.dedent("""
     fleet.init()
     x = paddle.static.data("x", [None, 8])
     loss = paddle.mean(paddle.static.nn.fc(x, 8))
@@ -192,8 +179,7 @@ SERVED = textwrap.dedent(
             time.sleep(1000)
         while True:
             exe.run(feed={"x": np.ones([4, 8], "float32")}, fetch_list=[loss])
-    """
-)
+    """)
 
 
 @pytest.mark.parametrize(

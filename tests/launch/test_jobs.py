@@ -125,7 +125,10 @@ def test_gpus_that_are_not_there_are_a_notice_or_an_error(tmp_path):
     folder.mkdir()
     job = Job(folder, ["--gpus=0,1"], "print('ran')", FLAGS_require_gpu="1")
     assert job.wait() == 2
-    assert job.err == "fleetrun: --gpus asks for 0,1, but this host has 0 GPUs\n"
+    assert job.err == (
+        "fleetrun: --gpus asks for 0,1, but this host has 0 GPUs; without FLAGS_require_gpu=1 the "
+        "processes run on the CPU\n"
+    )
     assert not (folder / "log").exists()
 
 

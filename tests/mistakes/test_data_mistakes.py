@@ -32,12 +32,15 @@ def train(executor, tmp_path, monkeypatch):
 
 
 def test_no_list_of_files(train):
-    assert "the data set has an empty list of files; name them with set_filelist" in train(None)
+    assert train(None).splitlines()[0] == (
+        "the data set has an empty list of files; name them with set_filelist"
+    )
 
 
-def test_a_file_that_is_not_there(train):
-    assert (
-        train(["part-7"]).splitlines()[0] == 'file 1 of 1 of the data set, "part-7", does not exist'
+def test_a_file_that_is_not_there(train, tmp_path):
+    assert train(["part-7"]).splitlines()[0] == (
+        'file 1 of 1 of the data set, "part-7", does not exist (the working directory is '
+        f"{tmp_path})"
     )
 
 

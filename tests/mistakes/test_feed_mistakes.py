@@ -186,7 +186,11 @@ def test_more_memory_than_there_is(executor, said):
 def test_a_parameter_that_is_too_large(executor, said):
     static.create_parameter([10**6, 10**6], "float32", name="table")
     start = static.default_startup_program()
-    _, notes = said(lambda: executor.run(start), (ValueError, RuntimeError))
+    first, notes = said(lambda: executor.run(start), (ValueError, RuntimeError))
+    assert re.fullmatch(
+        r"there is no memory for a buffer of 4000000000000 bytes \(\d+ bytes are in use, \d+ are left\)",
+        first,
+    )
     assert notes["for"] == 'variable "table", float32[1000000, 1000000]'
 
 

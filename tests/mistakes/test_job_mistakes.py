@@ -1,11 +1,13 @@
 """Mistakes that several processes make together, and what the launcher says of them."""
 
 import os
+import pathlib
 import re
 import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 from hosts import Host, free_port
@@ -126,10 +128,35 @@ def test_an_exit_without_a_word(tmp_path):
     job = Job(tmp_path, ["--nproc_per_node=2"], script)
     assert job.wait() == 1
     # It could not say after how many steps: what it reported last may be older.
+    lines = job.err.splitlines()
+    block = lines[lines.index("worker 0 ended with exit code 0 while worker 1 waited for it") :]
+    assert re.fullmatch(r"  worker 1 then failed, after \d+\.\d s: exit code 1", block[1])
+    assert "failed first" not in job.err
     assert re.fullmatch(
         r"    worker 0  127.0.0.1  step \d      had ended, with exit code 0",
         one_line(job.err, "had ended"),
     )
+
+
+def failure_block(text):
+    """The lines between the rules of the block of a failure, whose seconds are left out."""
+    block = text.split("-" * 48 + "\n")[-2].splitlines()
+    return [re.sub(r"(failed.* after )\d+\.\d s", r"\1N s", line) for line in block]
+
+
+def test_an_exit_without_a_word_on_another_host(tmp_path, network):
+    net = network(2)
+    script = textwrap.dedent(TOGETHER) + (
+        "\nsteps(4)\nif rank == 0:\n    __import__('os')._exit(0)\nsteps(2)\n"
+    )
+    hosts = [
+        Host(tmp_path / ip, [f"--ips={','.join(net.ips)}"], script, net.inside(i))
+        for i, ip in enumerate(net.ips)
+    ]
+    assert [host.wait() for host in hosts] == [1, 1], [host.err for host in hosts]
+    for host in hosts:
+        headline = "worker 0 ended with exit code 0 while worker 1 waited for it"
+        assert headline in host.err.splitlines(), host.err
 
 
 def test_a_worker_that_raises(tmp_path):
@@ -139,28 +166,57 @@ def test_a_worker_that_raises(tmp_path):
     )
     job = Job(tmp_path, ["--nproc_per_node=2"], script)
     assert job.wait() == 1
-    assert one_line(job.err, "failed first").startswith("worker 1 failed first, after ")
-    assert one_line(job.err, "  raised  ") == "  raised  KeyError: 'label'"
-    assert one_line(job.err, "  log  ") == "  log  log/workerlog.1"
+    block = failure_block(job.err)
+    assert block[0] == "worker 1 failed first, after N s: exit code 1"
+    assert re.fullmatch(r"  host 127\.0\.0\.1, pid \d+", block[1])
+    assert block[2:5] == [
+        "  log  log/workerlog.1",
+        "  raised  KeyError: 'label'",
+        "  the end of its output:",
+    ]
+    trace = block[block.index("    Traceback (most recent call last):") :]
+    assert trace[1:4] == [
+        f'      File "{tmp_path}/script.py", line 23, in <module>',
+        '        raise KeyError("label")',
+        "    KeyError: 'label'",
+    ]
 
 
 def test_a_worker_that_crashes(tmp_path):
     script = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
     job = Job(tmp_path, [], script)
     assert job.wait() == 128 + signal.SIGSEGV
-    assert "worker 0 failed first, after " in job.err and "killed by signal 11" in job.err
+    first, where, *others = failure_block(job.err)
+    assert first == "worker 0 failed first, after N s: killed by signal 11 (Segmentation fault)"
+    assert re.fullmatch(r"  host 127\.0\.0\.1, pid \d+", where)
+    assert others == ["  log  log/workerlog.0"]
+
+
+# Worker 0 waits inside of exe.run for worker 1, which does not run the step.
+WAITS = TOGETHER + """
+    import pathlib, time
+    steps(1)
+    pathlib.Path(f"{rank}.here").touch()
+    if rank == 1:
+        time.sleep(1000)
+    steps(1000)
+"""
 
 
 def test_an_interrupt_ends_the_job_with_its_code(tmp_path):
-    job = Job(
-        tmp_path,
-        ["--nproc_per_node=2"],
-        "import pathlib, os, time\npathlib.Path(os.environ['FLT_RANK'] + '.here').touch()\ntime.sleep(100)\n",
-    )
+    job = Job(tmp_path, ["--nproc_per_node=2"], WAITS)
     job.wait_for("*.here", 2)
+    time.sleep(0.5)  # by then worker 0 waits
     job.kill(signal.SIGINT)
     assert job.wait() == 128 + signal.SIGINT
     job.assert_nothing_left()
+    # One line, and neither a block nor a traceback, also not in the logs.
+    lines = job.err.splitlines()
+    said = [re.sub(r"^INFO .*?\] ", "", line) for line in lines if line.startswith("INFO ")]
+    assert "Interrupt was received: the job ends. Once more kills it" in said
+    text = job.err + job.log("workerlog.0") + job.log("workerlog.1")
+    for noise in ("failed", "Traceback", "Error", "lost sys.stderr", "object address", "refcount"):
+        assert noise not in text, text
 
 
 # ---- the command line
@@ -205,7 +261,7 @@ def refused(folder, *words, **variables):
         ("tarin.py", "the script tarin.py is not there or cannot be read"),
         (
             "--servers 127.0.0.1:6170,127.0.0.1:6170 --worker_num 1 train.py",
-            "--servers names 127.0.0.1:6170 twice",
+            "--servers names 127.0.0.1:6170 twice: give every process a port of its own",
         ),
         (
             "--servers 127.0.0.1:6170 --workers 127.0.0.1:6170 train.py",
@@ -225,18 +281,25 @@ def test_a_port_that_is_taken(tmp_path):
         taken.listen()
         port = taken.getsockname()[1]
         line = refused(tmp_path, f"--servers=127.0.0.1:{port}", "--worker_num=1", "train.py")
-    assert line.startswith(f"fleetrun: port {port} of 127.0.0.1 cannot be listened on: ")
-    assert line.endswith(f"(pid {os.getpid()}) holds it")
+    name = pathlib.Path("/proc/self/comm").read_text().strip()
+    assert line == (
+        f"fleetrun: port {port} of 127.0.0.1 cannot be listened on: Address already in use; {name} "
+        f"(pid {os.getpid()}) holds it. Choose another port, or end that process"
+    )
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="makes a folder of another user, as root")
-def test_a_log_folder_that_cannot_be_written(tmp_path):
+def test_a_log_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     line = refused(tmp_path, "--log_dir=file/log", "train.py")
     assert line == (
         "fleetrun: the folder file/log for logs cannot be made: Not a directory. Choose another "
         "--log_dir"
     )
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="makes a folder of another user, as root")
+def test_a_log_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "train.py").touch()
     for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(0o755)
     script = f"cd {tmp_path} && exec {FLEETRUN} train.py"
@@ -271,84 +334,67 @@ def test_options_after_the_script(tmp_path):
     assert "['--nproc_per_node', '2', '--lr=1', '--rank=1']" in job.out
 
 
+@pytest.mark.parametrize("option", ["--devices=0,1", "--log_dir=here", "--workers=127.0.0.1:1"])
+def test_options_after_a_script_that_does_not_have_them(tmp_path, option):
+    name = option.partition("=")[0]
+    job = Job(tmp_path, [], "import sys; print(sys.argv[1:])", [option])
+    assert job.wait() == 0, job.err
+    script = tmp_path / "script.py"
+    assert one_line(job.err, f"{name} stands").endswith(
+        f"] {name} stands after {script}, so that {script} gets it and the launcher does not: if it "
+        f"is meant for the launcher, put it before {script}"
+    )
+    (tmp_path / "own").mkdir()
+    parses = "import argparse; p = argparse.ArgumentParser(); p.add_argument('{}'); p.parse_args()"
+    job = Job(tmp_path / "own", [], parses.format(name), [option])
+    assert job.wait() == 0 and f"{name} stands" not in job.err, job.err
+
+
 def test_a_gpu_that_is_not_there(tmp_path):
     job = Job(tmp_path, ["--gpus=0"], "print('ran')")
     assert job.wait() == 0 and "ran" in job.out
-    assert "GPU" in job.err and "CPU" in job.err
+    assert one_line(job.err, "--gpus asks").endswith(
+        "] --gpus asks for 0, but this host has 0 GPUs: the processes run on the CPU"
+    )
     line = refused(tmp_path, "--gpus=0", "train.py", FLAGS_require_gpu="1")
-    assert line == "fleetrun: --gpus asks for 0, but this host has 0 GPUs"
-
-
-def small_disk(folder):
-    """Words that run a command where `folder` is a disk of 64 KiB."""
-    mount = f'mount -t tmpfs -o size=64k disk {folder} && exec "$@"'
-    words = ["unshare", "--mount", "--map-root-user", "sh", "-c", mount, "sh"]
-    done = subprocess.run([*words, "true"], capture_output=True, text=True)
-    if done.returncode != 0:
-        pytest.skip("this kernel lets us mount no small disk: " + done.stderr)
-    return words
-
-
-def test_a_full_disk_under_a_log(tmp_path):
-    (tmp_path / "log").mkdir()
-    script = "for _ in range(10000):\n    print('a line of some forty letters, without end', flush=True)\n"
-    job = Job(tmp_path, [], script, inside=small_disk(tmp_path / "log"))
-    assert job.wait() != 0
-    assert one_line(job.err, "is full").strip() == (
-        "[the disk of log/workerlog.0 is full: what the process printed last could not be written, "
-        "which may be why it failed. Free some space, or choose another --log_dir]"
+    assert line == (
+        "fleetrun: --gpus asks for 0, but this host has 0 GPUs; without FLAGS_require_gpu=1 the "
+        "processes run on the CPU"
     )
 
 
-SAVES = """
-import os
-import paddle
-from paddle import static
-
-paddle.enable_static()
-out = static.nn.fc(static.data("x", [None, 100]), 400)
-exe = static.Executor()
-exe.run(static.default_startup_program())
-try:
-    static.save(static.default_main_program(), "tiny/model")
-except (RuntimeError, ValueError) as error:
-    print(str(error).splitlines()[0])
-print(sorted(os.listdir("tiny")))
-"""
-
-
-def test_a_full_disk_under_a_save(tmp_path):
-    (tmp_path / "tiny").mkdir()
-    done = subprocess.run(
-        [*small_disk(tmp_path / "tiny"), sys.executable, "-c", SAVES],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    said, left = done.stdout.splitlines()
-    assert said == "cannot write tiny/model.pdparams: No space left on device", done.stderr
-    assert left == "[]"
-
-
-def test_by_hand_the_second_without_the_first(tmp_path):
+def said_by_hand(rank):
+    """What a process says first that is started by hand and alone, and the port of rank 0."""
     port = int(free_port("127.0.0.1"))
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_"))}
     process = subprocess.Popen(
         [sys.executable, "-c", "import paddle.distributed as dist; dist.init_parallel_env()"],
         env={
             **clean,
-            "PADDLE_TRAINER_ID": "1",
+            "FLT_JOB_TOKEN": "secret",
+            "PADDLE_TRAINER_ID": str(rank),
             "PADDLE_TRAINER_ENDPOINTS": f"127.0.0.1:{port},127.0.0.1:{port + 1}",
         },
         stderr=subprocess.PIPE,
         text=True,
     )
     try:
-        line = process.stderr.readline()
+        return re.sub(r"^I [\d-]+ [\d:.]+\] ", "", process.stderr.readline()), port
     finally:
         process.kill()
         process.communicate()
-    assert (
-        f"waiting for the first process of the job at 127.0.0.1:{port}: nobody listens on its port {port}"
-        in line
+
+
+def test_by_hand_the_second_without_the_first():
+    line, port = said_by_hand(1)
+    assert line == (
+        f"waiting for the first process of the job at 127.0.0.1:{port}: nobody listens on its port "
+        f"{port}\n"
+    )
+
+
+def test_by_hand_the_first_without_the_second():
+    assert said_by_hand(0)[0] == (
+        "waiting for worker 1: 1 of 2 processes of the job have come; start the others with the "
+        "same list of endpoints\n"
     )

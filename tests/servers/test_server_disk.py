@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -16,6 +17,7 @@ from job import LIMIT, Job
 from regression import NET, Disturbed
 
 FULL = bool(os.environ.get("FLT_TEST_FULL"))
+NO_ROOM = "No space left on device; free some space, or choose another folder"
 STEPS = 100
 ONE = {"workers": 1, "servers": 1, "STEPS": str(STEPS)}
 KEPT = ["--ps_dir=tables"]
@@ -278,7 +280,8 @@ def test_a_full_disk_ends_the_job_and_costs_nothing(tmp_path, calm, small_disk):
     options = ["--ps_dir=small/tables"]
     job = Disturbed(tmp_path, inside=disk.inside, options=options, **ONE)
     assert job.wait() == 1
-    assert "small/tables/server-0-of-1/log.00000000000000000001: No space left on device" in job.err
+    file = tmp_path / "small/tables/server-0-of-1/log.00000000000000000001"
+    assert f"  raised  RuntimeError: cannot write {file}: {NO_ROOM}" in job.err.splitlines()
     job.assert_nothing_left()
     done = job.done()
     disk.run("mount", "-o", "remount,size=8m", str(disk.path))
@@ -296,7 +299,8 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path, calm, small_disk):
     disk.run("fallocate", "-l", str(free - 16384), "small/rest")
     (tmp_path / "go").touch()
     assert job.wait() == 1
-    assert "No space left on device" in job.err
+    (raised,) = [line for line in job.err.splitlines() if line.startswith("  raised  ")]
+    assert re.fullmatch(rf"  raised  \w+Error: cannot write \S*small/saved/\S+: {NO_ROOM}", raised)
     job.assert_nothing_left()
     disk.run("rm", "small/rest")
     first, _ = goes_on(tmp_path, calm, options=(), inside=disk.inside, LOAD="small/saved")

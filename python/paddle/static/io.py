@@ -225,7 +225,10 @@ def _load_files(program, path, var_list):
     elif os.path.isfile(path):
         raise ValueError(f"{path} holds many variables: say which, in order, in var_list")
     else:
-        raise ValueError(f"there is no {path}.pdparams, no folder {path} and no file {path}")
+        raise ValueError(
+            f"there is no {path}.pdparams, no folder {path} and no file {path} (the working directory "
+            f"is {os.getcwd()})"
+        )
 
 
 def load_program_state(model_path, var_list=None):
