@@ -27,7 +27,7 @@ constexpr int64_t kStorePort = 6069;
 constexpr seconds kGoodbye{5};     // after a loss
 constexpr seconds kAskedToEnd{1};  // after a signal, which may be followed by a kill
 constexpr milliseconds kRetry{100};
-constexpr milliseconds kDial{800};  // Ctrl-C is answered within a second
+constexpr milliseconds kDial{800};
 
 bool hosts_it(const fleet::Role& role) {
   return role.index == 0 && (role.servers() > 0 ? role.is_server() : role.is_worker());
@@ -105,8 +105,12 @@ void wait_until_it_answers(const Endpoint& place, const FindStoreOptions& how) {
   const milliseconds patience = how.patience;
   const Clock::time_point began = Clock::now();
   Reminder reminder(how.times);
+  const auto listen = [&] {
+    if (how.while_waiting) how.while_waiting();
+    return false;
+  };
   while (true) {
-    const rpc::Dialed dialed = rpc::dial(place, std::min(patience, kDial));
+    const rpc::Dialed dialed = rpc::dial(place, std::min(patience, kDial), listen);
     if (dialed.ok()) return;
     const Clock::time_point now = Clock::now();
     if (now - began >= patience) {
@@ -120,7 +124,7 @@ void wait_until_it_answers(const Endpoint& place, const FindStoreOptions& how) {
     if (reminder.due()) {
       log::info("waiting for the first process of the job at {}: {}", place.text(), dialed.problem);
     }
-    if (how.while_waiting) how.while_waiting();
+    listen();
     std::this_thread::sleep_for(kRetry);
   }
 }

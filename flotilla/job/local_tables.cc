@@ -29,9 +29,11 @@ LocalTables::LocalTables(const std::filesystem::path& checkpoint)
       service_(store_, {.workers = 1, .threads = 0}),
       worker_({.mode = ps::Mode::kHalfAsync}) {
   store_.load(checkpoint);
+  const auto connect = [this](int, const auto&) {
+    return std::make_shared<LocalChannel>(service_);
+  };
   worker_.connect(std::make_shared<ps::Client>(ps::Client::Options{
-                      .incarnation = ps::new_incarnation(),
-                      .connect = [this](int) { return std::make_shared<LocalChannel>(service_); }}),
+                      .incarnation = ps::new_incarnation(), .connect = connect}),
                   store_.tables());
 }
 

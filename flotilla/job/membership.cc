@@ -116,6 +116,7 @@ Membership::Membership(Options options) : options_(std::move(options)) {
                                 .token = options_.token,
                                 .self = options_.self,
                                 .patience = options_.patience,
+                                .stop = options_.interrupted,
                                 .longer = options_.launched ? kLauncherFirst : milliseconds(0),
                                 .on_stop = [this](const std::string& why) { hear(why); }});
   if (options_.progress != nullptr || options_.host) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "flotilla/base/error.h"
+#include "flotilla/rpc/data_testing.h"
 #include "flotilla/rpc/store_server.h"
 #include "flotilla/testing/errors.h"
 
@@ -82,6 +83,16 @@ TEST_F(MembershipTest, AnInterruptEndsEveryWaitAndLeavesWithoutAGoodbye) {
   }
   heard.wait_for(
       [](Happening what, const Member& m) { return what == Happening::kLost && m.rank == 1; });
+}
+
+TEST_F(MembershipTest, AnInterruptEndsTheWaitForAStoreThatSaysNothing) {
+  const rpc::Mute store(true);
+  std::atomic<int> asked = 0;
+  Progress progress;
+  Membership::Options options = member(0, &progress);
+  options.address = store.address();
+  options.interrupted = [&] { return ++asked > 3; };
+  EXPECT_REFUSED(Membership(std::move(options)), "the wait for the store of the job was ended");
 }
 
 TEST_F(MembershipTest, ReportsStepsAndWhereTheTimeGoes) {

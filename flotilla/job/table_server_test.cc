@@ -40,7 +40,7 @@ struct Worker {
         .self = {.rank = rank, .workers = workers},
         .incarnation = ps::new_incarnation(),
         .connect =
-            [this](int) {
+            [this](int, const auto&) {
               const std::string now = *board.find("server/0");
               return ps::make_rpc_channel(
                   {.address = now.substr(0, now.find(' ')), .token = "secret", .patience = 1s});

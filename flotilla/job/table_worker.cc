@@ -31,7 +31,7 @@ constexpr char kWaitsForWorkers[] = "waits for the other workers";
 
 std::shared_ptr<ps::Client> make_client(const TableWorker::Options& options, Board& board,
                                         const std::string& token) {
-  const auto connect = [&board, token](int server) {
+  const auto connect = [&board, token](int server, const std::function<bool()>& aborted) {
     const std::optional<std::string> place = board.find(fmt::format("server/{}", server));
     if (!place) {
       throw Error(ErrorKind::kUnavailable,
@@ -40,7 +40,8 @@ std::shared_ptr<ps::Client> make_client(const TableWorker::Options& options, Boa
     return ps::make_rpc_channel({.address = place->substr(0, place->find(' ')),
                                  .token = token,
                                  .tls = rpc::Tls::from_environment(),
-                                 .patience = kOneTry});
+                                 .patience = kOneTry,
+                                 .stop = aborted});
   };
   return std::make_shared<ps::Client>(
       ps::Client::Options{.self = {.rank = static_cast<int>(options.role.index),

@@ -96,6 +96,11 @@ void Client::abort(const std::string& reason) {
   }
 }
 
+bool Client::aborted() const {
+  const MutexLock lock(mutex_);
+  return !aborted_.empty();
+}
+
 void Client::check_aborted() const {
   const MutexLock lock(mutex_);
   if (!aborted_.empty()) throw Error(ErrorKind::kUnavailable, aborted_);
@@ -107,7 +112,8 @@ std::shared_ptr<Channel> Client::channel(int server) {
     const MutexLock lock(mutex_);
     if (channels_.at(i)) return channels_[i];
   }
-  std::shared_ptr<Channel> made = options_.connect(server);
+  check_aborted();
+  std::shared_ptr<Channel> made = options_.connect(server, [this] { return aborted(); });
   std::string aborted;
   {
     const MutexLock lock(mutex_);

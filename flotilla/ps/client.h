@@ -40,9 +40,11 @@ class Client {
     Sender self = {};
     int servers = 1;
     uint64_t incarnation = 0;
-    // Makes a channel to a server, where it is now. Does not wait for it: throws kUnavailable where
-    // it is not there, and is called again.
-    std::function<std::shared_ptr<Channel>(int server)> connect = {};
+    // Makes a channel to a server, where it is now. Does not wait long for it: throws kUnavailable
+    // where it is not there, and is called again. Asks `aborted`, which lives as long as the call,
+    // about ten times a second, and throws once it is true.
+    std::function<std::shared_ptr<Channel>(int server, const std::function<bool()>& aborted)>
+        connect = {};
     // How long a server may be away.
     std::chrono::milliseconds patience = std::chrono::minutes(10);
     // Told once for each loss: "server 1 is away (...); trying again".
@@ -111,6 +113,7 @@ class Client {
   void drop(int server, const std::shared_ptr<Channel>& channel);
   void start(Pending& pending, size_t index, const std::shared_ptr<Waiting>& waiting);
   void try_again_later(Pending& pending, const Error& why);
+  bool aborted() const;
   void check_aborted() const;
 
   const Options options_;

@@ -4,6 +4,10 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "flotilla/ps/local_call.h"
 #include "flotilla/ps/service.h"
 #include "flotilla/testing/errors.h"
@@ -36,13 +40,33 @@ class Refusing final : public Channel {
   int left_;
 };
 
+TEST(Client, AnAbortEndsTheWaitForServersThatAreAway) {
+  std::atomic<int> tries = 0;
+  Client client(
+      {.servers = 3,
+       .connect = [&](int, const std::function<bool()>& aborted) -> std::shared_ptr<Channel> {
+         ++tries;
+         while (!aborted()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+         throw Error(ErrorKind::kUnavailable, "the server is not there");
+       }});
+  std::jthread user([&] {
+    while (tries == 0) std::this_thread::yield();
+    client.abort("it was interrupted");
+  });
+  const ScatteredStep step;
+  for (const int server : {0, 1, 2}) client.prepare(server, step, 0);
+  EXPECT_REFUSED(client.snapshot(), "it was interrupted");
+  EXPECT_EQ(tries, 1) << "nobody is looked for after the end";
+}
+
 // The server has applied it and could not say so: its number is taken.
 TEST(Client, APushThatFailedDoesNotHideTheNextOne) {
   Store store({});
   Service service(store, {.workers = 1, .threads = 0});
   store.create(parse_table("table 2 fc dense width=4 rule=sgd init=constant(0)"));
-  Client client(
-      {.incarnation = 7, .connect = [&](int) { return std::make_shared<Refusing>(service, 1); }});
+  Client client({.incarnation = 7, .connect = [&](int, const auto&) {
+                   return std::make_shared<Refusing>(service, 1);
+                 }});
   const Floats ones(4, 1);
   const auto push = [&] {
     ScatteredStep step;

@@ -62,7 +62,8 @@ QueuedStep step_of(Client& client) {
 
 TEST(PushQueue, AFastWorkerHoldsNoMoreStepsThanTheQueueIsLong) {
   const auto server = std::make_shared<SlowServer>();
-  Client client({.servers = 1, .incarnation = 1, .connect = [&](int) { return server; }});
+  Client client(
+      {.servers = 1, .incarnation = 1, .connect = [&](int, const auto&) { return server; }});
   constexpr int kLength = 3, kSteps = 20;
   PushQueue queue(client, {.length = kLength});
   std::atomic<int> put = 0, answered = 0, most = 0;
@@ -87,7 +88,8 @@ TEST(PushQueue, AFastWorkerHoldsNoMoreStepsThanTheQueueIsLong) {
 
 TEST(PushQueue, WhoWaitsForRoomHearsThatTheServerIsGone) {
   const auto server = std::make_shared<SlowServer>();
-  Client client({.servers = 1, .incarnation = 1, .connect = [&](int) { return server; }});
+  Client client(
+      {.servers = 1, .incarnation = 1, .connect = [&](int, const auto&) { return server; }});
   PushQueue queue(client, {.length = 1});
   queue.put(step_of(client));
   std::jthread abort([&] { client.abort("the job is ending"); });

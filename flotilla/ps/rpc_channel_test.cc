@@ -4,11 +4,13 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <optional>
 #include <thread>
 
 #include "flotilla/ps/client.h"
 #include "flotilla/ps/worker.h"
+#include "flotilla/rpc/data_testing.h"
 #include "flotilla/testing/errors.h"
 #include "flotilla/testing/temp_dir.h"
 
@@ -33,13 +35,17 @@ struct Server {
 };
 
 std::shared_ptr<Client> client_of(const std::optional<Server>& server, int rank, int workers) {
-  return std::make_shared<Client>(Client::Options{
-      .self = {rank, workers}, .incarnation = new_incarnation(), .connect = [&server](int) {
-        if (!server) throw Error(ErrorKind::kUnavailable, "the server is not there");
-        return make_rpc_channel({.address = server->server.address(),
-                                 .token = "secret",
-                                 .patience = std::chrono::milliseconds(500)});
-      }});
+  return std::make_shared<Client>(
+      Client::Options{.self = {rank, workers},
+                      .incarnation = new_incarnation(),
+                      .connect = [&server](int, const auto&) {
+                        if (!server) {
+                          throw Error(ErrorKind::kUnavailable, "the server is not there");
+                        }
+                        return make_rpc_channel({.address = server->server.address(),
+                                                 .token = "secret",
+                                                 .patience = std::chrono::milliseconds(500)});
+                      }});
 }
 
 TEST(RpcChannel, TwoWorkersTrainInRounds) {
@@ -87,9 +93,28 @@ TEST(RpcChannel, AClientFindsAServerThatWasStartedAgain) {
   EXPECT_EQ(fc, std::vector<float>(100000, -4.0f));
 }
 
+TEST(RpcChannel, AnAbortEndsTheWaitForAServerThatSaysNothing) {
+  const rpc::Mute server(false);
+  std::atomic<bool> asked = false;
+  Client client({.connect = [&](int, const std::function<bool()>& aborted) {
+    return make_rpc_channel({.address = server.address(),
+                             .token = "secret",
+                             .patience = std::chrono::minutes(10),
+                             .stop = [&asked, &aborted] {
+                               asked = true;
+                               return aborted();
+                             }});
+  }});
+  std::jthread user([&] {
+    while (!asked) std::this_thread::yield();
+    client.abort("it was interrupted");
+  });
+  EXPECT_REFUSED(client.snapshot(), "it was interrupted");
+}
+
 TEST(RpcChannel, WhoDoesNotKnowTheTokenIsRefused) {
   std::optional<Server> server(std::in_place, "");
-  Client stranger({.connect = [&](int) {
+  Client stranger({.connect = [&](int, const auto&) {
     return make_rpc_channel({.address = server->server.address(), .token = "guessed"});
   }});
   EXPECT_NE(refusal_of([&] { stranger.snapshot(); }), "(not refused)");

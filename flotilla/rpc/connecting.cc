@@ -20,6 +20,7 @@ namespace flotilla::rpc {
 namespace {
 
 using std::chrono::milliseconds;
+using Clock = std::chrono::system_clock;  // gRPC's deadlines
 
 // A server of gRPC speaks first, at once. One that has not after this time waits for TLS, or has
 // not begun to accept connections: then the next step finds out.
@@ -27,6 +28,9 @@ constexpr milliseconds kFirstWords{500};
 
 // For a step of a conversation. What is not known by then is not known; the wait goes on.
 constexpr milliseconds kPatience{500};
+
+// Between two questions whether to stop.
+constexpr milliseconds kSlice{100};
 
 struct Free {
   void operator()(SSL_CTX* p) const { SSL_CTX_free(p); }
@@ -46,7 +50,7 @@ bool speaks_first(const Fd& socket, const std::function<bool()>& enough) {
 }
 
 void limit(const Fd& socket) {
-  const timeval patience = {.tv_sec = 0, .tv_usec = kPatience / std::chrono::microseconds(1)};
+  const timeval patience = {.tv_sec = 0, .tv_usec = kSlice / std::chrono::microseconds(1)};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 }
@@ -70,10 +74,11 @@ class WithoutSigpipe {
   sigset_t before_;
 };
 
-// One attempt to speak TLS as gRPC does.
+// One attempt to speak TLS as gRPC does. Ends early when it is `enough`.
 class Conversation {
  public:
-  Conversation(const Fd& socket, const std::string& host, const Tls& tls)
+  Conversation(const Fd& socket, const std::string& host, const Tls& tls,
+               const std::function<bool()>& enough)
       : context_(SSL_CTX_new(TLS_client_method())) {
     if (tls.on()) {
       SSL_CTX_load_verify_locations(context_.get(), tls.authority.c_str(), nullptr);
@@ -93,10 +98,10 @@ class Conversation {
     }
     const WithoutSigpipe guard;
     SSL_set_fd(talk_.get(), socket.get());
-    begun_ = SSL_connect(talk_.get()) == 1;
+    begun_ = patiently([&] { return SSL_connect(talk_.get()); }, enough) == 1;
     // Whether the server accepts us shows after the beginning: it speaks, or hangs up.
     char byte = 0;
-    const int got = begun_ ? SSL_read(talk_.get(), &byte, 1) : 0;
+    const int got = begun_ ? patiently([&] { return SSL_read(talk_.get(), &byte, 1); }, enough) : 0;
     hung_up_ = begun_ && got != 1 && SSL_get_error(talk_.get(), got) != SSL_ERROR_WANT_READ;
     ERR_clear_error();
   }
@@ -110,6 +115,17 @@ class Conversation {
   }
 
  private:
+  // Again where the other end has said nothing for kSlice.
+  template <typename Step>
+  int patiently(Step step, const std::function<bool()>& enough) {
+    int got = 0;
+    for (milliseconds left = kPatience; left.count() > 0; left -= kSlice) {
+      got = step();
+      if (SSL_get_error(talk_.get(), got) != SSL_ERROR_WANT_READ || enough()) break;
+    }
+    return got;
+  }
+
   std::unique_ptr<SSL_CTX, Free> context_;
   std::unique_ptr<SSL, Free> talk_;
   bool begun_ = false;
@@ -121,7 +137,7 @@ std::string tls_disagreement(const std::string& address, const Tls& tls,
                              const std::function<bool()>& enough) {
   const std::optional<Endpoint> endpoint = find_endpoint(address);
   if (!endpoint) return "";
-  const Dialed dialed = dial(*endpoint, kPatience);
+  const Dialed dialed = dial(*endpoint, kPatience, enough);
   if (!dialed.ok()) return "";
   limit(dialed.socket);
   const bool plain = speaks_first(dialed.socket, enough);
@@ -132,7 +148,8 @@ std::string tls_disagreement(const std::string& address, const Tls& tls,
         "for every process of the job, or for none",
         address);
   }
-  const Conversation talk(dialed.socket, endpoint->host, tls);
+  const Conversation talk(dialed.socket, endpoint->host, tls, enough);
+  if (enough()) return "";
   if (!tls.on()) {
     if (!talk.begun()) return "";
     return fmt::format(
@@ -152,29 +169,38 @@ std::string tls_disagreement(const std::string& address, const Tls& tls,
   return "";
 }
 
+bool connects_before(grpc::Channel& channel, Clock::time_point until,
+                     const std::function<bool()>& stop) {
+  do {
+    if (channel.WaitForConnected(std::min(until, Clock::now() + kSlice))) return true;
+  } while (Clock::now() < until && !stop());
+  return false;
+}
+
 }  // namespace
 
 bool wait_for_connection(grpc::Channel& channel, const std::string& address, const Tls& tls,
-                         milliseconds patience) {
-  const auto deadline = std::chrono::system_clock::now() + patience;
-  const auto unknown = std::chrono::system_clock::now() + patience_with_names();
+                         milliseconds patience, const std::function<bool()>& stop) {
+  const auto deadline = Clock::now() + patience;
+  const auto unknown = Clock::now() + patience_with_names();
+  const auto stopped = [&] { return stop && stop(); };
+  const auto enough = [&] { return channel.GetState(false) == GRPC_CHANNEL_READY || stopped(); };
   auto look = milliseconds(1000);  // a server that is merely slow is left alone
   while (true) {
-    const auto now = std::chrono::system_clock::now();
-    if (channel.WaitForConnected(std::min(deadline, now + look))) return true;
+    if (connects_before(channel, std::min(deadline, Clock::now() + look), stopped)) return true;
+    if (stopped()) return false;
     if (const std::string host = host_of(address); look_up(host) == Name::kUnknown) {
-      if (std::chrono::system_clock::now() >= unknown) {
+      if (Clock::now() >= unknown) {
         throw Error(
             ErrorKind::kUnavailable,
             fmt::format("nothing answers at {}: no host has the name \"{}\"", address, host));
       }
-      if (std::chrono::system_clock::now() >= deadline) return false;
+      if (Clock::now() >= deadline) return false;
       continue;
     }
-    const std::string disagreement = tls_disagreement(
-        address, tls, [&] { return channel.GetState(false) == GRPC_CHANNEL_READY; });
+    const std::string disagreement = tls_disagreement(address, tls, enough);
     if (!disagreement.empty()) throw Error(ErrorKind::kUnavailable, disagreement);
-    if (std::chrono::system_clock::now() >= deadline) return false;
+    if (Clock::now() >= deadline) return false;
     look *= 4;
   }
 }

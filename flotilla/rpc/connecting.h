@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,10 +18,12 @@ class Channel;
 
 namespace flotilla::rpc {
 
-// Waits until `channel` stands. True: it does. False: `patience` is over. Refuses at once, with
-// kUnavailable and a sentence, where it never will: one end speaks TLS and the other does not, one
-// does not accept the certificate of the other, or the host is unknown (patience_with_names()).
+// Waits until `channel` stands. True: it does. False: `patience` is over, or `stop`, which is asked
+// about ten times a second, has said so. Refuses at once, with kUnavailable and a sentence, where
+// it never will: one end speaks TLS and the other does not, one does not accept the certificate of
+// the other, or the host is unknown (patience_with_names()).
 bool wait_for_connection(grpc::Channel& channel, const std::string& address, const Tls& tls,
-                         std::chrono::milliseconds patience);
+                         std::chrono::milliseconds patience,
+                         const std::function<bool()>& stop = {});
 
 }  // namespace flotilla::rpc

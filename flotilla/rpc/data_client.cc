@@ -55,7 +55,12 @@ class DataClient::Connection {
         channel_(open_channel(options_)),
         stub_(channel_),
         pool_(options_.shared_bytes) {
-    if (!wait_for_connection(*channel_, options_.address, options_.tls, options_.patience)) {
+    if (!wait_for_connection(*channel_, options_.address, options_.tls, options_.patience,
+                             options_.stop)) {
+      if (options_.stop && options_.stop()) {
+        throw Error(ErrorKind::kUnavailable,
+                    fmt::format("the wait for the server at {} was ended", options_.address));
+      }
       throw Error(ErrorKind::kUnavailable,
                   fmt::format("no server of the job answers at {} after {:.1f} s", options_.address,
                               std::chrono::duration<double>(options_.patience).count()));

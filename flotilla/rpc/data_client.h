@@ -37,6 +37,9 @@ class DataClient {
 
     // How long the server may take to appear.
     std::chrono::milliseconds patience = std::chrono::seconds(60);
+    // Asked about ten times a second while the server is waited for: true ends that with
+    // kUnavailable.
+    std::function<bool()> stop = {};
 
     // The largest request and answer, in bytes.
     size_t max_message = size_t{1} << 30;

@@ -181,6 +181,20 @@ TEST(Data, SaysThatNobodyAnswers) {
   EXPECT_REFUSED(DataClient(options), "no server of the job answers at 127.0.0.1:9 after 0.1 s");
 }
 
+TEST(Data, TheWaitForAServerThatSaysNothingCanBeEnded) {
+  const Mute server(false);
+  // At once, and while it is looked whether the two agree on TLS.
+  for (const auto after : {0ms, 1200ms, 1700ms}) {
+    const Stopwatch watch;
+    DataClient::Options options = to(server.address());
+    options.patience = 10min;
+    options.stop = [&] { return watch.time() >= after; };
+    EXPECT_REFUSED(DataClient(options),
+                   "the wait for the server at " + server.address() + " was ended");
+    EXPECT_LT(watch.time(), after + 5s);
+  }
+}
+
 TEST(Data, RefusesAPortThatIsTaken) {
   DataServer server(serve(echo));
   DataServer::Options same = serve(echo);

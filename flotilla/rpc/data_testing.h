@@ -121,6 +121,35 @@ inline std::string address_of(const Fd& listener) {
   return "127.0.0.1:" + std::to_string(listening_port(listener));
 }
 
+// Somebody who takes a connection, says the first words of HTTP/2 where told to, and nothing more.
+class Mute {
+ public:
+  explicit Mute(bool greets) : greets_(greets) {}
+  ~Mute() {
+    ::shutdown(listener_.get(), SHUT_RDWR);
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::string address() const { return address_of(listener_); }
+
+ private:
+  void run() {
+    constexpr char kSettings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
+    while (true) {
+      Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!socket) return;
+      [[maybe_unused]] const ssize_t sent =
+          ::send(socket.get(), kSettings, sizeof kSettings, MSG_NOSIGNAL);
+      sockets_.push_back(std::move(socket));
+    }
+  }
+
+  const bool greets_;
+  const Fd listener_ = listening();
+  std::vector<Fd> sockets_;
+  std::thread thread_{greets_ ? std::thread([this] { run(); }) : std::thread()};
+};
+
 inline bool answers(DataClient& client) {
   try {
     return ask(client, "hello").get() == "hello";

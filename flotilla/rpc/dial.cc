@@ -17,15 +17,25 @@ namespace flotilla::rpc {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kSlice{50};  // between two questions whether to stop
 
 // 0, or the number of what went wrong.
-int connect_to(const addrinfo& address, const Fd& socket, Clock::time_point deadline) {
+int connect_to(const addrinfo& address, const Fd& socket, Clock::time_point deadline,
+               const std::function<bool()>& stop) {
   if (!socket) return errno;
   if (::connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
   pollfd waiting = {socket.get(), POLLOUT, 0};
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-  const int ready = ::poll(&waiting, 1, static_cast<int>(std::max<int64_t>(left, 0)));
+  int ready = 0;
+  bool over = false;
+  while (ready <= 0 && !over) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    const auto wait = std::clamp<milliseconds>(left, milliseconds(0), kSlice);
+    ready = ::poll(&waiting, 1, static_cast<int>(wait.count()));
+    over = left <= kSlice || (stop && stop());
+  }
   if (ready <= 0) return ETIMEDOUT;
   int error = 0;
   socklen_t size = sizeof error;
@@ -70,7 +80,7 @@ std::chrono::milliseconds patience_with_names() {
   return std::chrono::seconds(5);
 }
 
-Dialed dial(const Endpoint& endpoint, std::chrono::milliseconds patience) {
+Dialed dial(const Endpoint& endpoint, milliseconds patience, const std::function<bool()>& stop) {
   const Clock::time_point began = Clock::now();
   const Clock::time_point deadline = began + patience;
   Addresses addresses(nullptr, freeaddrinfo);
@@ -82,7 +92,7 @@ Dialed dial(const Endpoint& endpoint, std::chrono::milliseconds patience) {
   Dialed dialed;
   for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) {
     Fd socket(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const int error = connect_to(*each, socket, deadline);
+    const int error = connect_to(*each, socket, deadline, stop);
     if (error == 0) {
       blocking(socket);
       return {.socket = std::move(socket),

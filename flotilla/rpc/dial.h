@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "flotilla/base/endpoint.h"
@@ -35,7 +36,9 @@ struct Dialed {
   bool ok() const { return static_cast<bool>(socket); }
 };
 
-// Tries every address of the host until one answers; ends after `patience`.
-Dialed dial(const Endpoint& endpoint, std::chrono::milliseconds patience);
+// Tries every address of the host until one answers; ends after `patience`, or a moment after
+// `stop` has said so.
+Dialed dial(const Endpoint& endpoint, std::chrono::milliseconds patience,
+            const std::function<bool()>& stop = {});
 
 }  // namespace flotilla::rpc

@@ -68,6 +68,9 @@ TEST(DialTest, EndsWhenNobodyAnswers) {
   EXPECT_FALSE(dialed.ok());
   EXPECT_FALSE(dialed.listens_not);
   EXPECT_THAT(dialed.problem, HasSubstr("it does not answer on port"));
+  // And when it is told to.
+  int asked = 0;
+  EXPECT_FALSE(dial({"127.0.0.1", port.number}, 10min, [&] { return ++asked == 3; }).ok());
 }
 
 }  // namespace

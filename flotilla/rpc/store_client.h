@@ -37,6 +37,9 @@ class StoreClient {
 
     // How long the store may take to appear: hosts start in any order.
     std::chrono::milliseconds patience = std::chrono::seconds(60);
+    // Asked about ten times a second by the thread that makes the client, until the store has
+    // welcomed it: true ends that with kUnavailable.
+    std::function<bool()> stop = {};
 
     // How long the store may be silent. Nothing: as the environment says, on another host.
     std::optional<Outage> outage = {};

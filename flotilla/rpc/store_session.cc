@@ -59,7 +59,9 @@ StoreClient::Session::Session(Options options)
                find_endpoint(options_.address)),
       name_(new_token()) {
   auto channel = open_channel(options_);
-  if (!wait_for_connection(*channel, options_.address, options_.tls, options_.patience)) {
+  if (!wait_for_connection(*channel, options_.address, options_.tls, options_.patience,
+                           options_.stop)) {
+    if (given_up()) unavailable(kGivenUp);
     unavailable(fmt::format(
         "no store answers at {} after {:.1f} s; is the launcher or the first host of the job "
         "running, and does a firewall let this port through?",
@@ -133,7 +135,15 @@ void StoreClient::Session::end(const std::string& reason, bool tell) {
 }
 
 void StoreClient::Session::greet(std::shared_ptr<grpc::Channel> channel, milliseconds patience) {
-  MutexLock lock(mutex_);
+  const Clock::time_point until = Clock::now() + patience;
+  say_hello(std::move(channel));
+  while (!greeted(std::min(until, Clock::now() + kPause)) && !given_up() && Clock::now() < until) {
+    continue;
+  }
+}
+
+void StoreClient::Session::say_hello(std::shared_ptr<grpc::Channel> channel) {
+  const MutexLock lock(mutex_);
   Request request;
   request.set_heard(heard_);
   Hello& hello = *request.mutable_hello();
@@ -147,11 +157,27 @@ void StoreClient::Session::greet(std::shared_ptr<grpc::Channel> channel, millise
   hello.set_again(known_);
   connection_ = std::make_unique<Connection>(*this, std::move(channel), options_.token);
   connection_->begin(std::move(request));
-  const Clock::time_point until = Clock::now() + patience;
-  while (!connection_->welcomed && connection_->refusal.empty() && !connection_->done &&
-         ended_.empty()) {
-    if (!changed_.wait_until(lock, until)) break;
+}
+
+bool StoreClient::Session::greeted(Clock::time_point until) {
+  MutexLock lock(mutex_);
+  const auto over = [this]() FLT_REQUIRES(mutex_) {
+    return connection_->welcomed || !connection_->refusal.empty() || connection_->done ||
+           !ended_.empty();
+  };
+  while (!over() && changed_.wait_until(lock, until)) continue;
+  return over();
+}
+
+bool StoreClient::Session::given_up() {
+  {
+    const MutexLock lock(mutex_);
+    if (!ended_.empty()) return true;
+    if (known_ || !options_.stop) return false;
   }
+  if (!options_.stop()) return false;
+  end(kGivenUp, false);
+  return true;
 }
 
 void StoreClient::Session::check_welcome() {
@@ -159,6 +185,7 @@ void StoreClient::Session::check_welcome() {
     const MutexLock lock(mutex_);
     if (connection_->welcomed) return;
     if (!connection_->refusal.empty()) refuse("{}", connection_->refusal);
+    if (!ended_.empty()) unavailable(ended_);
     if (!returns_ || refused()) unavailable(why_lost());
   }
   if (come_back()) return;
@@ -210,15 +237,16 @@ bool StoreClient::Session::come_back() {
   while (true) {
     hang_up();
     const Clock::time_point began = Clock::now();
-    const Dialed dialed = dial(*find_endpoint(options_.address), kDial);
+    const Dialed dialed =
+        dial(*find_endpoint(options_.address), kDial, [this] { return given_up(); });
     if (dialed.listens_not) break;
     if (dialed.ok()) {
       auto channel = open_channel(options_);
       if (connects(*channel)) greet(std::move(channel), outage_.retry());
     }
+    if (given_up()) return false;
     {
       const MutexLock lock(mutex_);
-      if (!ended_.empty()) return false;
       if (connection_ && connection_->welcomed) {
         silent_ = {};
         break;
@@ -244,8 +272,7 @@ bool StoreClient::Session::connects(grpc::Channel& channel) {
   const auto until = std::chrono::system_clock::now() + kConnect;
   while (std::chrono::system_clock::now() < until) {
     if (channel.WaitForConnected(std::chrono::system_clock::now() + kPause)) return true;
-    const MutexLock lock(mutex_);
-    if (!ended_.empty()) return false;
+    if (given_up()) return false;
   }
   return false;
 }

@@ -98,9 +98,15 @@ class StoreClient::Session {
  private:
   friend class Connection;
   static constexpr const char* kForgotten = "this process has left its job";
+  static constexpr const char* kGivenUp = "the wait for the store of the job was ended";
 
   // Says Hello over a new connection and waits for the answer, at most so long.
   void greet(std::shared_ptr<grpc::Channel> channel, std::chrono::milliseconds patience);
+  void say_hello(std::shared_ptr<grpc::Channel> channel);
+  // Whether the greeting is over; waits for it until then.
+  bool greeted(std::chrono::steady_clock::time_point until);
+  // Whether nothing is to be waited for; before the first welcome Options::stop may say so.
+  bool given_up() FLT_THREAD_ANNOTATION(locks_excluded(mutex_));
   void check_welcome();
   // Ends the connection, so that nothing of it comes any more.
   void hang_up();

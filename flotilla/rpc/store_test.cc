@@ -41,6 +41,24 @@ TEST(StoreTest, HandsKeysFromOneProcessToAnother) {
   EXPECT_EQ(b.find("leader"), std::nullopt);
 }
 
+TEST(StoreTest, TheWaitForAStoreThatSaysNothingCanBeEnded) {
+  for (const bool greets : {false, true}) {
+    for (const bool far : {false, true}) {
+      const Mute store(greets);
+      const Stopwatch watch;
+      StoreClient::Options options{
+          .address = store.address(),
+          .token = "secret",
+          .patience = 10min,
+          .stop = [&] { return watch.time() >= 200ms; },
+          .outage = far ? std::optional(Outage{.limit = 600s}) : std::nullopt,
+          .on_stop = [](const std::string&) { ADD_FAILURE() << "there was no job yet"; }};
+      EXPECT_REFUSED(StoreClient(options), "the wait for the store of the job was ended");
+      EXPECT_LT(watch.time(), 10s);
+    }
+  }
+}
+
 TEST(StoreTest, ATokenMayHoldAnyBytes) {
   for (const std::string& token : {std::string("a\nb"), std::string("\xff\0\x01", 3),
                                    std::string("任务"), std::string(1024, 'x')}) {

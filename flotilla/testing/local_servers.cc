@@ -106,7 +106,7 @@ std::shared_ptr<ps::Client> LocalServers::client(int rank) {
       ps::Client::Options{.self = {rank, workers_},
                           .servers = servers,
                           .incarnation = ps::new_incarnation(),
-                          .connect = [this](int server) { return channel(server); }});
+                          .connect = [this](int server, const auto&) { return channel(server); }});
 }
 
 std::shared_ptr<ps::Channel> LocalServers::channel(int server) {
