@@ -57,6 +57,7 @@ class ProcessWorld final : public World {
  public:
   explicit ProcessWorld(const ProcessOptions& options)
       : World(options.rank, options.size),
+        name_(options.name),
         store_(options.store),
         why_gone_(options.why_gone),
         neighbours_(*options.store, options.name, options.rank, options.size, options.apart),
@@ -135,11 +136,14 @@ class ProcessWorld final : public World {
     const int size = static_cast<int>(ranks.size());
     auto sight = std::make_unique<NearSight>(neighbours_, regions_, why_gone_);
     const uint64_t number = static_cast<uint64_t>(id);
+    const auto check = [&] {
+      sight->check(ranks[0]);
+      store_->find(name_);  // throws where the job ends: nobody can abort a world that is not made
+    };
     const std::shared_ptr<void> memory =
         rank == 0
             ? regions_->make_board(number, Board::bytes(size), {ranks.begin() + 1, ranks.end()})
-            : regions_->take_board(ranks[0], number, Board::bytes(size),
-                                   [&] { sight->check(ranks[0]); });
+            : regions_->take_board(ranks[0], number, Board::bytes(size), check);
     return std::make_unique<BoardGroup>(memory, ranks, rank, std::move(sight));
   }
 
@@ -148,6 +152,7 @@ class ProcessWorld final : public World {
     if (mesh_) mesh_->leave(reason);
   }
 
+  const std::string name_;  // of the meeting
   const std::shared_ptr<rpc::StoreClient> store_;
   const std::function<std::string(int rank)> why_gone_;
   Neighbours neighbours_;

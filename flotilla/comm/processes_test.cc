@@ -1,8 +1,12 @@
 #include "flotilla/comm/processes.h"
 
+#include <future>
 #include <numeric>
 
+#include "flotilla/comm/shm/neighbours.h"
 #include "flotilla/comm/suite_testing.h"
+#include "flotilla/rpc/store_server.h"
+#include "flotilla/testing/errors.h"
 #include "flotilla/testing/ranks.h"
 
 namespace flotilla::testing {
@@ -42,6 +46,24 @@ TEST(Processes, LargeMessagesTravelBetweenHostsInPieces) {
       }
     });
   }
+}
+
+TEST(Processes, TheWaitForTheBoardEndsWithTheJob) {
+  rpc::StoreServer server({.token = "t"});
+  const auto join = [&](int rank) {
+    return std::make_shared<rpc::StoreClient>(
+        rpc::StoreClient::Options{.address = server.address(),
+                                  .token = "t",
+                                  .self = {.role = "worker", .rank = rank, .host = "here"}});
+  };
+  auto waiting = std::async(std::launch::async, [store = join(1)] {
+    return refusal_of([&] { comm::make_processes({.store = store, .rank = 1, .size = 2}); });
+  });
+  // Rank 0 meets the other and makes no board.
+  const auto store = join(0);
+  const comm::Neighbours first(*store, "comm/0", 0, 2, 0);
+  server.stop("worker 5 was killed by signal 9");
+  EXPECT_EQ(waiting.get(), "worker 5 was killed by signal 9");
 }
 
 TEST(Processes, MemoryThatWasGivenBackIsForgotten) {

@@ -11,10 +11,12 @@
 #include <cstring>
 #include <map>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
+#include "flotilla/base/thread.h"
 #include "flotilla/comm/gloo/sockets.h"
 #include "flotilla/comm/queue.h"
 #include "flotilla/rpc/outage.h"
@@ -31,6 +33,9 @@ std::chrono::milliseconds connect_patience() {
 // A wait ends when the bytes are here, the connection is lost or somebody aborts it: the control
 // plane decides how long a peer may take, so Gloo gets a limit that never comes.
 constexpr std::chrono::milliseconds kForEver = std::chrono::hours(24 * 365);
+
+// Whether the job goes on while hosts meet.
+constexpr std::chrono::milliseconds kCheck{100};
 
 // For what has arrived or will not, and for what others may not expect yet.
 constexpr std::chrono::milliseconds kMoment{10};
@@ -108,6 +113,64 @@ class Receiving final : public Mesh::Transfer {
   const std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
 };
 
+// Looks beside a thread that waits for Gloo, which asks nobody, whether the job goes on.
+class Lookout {
+ public:
+  // `give_up` is called again and again once the job has ended: a wait may only be about to begin.
+  Lookout(rpc::StoreClient& store, std::string key, std::function<void()> give_up)
+      : store_(store), key_(std::move(key)), give_up_(std::move(give_up)) {
+    const WithoutSignals guard;
+    thread_ = start_thread<std::thread>("looks whether the job goes on", [this] { run(); });
+  }
+  ~Lookout() {
+    {
+      const MutexLock lock(mutex_);
+      over_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
+  Lookout(const Lookout&) = delete;
+  Lookout& operator=(const Lookout&) = delete;
+
+  // Throws why the job has ended, where it has.
+  void check() const {
+    const MutexLock lock(mutex_);
+    if (!ended_.empty()) throw Error(ErrorKind::kUnavailable, ended_);
+  }
+
+ private:
+  void run() {
+    while (!over_in(kCheck)) {
+      try {
+        check();
+        store_.find(key_);
+      } catch (const Error& error) {
+        {
+          const MutexLock lock(mutex_);
+          ended_ = error.sentence();
+        }
+        give_up_();
+      }
+    }
+  }
+  bool over_in(std::chrono::milliseconds time) {
+    const auto until = std::chrono::steady_clock::now() + time;
+    MutexLock lock(mutex_);
+    while (!over_ && changed_.wait_until(lock, until)) continue;
+    return over_;
+  }
+
+  rpc::StoreClient& store_;
+  const std::string key_;
+  const std::function<void()> give_up_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  bool over_ FLT_GUARDED_BY(mutex_) = false;
+  std::string ended_ FLT_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
 }  // namespace
 
 class Mesh::Pairs {
@@ -156,14 +219,31 @@ class Mesh::Pairs {
   // Waits for the word of a rank that was connected to: anybody can connect, but only those who
   // read the store know it.
   void expect_word(size_t rank) {
-    Greeting& greeting = greetings_.at(rank);
+    Greeting& greeting = greeting_of(rank);
     const auto patience = connect_patience();
     const bool came = greeting.arriving->waitRecv(patience) && greeting.leaving->waitSend(patience);
     const std::string expected = words_.substr(rank * kWordBytes, kWordBytes);
     if (!came || greeting.theirs != expected) {
       throw std::runtime_error("somebody else has connected in its place");
     }
+    const MutexLock lock(greeting_);
     greetings_.erase(rank);
+  }
+
+  // Ends what connect() and expect_word() wait for. From any thread.
+  void give_up() {
+    for (size_t r = 0; r < options_.hosts.size(); ++r) {
+      try {
+        if (far(r)) context_->getPair(static_cast<int>(r))->close();
+      } catch (const std::exception&) {
+        // It was broken before.
+      }
+    }
+    const MutexLock lock(greeting_);
+    for (const auto& [rank, greeting] : greetings_) {
+      greeting.arriving->abortWaitRecv();
+      greeting.leaving->abortWaitSend();
+    }
   }
 
   gloo::transport::Context& context() { return *context_; }
@@ -227,7 +307,14 @@ class Mesh::Pairs {
     std::unique_ptr<gloo::transport::UnboundBuffer> arriving = {};
   };
 
+  // Entries stay where they are.
+  Greeting& greeting_of(size_t rank) {
+    const MutexLock lock(greeting_);
+    return greetings_.at(rank);
+  }
+
   void begin_greeting(size_t rank, std::string word) {
+    const MutexLock lock(greeting_);
     Greeting& greeting = greetings_[rank];
     greeting.mine = std::move(word);
     greeting.leaving = context_->createUnboundBuffer(greeting.mine.data(), kWordBytes);
@@ -239,9 +326,10 @@ class Mesh::Pairs {
   const Options options_;
   const std::shared_ptr<gloo::transport::Device> device_;
   const std::shared_ptr<gloo::transport::Context> context_;
-  const std::string words_;               // that others must say, by rank
-  std::map<size_t, Greeting> greetings_;  // that are not over, by rank
-  std::map<size_t, Farewell> farewells_;  // by rank
+  const std::string words_;  // that others must say, by rank
+  Mutex greeting_;
+  std::map<size_t, Greeting> greetings_ FLT_GUARDED_BY(greeting_);  // that are not over, by rank
+  std::map<size_t, Farewell> farewells_;                            // by rank
   Mutex closing_;
   std::string last_words_ FLT_GUARDED_BY(closing_);
   std::map<int, std::unique_ptr<gloo::transport::UnboundBuffer>> leaving_ FLT_GUARDED_BY(closing_);
@@ -269,16 +357,24 @@ Mesh::Mesh(rpc::StoreClient& store, const Options& options)
       }
     }
   };
-  for_others([&](size_t r) {
-    const std::string value = store.get(key(r));
-    const size_t end = value.find('\n');
-    addresses_[r] = value.substr(0, end);
-    pairs_->connect(r, value.substr(end + 1));
-  });
-  for_others([&](size_t r) {
-    pairs_->expect_word(r);
-    pairs_->expect_farewell(r);
-  });
+  const Lookout lookout(store, key(static_cast<size_t>(options.rank)),
+                        [this] { pairs_->give_up(); });
+  try {
+    for_others([&](size_t r) {
+      const std::string value = store.get(key(r));
+      const size_t end = value.find('\n');
+      addresses_[r] = value.substr(0, end);
+      pairs_->connect(r, value.substr(end + 1));
+    });
+    for_others([&](size_t r) {
+      pairs_->expect_word(r);
+      pairs_->expect_farewell(r);
+    });
+  } catch (...) {
+    lookout.check();  // what was given up failed for this reason
+    throw;
+  }
+  lookout.check();
 }
 
 Mesh::~Mesh() = default;
