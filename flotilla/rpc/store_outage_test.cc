@@ -96,6 +96,30 @@ TEST(StoreOutageTest, ACutThatIsMendedInTimeIsNotNoticed) {
   EXPECT_GT(wire.connections(), before);
 }
 
+// Where a link comes back for a moment, what was sent before arrives, and that the client has hung
+// up: that is no death.
+TEST(StoreOutageTest, ALinkThatFlickersIsNoDeath) {
+  std::atomic<int64_t> lost = 0;
+  StoreServer server({.token = "secret",
+                      .stop_when_lost = true,
+                      .outage = Outage{.limit = 60s, .come_back = 500ms},
+                      .on_event = [&](StoreServer::Happening what, const Member&) {
+                        if (what == StoreServer::Happening::kLost) ++lost;
+                      }});
+  Wire wire(server.address());
+  StoreClient::Options options = through(wire, 0, {.limit = 2s});  // it hangs up after 0.5 s
+  options.longer = 60s;
+  StoreClient client(options);
+  wire.cut();
+  std::this_thread::sleep_for(3s);  // two beats of the server are one second
+  wire.flicker();
+  std::this_thread::sleep_for(2s);
+  EXPECT_EQ(lost, 0);
+  wire.mend();
+  EXPECT_EQ(client.add("n", 1), 1);
+  EXPECT_EQ(lost, 0);
+}
+
 TEST(StoreOutageTest, ACutThatStaysEndsBothSidesAndNamesTheCulprit) {
   std::promise<Member> lost;
   StoreServer server({.token = "secret",

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -193,8 +194,11 @@ class StoreServer::Service final : public Control::CallbackService {
     // In time in which this process ran.
     Outage::milliseconds silent{0};
     Outage::milliseconds away{0};  // since its connection was closed
-    bool overdue = false;          // what closed it came after a silence: it may take as long
-    bool hopeless = false;         // it does not read
+    // Until when a silence that has ended is remembered. Where a link comes back, what was sent
+    // before arrives first, and then that the client has given the connection up.
+    Outage::milliseconds suspect{0};
+    bool overdue = false;   // what closed it came after a silence: it may take as long
+    bool hopeless = false;  // it does not read
   };
 
   grpc::ServerBidiReactor<Request, Reply>* Connect(grpc::CallbackServerContext* context) override;
@@ -213,6 +217,8 @@ class StoreServer::Service final : public Control::CallbackService {
   static void forget_heard(Session& session, uint64_t heard);
 
   void watch();
+  // Longer than a client is that lives and is connected.
+  bool was_silent(const Session& session) const { return session.silent >= 2 * outage_.beat(); }
   bool lost(const Session& session) const FLT_REQUIRES(mutex_);
   // The member, where one is lost that had not left.
   std::vector<Member> end(Session& session) FLT_REQUIRES(mutex_);
@@ -288,6 +294,7 @@ bool StoreServer::Service::take(Stream& stream, std::optional<Happening>& what) 
     return false;
   }
   Session& session = *stream.session;
+  if (was_silent(session)) session.suspect = outage_.retry();
   session.silent = {};
   forget_heard(session, request.heard());
   if (request.id() == 0) {
@@ -359,7 +366,7 @@ bool StoreServer::Service::resume(Session& session, Stream& stream) {
   session.stream = &stream;
   stream.session = &session;
   session.connection = hello.connection();
-  session.silent = session.away = {};
+  session.silent = session.away = session.suspect = {};
   session.overdue = false;
   forget_heard(session, stream.request().heard());
   Reply reply;
@@ -386,7 +393,7 @@ void StoreServer::Service::done(Stream& stream) {
     streams_.erase(&stream);
     if (Session* session = stream.session) {
       session->stream = nullptr;
-      session->overdue = session->silent >= 2 * outage_.beat();
+      session->overdue = was_silent(*session) || session->suspect.count() > 0;
       const bool comes_back = stream.waited_for && !session->hopeless && table_.stays(session->id);
       if (!comes_back || closing_) lost = end(*session);
       changed_.notify_all();
@@ -440,6 +447,7 @@ void StoreServer::Service::watch() {
       for (auto& [id, session] : sessions_) {
         if (session.stream != nullptr && !session.stream->waited_for) continue;
         session.silent += beat;
+        session.suspect = std::max(session.suspect - beat, Outage::milliseconds(0));
         if (session.stream == nullptr) session.away += beat;
         if (lost(session)) ending.push_back(&session);
       }

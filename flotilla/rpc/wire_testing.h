@@ -39,7 +39,14 @@ class Wire {
     set([this] { cut_ = true; });
   }
   void mend() {
-    set([this] { cut_ = false; });
+    set([this] { cut_ = only_old_ = false; });
+  }
+  // What was sent over connections that stand arrives; new ones do not come through.
+  void flicker() {
+    set([this] {
+      cut_ = false;
+      only_old_ = true;
+    });
   }
   // Closes all connections, as a firewall may: both ends hear of it.
   void reset() {
@@ -90,6 +97,7 @@ class Wire {
     std::list<Pair> pairs;
     while (true) {
       bool cut = false;
+      bool only_old = false;
       {
         const MutexLock lock(mutex_);
         if (closing_) return;
@@ -101,10 +109,11 @@ class Wire {
           pairs.clear();
         }
         cut = cut_;
+        only_old = only_old_;
       }
       std::vector<pollfd> waiting = {{wake_.get(), POLLIN, 0}};
       if (!cut) {
-        waiting.push_back({listener_.get(), POLLIN, 0});
+        waiting.push_back({only_old ? -1 : listener_.get(), POLLIN, 0});
         for (const Pair& pair : pairs) {
           waiting.push_back({pair.client.get(), POLLIN, 0});
           waiting.push_back({pair.server.get(), POLLIN, 0});
@@ -145,6 +154,7 @@ class Wire {
   const Fd wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   mutable Mutex mutex_;
   bool cut_ FLT_GUARDED_BY(mutex_) = false;
+  bool only_old_ FLT_GUARDED_BY(mutex_) = false;
   bool reset_ FLT_GUARDED_BY(mutex_) = false;
   bool closing_ FLT_GUARDED_BY(mutex_) = false;
   int64_t connections_ FLT_GUARDED_BY(mutex_) = 0;
