@@ -21,7 +21,7 @@ struct Outage {
   milliseconds limit{30000};
 
   // How long a client may take to come back whose connection was closed, as a firewall may close
-  // it: one that is alive notices within a beat.
+  // it: one that is alive notices within a beat. And how long a firewall may refuse it.
   milliseconds come_back{1500};
 
   // How often each end says that it is there.

@@ -8,7 +8,8 @@
 //
 // A connection to another host that breaks is made again with the same identity, for as long as the
 // store may be silent (outage.h); nobody waiting notices, and no request counts twice. The store is
-// lost at once where its process is gone: nobody listens there any more.
+// lost soon where its process is gone: nobody listens there any more (Outage::come_back; a firewall
+// may refuse connections for a moment).
 //
 // Thread safety: all calls, from any thread.
 

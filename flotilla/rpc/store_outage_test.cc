@@ -120,6 +120,22 @@ TEST(StoreOutageTest, ALinkThatFlickersIsNoDeath) {
   EXPECT_EQ(lost, 0);
 }
 
+TEST(StoreOutageTest, AFirewallThatRefusesForAMomentIsNoDeath) {
+  StoreServer server({.token = "secret", .outage = kPatient});
+  std::optional<Wire> wire(std::in_place, server.address());
+  const std::string address = wire->address();
+  StoreClient client(through(*wire, 0, kPatient));
+  std::future<int64_t> adding = std::async([&] {
+    client.get("begun");
+    return client.add("n", 1);
+  });
+  wire.reset();  // nobody listens there, and the client hears it
+  std::this_thread::sleep_for(500ms);
+  wire.emplace(server.address(), listen_at(address));
+  client.set("begun", "");
+  EXPECT_EQ(adding.get(), 1);
+}
+
 TEST(StoreOutageTest, ACutThatStaysEndsBothSidesAndNamesTheCulprit) {
   std::promise<Member> lost;
   StoreServer server({.token = "secret",

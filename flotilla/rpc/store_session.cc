@@ -234,12 +234,14 @@ bool StoreClient::Session::come_back() {
   }
   bool told = false;
   std::string refusal;
+  milliseconds closed{0};  // how long nobody has listened there
   while (true) {
     hang_up();
     const Clock::time_point began = Clock::now();
     const Dialed dialed =
         dial(*find_endpoint(options_.address), kDial, [this] { return given_up(); });
-    if (dialed.listens_not) break;
+    if (!dialed.listens_not) closed = {};
+    if (closed >= outage_.come_back) break;
     if (dialed.ok()) {
       auto channel = open_channel(options_);
       if (connects(*channel)) greet(std::move(channel), outage_.retry());
@@ -256,10 +258,12 @@ bool StoreClient::Session::come_back() {
     }
     if (!refusal.empty()) break;
     // Beyond that this process was stopped itself.
-    const auto spent = std::chrono::ceil<milliseconds>(Clock::now() - began);
-    away += std::clamp(spent, kPause, kDial + kConnect + outage_.retry());
+    const auto spent = std::clamp(std::chrono::ceil<milliseconds>(Clock::now() - began), kPause,
+                                  kDial + kConnect + outage_.retry());
+    away += spent;
+    if (dialed.listens_not) closed += spent;
     if (away >= outage_.limit + options_.longer) break;
-    if (away >= kNoticed && !std::exchange(told, true)) {
+    if (away >= kNoticed && closed.count() == 0 && !std::exchange(told, true)) {
       log::warning("the store of the job at {} does not answer; it is waited for up to {:g} s",
                    options_.address, seconds_of(outage_.limit));
     }

@@ -26,8 +26,10 @@ namespace flotilla::rpc {
 // Whoever connects to address() is connected to `server`.
 class Wire {
  public:
-  explicit Wire(const std::string& server)
-      : server_(*find_endpoint(server)), listener_(listening()), thread_([this] { run(); }) {}
+  explicit Wire(const std::string& server, Fd listener = listening())
+      : server_(*find_endpoint(server)),
+        listener_(std::move(listener)),
+        thread_([this] { run(); }) {}
   ~Wire() {
     set([this] { closing_ = true; });
     thread_.join();
