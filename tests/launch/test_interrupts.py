@@ -72,17 +72,50 @@ while True:
 """
 
 
+# When KeyboardInterrupt comes, by the clock of the machine, which all processes read alike. Where a
+# launcher's word and its signal both come, the second may interrupt the note of the first.
+NOTES = """
+import os, pathlib, time
+
+def note():
+    pathlib.Path(f"raised.{os.getpid()}").write_text(str(time.monotonic()))
+
+try:
+    SCRIPT
+except KeyboardInterrupt:
+    try:
+        note()
+    except KeyboardInterrupt:
+        note()
+    raise
+"""
+
+
+def noting(script):
+    """The same script; it notes when KeyboardInterrupt comes."""
+    return NOTES.replace("    SCRIPT\n", textwrap.indent(script, "    "))
+
+
+def assert_raised_soon(folder, pid, pressed):
+    """Ctrl-C ends whatever is waited for within a second."""
+    note = folder / f"raised.{pid}"
+    assert note.exists(), "no KeyboardInterrupt came"
+    assert float(note.read_text()) - pressed < 1
+
+
 class Process:
     """Rank `rank` of a job of two that is started by hand, or a process of its own."""
 
     started = []
 
-    def __init__(self, folder, script, rank=None, port=None):
-        (folder / "script.py").write_text(script)
+    def __init__(self, folder, script, rank=None, port=None, **environment):
+        if not (folder / "script.py").exists():  # others may be reading it
+            (folder / "script.py").write_text(noting(script))
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_"))}
         if rank is not None:
             endpoints = f"127.0.0.1:{port},127.0.0.1:{int(port) + 1}"
             clean.update(PADDLE_TRAINER_ID=str(rank), PADDLE_TRAINER_ENDPOINTS=endpoints)
+        clean.update(environment)
         self.folder = folder
         self.process = subprocess.Popen(
             [sys.executable, "script.py"],
@@ -107,7 +140,9 @@ class Process:
         began = time.monotonic()
         self.process.send_signal(signal.SIGINT)
         text = self.process.communicate(timeout=LIMIT)[0]
-        return text, time.monotonic() - began
+        seconds = time.monotonic() - began
+        assert_raised_soon(self.folder, self.process.pid, began)
+        return text, seconds
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +156,7 @@ def nobody_is_left():
 
 def assert_clean(process, text, seconds):
     assert process.process.returncode == -signal.SIGINT, text
-    assert seconds < 3, text  # one on an idle machine
+    assert seconds < 3, text  # the wait and the end of the interpreter, which a busy machine delays
     assert "KeyboardInterrupt" in text.splitlines(), text
     assert text.count("Traceback") == 1, text
     for ours in (f"{os.sep}paddle{os.sep}", "RuntimeError", "lost sys.stderr", "object address"):
@@ -178,6 +213,7 @@ SERVED = textwrap.dedent("""
         if fleet.worker_index() == 1:
             time.sleep(1000)
         while True:
+            here()
             exe.run(feed={"x": np.ones([4, 8], "float32")}, fetch_list=[loss])
     """)
 
@@ -191,13 +227,68 @@ SERVED = textwrap.dedent("""
     ids=["collective", "servers"],
 )
 def test_a_launched_job_ends_without_a_traceback(tmp_path, options, script):
-    job = Job(tmp_path, ["--tee", *options], script)
+    job = Job(tmp_path, ["--tee", *options], noting(script))
     job.wait_for("here.*", 2)
     time.sleep(0.5)
+    assert_ends_clean(job, workers=2)
+
+
+def assert_ends_clean(job, workers):
+    pids = [job.pid_of("worker", rank) for rank in range(workers)]
     began = time.monotonic()
     job.process.send_signal(signal.SIGINT)
     assert job.wait() == 130, job.err
     assert time.monotonic() - began < 4
+    for pid in pids:
+        assert_raised_soon(job.folder, pid, began)
     text = job.out + job.err
     for noise in ("Traceback", "RuntimeError", "lost sys.stderr", "object address"):
         assert noise not in text, text
+
+
+# A server that is started again does not come back.
+AWAY = textwrap.dedent(
+    """
+    import os, signal
+    if os.environ.get("FLT_ROLE") == "server" and os.environ.get("FLT_ATTEMPT", "0") != "0":
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        pathlib.Path("away").touch()
+        time.sleep(1000)
+    """
+)
+
+
+def test_a_worker_whose_server_is_gone_ends(tmp_path):
+    script = BEGIN + AWAY + SERVED
+    options = ["--tee", "--worker_num=1", "--server_num=2", "--max_restart=1"]
+    job = Job(tmp_path, options, noting(script))
+    job.wait_for("here.0")
+    job.kill_processes(("server", 1))
+    job.wait_for("away")
+    time.sleep(1)  # by then it waits for an answer to its next call
+    assert_ends_clean(job, workers=1)
+
+
+@pytest.mark.parametrize("stopped", [0, 1])
+def test_a_worker_whose_server_says_nothing_ends(tmp_path, stopped):
+    port = int(free_port("127.0.0.1"))
+    script = BEGIN + SERVED
+
+    def start(**environment):
+        return Process(
+            tmp_path,
+            script,
+            PADDLE_PSERVERS_IP_PORT_LIST=f"127.0.0.1:{port},127.0.0.1:{port + 1}",
+            PADDLE_TRAINERS_NUM="1",
+            POD_IP="127.0.0.1",
+            **environment,
+        )
+
+    servers = [start(TRAINING_ROLE="PSERVER", PADDLE_PORT=str(port + i)) for i in range(2)]
+    worker = start(TRAINING_ROLE="TRAINER", PADDLE_TRAINER_ID="0")
+    worker.wait_for("here.0")
+    time.sleep(0.5)
+    servers[stopped].process.send_signal(signal.SIGSTOP)
+    time.sleep(1)
+    assert time.time() - (tmp_path / "here.0").stat().st_mtime > 0.5, "it does not wait"
+    assert_clean(worker, *worker.interrupt())
