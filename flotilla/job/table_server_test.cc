@@ -124,9 +124,10 @@ TEST_F(TableServerTest, OneThatIsStartedAgainContinues) {
   Worker worker(store.address(), 0, 1);
   worker.client->create({kTable});
   worker.push(1);
-  EXPECT_EQ(worker.client->values()[0].id, ps::kUnnamedValues) << "nobody has given it an id";
+  EXPECT_EQ(worker.client->values()[0].values.id, ps::kUnnamedValues)
+      << "nobody has given it an id";
   worker.client->set_values();
-  const ps::Values values = worker.client->values()[0];
+  const ps::Values values = worker.client->values()[0].values;
   EXPECT_GT(values.id, ps::kUnnamedValues);
   server->stop();
   EXPECT_EQ(ran.get(), "");
@@ -135,7 +136,7 @@ TEST_F(TableServerTest, OneThatIsStartedAgainContinues) {
   ran = std::async(std::launch::async, [&] { return server->run(); });
   worker.push(2);
   EXPECT_THAT(worker.pull(), ElementsAre(-3, -3, -3, -3));
-  EXPECT_EQ(worker.client->values()[0], values);
+  EXPECT_EQ(worker.client->values()[0].values, values);
   worker.leave();
   EXPECT_EQ(ran.get(), "");
 }

@@ -126,12 +126,15 @@ void TableWorker::connect(Scope& scope) {
   if (first) client_->create(specs);
   if (!first) board_.wait_for("ready", kWaitsForValues);
   worker_->connect(client_, specs);
-  if (first && !ps::have_values(client_->values())) {
-    give(scope);
-    client_->set_values();  // before anybody learns
-  } else {
-    take(scope, /*dense_only=*/false);
+  bool give_first = false;
+  if (first) {
+    const std::vector<ps::ServerValues> there = client_->values();
+    give_first = !ps::have_values(there);
+    if (give_first) give(scope);
+    // Before anybody learns.
+    if (give_first || ps::are_as_loaded(there)) client_->set_values();
   }
+  if (!give_first) take(scope, /*dense_only=*/false);
   if (first) board_.set("ready", "1");
 }
 

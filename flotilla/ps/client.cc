@@ -270,7 +270,8 @@ void Client::create(const std::vector<TableSpec>& tables) {
 std::vector<TableSpec> Client::tables() {
   const std::string text = text_of(ask_all({.kind = RequestKind::kTables}).back());
   std::vector<TableSpec> tables;
-  for (size_t begin = text.find('\n') + 1; begin < text.size();) {
+  const size_t folder = text.find('\n') + 1;
+  for (size_t begin = text.find('\n', folder) + 1; begin < text.size();) {
     const size_t end = text.find('\n', begin);
     tables.push_back(parse_table(std::string_view(text).substr(begin, end - begin)));
     begin = end + 1;
@@ -278,11 +279,13 @@ std::vector<TableSpec> Client::tables() {
   return tables;
 }
 
-std::vector<Values> Client::values() {
-  std::vector<Values> values;
+std::vector<ServerValues> Client::values() {
+  std::vector<ServerValues> values;
   for (const Bytes& answer : ask_all({.kind = RequestKind::kTables})) {
     const std::string text = text_of(answer);
-    values.push_back(parse_values(text.substr(0, text.find('\n'))));
+    const size_t folder = text.find('\n') + 1;
+    values.push_back({.values = parse_values(text.substr(0, folder - 1)),
+                      .folder = text.substr(folder, text.find('\n', folder) - folder)});
   }
   return values;
 }

@@ -77,8 +77,9 @@ class Client {
   void create(const std::vector<TableSpec>& tables);
   std::vector<TableSpec> tables();
   // Of every server.
-  std::vector<Values> values();
-  // All tables have their first values. When it returns no server forgets that.
+  std::vector<ServerValues> values();
+  // All tables have their first values, or those of one checkpoint, under an id that is drawn. When
+  // it returns no server forgets that.
   void set_values();
   void announce(Presence presence);
   // A checkpoint, written by the servers; it is there as a whole or not at all. Their file system

@@ -39,7 +39,7 @@ enum class RequestKind : uint32_t {
   kSnapshot = 6,
   kShrink = 7,   // answer: how many rows went
   kScan = 8,     // the rows of a shard
-  kTables = 9,   // answer: text, where the values come from (values.h), then a table on each line
+  kTables = 9,   // answer: lines: where the values come from (values.h), the folder, the tables
   kStats = 10,   // answer: text for people and Prometheus
   kSaved = 11,   // all servers have saved: the next delta goes on from there
   kCheck = 12,   // whether a kLoad would go well

@@ -16,6 +16,11 @@ namespace {
 // Answers hold each pull up to a multiple of 8 bytes.
 size_t even(size_t floats) { return (floats + 1) / 2 * 2; }
 
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', '?');
+  return text;
+}
+
 // Lines of a text, without the empty ones.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -138,7 +143,8 @@ void Service::do_request(const std::shared_ptr<Call>& call) {
     case RequestKind::kScan:
       return answer_scan(request, *call);
     case RequestKind::kTables: {
-      std::string text = print(store_.values()) + "\n";
+      std::string text =
+          fmt::format("{}\n{}\n", print(store_.values()), one_line(store_.directory()));
       for (const TableSpec& table : store_.tables()) text += print(table) + "\n";
       return answer_text(text, *call);
     }

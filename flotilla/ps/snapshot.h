@@ -7,7 +7,7 @@
 //
 //   manifest := "flotilla snapshot 1" "record" n "server" i "of" n
 //               ["changed" "rows"]                          sparse tables: a delta
-//               ["values" id "used"|"unused"]               of a server's own: values.h
+//               ["values" id state [checkpoint]]            of a server's own: values.h
 //               {"worker" id sequence}                      the last push of each
 //               {table                                      table.h
 //                "powers" beta1 beta2                       the bits of the floats, in hex

@@ -127,7 +127,7 @@ Store::Outcome Store::push(const Push& push) {
       Powers& powers = tables[i]->powers;
       effects[i] = {change.action, {change.lr, powers.beta1, powers.beta2}, change.scale, record};
       if (change.action == Action::kGradient) powers = tables[i]->rule.next(powers);
-      values_.used = values_.used || change.action != Action::kAssign;
+      note_change(change.action);
     }
     pool_.submit(*pending.job);
   };
@@ -173,6 +173,7 @@ int64_t Store::shrink(uint32_t id, const Shrink& rule) {
       [&](int owner) { gone += table.sparse->part(owner).shrink(rule, number); });
   pending.apply = [&](uint64_t record) {
     number = record;
+    values_.as_loaded = false;
     pool_.submit(*pending.job);
   };
   commit(pending);
@@ -187,6 +188,12 @@ Values Store::values() {
   in_order([&] { values = values_; });
   if (values.used && values.id == 0) values.id = kUnnamedValues;
   return values;
+}
+
+void Store::note_change(Action action) {
+  if (action == Action::kAssign) return;
+  values_.used = true;
+  values_.as_loaded = false;
 }
 
 // The body: id:u64 server:u32 servers:u32. A log alone does not say whose it is.

@@ -80,6 +80,9 @@ class Store {
   // Whether the directory held tables when the store was made. They may be without values yet.
   bool recovered() const { return recovered_; }
 
+  // In memory alone: empty.
+  const std::filesystem::path& directory() const { return options_.directory; }
+
   // Where the values come from.
   Values values();
   // The tables have their first values, as those of all servers that are given the same `id`. It
@@ -149,6 +152,7 @@ class Store {
   using Tables = std::map<uint32_t, std::unique_ptr<Table>>;
 
   void check(const Push& push) const;
+  void note_change(Action action);  // of the leader
   Table& table_of(uint32_t id) const;
   Table& add_table(std::unique_ptr<Table> table);
 

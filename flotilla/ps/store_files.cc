@@ -228,6 +228,7 @@ void Store::replay(const Record& record) {
     rule.decay = from.get<float>();
     require(table.sparse != nullptr, "the dense table {} has no rows to shrink", table.spec.name);
     table.sparse->shrink(pool_, rule, record.number);
+    values_.as_loaded = false;
     return;
   }
   if (record.kind == RecordKind::kValues) {
@@ -251,7 +252,7 @@ void Store::replay(const Record& record) {
                            change.scale,
                            record.number};
     if (change.action == Action::kGradient) table.powers = table.rule.next(table.powers);
-    values_.used = values_.used || change.action != Action::kAssign;
+    note_change(change.action);
     if (table.sparse) {
       table.sparse->push(pool_, change.keys, change.values, effect);
     } else {

@@ -43,6 +43,17 @@ uint64_t id_of_checkpoint(const std::filesystem::path& directory) {
   return uint64_t{1} << 32 | crc;
 }
 
+// `checkpoint`: 0 for one of its tables alone. A load into a running job keeps the job's id, which
+// tells its servers from those that load the checkpoint later.
+Values after_load(const Values& before, uint64_t checkpoint) {
+  Values after = {.id = before.id, .used = true, .checkpoint = before.checkpoint};
+  if (checkpoint == 0) return after;
+  after.checkpoint = checkpoint;
+  after.as_loaded = before == Values();
+  if (after.as_loaded) after.id = checkpoint;
+  return after;
+}
+
 }  // namespace
 
 void Store::for_each_saved(const std::filesystem::path& directory, uint32_t only,
@@ -154,8 +165,7 @@ void Store::load(const std::filesystem::path& directory, uint32_t only) {
           load_pieces(part, saved, *next, mode);
         });
     const Values before = values_;
-    values_.used = true;
-    if (only == kAllTables) values_.id = id_of_checkpoint(directory);
+    values_ = after_load(before, only == kAllTables ? id_of_checkpoint(directory) : 0);
     id = values_.id;
     try {
       if (!options_.directory.empty()) write_next_snapshot(made);

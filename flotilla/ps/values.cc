@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
 
 #include "flotilla/base/crc32c.h"
@@ -38,47 +37,72 @@ std::optional<ReadyMark> parse_mark(const std::string& text) {
 }  // namespace
 
 std::string print(const Values& values) {
-  return fmt::format("values {:x} {}", values.id, values.used ? "used" : "unused");
+  const char* state = values.as_loaded ? "loaded" : values.used ? "used" : "unused";
+  std::string text = fmt::format("values {:x} {}", values.id, state);
+  if (values.checkpoint != 0) text += fmt::format(" {:x}", values.checkpoint);
+  return text;
 }
 
 Values parse_values(std::string_view text) {
   Values values;
-  const std::string_view prefix = "values ";
-  const size_t space = text.rfind(' ');
-  if (text.starts_with(prefix) && space >= prefix.size()) {
-    const char* end = text.data() + space;
-    const auto [stop, error] = std::from_chars(text.data() + prefix.size(), end, values.id, 16);
-    values.used = text.substr(space + 1) == "used";
-    if (error == std::errc() && stop == end && print(values) == text) return values;
+  char state[8] = "";
+  unsigned long long id = 0, checkpoint = 0;
+  const std::string line(text);
+  if (::sscanf(line.c_str(), "values %llx %7s %llx", &id, state, &checkpoint) >= 2) {
+    values = {.id = id, .checkpoint = checkpoint};
+    values.as_loaded = std::string_view(state) == "loaded";
+    values.used = values.as_loaded || std::string_view(state) == "used";
+    if (print(values) == text) return values;
   }
   refuse(
-      "the state of a server's values must be \"values <id> used\" or \"... unused\", but is "
-      "\"{}\"",
+      "the state of a server's values must be \"values <id> used\", \"... unused\" or "
+      "\"... loaded\", with a checkpoint or none, but is \"{}\"",
       text);
 }
 
-bool have_values(std::span<const Values> servers) {
-  const auto used =
-      std::find_if(servers.begin(), servers.end(), [](const Values& one) { return one.used; });
-  const bool alike = std::all_of(servers.begin(), servers.end(), [&](const Values& one) {
-    return one.id == servers.front().id && one.id != 0;
+bool are_as_loaded(std::span<const ServerValues> servers) {
+  return std::all_of(servers.begin(), servers.end(), [&](const ServerValues& one) {
+    return one.values.as_loaded && one.values.checkpoint == servers.front().values.checkpoint;
   });
-  if (alike) return true;
-  if (used == servers.end()) return false;
-  const auto other = std::find_if(servers.begin(), servers.end(),
-                                  [&](const Values& one) { return one.id != used->id; });
+}
+
+bool have_values(std::span<const ServerValues> servers) {
+  const auto alike = [](const Values& a, const Values& b) {
+    return a.id == b.id && a.checkpoint == b.checkpoint;
+  };
+  const auto find = [&](auto is) { return std::find_if(servers.begin(), servers.end(), is); };
   const auto rank = [&](auto at) { return at - servers.begin(); };
+  const auto other = find([&](const ServerValues& one) {
+    return one.values.id == 0 || !alike(one.values, servers.front().values);
+  });
+  if (other == servers.end() || are_as_loaded(servers)) return true;
+  const auto used = find([](const ServerValues& one) { return one.values.used; });
+  if (used == servers.end()) return false;
   constexpr char kAdvice[] =
-      "put the files of that server back, or begin with an empty --ps_dir, from a checkpoint if "
-      "there is one (fleet.init_server(dir))";
-  require(other->id != 0,
-          "server {} has tables that were trained or loaded, but server {} has none, as if its "
-          "folder were lost: {}",
-          rank(used), rank(other), kAdvice);
+      "put the files of that server back in the place of those that are there now, or begin with "
+      "an empty --ps_dir, from a checkpoint if there is one (fleet.init_server(dir))";
+  const auto none = find([](const ServerValues& one) { return one.values.id == 0; });
+  if (none != servers.end()) {
+    refuse(
+        "server {} has tables that were trained or loaded, but server {} has none, as if its "
+        "folder {} were lost: {}",
+        rank(used), rank(none), none->folder, kAdvice);
+  }
+  const auto loaded = find([](const ServerValues& one) { return one.values.as_loaded; });
+  const auto trained =
+      find([](const ServerValues& one) { return one.values.used && !one.values.as_loaded; });
+  if (loaded != servers.end() && trained != servers.end()) {
+    refuse(
+        "server {} has tables that were trained, but server {} has those of a checkpoint that it "
+        "has loaded since, as if its folder {} had been lost: {}",
+        rank(trained), rank(loaded), loaded->folder, kAdvice);
+  }
+  const auto strange =
+      find([&](const ServerValues& one) { return !alike(one.values, used->values); });
   refuse(
-      "servers {} and {} have tables that do not belong together, as if the folder of one were "
-      "that of another job, or a load had reached only one: {}",
-      rank(used), rank(other), kAdvice);
+      "servers {} and {} have tables that do not belong together, as if the folder of one, {} or "
+      "{}, were that of another job, or a load had reached only one: {}",
+      rank(used), rank(strange), used->folder, strange->folder, kAdvice);
 }
 
 void write_ready_mark(const std::filesystem::path& directory, const ReadyMark& mark) {

@@ -7,6 +7,8 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
 #include "flotilla/ps/store.h"
 #include "flotilla/testing/errors.h"
 #include "flotilla/testing/temp_dir.h"
@@ -22,43 +24,90 @@ using Floats = std::vector<float>;
 constexpr uint64_t kId = 0xabc;
 
 TEST(Values, GoThereAndBack) {
-  for (const Values& values : {Values{}, Values{.id = ~uint64_t{0}, .used = true}, Values{kId}}) {
+  for (const Values& values : {Values{}, Values{.id = ~uint64_t{0}, .used = true}, Values{kId},
+                               Values{kId, true, 7, true}, Values{kId, true, 7}}) {
     EXPECT_EQ(parse_values(print(values)), values);
   }
-  for (const char* wrong : {"", "values ", "values 1", "values g used", "values 1 used ",
-                            "values 1  used", "value 1 used", "values 1 Used", "values -1 used"}) {
+  for (const char* wrong :
+       {"", "values ", "values 1", "values g used", "values 1 used ", "values 1  used",
+        "value 1 used", "values 1 Used", "values -1 used", "values 1 used 0", "values 1 used 7 ",
+        "values 1 used x", "values 1 loadedloaded"}) {
     EXPECT_THAT(refusal_of([&] { parse_values(wrong); }), HasSubstr("must be \"values <id> used\""))
         << wrong;
   }
 }
 
+// Of servers with folders called /0, /1, ...
+std::vector<ServerValues> servers(const std::vector<Values>& each) {
+  std::vector<ServerValues> all;
+  for (const Values& values : each) all.push_back({values, "/" + std::to_string(all.size())});
+  return all;
+}
+
+constexpr char kAdvice[] =
+    "put the files of that server back in the place of those that are there now, or begin with an "
+    "empty --ps_dir, from a checkpoint if there is one (fleet.init_server(dir))";
+
 TEST(Values, OfServersBelongTogetherOrAreRefused) {
-  const Values none, first = {kId}, used = {kId, true}, other = {7}, loaded = {8, true};
+  const Values none, first = {kId}, used = {kId, true}, other = {7}, strange = {8, true},
+                     again = {kId, true, 9};
   using All = std::vector<Values>;
   for (const All& all : {All{used}, All{first, first}, All{used, first}, All{used, used, used}}) {
-    EXPECT_TRUE(have_values(all));
+    EXPECT_TRUE(have_values(servers(all)));
+    EXPECT_FALSE(are_as_loaded(servers(all)));
   }
   // Nobody has learned anything: a job was killed between two servers.
   for (const All& all : {All{none}, All{none, none}, All{first, none}, All{first, other}}) {
-    EXPECT_FALSE(have_values(all));
+    EXPECT_FALSE(have_values(servers(all)));
   }
-  const std::string advice =
-      "put the files of that server back, or begin with an empty --ps_dir, from a checkpoint if "
-      "there is one (fleet.init_server(dir))";
-  EXPECT_REFUSED(have_values(All{used, none}),
+  const std::string advice = kAdvice;
+  EXPECT_REFUSED(have_values(servers({used, none})),
                  "server 0 has tables that were trained or loaded, but server 1 has none, as if "
-                 "its folder were lost: " +
+                 "its folder /1 were lost: " +
                      advice);
-  EXPECT_REFUSED(have_values(All{first, first, none, used}),
+  EXPECT_REFUSED(have_values(servers({first, first, none, used})),
                  "server 3 has tables that were trained or loaded, but server 2 has none, as if "
-                 "its folder were lost: " +
+                 "its folder /2 were lost: " +
                      advice);
-  for (const All& all : {All{used, other}, All{used, loaded}}) {
-    EXPECT_REFUSED(have_values(all),
+  for (const All& all : {All{used, other}, All{used, strange}, All{used, again}}) {
+    EXPECT_REFUSED(have_values(servers(all)),
                    "servers 0 and 1 have tables that do not belong together, as if the folder of "
-                   "one were that of another job, or a load had reached only one: " +
+                   "one, /0 or /1, were that of another job, or a load had reached only one: " +
                        advice);
   }
+}
+
+// Both have loaded checkpoint 9; kId is what they were told afterwards.
+TEST(Values, OfACheckpointGoOnUntilSomebodyHasLearned) {
+  const Values loaded = {9, true, 9, true}, named = {kId, true, 9, true}, trained = {kId, true, 9},
+               newer = {10, true, 10, true}, old = {9, true};
+  using All = std::vector<Values>;
+  // Wherever the job was killed that told them.
+  for (const All& all : {All{loaded}, All{loaded, loaded}, All{named, loaded},
+                         All{loaded, named, named}, All{{kId + 1, true, 9, true}, named}}) {
+    EXPECT_TRUE(have_values(servers(all)));
+    EXPECT_TRUE(are_as_loaded(servers(all)));
+  }
+  for (const All& all : {All{trained, trained}, All{named, trained}, All{old, old}}) {
+    EXPECT_TRUE(have_values(servers(all)));
+    EXPECT_FALSE(are_as_loaded(servers(all)));
+  }
+  // The last is of a folder from before checkpoints were written.
+  for (const All& all : {All{trained, loaded}, All{{kId, true}, loaded}, All{old, loaded}}) {
+    EXPECT_REFUSED(have_values(servers(all)),
+                   std::string("server 0 has tables that were trained, but server 1 has those of a "
+                               "checkpoint that it has loaded since, as if its folder /1 had been "
+                               "lost: ") +
+                       kAdvice);
+  }
+  EXPECT_THAT(refusal_of([&] {
+                have_values(servers({loaded, newer}));
+              }),
+              HasSubstr("servers 0 and 1 have tables that do not belong together"));
+  EXPECT_THAT(refusal_of([&] {
+                have_values(servers({loaded, {}}));
+              }),
+              HasSubstr("server 1 has none"));
 }
 
 class ReadyMarkTest : public ::testing::Test, protected TempDir {
@@ -208,25 +257,70 @@ TEST_F(ReadyMarkTest, ACheckpointIsTheSameForAllWhoLoadIt) {
       Store store(mine);
       if (start == 0) store.load(dir_ / "saved");
       loaded[server] = store.values();
-      EXPECT_TRUE(loaded[server].used);
+      EXPECT_TRUE(loaded[server].used && loaded[server].as_loaded);
     }
   }
   EXPECT_EQ(loaded[0], loaded[1]);
-  EXPECT_NE(loaded[0].id, kId);
-  // Later it is another one.
+  EXPECT_EQ(loaded[0].id, loaded[0].checkpoint);
+  // Later it is another one, but it is loaded into the same job.
   {
     Store store(options());
     push(store, Action::kGradient, 1, 3);
     store.save(dir_ / "saved");
     store.load(dir_ / "saved");
-    EXPECT_NE(store.values().id, loaded[0].id);
-    EXPECT_EQ(read_ready_mark(dir_ / "store").mark->id, store.values().id);
+    EXPECT_NE(store.values().checkpoint, loaded[0].checkpoint);
+    EXPECT_EQ(store.values(), (Values{kId, true, store.values().checkpoint}));
+    EXPECT_EQ(read_ready_mark(dir_ / "store").mark->id, kId);
   }
   // A load that fails changes nothing.
   Store store(options());
   const Values before = store.values();
   EXPECT_THROW(store.load(dir_ / "nowhere"), std::exception);
   EXPECT_EQ(store.values(), before);
+}
+
+// What is done to the first of two servers that have loaded a checkpoint, before the folder of the
+// second is lost and it loads the checkpoint again.
+TEST_F(ReadyMarkTest, ACheckpointThatIsLoadedAgainMeetsOnlyWhatItHolds) {
+  train();
+  Store(options()).save(dir_ / "saved");
+  const auto store_of = [&](int server) {
+    StoreOptions mine = options({server, 2});
+    mine.directory = dir_ / "two" / std::to_string(server);
+    return Store(mine);
+  };
+  using Change = std::function<void(Store&)>;
+  const Change nothing = [](Store&) {}, name = [](Store& store) { store.set_values(kId); };
+  const Change learn = [](Store& store) {
+    store.set_values(kId);
+    const Floats gradient(static_cast<size_t>(store.slice(2).size()), 1);
+    store.push({.ids = {{9, 1}},
+                .changes = {{.table = 2, .action = Action::kGradient, .values = gradient}}});
+  };
+  const Change learn_and_snapshot = [&](Store& store) {
+    learn(store);
+    store.snapshot();
+  };
+  for (const auto& [change, fits] :
+       {std::pair{nothing, true}, std::pair{name, true}, std::pair{learn, false},
+        std::pair{learn_and_snapshot, false}}) {
+    fs::remove_all(dir_ / "two");
+    for (const int server : {0, 1}) store_of(server).load(dir_ / "saved");
+    {
+      Store first = store_of(0);
+      change(first);
+    }
+    fs::remove_all(dir_ / "two" / "1");
+    store_of(1).load(dir_ / "saved");
+    const std::vector<ServerValues> all = servers({store_of(0).values(), store_of(1).values()});
+    if (fits) {
+      EXPECT_TRUE(have_values(all));
+    } else {
+      EXPECT_THAT(refusal_of([&] { have_values(all); }),
+                  HasSubstr("server 1 has those of a checkpoint that it has loaded since, as if "
+                            "its folder /1 had been lost"));
+    }
+  }
 }
 
 }  // namespace

@@ -20,12 +20,17 @@ def calm(tmp_path_factory):
     job = Disturbed(folder, **{**TWO, "options": ()})
     assert job.wait() == 0, job.err
     expected = shutil.copy(folder / "done.0.npz", folder / "calm.npz")
-    job = Disturbed(folder, UNTIL=str(DONE), **TWO)
-    job.wait_for_step(DONE)
+    train_until(DONE, folder)
+    return expected, folder / "tables"
+
+
+def train_until(step, folder, **settings):
+    """A job that is killed before that step."""
+    job = Disturbed(folder, UNTIL=str(step), **TWO, **settings)
+    job.wait_for_step(step)
     job.kill()
     job.process.communicate(timeout=LIMIT)
     job.assert_nothing_left(LIMIT)
-    return expected, folder / "tables"
 
 
 @pytest.fixture
@@ -65,9 +70,9 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def assert_refused(folder, server, sentence):
+def assert_refused(folder, server, sentence, **settings):
     before = contents(server)
-    job = Disturbed(folder, **TWO)
+    job = Disturbed(folder, **TWO, **settings)
     assert job.wait() != 0
     assert sentence in job.err
     after = contents(server)
@@ -79,6 +84,26 @@ def test_a_job_refuses_to_begin_anew_on_one_server_of_two(tmp_path, tables):
     shutil.rmtree(tables / "server-1-of-2")
     sentence = "server 0 has tables that were trained or loaded, but server 1 has none"
     assert_refused(tmp_path, tables / "server-0-of-2", sentence)
+
+
+def test_a_server_that_loads_its_checkpoint_again_fits_until_the_others_have_trained(
+    tmp_path, calm
+):
+    job = Disturbed(tmp_path, **{**TWO, "options": (), "STEPS": "3"}, SAVE="saved")
+    assert job.wait() == 0, job.err
+    saved = 2  # before the last step
+    again = {"LOAD": "saved", "FROM": str(calm[0])}
+    train_until(saved, tmp_path, **again)
+    lost = tmp_path / "tables" / "server-1-of-2"
+    shutil.rmtree(lost)
+    train_until(saved + 2, tmp_path, **again)
+    shutil.rmtree(lost)
+    sentence = (
+        "server 0 has tables that were trained, but server 1 has those of a checkpoint that it "
+        "has loaded since, as if its folder "
+    )
+    for _ in range(2 if FULL else 1):
+        assert_refused(tmp_path, tmp_path / "tables" / "server-0-of-2", sentence, **again)
 
 
 @pytest.mark.skipif(not FULL, reason="long: FLT_TEST_FULL=1 runs it")
