@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "flotilla/base/error.h"
 #include "flotilla/base/saved_files.h"
 #include "flotilla/testing/errors.h"
 #include "flotilla/testing/killed.h"
@@ -27,7 +28,10 @@ const std::vector<std::string> kNames = {"a", "m.pdmodel", "m.pdparams", "tower/
 void save(const fs::path& folder, const std::string& text) {
   SaveSet save(folder);
   for (const std::string& name : kNames) save.add(name, name + " " + text);
-  std::ofstream(save.add_folder("__tables__") / "MANIFEST") << text;
+  std::ofstream manifest(save.add_folder("__tables__") / "MANIFEST");
+  manifest << text;
+  manifest.close();
+  require(manifest.good(), "the manifest of the tables cannot be written");
   save.commit();
 }
 
@@ -101,6 +105,32 @@ TEST_F(KilledSaves, AreAllThereOrNotAtAll) {
   }
   EXPECT_TRUE(counts);
   EXPECT_GE(waiting, static_cast<int>(kNames.size()));
+}
+
+TEST_F(KilledSaves, OnAFullDiskAreAllThereOrNotAtAll) {
+  save(dir_ / "first", "old");
+  for (const bool stays : {false, true}) {
+    int refused = 0;
+    for (int number = 1; number < 500; ++number) {
+      const fs::path folder = dir_ / "full";
+      fs::remove_all(folder);
+      fs::copy(dir_ / "first", folder, fs::copy_options::recursive);
+      const FullDisk end = run_on_full_disk(number, stays, [&] { save(folder, "new"); });
+      if (end == FullDisk::kNotTraced) GTEST_SKIP() << "this process may not trace its children";
+      const bool committed = fs::exists(folder / kCommitted);
+      ASSERT_EQ(hidden(folder).size(), committed ? 1u : 0u) << "call " << number << " failed";
+      const std::string found = load(folder);
+      if (committed || end != FullDisk::kRefused) {
+        ASSERT_EQ(found, "new") << "call " << number << " failed";
+      }
+      refused += end == FullDisk::kRefused;
+      save(folder, "next");
+      ASSERT_EQ(load(folder), "next");
+      ASSERT_THAT(hidden(folder), IsEmpty()) << "call " << number << " failed";
+      if (end == FullDisk::kNotReached) break;
+    }
+    EXPECT_GE(refused, 3 * static_cast<int>(kNames.size())) << "open, write, sync";
+  }
 }
 
 TEST_F(SaveSetFiles, ListsFilesWithTheirChecksums) {
@@ -227,6 +257,35 @@ TEST_F(SaveSetFiles, LetsSavesIntoOneFolderMeet) {
   writers.clear();
   load(dir_);
   EXPECT_THAT(hidden(dir_), IsEmpty());
+}
+
+// A save with fewer files than the one before it leaves what it does not write.
+TEST_F(SaveSetFiles, SaysWhereAFileIsLeftFromAnOlderSave) {
+  const auto save_all = [&](const std::vector<std::string>& names) {
+    SaveSet save(dir_);
+    for (const std::string& name : names) save.add(name, "1");
+    save.commit();
+  };
+  const auto notice = [&] {
+    SavedFiles files(dir_);
+    for (const char* name : {"a", "b", "c"}) files.read(name);
+    testing::internal::CaptureStderr();
+    files.notice_times();
+    return testing::internal::GetCapturedStderr();
+  };
+  const auto age = [&](const char* name) {
+    fs::last_write_time(dir_ / name, fs::last_write_time(dir_ / name) - std::chrono::hours(1));
+  };
+  save_all({"a", "b", "c"});
+  age("a");  // however long a save took
+  EXPECT_EQ(notice(), "");
+  save_all({"a", "b"});
+  EXPECT_EQ(notice(), "") << "saves that follow each other may be parts of one";
+  age("c");
+  EXPECT_THAT(notice(), HasSubstr(dir_.string() +
+                                  " has files of more than one save: 1 of 3 were written 3600 "
+                                  "seconds or more before \""));
+  EXPECT_THAT(notice(), HasSubstr("like \"c\""));
 }
 
 TEST_F(SaveSetFiles, SaysWhereFilesWithoutAManifestWereNotWrittenTogether) {

@@ -102,12 +102,11 @@ const SaveManifest* SavedFiles::manifest(const std::string& name) {
 void SavedFiles::compare(const std::string& name, const fs::path& path, std::string_view bytes) {
   const SaveManifest* listed = manifest(name);
   const auto entry = listed == nullptr ? SaveManifest::const_iterator() : listed->find(name);
-  if (listed == nullptr || entry == listed->end()) {
-    std::error_code error;
-    const auto written = fs::last_write_time(path, error);
-    if (!error) unlisted_.push_back({name, written, bytes.size()});
-    return;
-  }
+  const bool found = listed != nullptr && entry != listed->end();
+  std::error_code error;
+  const auto written = fs::last_write_time(path, error);
+  if (!error) read_.push_back({name, found ? entry->second.save : 0, written, bytes.size()});
+  if (!found) return;
   const uint32_t crc = crc32c(0, bytes.data(), bytes.size());
   require(bytes.size() == entry->second.bytes && crc == entry->second.crc,
           "{} is not the file that was saved: {} bytes with checksum {:x} are listed in {}, but it "
@@ -160,17 +159,22 @@ std::vector<std::string> SavedFiles::names() const {
 }
 
 void SavedFiles::notice_times() {
-  std::sort(unlisted_.begin(), unlisted_.end(),
-            [](const Unlisted& a, const Unlisted& b) { return a.written < b.written; });
-  for (size_t i = 1; i < unlisted_.size(); ++i) {
-    const Unlisted &old = unlisted_[i - 1], &next = unlisted_[i];
+  std::sort(read_.begin(), read_.end(),
+            [](const Read& a, const Read& b) { return a.written < b.written; });
+  for (size_t i = 1; i < read_.size(); ++i) {
+    const Read &old = read_[i - 1], &next = read_[i];
+    const bool listed = old.save > 0 && next.save > 0;
+    const bool one_list = listed && manifest_of(old.name) == manifest_of(next.name);
+    if (one_list && old.save == next.save) continue;
     const double seconds = std::chrono::duration<double>(next.written - old.written).count();
     const double most = kSecondsBetween + static_cast<double>(next.bytes) / kSlowBytesPerSecond;
     if (seconds <= most) continue;
     log::warning(
-        "{} has no manifest, and its files look like those of more than one save: {} of {} were "
-        "written {:.0f} seconds or more before \"{}\", like \"{}\"",
-        folder_.string(), i, unlisted_.size(), seconds, next.name, old.name);
+        "{} {} more than one save: {} of {} were written {:.0f} seconds or more before \"{}\", "
+        "like \"{}\"",
+        folder_.string(),
+        listed ? "has files of" : "has no manifest, and its files look like those of", i,
+        read_.size(), seconds, next.name, old.name);
     return;
   }
 }

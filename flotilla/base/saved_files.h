@@ -37,14 +37,16 @@ class SavedFiles {
   // Of the files, without manifests, "__model__" and what begins with a dot.
   std::vector<std::string> names() const;
 
-  // Says so where files that no manifest lists look as if they were not written together.
+  // Says so where the files that were read look as if they were not written together: some may be
+  // left from an older save, which had more files.
   void notice_times();
   // No more is read.
   void close();
 
  private:
-  struct Unlisted {
+  struct Read {
     std::string name;
+    uint64_t save = 0;  // as the manifest says; 0: not listed
     std::filesystem::file_time_type written;
     uint64_t bytes = 0;
   };
@@ -55,7 +57,7 @@ class SavedFiles {
   const std::filesystem::path folder_;
   std::optional<FolderLock> lock_;
   std::map<std::string, std::optional<SaveManifest>> manifests_;
-  std::vector<Unlisted> unlisted_;
+  std::vector<Read> read_;
 };
 
 // The bytes of a file. Refuses one that is missing (kNotFound) or is not a regular file.

@@ -160,6 +160,36 @@ def test_a_killed_save_leaves_the_old_files_or_the_new_ones(tmp_path, programs, 
     assert [name for name in os.listdir(tmp_path) if name.startswith(".")] == []
 
 
+def _start_saving(save, folder, programs, first):
+    child = os.fork()
+    if child == 0:
+        _saves_for_ever(save, folder, programs, first, os.open(os.devnull, os.O_WRONLY))
+    return child
+
+
+def test_processes_that_save_into_one_folder_and_are_killed_leave_one_save(tmp_path, programs):
+    save, load, names = KINDS["save_persistables"]
+    draw = random.Random(1)
+    _fill(0)
+    save(tmp_path, *programs[0])
+    children = [_start_saving(save, tmp_path, programs, 100_000 * i) for i in (1, 2, 3)]
+    try:
+        for life in range(100 if FULL else 6):
+            time.sleep(draw.uniform(0, 0.05))
+            which = draw.randrange(len(children))
+            os.kill(children[which], signal.SIGKILL)
+            assert os.waitpid(children[which], 0)[1] == signal.SIGKILL, "a save has failed"
+            children[which] = _start_saving(save, tmp_path, programs, 100_000 * (life + 4))
+            load(tmp_path, programs[0][0])
+            assert len(_values(names)) == 1, "a mixture of saves"
+    finally:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+    save(tmp_path, *programs[0])
+    assert [name for name in os.listdir(tmp_path) if name.startswith(".")] == []
+
+
 # ---- the manifest
 
 
@@ -241,6 +271,22 @@ def test_a_folder_without_a_manifest_loads_with_a_notice_where_it_looks_mixed(
     (tmp_path / "p4").unlink()
     with pytest.warns(UserWarning, match='files of 11 of the program\'s 12 variables; .* "p4"'):
         static.load(program, tmp_path)
+
+
+def test_what_is_left_of_an_older_save_with_more_variables_is_noticed(tmp_path, programs, capfd):
+    ((program, _, _), _) = programs
+    _fill(1)
+    fluid.io.save_persistables(EXECUTOR, tmp_path, program)
+    for name in NAMES:
+        os.utime(tmp_path / name, (1, 1))
+    _fill(2)
+    fluid.io.save_params(EXECUTOR, tmp_path, program)
+    fluid.io.load_params(EXECUTOR, tmp_path, program)
+    assert "more than one save" not in capfd.readouterr().err
+    fluid.io.load_persistables(EXECUTOR, tmp_path, program)
+    assert _values() == {1, 2}
+    notice = f"{tmp_path} has files of more than one save: 4 of 12 were written"
+    assert notice in capfd.readouterr().err
 
 
 # ---- names
