@@ -72,6 +72,7 @@ bool have_values(std::span<const ServerValues> servers) {
   };
   const auto find = [&](auto is) { return std::find_if(servers.begin(), servers.end(), is); };
   const auto rank = [&](auto at) { return at - servers.begin(); };
+  const auto folder = [](auto at) { return at->folder.empty() ? "(in memory)" : at->folder; };
   const auto other = find([&](const ServerValues& one) {
     return one.values.id == 0 || !alike(one.values, servers.front().values);
   });
@@ -86,7 +87,7 @@ bool have_values(std::span<const ServerValues> servers) {
     refuse(
         "server {} has tables that were trained or loaded, but server {} has none, as if its "
         "folder {} were lost: {}",
-        rank(used), rank(none), none->folder, kAdvice);
+        rank(used), rank(none), folder(none), kAdvice);
   }
   const auto loaded = find([](const ServerValues& one) { return one.values.as_loaded; });
   const auto trained =
@@ -95,14 +96,14 @@ bool have_values(std::span<const ServerValues> servers) {
     refuse(
         "server {} has tables that were trained, but server {} has those of a checkpoint that it "
         "has loaded since, as if its folder {} had been lost: {}",
-        rank(trained), rank(loaded), loaded->folder, kAdvice);
+        rank(trained), rank(loaded), folder(loaded), kAdvice);
   }
   const auto strange =
       find([&](const ServerValues& one) { return !alike(one.values, used->values); });
   refuse(
       "servers {} and {} have tables that do not belong together, as if the folder of one, {} or "
       "{}, were that of another job, or a load had reached only one: {}",
-      rank(used), rank(strange), used->folder, strange->folder, kAdvice);
+      rank(used), rank(strange), folder(used), folder(strange), kAdvice);
 }
 
 void write_ready_mark(const std::filesystem::path& directory, const ReadyMark& mark) {

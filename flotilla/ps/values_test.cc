@@ -69,6 +69,10 @@ TEST(Values, OfServersBelongTogetherOrAreRefused) {
                  "server 3 has tables that were trained or loaded, but server 2 has none, as if "
                  "its folder /2 were lost: " +
                      advice);
+  EXPECT_THAT(refusal_of([&] {
+                have_values(std::vector<ServerValues>{{used}, {none}});
+              }),
+              HasSubstr("its folder (in memory) were lost"));
   for (const All& all : {All{used, other}, All{used, strange}, All{used, again}}) {
     EXPECT_REFUSED(have_values(servers(all)),
                    "servers 0 and 1 have tables that do not belong together, as if the folder of "
