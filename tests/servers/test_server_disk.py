@@ -13,8 +13,8 @@ import time
 import _flotilla as core
 import numpy as np
 import pytest
-from job import LIMIT, Job
-from regression import NET, Disturbed
+from job import LIMIT
+from regression import Disturbed
 
 FULL = bool(os.environ.get("FLT_TEST_FULL"))
 NO_ROOM = "No space left on device; free some space, or choose another folder"
@@ -169,57 +169,6 @@ def dense_files(folder, names=("w", "v")):
     with core.SavedFiles(str(folder)) as files:
         files.load_vars(list(names), scope)
     return np.concatenate([np.array(scope.find_var(n).get_tensor()).ravel() for n in names])
-
-
-# Saves for ever, in turn what goes on training and what is served. The first worker of many lives.
-SAVES_FOR_EVER = """
-    fleet.init()
-    out, loss = net()
-    distributed(loss)
-    if fleet.is_server():
-        fleet.init_server()
-        fleet.run_server()
-    else:
-        exe = paddle.static.Executor()
-        exe.run(paddle.static.default_startup_program())
-        fleet.init_worker()
-        for step in range(1_000_000):
-            exe.run(feed=batch(step), fetch_list=[loss])
-            fleet.save_persistables(exe, "saved")
-            fleet.save_inference_model(exe, "model", ["x", "ids"], [out])
-            pathlib.Path(f"saved.{os.getpid()}").touch()
-"""
-
-
-def assert_one_save(folder, names):
-    """What the files of parameters say is in the tables of the servers, too."""
-    scope = core.Scope()
-    with core.SavedFiles(str(folder)) as files:
-        files.load_vars(names, scope)
-        tables = [path.read_bytes() for path in folder.glob("__tables__/server-*/table.*")]
-    for name in names:
-        array = np.array(scope.find_var(name).get_tensor())
-        # Rows lie apart from each other, and servers have none of those that were never trained.
-        parts = array[(array != np.float32(0.1)).any(axis=1)] if name == "table" else [array]
-        for part in parts:
-            assert any(part.tobytes() in table for table in tables), f"{name} is of another save"
-
-
-def test_a_kill_of_a_worker_during_a_save_leaves_one_save(tmp_path):
-    draw = random.Random(1)
-    options = ["--worker_num=1", "--server_num=1", "--max_restart=1000"]
-    job = Job(tmp_path, options, NET + SAVES_FOR_EVER, MODE="sync")
-    for _ in range(100 if FULL else 2):
-        pid = job.pid_of("worker", 0)
-        deadline = time.monotonic() + LIMIT
-        while not (tmp_path / f"saved.{pid}").exists():
-            assert time.monotonic() < deadline and job.process.poll() is None, job.err
-            time.sleep(0.002)
-        time.sleep(draw.uniform(0, 0.1))
-        job.kill_processes(("worker", 0))
-        assert_one_save(tmp_path / "saved", ["w", "v"])
-        assert_one_save(tmp_path / "model", ["w", "v", "table"])
-    kill_all(job)
 
 
 # ---- A full disk ------------------------------------------------------------------------------------
