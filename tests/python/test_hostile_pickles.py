@@ -1,12 +1,14 @@
 """Pickles that would take for ever, all of the memory, or change the process that reads them."""
 
+import contextlib
+import io
 import os
 import pickle
 import struct
 import subprocess
 import sys
 import tarfile
-import io
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -94,6 +96,23 @@ HOSTILE = {
         ARRAY.replace(b"X\x02\0\0\0f4", b"X\x0d\0\0\0f4,(9999999)f").replace(b"h\x01", b"C\x00"),
         "elements of type 'f4,",
     ),
+    "many arguments, often": (
+        b"("
+        + b"N" * 1_000_000
+        + b"tq\x00cnumpy\nndarray\nq\x01("
+        + b"h\x01h\x00R0" * 100_000
+        + b"l",
+        "a call takes at most 8 arguments, but gets 1000000",
+    ),
+    "arguments in a list": (b"cnumpy\ndtype\n]R", "at most 8 arguments, but gets list"),
+    "empty lists": (b"(" + b"]" * 600_000 + b"l", "would become more than"),
+    "empty dicts": (b"(" + b"}" * 600_000 + b"l", "would become more than"),
+    "marks": (b"(" * 600_000, "would become more than"),
+    "tuples within tuples": (b")" + b"\x85" * 600_000, "would become more than"),
+    "scattered numbers": (
+        b"N" + b"".join(b"r" + struct.pack("<I", 7 * i) for i in range(1, 400_000)),
+        "would become more than",
+    ),
     "a change of the reader": (
         b"c_codecs\nencode\nN}X\x0c\0\0\0__defaults__)s\x86b",
         "it changes a value of type",
@@ -106,6 +125,50 @@ def test_a_small_pickle_stays_small(name):
     body, why = HOSTILE[name]
     with pytest.raises(restricted_pickle.Refused, match=why):
         restricted_pickle.loads(b"\x80\x05" + body + b".")
+
+
+PIECES = (
+    *(b"N", b"]", b"}", b"(", b"\x94", b"\x85", b"2\x86"),
+    *(b"N\x94", b"]\x94", b"h\x00)R", b"h\x00)R\x94"),
+)
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_reading_takes_memory_in_proportion(piece):
+    body = b"\x80\x05cnumpy\nndarray\n\x94)" + piece * (600_000 // len(piece)) + b"."
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(restricted_pickle.Refused):
+            restricted_pickle.loads(body)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # What an object takes depends on Python.
+    assert peak < 1.5 * (16 * len(body) + (1 << 24)), peak
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_tiny_samples_need_no_more_than_files_are_granted(monkeypatch, protocol):
+    """Lists of one number become larger than anything else that users write."""
+    monkeypatch.setattr(restricted_pickle, "_most", lambda size: 16 * size)
+    samples = [[[i % 50], [i % 7000], (i % 100,), {"a": 1}, np.float32(1)] for i in range(5_000)]
+    assert restricted_pickle.loads(pickle.dumps(samples, protocol)) == samples
+
+
+@pytest.mark.parametrize("value", [[1, 2], "text", None, np.ones(3), (1,)])
+def test_a_state_is_a_dict(tmp_path, value):
+    paddle.save(value, str(tmp_path / "s.pdparams"))
+    program = paddle.static.Program()
+    with paddle.static.program_guard(program):
+        paddle.static.create_parameter([2], "float32", name="w")
+    kind = type(value).__name__
+    expected = f"s.pdparams must hold a dict from names to arrays, but holds a value of type {kind}"
+    for read in (
+        lambda path: paddle.static.load(program, path),
+        lambda path: paddle.static.load_program_state(path),
+    ):
+        with pytest.raises(ValueError, match=expected):
+            read(str(tmp_path / "s"))
 
 
 # Every way to such a file, in a process that has little memory and time.

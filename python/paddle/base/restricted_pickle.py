@@ -16,6 +16,8 @@ Refused = pickle.UnpicklingError
 
 _DEEPEST = 100  # lists and dicts within each other
 _LONGEST_KEY = 1 << 16
+_OBJECT = 64  # bytes of a list, a dict, a tuple, or what a call makes
+_MOST_ARGUMENTS = 8  # numpy and Paddle give 4
 
 
 def _most(size):
@@ -42,6 +44,8 @@ class _DType:
 
 
 class _Array:
+    __slots__ = ("state",)
+
     def __init__(self, *_):
         self.state = ()
 
@@ -110,6 +114,30 @@ def _check_key(key):
         raise Refused(f"a dict with a key of type {type(key).__name__}")
 
 
+class _Memo:
+    """What a file uses again, by number: in order, which takes less than a dict, or in any order."""
+
+    def __init__(self, count):
+        self._ordered, self._others, self._count = [], {}, count
+
+    def __len__(self):
+        return len(self._ordered) + len(self._others)
+
+    def __getitem__(self, number):
+        in_order = 0 <= number < len(self._ordered)
+        return self._ordered[number] if in_order else self._others[number]
+
+    def __setitem__(self, number, value):
+        if number == len(self._ordered):
+            self._others.pop(number, None)
+            self._ordered.append(value)
+        elif number < len(self._ordered):
+            self._ordered[number] = value
+        else:
+            self._count(0 if number in self._others else 2 * _OBJECT)
+            self._others[number] = value
+
+
 class _Reader(pickle._Unpickler):
     """Python's own, because the one in C takes as much memory as a broken file asks for."""
 
@@ -118,6 +146,7 @@ class _Reader(pickle._Unpickler):
     def __init__(self, data, encoding):
         super().__init__(io.BytesIO(data), encoding=encoding)
         self._size = self._left = len(data)
+        self.memo = _Memo(self._count)
 
     def find_class(self, module, name):
         if (module, name) == ("_codecs", "encode"):
@@ -130,7 +159,7 @@ class _Reader(pickle._Unpickler):
             raise Refused(f"it asks for {module[:100]}.{name[:100]}") from None
 
     def _count(self, size):
-        """Copies: the same text may be copied many times."""
+        """What a few bytes of the file make: an object, or a copy of a text once more."""
         self._left -= size
         if self._left < self._size - _most(self._size):
             raise Refused(f"its {self._size} bytes would become more than {_most(self._size)}")
@@ -146,6 +175,22 @@ class _Reader(pickle._Unpickler):
             _check_key(key)
             made[key] = value
         return made
+
+    def load_mark(self):
+        self._count(_OBJECT)
+        super().load_mark()
+
+    def pop_mark(self):
+        self._left += _OBJECT
+        return super().pop_mark()
+
+    def load_reduce(self):
+        arguments = self.stack[-1]
+        if not isinstance(arguments, tuple) or len(arguments) > _MOST_ARGUMENTS:
+            found = len(arguments) if isinstance(arguments, tuple) else type(arguments).__name__
+            raise Refused(f"a call takes at most {_MOST_ARGUMENTS} arguments, but gets {found}")
+        self._count(_OBJECT)
+        super().load_reduce()
 
     def load_build(self):
         if not isinstance(self.stack[-2], (_Array, _DType)):
@@ -184,8 +229,23 @@ _Reader.dispatch.update(
         pickle.SETITEM[0]: _Reader.load_setitem,
         pickle.SETITEMS[0]: _Reader.load_setitems,
         pickle.DICT[0]: _Reader.load_dict,
+        pickle.MARK[0]: _Reader.load_mark,
+        pickle.REDUCE[0]: _Reader.load_reduce,
     }
 )
+
+
+def _counted(load):
+    def counted(self):
+        self._count(_OBJECT)
+        load(self)
+
+    return counted
+
+
+for _name in ("EMPTY_LIST", "EMPTY_DICT", "LIST", "DICT", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"):
+    _code = getattr(pickle, _name)[0]
+    _Reader.dispatch[_code] = _counted(_Reader.dispatch[_code])
 for _name in (
     *("INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EMPTY_SET", "ADDITEMS", "FROZENSET"),
     *("EXT1", "EXT2", "EXT4", "PERSID", "BINPERSID", "NEXT_BUFFER", "READONLY_BUFFER"),

@@ -71,8 +71,15 @@ def read(path):
 
 
 def read_from(files, name, folder):
-    """The same of a file that is read together with others of its folder."""
-    return from_bytes(files.read(name), os.path.join(folder, name))
+    """The dict that a file holds which is read together with others of its folder."""
+    where = os.path.join(folder, name)
+    state = from_bytes(files.read(name), where)
+    if not isinstance(state, dict):
+        raise ValueError(
+            f"{where} must hold a dict from names to arrays, but holds a value of type "
+            f"{type(state).__name__}"
+        )
+    return state
 
 
 def _plain(value):
