@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import zlib
 
 import numpy as np
 import paddle
@@ -264,6 +265,38 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, damage, capsys):
     trainer(checkpoint_config=config)
     assert (config.epoch_id, config.step_id) == (1, 1)
     assert f"fluid.Trainer: {newest} is passed over: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "../secret", "__model__/../../secret", "pipe"])
+def test_a_manifest_names_files_of_its_checkpoint_alone(tmp_path, name, capsys):
+    kept = tmp_path / "kept"
+    interrupted(kept, 0, 1, step_interval=1)
+    newest = kept / "checkpoint_1"
+    (kept / "secret").write_bytes(b"abc")
+    (tmp_path / "secret").write_bytes(b"abc")
+    os.mkfifo(newest / "pipe")  # that nobody writes to
+    manifest = json.loads((newest / "manifest.json").read_text())
+    manifest["files"][name] = {"bytes": 3, "crc32": zlib.crc32(b"abc")}
+    (newest / "manifest.json").write_text(json.dumps(manifest))
+    config = fluid.CheckpointConfig(str(kept), step_interval=1)
+    trainer(checkpoint_config=config)
+    assert (config.epoch_id, config.step_id) == (0, 0)
+    why = (
+        "is a named pipe, but a file is expected"
+        if name == "pipe"
+        else f'the manifest names "{name}", which is no file of the checkpoint'
+    )
+    assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["[]", '{"files": []}', '{"files": {}, "epoch": 1}', "[" * 100000])
+def test_a_manifest_of_another_form_is_passed_over(tmp_path, text, capsys):
+    interrupted(tmp_path, 0, 1, step_interval=1)
+    (tmp_path / "checkpoint_1" / "manifest.json").write_text(text)
+    config = fluid.CheckpointConfig(str(tmp_path), step_interval=1)
+    trainer(checkpoint_config=config)
+    assert (config.epoch_id, config.step_id) == (0, 0)
+    assert "checkpoint_1 is passed over: " in capsys.readouterr().err
 
 
 def test_a_killed_process_goes_on(tmp_path):

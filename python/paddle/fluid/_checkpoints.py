@@ -19,9 +19,13 @@ import zlib
 
 import _flotilla as core
 
+from paddle._files import open_file
+
 _NAME = "checkpoint_"
 _MANIFEST = "manifest.json"
 MODEL = "__model__"
+# How reading a manifest may end that something else wrote.
+_BROKEN = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def save(folder, write, epoch, step, keep):
@@ -55,14 +59,15 @@ def newest(folder):
     for serial in sorted(_serials(folder), reverse=True):
         path = os.path.join(folder, f"{_NAME}{serial}")
         try:
-            with open(os.path.join(path, _MANIFEST)) as file:
+            with open_file(os.path.join(path, _MANIFEST)) as file:
                 manifest = json.load(file)
             for name, expected in manifest["files"].items():
+                _check_name(name)
                 found = _described(os.path.join(path, name))
                 if found != expected:
                     raise ValueError(f"{name} should have {expected}, but has {found}")
             return os.path.join(path, MODEL), manifest["epoch"], manifest["step"]
-        except (OSError, ValueError, KeyError) as error:
+        except _BROKEN as error:
             print(f"fluid.Trainer: {path} is passed over: {error}", file=sys.stderr)
     return None
 
@@ -97,12 +102,19 @@ def _files(folder):
     ]
 
 
+def _check_name(name):
+    """A manifest vouches for the files beside it, and makes nobody read others."""
+    if os.path.isabs(name) or ".." in name.split("/"):
+        raise ValueError(f'the manifest names "{name}", which is no file of the checkpoint')
+
+
 def _described(path):
-    crc = 0
-    with open(path, "rb") as file:
+    size = crc = 0
+    with open_file(path) as file:
         while part := file.read(1 << 20):
+            size += len(part)
             crc = zlib.crc32(part, crc)
-    return {"bytes": os.path.getsize(path), "crc32": crc}
+    return {"bytes": size, "crc32": crc}
 
 
 def _force(path):
