@@ -49,6 +49,7 @@ struct Rule {
   std::string op = {};
   std::vector<std::string> states = {};   // like the parameter
   std::vector<std::string> numbers = {};  // one number
+  std::string attrs = {};
 };
 
 const std::vector<Rule>& rules() {
@@ -62,6 +63,7 @@ const std::vector<Rule>& rules() {
       {"adamax", {"Moment", "InfNorm"}},
       {"adadelta", {"AvgSquaredGrad", "AvgSquaredUpdate"}},
       {"rmsprop", {"MeanSquare", "Moment"}},
+      {"rmsprop", {"MeanSquare", "Moment", "MeanGrad"}, {}, " {centered=true}"},
       {"ftrl", {"SquaredAccumulator", "LinearAccumulator"}},
       {"lars_momentum", {"Velocity"}},
   };
@@ -100,7 +102,7 @@ Bent training(const Rule& rule, bool sparse, int count) {
     } else {
       var("g", "2, 3");
     }
-    ops += fmt::format("{}({}) -> {}\n", rule.op, in, out);
+    ops += fmt::format("{}({}) -> {}{}\n", rule.op, in, out, rule.attrs);
   }
   Bent made(vars + ops);
   made.set("lr", tensor({0.1}));
@@ -250,6 +252,23 @@ TEST(BentPrograms, SparseRowsNeedAWidth) {
                     "get_tensor_from_selected_rows(X=x) -> Out=y\n",
                     {"y"}),
             "Out \"x\" of py_func holds sparse rows, but no shape says how wide they are");
+}
+
+TEST(BentPrograms, ACenteredRuleKeepsItsMean) {
+  const auto run = [](const std::string& mean) {
+    Bent bent(
+        "var w f32[2] persistable\nvar g f32[2] persistable\nvar lr f32[1] persistable\n"
+        "var s f32[2] persistable\nvar m f32[2] persistable\nvar a f32[2] persistable\n"
+        "rmsprop(Param=w, Grad=g, LearningRate=lr, MeanSquare=s, Moment=m, MeanGrad=a) -> "
+        "ParamOut=w, MeanSquareOut=s, MomentOut=m" +
+        mean + " {centered=true}\n");
+    for (const std::string name : {"w", "g", "s", "m", "a"}) bent.set(name, full({2}, 1));
+    return bent.set("lr", tensor({1})).run();
+  };
+  EXPECT_EQ(run(", MeanGradOut=a"), "(not refused)");
+  EXPECT_EQ(run(""), "a centered rmsprop needs the output MeanGradOut");
+  EXPECT_EQ(run(", MeanGradOut=@EMPTY@"),
+            "rmsprop needs a variable in slot MeanGradOut, but has @EMPTY@ there");
 }
 
 TEST(BentPrograms, AShapeHasNoOtherAxesThanItsOwn) {

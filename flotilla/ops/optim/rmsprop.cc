@@ -12,8 +12,10 @@ namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  require(!c.attr<bool>("centered") || c.has_in("MeanGrad"),
-          "a centered rmsprop needs the input MeanGrad");
+  if (c.attr<bool>("centered")) {
+    require(c.has_in("MeanGrad"), "a centered rmsprop needs the input MeanGrad");
+    require(c.has_out("MeanGradOut"), "a centered rmsprop needs the output MeanGradOut");
+  }
   for (const std::string slot : {"Param", "MeanSquare", "Moment"}) {
     c.out(slot + "Out") = c.in(slot);
   }
@@ -30,7 +32,8 @@ struct State {
         square(c, "MeanSquare", "MeanSquareOut", layout),
         moment(c, "Moment", "MomentOut", layout),
         centered(c.attr<bool>("centered")) {
-    if (c.has("MeanGrad") && c.has("MeanGradOut")) {
+    // Where it is needed, @EMPTY@ in its place is refused.
+    if (centered || (c.has("MeanGrad") && c.has("MeanGradOut"))) {
       mean = Changed<T>(c, "MeanGrad", "MeanGradOut", layout);
     }
   }
