@@ -36,6 +36,23 @@ bool in_place(const Tensor& tensor, const Value& value) {
          tensor.shape() == value.meta.shape;
 }
 
+// While a run lasts, the memory of each variable stays, whoever replaces or erases it meanwhile: a
+// function that the program calls, or another thread. The run goes on with what it found.
+class Held {
+ public:
+  explicit Held(std::vector<StoreVar>& vars) : vars_(vars) {}
+  ~Held() {
+    // Copied, not moved: the next run finds room for the extents, and allocates nothing.
+    static const Tensor kNothing;
+    for (StoreVar& var : vars_) var.held = kNothing;
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  std::vector<StoreVar>& vars_;
+};
+
 class CompiledPlan final : public Plan {
  public:
   explicit CompiledPlan(const PlanRequest& request)
@@ -92,6 +109,7 @@ class CompiledPlan final : public Plan {
   std::vector<FetchedValue> run(VariableStore& store, PlanMemory memory,
                                 const std::vector<Tensor>& feeds, bool check_numbers) override {
     check_numbers_ = check_numbers;
+    const Held held(planner_.store_vars());
     bind_store(store);
     bind_memory(memory);
     bind_feeds(feeds);
@@ -233,10 +251,11 @@ void CompiledPlan::bind_store(VariableStore& store) {
     } else if (!(tensor.layout() == value.layout)) {
       tensor = tensor.clone(value.layout);
     }
-    value.cell.data = tensor.raw();
-    value.cell.lod = tensor.lod().empty() ? nullptr : &tensor.lod();
+    var.held = tensor;
+    value.cell.data = var.held.raw();
+    value.cell.lod = var.held.lod().empty() ? nullptr : &var.held.lod();
     // Its offsets are the user's, as those of a feed are.
-    if (value.cell.lod != nullptr) check_lod(*value.cell.lod, rows_of(tensor));
+    if (value.cell.lod != nullptr) check_lod(*value.cell.lod, rows_of(var.held));
   }
   moved_ = true;
 }

@@ -25,6 +25,7 @@ struct StoreVar {
   std::string name = {};
   int32_t value = -1;
   Tensor* tensor = nullptr;    // in the store
+  Tensor held = {};            // what a run uses, as long as it lasts
   bool written_first = false;  // the plan may give it another shape
   int32_t lod_levels = 0;
   int64_t sequences = -1;  // of the last LoD level; -1: no LoD

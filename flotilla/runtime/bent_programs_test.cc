@@ -5,6 +5,7 @@
 
 #include "flotilla/device/allocator.h"
 #include "flotilla/ir/text.h"
+#include "flotilla/kernel/caller.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/runtime/executor.h"
 #include "flotilla/testing/errors.h"
@@ -154,6 +155,86 @@ TEST(ReplacedVariables, OptimizerStateIsComparedWithItsParameterInEveryRun) {
       }
     }
   }
+}
+
+// Asks a test while a program runs.
+class Asking final : public Caller {
+ public:
+  std::function<void()> asked = [] {};
+  std::vector<Tensor> call(int64_t, const std::vector<Tensor>& inputs) override {
+    asked();
+    return inputs;
+  }
+  void check_interrupt() override { asked(); }
+};
+
+// A variable whose memory tells when it goes.
+std::weak_ptr<void> put_watched(Scope& scope, const std::string& name, const Tensor& value) {
+  const auto memory = std::make_shared<std::vector<char>>(static_cast<size_t>(value.bytes()));
+  const auto buffer = Buffer::borrow(memory->data(), value.bytes(), memory);
+  scope.var(name) = Tensor(value.dtype(), value.shape(), {}, buffer);
+  scope.var(name).copy_from(value);
+  return memory;
+}
+
+TEST(ReplacedVariables, ARunGoesOnWithWhatItFound) {
+  const auto program = parse(
+      "var x f32[2, 3] data\nvar g f32[2, 3]\nvar lr f32[1] persistable\n"
+      "var w f32[2, 3] persistable\nvar v f32[2, 3] persistable\n"
+      "py_func(X=x) -> Out=g {forward_callable_id=0}\n"
+      "momentum(Param=w, Grad=g, Velocity=v, LearningRate=lr) -> ParamOut=w, VelocityOut=v "
+      "{mu=0.5}\n");
+  const std::vector<Feed> feeds = {{"x", full({2, 3}, 1)}};
+  for (const bool erases : {false, true}) {
+    SCOPED_TRACE(erases);
+    Asking caller;
+    Executor executor({.caller = &caller});
+    Scope scope;
+    scope.var("lr") = tensor({1});
+    scope.var("w") = full({2, 3}, 10);
+    const std::weak_ptr<void> memory = put_watched(scope, "v", full({2, 3}, 2));
+    bool stayed = false;
+    caller.asked = [&] {
+      erases ? scope.erase("v") : void(scope.var("v") = full({1}, 1));
+      stayed = !memory.expired();
+    };
+    executor.run(*program, feeds, {}, scope);
+    EXPECT_TRUE(stayed);
+    EXPECT_TRUE(memory.expired());  // nobody needs it after the run
+    EXPECT_THAT(scope.var("w"), all_equal_to(8));
+    caller.asked = [] {};
+    EXPECT_EQ(refusal_of([&] { executor.run(*program, feeds, {}, scope); }),
+              erases ? "variable \"v\" is read but has no value yet. Run the startup program first"
+                     : "Velocity \"v\" must have shape [2, 3], as Param \"w\" has, but has shape "
+                       "[1]");
+  }
+}
+
+TEST(ReplacedVariables, ARunThatFailsHoldsNothing) {
+  const auto program = parse(
+      "var x f32[2] persistable\nvar y f32[2]\npy_func(X=x) -> Out=y {forward_callable_id=0}\n");
+  Asking caller;
+  Executor executor({.caller = &caller});
+  Scope scope;
+  const std::weak_ptr<void> memory = put_watched(scope, "x", tensor({1, 2}));
+  caller.asked = [] { refuse("no"); };
+  EXPECT_EQ(refusal_of([&] { executor.run(*program, {}, {"y"}, scope); }), "no");
+  scope.erase("x");
+  EXPECT_TRUE(memory.expired());
+}
+
+TEST(ReplacedVariables, SequencesStayAsARunFoundThem) {
+  const auto program = parse(
+      "var x f32[3, 1] lod=1 persistable\nvar t f32[3, 1] lod=1\nvar u f32[1] persistable\n"
+      "var y f32[2, 1]\npy_func(X=u) -> Out=u {forward_callable_id=0}\n"
+      "sequence_pool(X=x) -> Out=y {pooltype=\"SUM\"}\n");
+  Asking caller;
+  Executor executor({.caller = &caller});
+  Scope scope;
+  scope.var("u") = tensor({1});
+  scope.var("x") = with_lod(full({3, 1}, 1), {{0, 1, 3}});
+  caller.asked = [&] { scope.var("x").set_lod({{0, 300}}); };
+  EXPECT_THAT(std::get<Tensor>(executor.run(*program, {}, {"y"}, scope)[0]), equal_to({1, 2}));
 }
 
 TEST(ReplacedVariables, AnotherDtypeMakesAnotherPlan) {
