@@ -14,10 +14,12 @@ namespace {
 
 // How much may be recorded before the system is asked again what it has left.
 constexpr int64_t kRecordedAtOnce = int64_t{64} << 20;
+// What a recorded value takes beside its elements.
+constexpr int64_t kRecord = 64;
 
 // A loop that does not end records without end.
 void count_recorded(Rounds& rounds, int64_t bytes) {
-  rounds.bytes += bytes;
+  rounds.bytes += bytes + kRecord;
   if (rounds.bytes < kRecordedAtOnce) return;
   rounds.bytes = 0;
   const int64_t left = memory_left();

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "flotilla/autodiff/backward.h"
 #include "flotilla/device/allocator.h"
 #include "flotilla/ir/text.h"
 #include "flotilla/kernel/caller.h"
@@ -519,6 +520,31 @@ TEST(Limits, WhatAStepAsksForIsBoundedToo) {
   EXPECT_EQ(run(5), "(not refused)");
   EXPECT_THAT(run(int64_t{1} << 44), ::testing::AllOf(HasSubstr("no memory for a buffer of"),
                                                       HasSubstr("variable y i64[17592186044416]")));
+}
+
+TEST(Limits, RoundsThatRecordNothingAreCountedToo) {
+  std::string body;
+  for (int i = 0; i < 20; ++i) {
+    body += fmt::format("var t{0} f32[0]\nsquare(X=s) -> Out=t{0}\nsum(X=[s, t{0}]) -> Out=s\n", i);
+  }
+  const auto program = parse(
+      "var x f32[0] data\nvar c bool[1] data stop_gradient\nvar s f32[0]\nvar loss f32[1]\n"
+      "scale(X=x) -> Out=s\nwhile(Condition=c, X=[s]) -> Out=[s, c] {sub_block=block 1}\n"
+      "reduce_sum(X=s) -> Out=loss {reduce_all=true}\nblock 1 in 0 {\n" +
+      body + "}\n");
+  Block& block = program->global_block();
+  const std::string gradient = gradients({block.find_var("loss")}, {block.find_var("x")}, {})[0];
+  Asking caller;
+  int64_t rounds = 0;
+  caller.asked = [&] { require(++rounds < 100'000, "the loop goes on and on"); };
+  Executor executor({.caller = &caller});
+  Scope scope;
+  set_memory_limit(memory_use().live + (1 << 20));
+  const std::string found = refusal_of([&] {
+    executor.run(*program, {{"x", Tensor(f32, {0})}, {"c", bools({true})}}, {gradient}, scope);
+  });
+  set_memory_limit(std::numeric_limits<int64_t>::max());
+  EXPECT_THAT(found, HasSubstr("the gradient of while needs what each round computed, but after"));
 }
 
 TEST(Limits, BuffersAreCountedAgainstALimit) {
