@@ -353,6 +353,28 @@ TEST(BentPrograms, ACenteredRuleKeepsItsMean) {
             "rmsprop needs a variable in slot MeanGradOut, but has @EMPTY@ there");
 }
 
+TEST(BentPrograms, AVariableHasOneShapeInAllSlotsOfAnOp) {
+  const auto run = [](const std::string& moment, const std::string& power) {
+    Bent bent(
+        "var w f32[2, 3] persistable\nvar g f32[2, 3] persistable\nvar lr f32[1] persistable\n"
+        "var m f32[2, 3] persistable\nvar v f32[2, 3] persistable\nvar p f32[1] persistable\n"
+        "var q f32[1] persistable\n"
+        "adam(Param=w, Grad=g, LearningRate=lr, Moment1=m, Moment2=v, Beta1Pow=p, Beta2Pow=q) -> "
+        "ParamOut=w, Moment1Out=" +
+        moment + ", Moment2Out=v, Beta1PowOut=" + power + ", Beta2PowOut=q\n");
+    for (const std::string name : {"w", "g", "m", "v"}) bent.set(name, full({2, 3}, 1));
+    for (const std::string name : {"lr", "p", "q"}) bent.set(name, tensor({0.5}));
+    return bent.run();
+  };
+  EXPECT_EQ(run("m", "p"), "(not refused)");
+  EXPECT_EQ(run("m", "w"),
+            "variable \"w\" is f32[1] in Beta1PowOut of adam and f32[2, 3] in another slot of it");
+  for (const std::string number : {"lr", "q"}) {
+    SCOPED_TRACE(number);
+    EXPECT_THAT(run(number, "p"), HasSubstr("\"" + number + "\" is f32["));
+  }
+}
+
 TEST(BentPrograms, AShapeHasNoOtherAxesThanItsOwn) {
   EXPECT_EQ(refusal_of([] { (void)Shape({2, 3})[2]; }), "a tensor of shape [2, 3] has no axis 2");
   EXPECT_EQ(refusal_of([] { (void)Shape({2, 3})[-1]; }), "a tensor of shape [2, 3] has no axis -1");
