@@ -171,6 +171,8 @@ def fuzz(full):
     # clang takes longer to compile what it runs than all the other tests take.
     preset, seconds = ("fuzz", LONG_SECONDS_FULL) if full else ("dev", LONG_SECONDS)
     limits = [f"--preset={preset}", f"--runs={LONG_RUNS}", f"--seconds={seconds}", "--shared"]
+    # The seconds keep a hang from lasting: all of the programs must have been run before.
+    limits += [f"--at-least={LONG_RUNS}"] if full else []
     return results + check(f"tests/fuzz/run.py {LONG_FUZZER}", [*command, *limits, LONG_FUZZER])
 
 

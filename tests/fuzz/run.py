@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
 """Builds the fuzzers with clang and libFuzzer, and runs each for a bounded time.
 
-    tests/fuzz/run.py [--runs N] [--seconds N] [--shared] [--preset NAME] [fuzzer ...]
+    tests/fuzz/run.py [--runs N] [--seconds N] [--at-least N] [--shared] [--preset NAME] [fuzzer ...]
 
 A fuzzer stops at whichever bound it meets first. The seed is fixed and what a run finds is thrown
 away, so that the same number of runs does the same work. Exits with 1 after a crash, a leak or a
 hang, and prints where the input that caused it lies: give that file to the binary under
-build/fuzz/bin to see it again. With --shared as many processes as there are cores share the runs of
-a fuzzer, each with a seed of its own. <name>_fuzz.cc starts from the files under corpus/<name>, and may
-try the words in <name>.dict. Other presets than fuzz have run_program_fuzz alone, driven by drive.cc.
+build/fuzz/bin to see it again; with --at-least also where time ran out before that many programs,
+which run_program_fuzz counts, were run. With --shared as many processes as there are cores share
+the runs of a fuzzer, each with a seed of its own. <name>_fuzz.cc starts from the files under
+corpus/<name>, and may try the words in <name>.dict. Other presets than fuzz have run_program_fuzz
+alone, driven by drive.cc.
 """
 
 import argparse
 import concurrent.futures
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -57,7 +60,7 @@ def command_of(binary, seed, runs, seconds, found, crashes):
 
 
 def fuzz(preset, fuzzer, seed, runs, seconds):
-    """True where nothing was found."""
+    """How many programs were run, where the fuzzer counts them; None where something was found."""
     binary = ROOT / "build" / preset / "bin" / fuzzer
     crashes = binary.parents[1] / "crashes"
     crashes.mkdir(exist_ok=True)
@@ -68,15 +71,13 @@ def fuzz(preset, fuzzer, seed, runs, seconds):
         done = run_quietly(command_of(binary, seed, runs, seconds, found, crashes))
     if done.returncode == 0:
         print(f"{fuzzer}: {time.monotonic() - start:.0f} s, nothing found", flush=True)
-        # What a fuzzer counts by itself.
-        print(
-            "".join(line for line in done.stdout.splitlines(True) if line.startswith("programs:"))
-        )
-        return True
+        counted = [line for line in done.stdout.splitlines() if line.startswith("programs:")]
+        print("\n".join(counted), flush=True)
+        return sum(int(re.match(r"programs: (\d+)", line)[1]) for line in counted)
     print(done.stdout[-6000:])
     for path in sorted(set(crashes.glob(mine)) - before) or ["none was written"]:
         print(f"{fuzzer}: failed with status {done.returncode}; the input: {path}", flush=True)
-    return False
+    return None
 
 
 def main():
@@ -84,6 +85,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--runs", type=int, help="inputs for each; 20000 unless --seconds is given")
     parser.add_argument("--seconds", type=int, help="time for each")
+    parser.add_argument("--at-least", type=int, default=0, help="programs that must be run in all")
     parser.add_argument("--shared", action="store_true", help="one process for each core")
     parser.add_argument("--preset", default="fuzz", help="the build; fuzz by default")
     parser.add_argument("fuzzer", nargs="*", help=f"of {', '.join(known)}; all by default")
@@ -99,8 +101,14 @@ def main():
     work = [(fuzzer, seed) for fuzzer in fuzzers for seed in range(1, shares + 1)]
     each = runs and -(-runs // shares)
     with concurrent.futures.ThreadPoolExecutor(cores) as pool:
-        good = list(pool.map(lambda one: fuzz(options.preset, *one, each, options.seconds), work))
-    sys.exit(0 if all(good) else 1)
+        counts = list(pool.map(lambda one: fuzz(options.preset, *one, each, options.seconds), work))
+    total = sum(count or 0 for count in counts)
+    if total:
+        print(f"{total} programs in all", flush=True)
+    if None in counts:
+        sys.exit(1)
+    if total < options.at_least:
+        sys.exit(f"{options.at_least} programs were to be run, but time ran out after {total}")
 
 
 if __name__ == "__main__":
