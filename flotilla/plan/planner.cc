@@ -112,6 +112,18 @@ std::vector<std::string> outputs_left_out(const Op& op, const OpDef& def) {
   return slots;
 }
 
+// A kernel asks for a slot by its name alone: what it takes for an output must not be an input.
+void check_sides(const Op& op, const OpDef& def) {
+  for (const auto& [slot, vars] : op.inputs()) {
+    require(vars.empty() || def.find_input(slot) != nullptr || def.find_output(slot) == nullptr,
+            "{} of {} is an output, but the op has it among its inputs", slot, def.type);
+  }
+  for (const auto& [slot, vars] : op.outputs()) {
+    require(vars.empty() || def.find_output(slot) != nullptr || def.find_input(slot) == nullptr,
+            "{} of {} is an input, but the op has it among its outputs", slot, def.type);
+  }
+}
+
 }  // namespace
 
 Planner::Planner(const Program& program, const PlanRequest& request)
@@ -242,6 +254,7 @@ void Planner::plan_conditional(const Op& op, int32_t condition, bool loop,
 void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
   check_counts(op, def);
   if (is_idle(op, def)) return;
+  check_sides(op, def);
   Prepared made{.op = &op, .def = &def};
   for (const auto& [slot, vars] : op.inputs()) {
     for (const std::string& name : vars) {
@@ -410,6 +423,8 @@ int32_t Planner::writing(const Block& block, const std::string& name, const VarM
                               ? found->second
                               : store_value(name, request_.store.find(name), var, true);
     Value& v = at(value);
+    require(v.home != Home::kStore || meta.kind != VarKind::kSelectedRows,
+            "variable \"{}\" is kept between runs and cannot hold sparse rows", name);
     if (!(v.meta.shape == meta.shape && v.meta.dtype == meta.dtype)) {
       require(!v.used, "variable \"{}\" holds {}{} and cannot become {}{} in the same run", name,
               v.meta.dtype, v.meta.shape, meta.dtype, meta.shape);

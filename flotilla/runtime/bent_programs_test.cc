@@ -336,6 +336,32 @@ TEST(BentPrograms, SparseRowsNeedAWidth) {
             "Out \"x\" of py_func holds sparse rows, but no shape says how wide they are");
 }
 
+TEST(BentPrograms, WhatIsKeptBetweenRunsHoldsNoSparseRows) {
+  const auto run = [](const std::string& kept) {
+    Bent bent("var r i64[1] persistable\nvar v f32[1, 2] persistable\nvar x f32[2, 2]" + kept +
+              "\nvar d f32[2, 2]\ntoy_rows(Rows=r, Value=v) -> x {height=2L}\n"
+              "get_tensor_from_selected_rows(X=x) -> Out=d\n");
+    return bent.set("r", ints({1})).set("v", full({1, 2}, 1)).run({"d"});
+  };
+  EXPECT_EQ(run(""), "(not refused)");
+  EXPECT_EQ(run(" persistable"), "variable \"x\" is kept between runs and cannot hold sparse rows");
+}
+
+TEST(BentPrograms, SamplesHaveALabelForEachRow) {
+  const auto run = [](int64_t rows) {
+    return Bent(
+               "var x f32[3, 9] persistable\nvar l i64[-1, 1] persistable\nvar s i64[3, 5]\n"
+               "var p f32[3, 5]\nvar d f32[3, 9]\nvar y f32[3, 5]\nvar n i64[3, 1]\n"
+               "sample_logits(Logits=x, Labels=l) -> Samples=s, Probabilities=p, LogitsDim=d, "
+               "SampledLogits=y, SampledLabels=n {num_samples=4, seed=5}\n")
+        .set("x", full({3, 9}, 1))
+        .set("l", full({rows, 1}, 0, i64))
+        .run({"y", "n"});
+  };
+  EXPECT_EQ(run(3), "(not refused)");
+  EXPECT_EQ(run(2), "Labels must have a row for each of Logits, but they are [2, 1] and [3, 9]");
+}
+
 TEST(BentPrograms, ACenteredRuleKeepsItsMean) {
   const auto run = [](const std::string& mean) {
     Bent bent(
@@ -456,6 +482,17 @@ TEST(GeneralRules, AKernelDoesNotMissAVariable) {
   EXPECT_EQ(run("top_k(X=x) -> Out=y, Indices=@EMPTY@ {k=3}\n"), "(not refused)");
 }
 
+TEST(GeneralRules, AnOutputDoesNotStandAmongTheInputs) {
+  const std::string vars = "var x f32[2] data\nvar y f32[2]\nrelu(X=x) -> Out=y\n";
+  const auto run = [&](const std::string& op) {
+    return refusal(vars + op, {"y"}, {{"x", tensor({1, 2})}});
+  };
+  EXPECT_EQ(run("py_func(X=x, Out=x) -> Other=y {forward_callable_id=0}\n"),
+            "Out of py_func is an output, but the op has it among its inputs");
+  EXPECT_EQ(run("clip(X=x) -> Min=y, Out=y {min=0.0, max=1.0}\n"),
+            "Min of clip is an input, but the op has it among its outputs");
+}
+
 TEST(GeneralRules, AGradientHasTheDtypeOfItsVariable) {
   Bent bent(
       "var x f64[4, 2] persistable\nvar g f32[1, 2] persistable\nvar dx f64[4, 2]\n"
@@ -463,6 +500,17 @@ TEST(GeneralRules, AGradientHasTheDtypeOfItsVariable) {
   bent.set("x", Tensor(f64, {4, 2})).set("g", full({1, 2}, 1));
   EXPECT_EQ(bent.run({"dx"}),
             "Out@GRAD of slice_grad must be f64, as what it is the gradient of, but is f32");
+}
+
+TEST(GeneralRules, SoHasOneOfAVariableThatIsPadded) {
+  Bent bent(
+      "var y f32[2] persistable\nvar g f64[3] persistable\nvar dy f32[2]\n"
+      "pad_constant_like_grad(Y=y, Out@GRAD=g) -> Y@GRAD=dy\n");
+  bent.set("y", full({2}, 1)).set("g", full({3}, 1, f64));
+  EXPECT_EQ(
+      bent.run({"dy"}),
+      "pad_constant_like_grad moves elements between Out@GRAD and Y@GRAD, which must have one "
+      "dtype, but hold f64 and f32");
 }
 
 TEST(GeneralRules, RowsWhoseNumberIsNotKnownAreNotWritten) {

@@ -30,6 +30,8 @@ void infer(InferContext& c) {
   const int64_t drawn = c.attr<int64_t>("num_samples");
   require(logits.rank() == 2 && labels.rank() == 2,
           "Logits and Labels must be matrices, but are {} and {}", logits, labels);
+  require(labels[0] == logits[0] || labels[0] < 0 || logits[0] < 0,
+          "Labels must have a row for each of Logits, but they are {} and {}", labels, logits);
   require(drawn > 0 && (logits[1] < 0 || drawn <= logits[1]),
           "num_samples must lie in [1, {}], the number of classes, but is {}", logits[1], drawn);
   const DType dtype = c.in("Logits").dtype;
