@@ -4,7 +4,8 @@
 // Error.
 //
 // The input picks one of the programs in cases.txt (what the tests of operators run: forward ops,
-// their gradients, optimizers, loops), bends a few things in it, builds it in one of several ways,
+// their gradients, optimizers) and written_cases.txt (what was written by hand: loops, branches,
+// ops that passes make), bends a few things in it, builds it in one of several ways,
 // and runs it twice, with variables bent in between. Most of what is bent still runs: an op that
 // forgot a check meets the odd shape in its kernel, where the sanitizers wait. Every value lies
 // between guards (Executor::Options::guarded). With FLT_FUZZ_SHOW=1 the programs are printed.
@@ -37,7 +38,8 @@
 namespace flotilla {
 namespace {
 
-constexpr const char* kCases = "tests/fuzz/cases.txt";
+// What tests run, and what was written for op types that they do not run as a program.
+constexpr const char* kCases[] = {"tests/fuzz/cases.txt", "tests/fuzz/written_cases.txt"};
 constexpr int64_t kMemory = int64_t{48} << 20;
 constexpr int64_t kRounds = 40;          // of all loops of a run
 constexpr int64_t kMostElements = 4096;  // of a tensor that is fed
@@ -703,12 +705,14 @@ void run(Bytes& in) {
 }
 
 void load_cases() {
-  std::ifstream file(kCases);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  for (Case& c : parse_cases(text)) world().cases.push_back({std::move(c), nullptr});
-  if (world().cases.empty()) {
-    std::fprintf(stderr, "there is no %s here; run this in the root of the repository\n", kCases);
-    std::exit(2);
+  for (const char* path : kCases) {
+    std::ifstream file(path);
+    if (!file) {
+      std::fprintf(stderr, "there is no %s here; run this in the root of the repository\n", path);
+      std::exit(2);
+    }
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    for (Case& c : parse_cases(text)) world().cases.push_back({std::move(c), nullptr});
   }
 }
 
