@@ -540,6 +540,21 @@ TEST(GeneralRules, EmptyOperandsAreNotReadFrom) {
             "(not refused)");
 }
 
+TEST(GeneralRules, NoWholeNumberIsDividedByZero) {
+  const std::string text = "var x i32[0] data\nvar y i32[1]\nreduce_mean(X=x) -> Out=y\n";
+  EXPECT_EQ(refusal(text, {"y"}, {{"x", Tensor(i32, {0})}}), "(not refused)");
+}
+
+TEST(GeneralRules, SumsOfNothingHaveAPlace) {
+  const auto program = parse(
+      "var x f32[2, 0] persistable\nvar y f32[1]\n"
+      "einsum(Operands=x) -> Out=y {equation=\"ij->\"}\n");
+  Executor executor({.guarded = true});
+  Scope scope;
+  scope.var("x") = Tensor(f32, {2, 0});
+  EXPECT_EQ(message_of([&] { executor.run(*program, {}, {"y"}, scope); }), "(not refused)");
+}
+
 TEST(Limits, ExtentsOfWhatIsEmptyAreBoundedToo) {
   EXPECT_EQ(
       refusal("var x f32[0, 3] data\nvar y f32[0, 3]\n"

@@ -100,6 +100,8 @@ struct Finish {
   int64_t count = 1;
   T operator()(T total) const {
     if constexpr (!std::is_same_v<Op, Mean>) return total;
+    // The mean of no whole numbers is zero, because no whole number stands for it.
+    if (std::is_integral_v<T> && count == 0) return T{0};
     return total / static_cast<T>(count);
   }
 };
