@@ -138,6 +138,13 @@ int64_t memory_left() {
   return std::max<int64_t>(0, std::min({of_limit, left_in_system(), left_in_cgroup()}));
 }
 
+void require_room(int64_t bytes) {
+  constexpr int64_t kWorthAsking = int64_t{1} << 20;
+  if (bytes < kWorthAsking) return;
+  const int64_t most = memory_left() + memory_use().live;
+  require(bytes <= most, "the program needs {} bytes at a time, but {} are left", bytes, most);
+}
+
 void set_memory_limit(int64_t bytes) { limit_bytes.store(bytes, std::memory_order_relaxed); }
 
 MemoryUse memory_use() {

@@ -43,6 +43,9 @@ MemoryUse memory_use();
 // Bytes that buffers may still take: what the system has to give, to this process alone (its
 // cgroup), and what the limit below leaves. Asks the system: not for a step.
 int64_t memory_left();
+// Refuses what could not be held even if all buffers were gone: for kernels that make tables for
+// their outputs before those get memory.
+void require_room(int64_t bytes);
 // The most bytes that all buffers may take together, for tests and fuzzers; by default no other
 // limit than the system's.
 void set_memory_limit(int64_t bytes);

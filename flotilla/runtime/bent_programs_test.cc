@@ -298,7 +298,7 @@ TEST(BentPrograms, GradientsOfALossFitTheirLogits) {
   };
   EXPECT_EQ(run("shape=[2L, 1L], value=2.0", "[2L, 1L]", "axis=-1"), "(not refused)");
   EXPECT_EQ(run("shape=[2L, 1L], value=2.0", "[1L]", "axis=-1"),
-            "Loss@GRAD of softmax_with_cross_entropy_grad must have the elements of shape [2, 1], "
+            "Loss@GRAD of softmax_with_cross_entropy_grad must have shape [2, 1], "
             "but has shape [1]");
   EXPECT_THAT(run("shape=[1L, 1L], value=2.0", "[2L, 1L]", "axis=-1"),
               HasSubstr("Label must have shape [2, 1] because Logits is [2, 3]"));
@@ -564,6 +564,10 @@ TEST(Limits, ExtentsOfWhatIsEmptyAreBoundedToo) {
   EXPECT_THAT(refusal("var x f32[1, 1, 2, 2] data\nvar y f32[1, 1, -1, -1]\n"
                       "nearest_interp_v2(X=x) -> Out=y {scale=[100000.0, 100000000.0]}\n",
                       {"y"}, {{"x", full({1, 1, 2, 2}, 1)}}),
+              HasSubstr("bytes at a time"));
+  EXPECT_THAT(refusal("var x f32[2, 3] data\nvar y f32[2, 3]\n"
+                      "pad(X=x) -> Out=y {paddings=[0, 1000000, 0, 2147483647]}\n",
+                      {"y"}, {{"x", full({2, 3}, 1)}}),
               HasSubstr("bytes at a time"));
 }
 

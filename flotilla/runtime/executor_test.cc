@@ -354,11 +354,11 @@ TEST(Executor, RefusesOpsOfFilesThatNoKernelCouldRun) {
   EXPECT_THAT(message("fill_constant() -> Out=y {shape=[-9L, 4611686018427387904L], dtype=5}"),
               HasSubstr("output Out of fill_constant: an extent must be -1 or more, but is -9"));
   EXPECT_THAT(message("reduce_sum_grad(X=x, Out@GRAD=x) -> X@GRAD=y {dim=[0]}"),
-              HasSubstr("Out@GRAD of reduce_sum_grad must have the elements of shape [3], but has "
+              HasSubstr("Out@GRAD of reduce_sum_grad must have shape [3], but has "
                         "shape [2, 3]"));
   EXPECT_THAT(message("var g f32[1]\nfill_constant() -> Out=g {shape=[1L], dtype=5}\n"
                       "relu_grad(Out=x, Out@GRAD=g) -> X@GRAD=y"),
-              HasSubstr("must have the elements of shape [2, 3], but has shape [1]"));
+              HasSubstr("must have shape [2, 3], but has shape [1]"));
   EXPECT_THAT(message("var g f32[1]\nfill_constant() -> Out=g {shape=[1L], dtype=5}\n"
                       "reshape2_grad(XShape=g, Out@GRAD=x) -> X@GRAD=y"),
               HasSubstr("Out@GRAD of shape [2, 3] cannot become X@GRAD"));

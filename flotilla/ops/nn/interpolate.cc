@@ -121,11 +121,7 @@ struct Map {
     width = x[3];
     const auto [high, wide] = scales_of(c);
     if (out.numel() == 0) return;  // its extents may be as large as they like
-    // The tables are made before Out gets memory.
-    const int64_t bytes = out.numel() * size_of(c.dtype("X"));
-    const int64_t most = memory_left() + memory_use().live;  // it may lie where something lies now
-    require(bytes <= most, "images of shape {} need {} bytes at a time, but {} are left", out_shape,
-            bytes, most);
+    require_room(out.numel() * size_of(c.dtype("X")));
     rows = sources(c, height, out[2], high);
     columns = sources(c, width, out[3], wide);
   }

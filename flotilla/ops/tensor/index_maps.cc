@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "flotilla/device/allocator.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/needs_value.h"
 #include "flotilla/ops/tensor/known_value.h"
@@ -122,9 +123,12 @@ Shape padded(const Shape& x, const Pads& pads) {
 
 std::vector<Table> border_tables(const Shape& x, const Pads& pads, Border border) {
   std::vector<Table> tables;
+  const Shape all = padded(x, pads);
+  require_room(all.numel());
   for (int64_t a = 0; a < x.rank(); ++a) {
     const size_t i = static_cast<size_t>(a);
     const int64_t before = pads.before[i], after = pads.after[i];
+    require_room(all[a] * static_cast<int64_t>(sizeof(Table::value_type)));
     require(border != Border::kReflect || (before < x[a] && after < x[a]),
             "a mirrored border must be narrower than the axis, but {} and {} meet extent {}",
             before, after, x[a]);
