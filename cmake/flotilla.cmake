@@ -66,8 +66,7 @@ if(FLT_SANITIZE)
                                                -fno-sanitize-recover=all)
   target_link_options(flt_options INTERFACE -fsanitize=${FLT_SANITIZE})
   if(FLT_SANITIZE MATCHES "fuzzer")
-    target_compile_options(
-      flt_options INTERFACE -fsanitize-ignorelist=../../tests/fuzz/ignore.txt)
+    target_compile_options(flt_options INTERFACE -fsanitize-ignorelist=../../tests/fuzz/ignore.txt)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # The checks that sanitizers insert lead g++ to see uninitialised values where there are none.

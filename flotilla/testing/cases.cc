@@ -61,7 +61,9 @@ std::string to_text(const Case& c) {
   std::string text = "case\n" + c.program;
   for (const NamedTensor& feed : c.feeds) text += line_of("feed", feed);
   for (const NamedTensor& state : c.states) text += line_of("state", state);
-  return text + fmt::format("fetch {}\nend\n", fmt::join(c.fetches, " "));
+  text += "fetch";
+  for (const std::string& name : c.fetches) text += " " + name;
+  return text + "\nend\n";
 }
 
 std::vector<Case> parse_cases(std::string_view text) {
@@ -78,7 +80,7 @@ std::vector<Case> parse_cases(std::string_view text) {
       c.feeds.push_back(tensor_of(line));
     } else if (line.starts_with("state ")) {
       c.states.push_back(tensor_of(line));
-    } else if (line.starts_with("fetch ")) {
+    } else if (line == "fetch" || line.starts_with("fetch ")) {
       std::istringstream names(line.substr(5));
       for (std::string name; names >> name;) c.fetches.push_back(name);
     } else if (line != "end") {

@@ -22,7 +22,9 @@ here = lambda: pathlib.Path(f"here.{fleet.worker_index()}").touch()
 """
 
 # Worker 0 waits inside of exe.run for worker 1, which does not run the step.
-STEP = BEGIN + """
+STEP = (
+    BEGIN
+    + """
 fleet.init(is_collective=True)
 x = paddle.static.data("x", [None, 8])
 loss = paddle.mean(paddle.static.nn.fc(x, 8))
@@ -37,20 +39,29 @@ if fleet.worker_index() == 1:
 while True:
     exe.run(feed={"x": batch}, fetch_list=[loss])
 """
+)
 
-BARRIER = BEGIN + """
+BARRIER = (
+    BEGIN
+    + """
 fleet.init(is_collective=True)
 here()
 fleet.barrier_worker() if fleet.worker_index() == 0 else time.sleep(1000)
 """
+)
 
 # Worker 0 is alone.
-START = BEGIN + """
+START = (
+    BEGIN
+    + """
 pathlib.Path("here.0").touch()
 fleet.init(is_collective=True)
 """
+)
 
-READ = BEGIN + """
+READ = (
+    BEGIN
+    + """
 x = paddle.static.data("x", [None, 8])
 total = paddle.sum(x)
 loader = paddle.io.DataLoader.from_generator(feed_list=[x], capacity=2, iterable=ITERABLE)
@@ -70,6 +81,7 @@ loader.start()
 while True:
     exe.run(fetch_list=[total])
 """
+)
 
 
 # When KeyboardInterrupt comes, by the clock of the machine, which all processes read alike. Where a
@@ -195,7 +207,8 @@ def test_a_wait_for_a_batch_ends(tmp_path, iterable):
 
 
 # Worker 0 of two waits for worker 1 in a synchronous step.
-SERVED = textwrap.dedent("""
+SERVED = textwrap.dedent(
+    """
     fleet.init()
     x = paddle.static.data("x", [None, 8])
     loss = paddle.mean(paddle.static.nn.fc(x, 8))
@@ -215,7 +228,8 @@ SERVED = textwrap.dedent("""
         while True:
             here()
             exe.run(feed={"x": np.ones([4, 8], "float32")}, fetch_list=[loss])
-    """)
+    """
+)
 
 
 @pytest.mark.parametrize(

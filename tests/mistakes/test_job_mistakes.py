@@ -193,7 +193,9 @@ def test_a_worker_that_crashes(tmp_path):
 
 
 # Worker 0 waits inside of exe.run for worker 1, which does not run the step.
-WAITS = TOGETHER + """
+WAITS = (
+    TOGETHER
+    + """
     import pathlib, time
     steps(1)
     pathlib.Path(f"{rank}.here").touch()
@@ -201,6 +203,7 @@ WAITS = TOGETHER + """
         time.sleep(1000)
     steps(1000)
 """
+)
 
 
 def test_an_interrupt_ends_the_job_with_its_code(tmp_path):
