@@ -118,10 +118,6 @@ void check_sides(const Op& op, const OpDef& def) {
     require(vars.empty() || def.find_input(slot) != nullptr || def.find_output(slot) == nullptr,
             "{} of {} is an output, but the op has it among its inputs", slot, def.type);
   }
-  for (const auto& [slot, vars] : op.outputs()) {
-    require(vars.empty() || def.find_output(slot) != nullptr || def.find_input(slot) == nullptr,
-            "{} of {} is an input, but the op has it among its outputs", slot, def.type);
-  }
 }
 
 }  // namespace
