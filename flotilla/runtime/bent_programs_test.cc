@@ -545,6 +545,21 @@ TEST(GeneralRules, NoWholeNumberIsDividedByZero) {
   EXPECT_EQ(refusal(text, {"y"}, {{"x", Tensor(i32, {0})}}), "(not refused)");
 }
 
+TEST(GeneralRules, AGradientHasItsShapeWhereAnotherOneIsLeftOut) {
+  const auto program = parse(
+      "var x f32[2, 4, 3, 2] data\nvar s f32[4] data\nvar b f32[4] data\n"
+      "var y f32[2, 4, 3, 2]\nvar m f32[8]\nvar v f32[8]\nvar db f32[4]\n"
+      "instance_norm(X=x, Scale=s, Bias=b) -> Y=y, SavedMean=m, SavedVariance=v\n"
+      "instance_norm_grad(X=x, Scale=s, SavedMean=m, SavedVariance=v, Y@GRAD=x) -> Bias@GRAD=db\n");
+  Executor executor({.guarded = true});
+  Scope scope;
+  const std::vector<FetchedValue> found =
+      executor.run(*program,
+                   {{"x", full({2, 4, 3, 2}, 1)}, {"s", full({4}, 1)}, {"b", full({4}, 1)}},
+                   {"db"}, scope);
+  EXPECT_EQ(std::get<Tensor>(found[0]).shape(), Shape({4}));
+}
+
 TEST(GeneralRules, SumsOfNothingHaveAPlace) {
   const auto program = parse(
       "var x f32[2, 0] persistable\nvar y f32[1]\n"

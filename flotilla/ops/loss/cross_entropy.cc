@@ -92,9 +92,9 @@ Step backward(PrepareContext& c) {
 void infer2(InferContext& c) {
   check(c, false);
   const VarMeta& x = c.in("X");
-  c.out("Y") = x;
-  c.out("Y").shape = with_last(x.shape, 1);
-  c.out("MatchX") = c.out("Y");
+  VarMeta y = x;
+  y.shape = with_last(x.shape, 1);
+  c.out("Y") = c.out("MatchX") = y;
   std::vector<int64_t> extents = {0};
   extents.insert(extents.end(), x.shape.begin(), x.shape.end());
   c.out("XShape") = VarMeta::tensor(x.dtype, Shape(extents));

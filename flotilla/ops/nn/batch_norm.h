@@ -59,8 +59,7 @@ inline void infer_batch_norm_grad(InferContext& c) {
     require(shape == x.shape || !shape.known() || !x.shape.known(),
             "{} must have the shape of X, {}, but has {}", slot, x.shape, shape);
   }
-  c.out("X@GRAD") = VarMeta::tensor(x.dtype, x.shape);
-  c.out("Z@GRAD") = c.out("X@GRAD");
+  c.out("X@GRAD") = c.out("Z@GRAD") = VarMeta::tensor(x.dtype, x.shape);
   for (const char* slot : {"Scale", "Bias"}) {
     c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(x.dtype, {channels});
   }

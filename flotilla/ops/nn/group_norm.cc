@@ -53,11 +53,9 @@ void infer(InferContext& c) {
   c.out("Y") = c.in("X");
   if (is_instance(c)) {
     const int64_t count = x[0] < 0 || x[1] < 0 ? -1 : x[0] * x[1];
-    c.out("SavedMean") = VarMeta::tensor(c.in("X").dtype, {count});
-    c.out("SavedVariance") = c.out("SavedMean");
+    c.out("SavedMean") = c.out("SavedVariance") = VarMeta::tensor(c.in("X").dtype, {count});
   } else {
-    c.out("Mean") = VarMeta::tensor(c.in("X").dtype, {x[0], groups});
-    c.out("Variance") = c.out("Mean");
+    c.out("Mean") = c.out("Variance") = VarMeta::tensor(c.in("X").dtype, {x[0], groups});
   }
 }
 
@@ -69,8 +67,7 @@ void infer_grad(InferContext& c) {
           "there must be a variance for each of {} groups, but they have shape {}", x[0] * groups,
           spread);
   c.out("X@GRAD") = c.has_in("X") ? c.in("X") : y;
-  c.out("Scale@GRAD") = VarMeta::tensor(y.dtype, {x[1]});
-  c.out("Bias@GRAD") = c.out("Scale@GRAD");
+  c.out("Scale@GRAD") = c.out("Bias@GRAD") = VarMeta::tensor(y.dtype, {x[1]});
 }
 
 // Where the elements of a group lie. A group is group % groups of image group / groups.

@@ -30,9 +30,8 @@ void infer(InferContext& c) {
           "Bias must hold {} numbers, but has shape {}", 3 * width,
           c.has_in("Bias") ? c.in("Bias").shape : Shape());
   check_first_state(c, "H0", width);
-  c.out("Hidden") = like(c.in("Input"), Shape{x[0], width});
-  c.out("BatchHidden") = c.out("Hidden");
-  c.out("BatchResetHiddenPrev") = c.out("Hidden");
+  const VarMeta state = like(c.in("Input"), Shape{x[0], width});
+  for (const char* slot : {"Hidden", "BatchHidden", "BatchResetHiddenPrev"}) c.out(slot) = state;
   c.out("BatchGate") = like(c.in("Input"));
 }
 

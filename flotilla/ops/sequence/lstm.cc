@@ -30,10 +30,9 @@ void infer(InferContext& c) {
   require(c.in("Bias").shape.numel() == numbers, "Bias must hold {} numbers, but has shape {}",
           numbers, c.in("Bias").shape);
   for (const char* slot : {"H0", "C0"}) check_first_state(c, slot, width);
-  c.out("Hidden") = like(c.in("Input"), Shape{x[0], width});
-  c.out("Cell") = c.out("Hidden");
+  const VarMeta state = like(c.in("Input"), Shape{x[0], width});
+  for (const char* slot : {"Hidden", "Cell", "BatchCellPreAct"}) c.out(slot) = state;
   c.out("BatchGate") = like(c.in("Input"));
-  c.out("BatchCellPreAct") = c.out("Hidden");
 }
 
 template <typename T>
