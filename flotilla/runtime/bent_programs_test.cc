@@ -553,11 +553,20 @@ TEST(GeneralRules, AGradientHasItsShapeWhereAnotherOneIsLeftOut) {
       "instance_norm_grad(X=x, Scale=s, SavedMean=m, SavedVariance=v, Y@GRAD=x) -> Bias@GRAD=db\n");
   Executor executor({.guarded = true});
   Scope scope;
-  const std::vector<FetchedValue> found =
-      executor.run(*program,
-                   {{"x", full({2, 4, 3, 2}, 1)}, {"s", full({4}, 1)}, {"b", full({4}, 1)}},
-                   {"db"}, scope);
+  const std::vector<FetchedValue> found = executor.run(
+      *program, {{"x", full({2, 4, 3, 2}, 1)}, {"s", full({4}, 1)}, {"b", full({4}, 1)}}, {"db"},
+      scope);
   EXPECT_EQ(std::get<Tensor>(found[0]).shape(), Shape({4}));
+}
+
+TEST(GeneralRules, EveryVariableOfAListIsMeasured) {
+  Bent bent(
+      "var g f32[2] persistable\nvar h f32[2, 0] persistable\nvar x f32[2, 2]\n"
+      "unstack_grad(Y@GRAD=[g, h]) -> X@GRAD=x {axis=0, num=2}\n");
+  bent.set("g", full({2}, 1)).set("h", Tensor(f32, {2, 0}));
+  EXPECT_EQ(
+      bent.run({"x"}),
+      "gradients of slices must have one shape, but Y@GRAD[0] is [2] and Y@GRAD[1] is [2, 0]");
 }
 
 TEST(GeneralRules, SumsOfNothingHaveAPlace) {

@@ -51,6 +51,9 @@ def build(preset, fuzzers):
 def command_of(binary, seed, runs, seconds, found, crashes):
     name = binary.name.removesuffix("_fuzz")
     command = [str(binary), f"-seed={seed}", "-timeout=10", "-rss_limit_mb=4096"]
+    # Weighing inputs by how rare their features are took nine tenths of the time, and naming new
+    # functions a part of the rest.
+    command += ["-entropic=0", "-print_funcs=0"]
     command += [f"-runs={runs}"] if runs else []
     command += [f"-max_total_time={seconds}"] if seconds else []
     command += [f"-artifact_prefix={crashes}/{name}-"]

@@ -359,6 +359,12 @@ void infer_unbind(InferContext& c) { infer_slices(c, "Out"); }
 
 void infer_unstack_grad(InferContext& c) {
   const VarMeta& dy = c.in("Y@GRAD");
+  for (size_t i = 1; i < c.in_count("Y@GRAD"); ++i) {
+    const Shape& other = c.in("Y@GRAD", i).shape;
+    require(other == dy.shape || !other.known() || !dy.shape.known(),
+            "gradients of slices must have one shape, but Y@GRAD[0] is {} and Y@GRAD[{}] is {}",
+            dy.shape, i, other);
+  }
   const int64_t axis = new_axis(dy.shape, c.attr<int64_t>("axis"));
   Ints dims = dy.shape.dims();
   dims.insert(dims.begin() + axis, static_cast<int64_t>(c.in_count("Y@GRAD")));
