@@ -1,5 +1,7 @@
 #include "flotilla/op/infer.h"
 
+#include "flotilla/base/element_count.h"
+
 namespace flotilla {
 namespace {
 
@@ -87,7 +89,7 @@ Shape resolve_reshape(const Shape& input, const std::vector<int64_t>& shape) {
     }
     require(out[a] >= -1, "shape {} holds {}; only -1 stands for an unknown extent", Shape(shape),
             out[a]);
-    product = product < 0 || out[a] < 0 ? -1 : product * out[a];
+    product = product < 0 || out[a] < 0 ? -1 : checked_product(product, out[a]);
   }
   if (!input.known() || product < 0) return out;
   const int64_t numel = input.numel();

@@ -110,6 +110,9 @@ TEST(ResolveReshape, CopiesAndWorksOut) {
   EXPECT_EQ(resolve_reshape({-1, 3, 4}, {-1, 12}), Shape({-1, 12}));
   EXPECT_REFUSED(resolve_reshape({2, 3}, {-1, -1}), "shape [-1, -1] may hold -1 once");
   EXPECT_REFUSED(resolve_reshape({2, 3}, {4, -1}), "X of shape [2, 3] cannot take shape [4, -1]");
+  EXPECT_REFUSED(
+      resolve_reshape({2, 3}, {3, 9223372036854775806}),
+      "a tensor can have 2^55 elements at most, but 3 times 9223372036854775806 are asked for");
   EXPECT_REFUSED(resolve_reshape({2, 3}, {7}),
                  "X of shape [2, 3] holds 6 elements, but shape [7] asks for 7");
   EXPECT_REFUSED(resolve_reshape({2}, {1, 0}), "shape [1, 0] copies extent 1 of X, but X is [2]");
