@@ -569,6 +569,18 @@ TEST(GeneralRules, EveryVariableOfAListIsMeasured) {
       "gradients of slices must have one shape, but Y@GRAD[0] is [2] and Y@GRAD[1] is [2, 0]");
 }
 
+TEST(GeneralRules, RowsWithoutLabelsAreNotRead) {
+  Tensor empty(i64, {2, 0}), full_rows(i64, {2, 1});
+  empty.set_lod({{0, 2}});
+  full_rows.set_lod({{0, 2}});
+  Bent bent(
+      "var h i64[2, 0] persistable lod=1\nvar r i64[2, 1] persistable lod=1\n"
+      "var y f32[1, 1]\nvar n i64[1]\n"
+      "edit_distance(Hyps=h, Refs=r) -> Out=y, SequenceNum=n {normalized=false}\n");
+  bent.set("h", empty).set("r", full_rows);
+  EXPECT_EQ(bent.run({"y"}), "Hyps must hold a number for each of its rows, but holds 0");
+}
+
 TEST(GeneralRules, SumsOfNothingHaveAPlace) {
   const auto program = parse(
       "var x f32[2, 0] persistable\nvar y f32[1]\n"

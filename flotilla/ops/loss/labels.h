@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include "flotilla/kernel/prepare.h"
@@ -16,9 +17,15 @@ class LabelsIn {
   LabelsIn() = default;
   LabelsIn(PrepareContext& c, std::string_view slot, size_t i = 0)
       : wide_(c.dtype(slot, i) == i64 ? c.in<int64_t>(slot, i) : In<int64_t>()),
-        narrow_(c.dtype(slot, i) == i64 ? In<int32_t>() : c.in<int32_t>(slot, i)) {}
+        narrow_(c.dtype(slot, i) == i64 ? In<int32_t>() : c.in<int32_t>(slot, i)),
+        count_(c.shape(slot, i).numel()),
+        slot_(slot) {}
 
-  int64_t operator[](int64_t i) const { return wide_ ? wide_.data()[i] : narrow_.data()[i]; }
+  // Refuses a number that is not there: sequences may have rows without elements.
+  int64_t operator[](int64_t i) const {
+    require(i < count_, "{} must hold a number for each of its rows, but holds {}", slot_, count_);
+    return wide_ ? wide_.data()[i] : narrow_.data()[i];
+  }
 
   // Label i; refuses one that is neither a class nor `ignored`.
   int64_t checked(int64_t i, int64_t classes, int64_t ignored) const {
@@ -31,6 +38,8 @@ class LabelsIn {
  private:
   In<int64_t> wide_;
   In<int32_t> narrow_;
+  int64_t count_ = 0;
+  std::string slot_;
 };
 
 // Refuses labels that are not whole numbers.
