@@ -16,6 +16,7 @@
 #include <system_error>
 #include <vector>
 
+#include "flotilla/base/cgroup.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/thread.h"
 
@@ -23,13 +24,24 @@ namespace flotilla {
 namespace {
 
 // Far more than the leader needs; it may be stopped, or the machine busy.
-constexpr int kPatienceMs = 3000;
+constexpr std::chrono::milliseconds kPatience{3000};
 
-// $0 is the mark. What is found may have forked meanwhile: hence several rounds. The leader itself
-// and its grep do not carry the mark.
+// $0 is the mark, $1 the cgroup, which an owner that is there has ended before. What is found may
+// have forked meanwhile: hence several rounds. The leader itself and its grep do not carry the
+// mark. What is killed may take its time to go, at most 30 s, and only then is the cgroup removed.
 constexpr const char* kLeader = R"sh(
 trap '' HUP INT QUIT TERM
 read -r nothing
+kill_members() {
+  while read -r pid; do [ "$pid" -gt 0 ] && kill -KILL "$pid"; done <"$1/cgroup.procs"
+  for below in "$1"/*/; do [ -d "$below" ] && kill_members "${below%/}"; done
+}
+remove_groups() {
+  for below in "$1"/*/; do [ -d "$below" ] && remove_groups "${below%/}"; done
+  rmdir "$1"
+}
+kill_all() { echo 1 >"$1/cgroup.kill" || kill_members "$1"; }
+[ -d "$1" ] && kill_all "$1"
 for round in 1 2 3 4 5; do
   found=$(grep -lsF -e "$0" /proc/[0-9]*/environ 2>/dev/null)
   [ -n "$found" ] || break
@@ -38,8 +50,18 @@ for round in 1 2 3 4 5; do
     kill -KILL "${pid%/environ}" 2>/dev/null
   done
 done
+round=0
+while [ -d "$1" ] && [ $((round += 1)) -lt 600 ]; do
+  remove_groups "$1"
+  [ -d "$1" ] || break
+  kill_all "$1"  # a member may have come in meanwhile
+  sleep 0.05
+done
 kill -KILL 0
 )sh";
+
+// $0 is the cgroup's entrance, $1 the command, which shall not see them.
+constexpr const char* kEnter = R"sh({ echo 0 >"$0"; } 2>/dev/null; exec /bin/sh -c "$1" sh)sh";
 
 constexpr std::string_view kMark = "FLT_GROUP=";
 
@@ -93,24 +115,37 @@ ProcessGroup::ProcessGroup() : owner_(getpid()), mark_(new_mark()) {
   posix_spawn_file_actions_addopen(&plan.actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&plan.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addclosefrom_np(&plan.actions, STDERR_FILENO + 1);
-  std::string shell = "sh", option = "-c", script = kLeader, mark = mark_;
-  const std::array<char*, 5> arguments = {shell.data(), option.data(), script.data(), mark.data(),
-                                          nullptr};
+  cgroup_ = make_cgroup(own_cgroup());
+  std::string shell = "sh", option = "-c", script = kLeader, mark = mark_, group = cgroup_;
+  const std::array<char*, 6> arguments = {shell.data(), option.data(), script.data(),
+                                          mark.data(),  group.data(),  nullptr};
   const int code = posix_spawn(&id_, "/bin/sh", &plan.actions, &plan.attributes, arguments.data(),
                                environment_without_mark().data());
-  if (code != 0) id_ = -1;
-  require(code == 0, "cannot start /bin/sh, which ends what this process starts with it: {}. {}",
-          std::generic_category().message(code), thread_limits());
+  if (code == 0) return;
+  id_ = -1;
+  end_cgroup(cgroup_, kPatience);
+  refuse("cannot start /bin/sh, which ends what this process starts with it: {}. {}",
+         std::generic_category().message(code), thread_limits());
+}
+
+std::string ProcessGroup::entrance() const { return cgroup_entrance(cgroup_); }
+
+std::vector<std::string> ProcessGroup::shell(const std::string& command) const {
+  if (cgroup_.empty()) return {"sh", "-c", command};
+  return {"sh", "-c", kEnter, entrance(), command};
 }
 
 void ProcessGroup::end() {
-  lifeline_.reset();
   const pid_t id = std::exchange(id_, -1);
-  if (id < 0 || getpid() != owner_) return;
+  const bool mine = id >= 0 && getpid() == owner_;
+  // Before the leader hears of it, which takes over where this process is killed meanwhile.
+  if (mine) end_cgroup(cgroup_, kPatience);
+  lifeline_.reset();
+  if (!mine) return;
   ::kill(-id, SIGCONT);  // a leader that is stopped hears nothing
   const Fd leader(static_cast<int>(syscall(SYS_pidfd_open, id, 0)));
   pollfd ended = {leader.get(), POLLIN, 0};
-  while (leader && ::poll(&ended, 1, kPatienceMs) < 0 && errno == EINTR) {
+  while (leader && ::poll(&ended, 1, static_cast<int>(kPatience.count())) < 0 && errno == EINTR) {
   }
   // In case somebody has killed the leader alone. While it is not reaped its number is its own.
   ::kill(-id, SIGKILL);

@@ -2,8 +2,8 @@
 //
 // A process group that ends with the process that made it, however that ends. Its leader is a small
 // shell that holds the read end of a pipe, whose write end only the owner has: when the owner is
-// gone, or wants it, the shell kills its whole group, and what has left the group but still carries
-// its mark in the environment.
+// gone, or wants it, the shell kills its whole group, what has left the group but still carries its
+// mark in the environment, and, where a cgroup may be made, whatever else members have started.
 //
 // Not a parent-death signal: that one fires when the thread that forked ends, and grandchildren do
 // not inherit it.
@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "flotilla/base/fd.h"
 
@@ -43,6 +44,11 @@ class ProcessGroup {
   pid_t id() const { return id_; }
   // "NAME=value" for the environment of the members.
   const std::string& mark() const { return mark_; }
+  // The file to which members write "0" before they start anything (flotilla/base/cgroup.h); "":
+  // there is none.
+  std::string entrance() const;
+  // The words with which /bin/sh does that, and then is what `sh -c <command>` would be.
+  std::vector<std::string> shell(const std::string& command) const;
 
   // Ends every member, the leader included. In a forked child, which must call it for the group to
   // end with its owner: lets go of the group.
@@ -51,7 +57,8 @@ class ProcessGroup {
  private:
   const pid_t owner_;
   const std::string mark_;
-  pid_t id_ = -1;  // -1: ended
+  std::string cgroup_;  // of the members; "": none may be made
+  pid_t id_ = -1;       // -1: ended
   Fd lifeline_;
 };
 

@@ -103,11 +103,10 @@ void PipeCommand::start(const std::filesystem::path& file, const std::string& fo
   posix_spawn_file_actions_adddup2(&plan.actions, out.write.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&plan.actions, error.write.get(), STDERR_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&plan.actions, STDERR_FILENO + 1);
-  std::string shell = "sh", option = "-c", text = command_;
-  char* const arguments[] = {shell.data(), option.data(), text.data(), nullptr};
+  std::vector<std::string> words = group_.shell(command_);
   std::vector<std::string> environment = environment_with(group_.mark(), folder);
-  const int code = posix_spawn(&pid_, "/bin/sh", &plan.actions, &plan.attributes, arguments,
-                               pointers(environment).data());
+  const int code = posix_spawn(&pid_, "/bin/sh", &plan.actions, &plan.attributes,
+                               pointers(words).data(), pointers(environment).data());
   if (code != 0) pid_ = -1;
   require(code == 0, "cannot start the pipe command \"{}\": {}. {}", command_, reason(code),
           thread_limits());

@@ -103,6 +103,7 @@ TEST_F(TextSourceTest, RunsACommand) {
   EXPECT_EQ(text_of(file, {.pipe_command = "cat | cat"}), text);
   EXPECT_EQ(text_of(file, {.pipe_command = "head -n 2"}), "0\n1\n");
   EXPECT_EQ(text_of(file, {.pipe_command = "true"}), "");
+  EXPECT_EQ(text_of(file, {.pipe_command = "echo $0 $#"}), "sh 0\n");
   EXPECT_EQ(text_of(file, {.pipe_command = "printf 'no newline'"}), "no newline");
 }
 

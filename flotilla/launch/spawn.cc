@@ -9,18 +9,24 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 
+#include "flotilla/base/cgroup.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/thread.h"
 
 namespace flotilla::launch {
 namespace {
+
+// For what has been killed to go: the launcher has other things to do, the guardian has not.
+constexpr std::chrono::milliseconds kPatience{2000};
+constexpr std::chrono::milliseconds kGuardianPatience{30000};
 
 struct Pipe {
   Fd read;
@@ -52,10 +58,11 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 // The child's side. Other threads of the launcher may have held locks when it was copied: only
 // calls that are safe in a signal handler are allowed here.
 [[noreturn]] void become(const char* program, char* const* words, char* const* environment,
-                         const Command& command, int null, pid_t parent, int report) {
+                         const Command& command, int null, int entrance, pid_t parent, int report) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // it died before the line above
+  [[maybe_unused]] const ssize_t entered = write(entrance, "0", 1);  // or it is ended without
   for (int s = 1; s < NSIG; ++s) signal(s, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -103,13 +110,18 @@ Child::Child(const Command& command) {
   const std::vector<char*> environment = pointers(command.environment);
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Pipe report = make_pipe();
+  cgroup_ = make_cgroup(command.cgroup);
+  const Fd entrance(::open(cgroup_entrance(cgroup_).c_str(), O_WRONLY | O_CLOEXEC));
   const pid_t parent = getpid();
   pid_ = fork();
-  require(pid_ >= 0, "cannot start a process for {}: {}. {}", program, std::strerror(errno),
-          thread_limits());
   if (pid_ == 0) {
-    become(program.c_str(), words.data(), environment.data(), command, null.get(), parent,
-           report.write.get());
+    become(program.c_str(), words.data(), environment.data(), command, null.get(), entrance.get(),
+           parent, report.write.get());
+  }
+  if (pid_ < 0) {
+    const int error = errno;
+    end_cgroup(cgroup_, kPatience);
+    refuse("cannot start a process for {}: {}. {}", program, std::strerror(error), thread_limits());
   }
   setpgid(pid_, pid_);  // whoever comes first, so that signals to the group arrive from now on
   report.write.reset();
@@ -151,15 +163,21 @@ Ending Child::wait() {
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {
   }
   pidfd_.reset();
+  end_cgroup(cgroup_, kPatience);
   if (info.si_code == CLD_EXITED) return {.exit_code = info.si_status};
   return {.signal = info.si_status};
 }
 
 Guardian::Guardian(const std::string& folder) {
   Pipe pipe = make_pipe();
+  cgroup_ = make_cgroup(own_cgroup());
   pid_ = fork();
-  require(pid_ >= 0, "cannot start the process that ends the others: {}. {}", std::strerror(errno),
-          thread_limits());
+  if (pid_ < 0) {
+    const int error = errno;
+    end_cgroup(cgroup_, kPatience);
+    refuse("cannot start the process that ends the others: {}. {}", std::strerror(error),
+           thread_limits());
+  }
   if (pid_ == 0) {
     setsid();  // Ctrl-C and a closed terminal do not reach it
     for (const int s : {SIGINT, SIGTERM, SIGHUP}) signal(s, SIG_IGN);
@@ -176,6 +194,7 @@ Guardian::Guardian(const std::string& folder) {
       if (record < 0) groups.erase(-record);
     }
     for (const pid_t group : groups) ::kill(-group, SIGKILL);
+    end_cgroup(cgroup_, kGuardianPatience);
     // What is killed may still write for a moment.
     std::error_code error;
     for (int attempt = 0; attempt < 50 && std::filesystem::exists(folder, error); ++attempt) {
@@ -188,6 +207,7 @@ Guardian::Guardian(const std::string& folder) {
 }
 
 Guardian::~Guardian() {
+  end_cgroup(cgroup_, kPatience);
   ::kill(pid_, SIGKILL);  // it may be stopped
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }

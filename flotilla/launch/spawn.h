@@ -1,7 +1,8 @@
 // flotilla/launch/spawn.h
 //
 // Child processes that end with their parent: each leads a process group of its own, gets a signal
-// when the launcher dies, and a guardian ends what the group has started besides.
+// when the launcher dies, and a guardian ends what the group has started besides. Where a cgroup
+// may be made each has one, with which ends whatever it has started.
 
 #pragma once
 
@@ -35,9 +36,10 @@ struct Command {
   std::vector<std::string> environment = {};  // NAME=value, all of it
   int output = -1;                            // stdout and stderr; -1: the launcher's own
   int keep = -1;                              // a descriptor that the child inherits; -1: none
+  std::string cgroup = {};  // below which the child gets its own; "": it gets none
 };
 
-// A process and its group. Destroying one that runs kills its group and waits for it.
+// A process and its groups. Destroying one that runs kills its groups and waits for it.
 class Child {
  public:
   // Refuses a program that cannot be started. Must be called from a thread that lives as long as
@@ -54,16 +56,17 @@ class Child {
   bool stopped() const;
   // To the whole group.
   void send(int signal) const;
-  // Waits for the end, kills what is left of the group, and says how it ended.
+  // Waits for the end, kills what is left of its groups, and says how it ended.
   Ending wait();
 
  private:
   pid_t pid_ = -1;
   Fd pidfd_;
+  std::string cgroup_;
 };
 
 // A process of its own that kills the groups of children when the launcher is gone, however it
-// went. Make it before any thread is started.
+// went. Make it before any thread is started, and let it go after the children.
 class Guardian {
  public:
   // `folder` goes with the launcher; empty: none.
@@ -75,10 +78,13 @@ class Guardian {
 
   void guard(pid_t group);
   void forget(pid_t group);
+  // For the children, all of which end with it; "": none may be made.
+  const std::string& cgroup() const { return cgroup_; }
 
  private:
   pid_t pid_ = -1;
   Fd pipe_;
+  std::string cgroup_;
 };
 
 }  // namespace flotilla::launch

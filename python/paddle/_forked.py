@@ -39,6 +39,9 @@ class Group:
         number, (name, value) = self._group.id, self._group.mark.split("=", 1)
         for group in list(_groups):
             group.end()  # here: lets go of what is its parent's
+        # Where there is no such file the members are ended by their group and its mark alone.
+        with contextlib.suppress(OSError), open(self._group.entrance, "w") as entrance:
+            entrance.write("0")
         os.setpgid(0, number)
         os.environ[name] = value
         # A group in the background of a terminal is stopped where it reads from it.

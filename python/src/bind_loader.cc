@@ -435,6 +435,8 @@ void bind_workers(nb::module_& m) {
       .def(nb::init<>())
       .def_prop_ro("id", &ProcessGroup::id)
       .def_prop_ro("mark", &ProcessGroup::mark, "NAME=value, for the environment of the members.")
+      .def_prop_ro("entrance", &ProcessGroup::entrance,
+                   "The file to which members write \"0\" before they start anything, or \"\".")
       .def("end", &ProcessGroup::end, nb::call_guard<GilReleased>());
 }
 

@@ -31,7 +31,7 @@ from .launch import _program
 
 # What tells a process of a job that it is one, and is not said anew by the launcher.
 _OF_ANOTHER_JOB = (
-    "FLT_JOB_TOKEN FLT_ONLY_FROM FLT_PS_DIR PADDLE_MASTER PADDLE_PSERVERS_IP_PORT_LIST "
+    "FLT_JOB_TOKEN FLT_MADE_TOKEN FLT_ONLY_FROM FLT_PS_DIR PADDLE_MASTER PADDLE_PSERVERS_IP_PORT_LIST "
     "PADDLE_PSERVER_IPS PADDLE_TRAINERS PADDLE_TRAINING_ROLE POD_IP TRAINING_ROLE"
 ).split()
 _OPTIONS = ("start_method", "gpus", "xpus", "ips", "backend", "print_config")
