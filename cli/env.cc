@@ -15,7 +15,7 @@ namespace {
 // A secret is not for the screen, nor for a report into which this list is pasted.
 std::string shown(std::string_view name) {
   const std::string value = env::text_or(name, "-");
-  return name == "FLT_JOB_TOKEN" && value != "-" ? "(set)" : value;
+  return name.ends_with("_TOKEN") && name != "FLT_REQUIRE_TOKEN" && value != "-" ? "(set)" : value;
 }
 
 }  // namespace

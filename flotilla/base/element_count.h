@@ -19,6 +19,11 @@ inline int64_t checked_product(int64_t a, int64_t b) {
   return a * b;
 }
 
+// An extent, which may be unknown (-1), times a number above zero.
+inline int64_t checked_multiple(int64_t extent, int64_t factor) {
+  return extent < 0 ? extent : checked_product(extent, factor);
+}
+
 // An extent that was computed with fractions, cut to a whole number.
 inline int64_t checked_extent(double extent) {
   require(extent > -1 && extent <= static_cast<double>(kMaxElements),

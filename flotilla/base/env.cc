@@ -21,6 +21,8 @@ const std::vector<Known>& known_variables() {
       {"FLT_JOB_TOKEN", "secret that every process of a job shows; set it on every host"},
       {"FLT_LISTEN_FD", "descriptor of the socket that the launcher listens on for this process"},
       {"FLT_LOG_LEVEL", "what is said on stderr at least: info (by default), warn, error or off"},
+      {"FLT_MADE_TOKEN",
+       "FLT_JOB_TOKEN as the launcher made it, which is no secret of a job that is started inside"},
       {"FLT_MAX_ISA", "cap on the instruction set that kernels use: sse41, avx2, avx512"},
       {"FLT_ONLY_FROM",
        "hosts that a server takes calls from; the launcher sets it where FLT_JOB_TOKEN is not set"},

@@ -9,7 +9,8 @@
 
 namespace flotilla::rpc {
 
-// What the user set; nothing: no secret. Nobody prints or logs it, nor a part of it.
+// What the user set; nothing: no secret. Nobody prints or logs it, nor a part of it. A token that a
+// launcher made for its processes (FLT_MADE_TOKEN) is none, for a job that one of them starts.
 std::optional<std::string> job_secret();
 
 // The warning of a job without a secret: what `who` ("any user of 10.0.0.1, 10.0.0.2") can do to

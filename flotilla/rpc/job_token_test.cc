@@ -14,6 +14,7 @@ class JobToken : public ::testing::Test {
   void TearDown() override { clear(); }
   static void clear() {
     ::unsetenv("FLT_JOB_TOKEN");
+    ::unsetenv("FLT_MADE_TOKEN");
     ::unsetenv("FLT_REQUIRE_TOKEN");
   }
 };
@@ -29,6 +30,14 @@ TEST_F(JobToken, AnEmptySecretIsNone) {
   EXPECT_EQ(job_secret(), std::nullopt);
   ::setenv("FLT_JOB_TOKEN", "s", 1);
   EXPECT_EQ(job_secret(), "s");
+}
+
+TEST_F(JobToken, WhatALauncherMadeIsNone) {
+  ::setenv("FLT_JOB_TOKEN", "made", 1);
+  ::setenv("FLT_MADE_TOKEN", "made", 1);
+  EXPECT_EQ(job_secret(), std::nullopt);
+  ::setenv("FLT_JOB_TOKEN", "of the user", 1);
+  EXPECT_EQ(job_secret(), "of the user") << "set inside of a job";
 }
 
 TEST_F(JobToken, AJobWithoutOneIsWarnedOfOrRefused) {

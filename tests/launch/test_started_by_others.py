@@ -9,7 +9,8 @@ import sys
 import time
 
 import pytest
-from hosts import FLOTILLA, LIMIT
+import watched
+from hosts import FLOTILLA
 
 MEET = """
 import paddle.distributed as dist
@@ -92,7 +93,7 @@ def test_processes_meet_in_any_order(ports, variables):
     for rank in (2, 0, 3, 1):
         processes.append(start(MEET, {**variables(rank, 4, port), "FLT_JOB_TOKEN": "secret"}))
         time.sleep(0.1)
-    ended = [process.communicate(timeout=LIMIT) for process in processes]
+    ended = [watched.communicate(process) for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, ended
     assert all("gathered [0, 1, 2, 3]" in out for out, _ in ended)
 
@@ -100,7 +101,7 @@ def test_processes_meet_in_any_order(ports, variables):
 def test_the_first_process_warns_where_there_is_no_secret(ports):
     port = int(ports["FLT_STORE_PORT"])
     processes = [start(MEET, by_hand(rank, 2, port)) for rank in range(2)]
-    said = [process.communicate(timeout=LIMIT)[1] for process in processes]
+    said = [watched.communicate(process)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0], said
     assert "FLT_JOB_TOKEN is not set: any user of 127.0.0.1 can join this job" in said[0]
     assert "FLT_JOB_TOKEN" not in said[1]
@@ -113,18 +114,15 @@ def test_a_killed_process_is_named_by_all(tmp_path, ports):
         start(STAY, {**by_hand(rank, 3, port), "FLT_JOB_TOKEN": "t"}, str(marks[rank]))
         for rank in range(3)
     ]
-    deadline = time.monotonic() + LIMIT
-    while not all(mark.exists() for mark in marks):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    watched.wait_until(lambda: all(mark.exists() for mark in marks), "not all have come")
     time.sleep(0.3)
     processes[1].send_signal(signal.SIGKILL)
     began = time.monotonic()
     for rank in (0, 2):
-        said = processes[rank].communicate(timeout=LIMIT)[1]
+        said = watched.communicate(processes[rank])[1]
         assert processes[rank].returncode != 0
         assert "worker 1" in said, said
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < watched.room(10)
 
 
 SERVE = """
@@ -140,16 +138,13 @@ fleet.run_server()
 
 def wait_until_it_listens_to(number, process):
     """Until a process has a handler for a signal."""
-    deadline = time.monotonic() + LIMIT
-    while True:
+
+    def has_handler():
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-        if (
-            int(re.search(r"^SigCgt:\s*(\w+)", status, re.MULTILINE).group(1), 16) >> (number - 1)
-            & 1
-        ):
-            return
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+        handled = int(re.search(r"^SigCgt:\s*(\w+)", status, re.MULTILINE).group(1), 16)
+        return handled >> (number - 1) & 1
+
+    watched.wait_until(has_handler, f"no handler of signal {number}")
 
 
 JOIN_AND_STAY = """
@@ -185,18 +180,18 @@ def test_a_server_that_is_asked_to_end_does_not_wait_for_workers(ports, program,
         assert other.stdout.readline() == "joined\n"
     server.send_signal(signal.SIGTERM)
     began = time.monotonic()
-    said = server.communicate(timeout=LIMIT)[1]
-    assert time.monotonic() - began < 8, "two seconds, and room for a busy machine"
+    said = watched.communicate(server)[1]
+    assert time.monotonic() - began < watched.room(8), "two seconds, and room for a busy machine"
     assert server.returncode == 0, said
     came = f"the store of the job ends with this process, {1 + workers} of 3 processes had come"
     assert f"was asked to end (Terminated): {came}" in said
     for other in others:
-        assert "server 0 (pid" in other.communicate(timeout=LIMIT)[0]
+        assert "server 0 (pid" in watched.communicate(other)[0]
 
 
 def test_a_job_whose_first_process_cannot_be_found_says_what_to_set():
     variables = {**open_mpi(1, 4, 6069), "OMPI_COMM_WORLD_LOCAL_SIZE": 2}
     process = start(MEET, variables)
-    said = process.communicate(timeout=LIMIT)[1]
+    said = watched.communicate(process)[1]
     assert process.returncode != 0
     assert "set PADDLE_MASTER to its host and a free port" in said

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import watched
 from hosts import SHOW, Host, free_port
 from job import FLEETRUN, Job
 from regression import NET
@@ -52,7 +53,7 @@ def test_no_part_of_a_secret_is_shown(tmp_path):
     try:
         lines = [pathlib.Path(f"/proc/{pid}/cmdline").read_text() for pid in job.pids()]
         command = [FLOTILLA, "inspect", "job", str(job.process.pid), "--seconds=0.1"]
-        inspected = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        inspected = watched.run(command)
     finally:
         (tmp_path / "seen").touch()
     assert job.wait() == 0, job.err
@@ -68,11 +69,16 @@ def test_no_part_of_a_secret_is_shown(tmp_path):
 
 
 def test_the_list_of_variables_does_not_show_the_secret():
-    environment = {**os.environ, "FLT_JOB_TOKEN": SECRET, "FLT_REQUIRE_TOKEN": "1"}
+    environment = {
+        **os.environ,
+        "FLT_JOB_TOKEN": SECRET,
+        "FLT_MADE_TOKEN": SECRET,
+        "FLT_REQUIRE_TOKEN": "1",
+    }
     said = subprocess.run([FLOTILLA, "env"], capture_output=True, text=True, env=environment)
     assert said.returncode == 0
     rows = {line.split()[0]: line.split()[1] for line in said.stdout.splitlines() if line.strip()}
-    assert rows["FLT_JOB_TOKEN"] == "(set)"
+    assert rows["FLT_JOB_TOKEN"] == rows["FLT_MADE_TOKEN"] == "(set)"
     assert rows["FLT_REQUIRE_TOKEN"] == "1"
     assert_hidden(said.stdout, "flotilla env")
 
@@ -139,6 +145,31 @@ def test_several_hosts_without_a_secret_run_with_one_warning(tmp_path):
             f"and change what it trains, and end it. Make a secret with {MAKES_ONE}"
         )
         assert host.err.count("FLT_JOB_TOKEN is not set") == 1 and warning in host.err, host.err
+
+
+# A worker that is a host of another job.
+INSIDE = f"""
+import os, pathlib, subprocess, sys
+pathlib.Path("inner.py").write_text({SHOW!r})
+command = [{FLEETRUN!r}, *os.environ["INNER"].split(), "inner.py"]
+sys.exit(subprocess.run(command).returncode)
+"""
+
+
+def test_a_token_that_a_launcher_made_is_no_secret_of_a_job_inside(tmp_path):
+    """Every one has made another."""
+    base = int(free_port(*IPS))
+    options = ["--nproc_per_node=1", "--log_dir=outer"]
+    hosts = []
+    for ip in IPS:
+        ports = f"--start_port={min(base + 1, 65000)}"
+        inner = f"--nnodes=2 --ips={','.join(IPS)} --host={ip} --nproc_per_node=1 {ports}"
+        hosts.append(Host(tmp_path / ip, options, INSIDE, INNER=inner, FLT_STORE_PORT=str(base)))
+    assert [host.wait() for host in hosts] == [0, 0], [host.out + host.err for host in hosts]
+    for host in hosts:
+        assert "FLT_JOB_TOKEN is not set: any user of 127.0.0.1, 127.0.0.2" in host.out, host.out
+        (shown,) = host.environments()
+        assert shown["FLT_JOB_TOKEN"] == shown["FLT_MADE_TOKEN"] == "job default"
 
 
 def test_a_secret_can_be_demanded(tmp_path):
