@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <csignal>
 #include <memory>
 #include <string>
@@ -55,8 +56,20 @@ void serve(const ServeOptions& options) {
   if (options.status_port >= 0) settings.status_port = options.status_port;
   if (options.snapshot_seconds >= 0) settings.snapshot_seconds = options.snapshot_seconds;
   const job::StopSignals signals({SIGTERM, SIGINT});
-  const std::unique_ptr<job::Membership> membership = job::Membership::join(role, nullptr);
+  std::atomic<bool> joined = false;
+  // Afterwards the server ends by itself, with what it has to write.
+  const auto ended = [&] { return !joined && signals.seen() != 0; };
+  const auto listen = [&] {
+    if (!ended()) return;
+    throw Error(ErrorKind::kUnavailable,
+                fmt::format("server {} was asked to end ({}) before it had joined the job",
+                            role.index, strsignal(signals.seen())));
+  };
+  settings.stop = [&] { return signals.seen() != 0; };
+  const std::unique_ptr<job::Membership> membership =
+      job::Membership::join(role, nullptr, {.while_waiting = listen, .interrupted = ended});
   invariant(membership != nullptr, "a job with servers has a store");
+  joined = true;
   job::TableServer server(*membership, std::move(settings));
   if (!options.load.empty()) server.load(options.load);
   log::info("server {} of {} serves at {}", role.index, role.servers(), server.address());

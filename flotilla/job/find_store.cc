@@ -84,16 +84,20 @@ void check_names(const fleet::Role& role, const Endpoint& place, const FindStore
     for (const std::string& endpoint : *list) hosts.insert(host_of(endpoint));
   }
   for (const std::string& host : hosts) {
-    rpc::Name found = rpc::look_up(host);
-    for (; found == rpc::Name::kUnknown; found = rpc::look_up(host)) {
-      require(Clock::now() < until,
-              "the endpoints of this job name the host \"{}\", but no host has this name", host);
+    const auto listen = [&] {
       if (reminder.due()) {
         log::info(
             "waiting for the name of the host \"{}\", which nobody knows yet; {} of {} are known",
             host, known, hosts.size());
       }
       if (how.while_waiting) how.while_waiting();
+      return false;
+    };
+    rpc::Name found = rpc::look_up(host, listen);
+    for (; found == rpc::Name::kUnknown; found = rpc::look_up(host, listen)) {
+      require(Clock::now() < until,
+              "the endpoints of this job name the host \"{}\", but no host has this name", host);
+      listen();
       std::this_thread::sleep_for(kRetry);
     }
     ++known;
@@ -256,6 +260,12 @@ std::optional<FoundStore> find_store(const fleet::Role& role, const FindStoreOpt
     return found;
   }
   rpc::StoreServer::Options settings{.token = found.token};
+  if (options.while_waiting) {
+    settings.stop = [&options] {
+      options.while_waiting();
+      return false;
+    };
+  }
   if (!secret) {
     settings.only_from = hosts;
     log::write_warning(warning);

@@ -93,6 +93,7 @@ bool Link::connect() {
                .pid = getpid(),
                .attempt = options_.attempt},
       .patience = kRetry,
+      .stop = options_.stop,
       .on_stop = [inbox = inbox_](const std::string& reason) { inbox->lose(reason); },
       .outlives_stop = true};
   try {
@@ -204,7 +205,8 @@ std::string Link::look_for_others(milliseconds patience) const {
         .address = Endpoint{host, store->port}.text(),
         .token = options_.token,
         .self = {.role = "visitor", .rank = options_.self, .host = options_.hosts[0]},
-        .patience = patience};
+        .patience = patience,
+        .stop = options_.stop};
     std::string why;
     try {
       rpc::StoreClient visitor(settings);

@@ -32,6 +32,8 @@ class Link {
     std::string token = {};
     std::string plan = {};  // what must be the same on all hosts, for people to read
     int64_t attempt = 0;    // of the job: hosts that start it again meet again
+    // Asked while the store or another host is waited for: true ends that.
+    std::function<bool()> stop = {};
   };
 
   explicit Link(Options options);

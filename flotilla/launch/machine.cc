@@ -1,7 +1,6 @@
 #include "flotilla/launch/machine.h"
 
 #include <ifaddrs.h>
-#include <netdb.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,13 +9,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <set>
 
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/fd.h"
 #include "flotilla/launch/spawn.h"
+#include "flotilla/rpc/resolve.h"
 
 namespace flotilla::launch {
 namespace {
@@ -92,13 +91,10 @@ Machine this_machine(const std::string& program) {
 }
 
 std::string address_towards(const std::string& host) {
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
   // The port does not matter: nothing is sent.
-  const int error = getaddrinfo(host.c_str(), "9", &hints, &found);
-  require(error == 0, "the host \"{}\" cannot be resolved: {}", host, gai_strerror(error));
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
+  const rpc::Resolved resolved = rpc::resolve({.host = host, .port = "9", .type = SOCK_DGRAM});
+  require(resolved.ok(), "the host \"{}\" {}", host, resolved.problem());
+  const addrinfo* found = resolved.addresses.get();
   const Fd socket(::socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage self = {};
   socklen_t size = sizeof self;

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/printable.h"
+#include "flotilla/rpc/resolve.h"
 
 namespace flotilla::launch {
 namespace {
@@ -30,16 +30,12 @@ struct Address {
 };
 
 Address resolve(const std::string& host, int64_t port) {
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), fmt::to_string(port).c_str(), &hints, &found);
-  require(error == 0, "the host \"{}\" cannot be resolved: {}", host, gai_strerror(error));
+  const rpc::Resolved found =
+      rpc::resolve({.host = host, .port = fmt::to_string(port), .flags = AI_PASSIVE});
+  require(found.ok(), "the host \"{}\" {}", host, found.problem());
   Address address;
-  address.size = found->ai_addrlen;
-  std::memcpy(&address.bytes, found->ai_addr, found->ai_addrlen);
-  freeaddrinfo(found);
+  address.size = found.addresses->ai_addrlen;
+  std::memcpy(&address.bytes, found.addresses->ai_addr, address.size);
   return address;
 }
 

@@ -12,7 +12,6 @@
 #include <set>
 #include <thread>
 
-#include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/base/printable.h"
@@ -49,7 +48,7 @@ void say(Outlet& outlet, const JobOptions& options, const char* level, const std
 
 // Not the token of the job, which listens at the same place afterwards: who comes late must not be
 // taken for one of its processes. Without a secret it keeps nobody out.
-std::string meeting_token() { return "meeting " + env::text_or("FLT_JOB_TOKEN", "flotilla"); }
+std::string meeting_token() { return "meeting " + rpc::job_secret().value_or("flotilla"); }
 
 Arrived arrived(const JobOptions& options, const Job& job) {
   Arrived host;
@@ -108,7 +107,7 @@ class Master {
     } catch (const Error& error) {
       refuse_all(error.sentence());
     }
-    answer.set_token(env::text_or("FLT_JOB_TOKEN", rpc::new_token()));
+    answer.set_token(rpc::job_secret().value_or(rpc::new_token()));
     tell_all(answer);
     return answer;
   }

@@ -96,6 +96,7 @@ void Run::serve_store(const std::string& address) {
   rpc::StoreServer::Options settings{
       .address = address, .token = token_, .reserve = 64 + kDescriptors * std::ssize(running_)};
   settings.only_from = only_from();
+  settings.stop = [this] { return asked_to_end(); };
   // Bound to the link of this attempt: the end of its store is no loss for the next one.
   const auto lose = link_ ? link_->on_lost() : nullptr;
   const double limit = std::chrono::duration<double>(rpc::Outage::from_environment().limit).count();
@@ -178,7 +179,8 @@ void Run::start(Running& running) {
   running.child.emplace(Command{.words = process.command,
                                 .environment = environment_of(running),
                                 .output = output.get(),
-                                .keep = process.listener.socket.get()});
+                                .keep = process.listener.socket.get(),
+                                .cgroup = guardian_.cgroup()});
   outcome.pid = running.child->pid();
   guardian_.guard(running.child->pid());
   tell(event_line("started", outcome));
@@ -223,6 +225,7 @@ std::vector<std::string> Run::environment_of(const Running& running) const {
                              {"FLT_RANK", fmt::to_string(process.rank)},
                              {"FLT_ATTEMPT", fmt::to_string(running.outcome.attempt)},
                              {"FLT_LISTEN_FD", fmt::to_string(process.listener.socket.get())}});
+  if (!rpc::job_secret()) added.emplace_back("FLT_MADE_TOKEN", token_);
   if (const std::vector<std::string> hosts = only_from(); !hosts.empty()) {
     added.emplace_back("FLT_ONLY_FROM", fmt::format("{}", fmt::join(hosts, ",")));
   }

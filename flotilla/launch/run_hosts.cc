@@ -57,7 +57,8 @@ void Run::meet() {
                               .store = job_.store,
                               .token = token_,
                               .plan = plan_text(job_, options_),
-                              .attempt = running_.front().outcome.attempt});
+                              .attempt = running_.front().outcome.attempt,
+                              .stop = [this] { return asked_to_end(); }});
   store_address_ = job_.store;
   if (!job_.serve_at.empty()) {
     serve_store(job_.serve_at);
@@ -104,7 +105,7 @@ void Run::look_for_missing() {
   const std::vector<std::string> missing = missing_hosts();
   if (Clock::now() - began_ >= rpc::patience_with_names()) {
     for (const std::string& host : missing) {
-      const rpc::Name name = rpc::look_up(host);
+      const rpc::Name name = rpc::look_up(host, [this] { return asked_to_end(); });
       if (name == rpc::Name::kUnclear) break;  // each question may take long
       require(name != rpc::Name::kUnknown,
               "the hosts of the job are {}, but no host has the name \"{}\"",

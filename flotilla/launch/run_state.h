@@ -125,6 +125,8 @@ class Run {
 
   void wait_once();
   int patience() const;
+  // A signal has come that is not taken yet, or whoever started the job is gone.
+  bool asked_to_end() const;
   void on_signal(int signal);
   void on_parent_gone();
   void reap(Running& running);

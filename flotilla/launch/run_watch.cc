@@ -90,6 +90,11 @@ void Run::wait_once() {
   check_stall();
 }
 
+bool Run::asked_to_end() const {
+  pollfd fds[] = {{signals_.fd(), POLLIN, 0}, {parent_ ? parent_.get() : -1, POLLIN, 0}};
+  return ::poll(fds, std::size(fds), 0) > 0;
+}
+
 void Run::on_signal(int signal) {
   const bool again = interrupted_ != 0;
   interrupted_ = signal;

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/tcp.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -12,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
 #include "flotilla/base/thread.h"
+#include "flotilla/rpc/resolve.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -219,19 +218,15 @@ int64_t Acceptor::most_strangers() const {
   return std::clamp<int64_t>((limit_of_descriptors() - reserve()) / 4, 1, limits_.strangers);
 }
 
-Fd listen_at(const std::string& address) {
+Fd listen_at(const std::string& address, const std::function<bool()>& stop) {
   const size_t colon = address.rfind(':');
   if (colon == std::string::npos) return {};
   std::string host = address.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found) != 0) return {};
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, ::freeaddrinfo);
+  const Resolved found =
+      resolve({.host = host, .port = address.substr(colon + 1), .flags = AI_PASSIVE}, stop);
   for (const int family : {AF_INET, AF_INET6}) {
-    for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    for (const addrinfo* one = found.addresses.get(); one != nullptr; one = one->ai_next) {
       if (one->ai_family != family) continue;
       Fd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
       // A port whose last owner has just ended is free.

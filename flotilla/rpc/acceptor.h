@@ -96,7 +96,7 @@ class Acceptor {
 };
 
 // A socket that listens at "host:port"; none where it cannot.
-Fd listen_at(const std::string& address);
+Fd listen_at(const std::string& address, const std::function<bool()>& stop = {});
 
 // The port that a socket listens on; refuses what is no listening socket of TCP.
 int listening_port(const Fd& listener);

@@ -189,7 +189,7 @@ bool wait_for_connection(grpc::Channel& channel, const std::string& address, con
   while (true) {
     if (connects_before(channel, std::min(deadline, Clock::now() + look), stopped)) return true;
     if (stopped()) return false;
-    if (const std::string host = host_of(address); look_up(host) == Name::kUnknown) {
+    if (const std::string host = host_of(address); look_up(host, stopped) == Name::kUnknown) {
       if (Clock::now() >= unknown) {
         throw Error(
             ErrorKind::kUnavailable,

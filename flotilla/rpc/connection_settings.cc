@@ -27,7 +27,8 @@ void pass_on_errors(gpr_log_func_args* args) {
 
 }  // namespace
 
-// Two executors, two for timers (one of them the engine), and those that wait for connections.
+// Two executors, two for timers (one of them the engine's, which is there only now and then), and
+// those that wait for connections.
 int grpc_threads() {
   return 4 + static_cast<int>(std::clamp(sysconf(_SC_NPROCESSORS_CONF) / 2, 2L, 16L));
 }
@@ -37,7 +38,7 @@ void prepare_grpc() {
   std::call_once(once, [] {
     require_threads(grpc_threads(), "connections need");
     if (!env::text("GRPC_VERBOSITY")) gpr_set_log_function(pass_on_errors);
-    grpc_event_engine::experimental::SetEventEngineFactory(one_thread_engine);
+    grpc_event_engine::experimental::SetEventEngineFactory([] { return one_thread_engine(); });
   });
 }
 

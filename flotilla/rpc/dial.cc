@@ -2,16 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
 #include "flotilla/base/env.h"
+#include "flotilla/rpc/resolve.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -47,24 +46,10 @@ void blocking(const Fd& socket) {
   fcntl(socket.get(), F_SETFL, fcntl(socket.get(), F_GETFL) & ~O_NONBLOCK);
 }
 
-using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-// 0, or the number of what went wrong.
-int resolve(const std::string& host, const char* port, Addresses& found) {
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* list = nullptr;
-  const int failed = getaddrinfo(host.c_str(), port, &hints, &list);
-  if (failed == 0) found.reset(list);
-  return failed;
-}
-
 }  // namespace
 
-Name look_up(const std::string& host) {
-  Addresses found(nullptr, freeaddrinfo);
-  switch (resolve(host, nullptr, found)) {
+Name look_up(const std::string& host, const std::function<bool()>& stop) {
+  switch (resolve({.host = host}, stop).error) {
     case 0:
       return Name::kKnown;
     case EAI_NONAME:
@@ -83,14 +68,13 @@ std::chrono::milliseconds patience_with_names() {
 Dialed dial(const Endpoint& endpoint, milliseconds patience, const std::function<bool()>& stop) {
   const Clock::time_point began = Clock::now();
   const Clock::time_point deadline = began + patience;
-  Addresses addresses(nullptr, freeaddrinfo);
-  const int failed = resolve(endpoint.host, fmt::to_string(endpoint.port).c_str(), addresses);
-  if (failed != 0) {
-    return {.problem = fmt::format("its name cannot be resolved: {}", gai_strerror(failed)),
-            .unresolved = true};
+  const Resolved resolved =
+      resolve({.host = endpoint.host, .port = fmt::to_string(endpoint.port)}, stop);
+  if (!resolved.ok()) {
+    return {.problem = fmt::format("its name {}", resolved.problem()), .unresolved = true};
   }
   Dialed dialed;
-  for (const addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) {
+  for (const addrinfo* each = resolved.addresses.get(); each != nullptr; each = each->ai_next) {
     Fd socket(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int error = connect_to(*each, socket, deadline, stop);
     if (error == 0) {

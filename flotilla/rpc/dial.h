@@ -18,9 +18,10 @@ namespace flotilla::rpc {
 enum class Name {
   kKnown,
   kUnknown,  // it is sure that there is none
-  kUnclear,  // it does not answer, or has no answer now
+  kUnclear,  // it does not answer, has no answer now, or is not waited for
 };
-Name look_up(const std::string& host);
+// Ends a moment after `stop` has said so (resolve.h).
+Name look_up(const std::string& host, const std::function<bool()>& stop = {});
 
 // How long a name may be unknown before nobody waits for it. It may come with its host: within
 // seconds for a container, and with any pod of Kubernetes.
@@ -36,8 +37,8 @@ struct Dialed {
   bool ok() const { return static_cast<bool>(socket); }
 };
 
-// Tries every address of the host until one answers; ends after `patience`, or a moment after
-// `stop` has said so.
+// Tries every address of the host until one answers; ends after `patience`, which does not count
+// what the resolver takes, or a moment after `stop` has said so.
 Dialed dial(const Endpoint& endpoint, std::chrono::milliseconds patience,
             const std::function<bool()>& stop = {});
 

@@ -2,8 +2,6 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,6 +10,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/thread.h"
+#include "flotilla/rpc/resolve.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -50,7 +49,7 @@ void check_token(std::string_view token) {
 }
 
 // What is known of the hosts of a job.
-struct Strangers::Hosts {
+struct Strangers::Hosts : std::enable_shared_from_this<Hosts> {
   Hosts(std::vector<std::string> hosts, Resolve how)
       : names(std::move(hosts)),
         resolve(std::move(how)),
@@ -66,6 +65,24 @@ struct Strangers::Hosts {
       if (!found[i].empty()) addresses[i] = std::move(found[i]);
     }
     looking = false;
+    changed.notify_all();
+  }
+
+  // On another thread. REQUIRES: no other looks
+  void begin() FLT_REQUIRES(mutex) {
+    const auto look = [all = shared_from_this()] { all->look_up(); };
+    start_thread<std::thread>("looks up hosts", look).detach();
+    looking = true;
+  }
+
+  // Those that are known at once: whoever has such a name need not ask twice.
+  void look_up_first() {
+    constexpr std::chrono::milliseconds kMoment{500};
+    if (fixed) return look_up();
+    const Clock::time_point until = Clock::now() + kMoment;
+    MutexLock lock(mutex);
+    begin();
+    while (looking && changed.wait_until(lock, until)) continue;
   }
 
   bool has(const std::string& address) const FLT_REQUIRES(mutex) {
@@ -86,6 +103,7 @@ struct Strangers::Hosts {
   const bool fixed;  // addresses alone: looking them up again changes nothing
 
   Mutex mutex;
+  Condition changed;
   std::vector<std::vector<std::string>> addresses FLT_GUARDED_BY(mutex);  // of each name
   bool looking FLT_GUARDED_BY(mutex) = false;                             // a thread is
   Clock::time_point began FLT_GUARDED_BY(mutex) = {};                     // to look, the last time
@@ -94,16 +112,10 @@ struct Strangers::Hosts {
 
 std::vector<std::string> Strangers::resolve(const std::string& host) {
   std::vector<std::string> addresses;
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return addresses;
-  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
-    char text[NI_MAXHOST] = {};
-    getnameinfo(entry->ai_addr, entry->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-    addresses.emplace_back(text);
+  const Resolved found = ask_system({.host = host});
+  for (const addrinfo* entry = found.addresses.get(); entry != nullptr; entry = entry->ai_next) {
+    addresses.push_back(numeric_text(entry->ai_addr, entry->ai_addrlen));
   }
-  freeaddrinfo(found);
   return addresses;
 }
 
@@ -112,7 +124,7 @@ Strangers::Strangers(std::string token, std::vector<std::string> only_from, Reso
       hosts_(only_from.empty() ? nullptr
                                : std::make_shared<Hosts>(std::move(only_from), std::move(how))) {
   check_token(token_);
-  if (hosts_) hosts_->look_up();
+  if (hosts_) hosts_->look_up_first();
 }
 
 Strangers::Verdict Strangers::judge(std::string_view token, const std::string& peer,
@@ -134,8 +146,7 @@ Strangers::Verdict Strangers::judge(std::string_view token, const std::string& p
   if (looked) asked = now;  // what was found is old by now
   if (!hosts.looking && now - hosts.began >= kPause) {
     try {
-      start_thread<std::thread>("looks up hosts", [all = hosts_] { all->look_up(); }).detach();
-      hosts.looking = true;
+      hosts.begin();
       hosts.began = now;
     } catch (const Error&) {
       // Whoever asks again meets another moment.

@@ -25,7 +25,8 @@ void check_token(std::string_view token);
 // address that belongs to none of them is told to ask again, while they are looked up anew on
 // another thread, once a second at most. It is refused once they are all known and none has it.
 //
-// Thread safety: all calls, from any thread. None waits for the resolver, but for the constructor.
+// Thread safety: all calls, from any thread. None waits for the resolver, but for the constructor,
+// and that for half a second.
 class Strangers {
  public:
   using Clock = std::chrono::steady_clock;

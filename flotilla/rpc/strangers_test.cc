@@ -99,6 +99,20 @@ TEST(Strangers, NobodyWaitsForTheResolver) {
   answer.set_value();
 }
 
+TEST(Strangers, ABeginningWithoutAResolverIsShort) {
+  std::promise<void> answer;
+  const std::shared_future<void> until = answer.get_future().share();
+  const Stopwatch watch;
+  const Strangers strangers("t", {"node-1"}, [until](const std::string&) {
+    until.wait();
+    return std::vector<std::string>{"10.0.0.1"};
+  });
+  EXPECT_LT(watch.time(), 1s);
+  EXPECT_EQ(strangers.judge("t", kFirst), Verdict::kNotYet);
+  answer.set_value();
+  EXPECT_TRUE(soon([&] { return strangers.judge("t", kFirst) == Verdict::kWelcome; }));
+}
+
 TEST(Strangers, AddressesAreNotLookedUpAgain) {
   const Strangers strangers("t", {"10.0.0.1", "::1"});
   EXPECT_EQ(strangers.judge("t", kFirst), Verdict::kWelcome);

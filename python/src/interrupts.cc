@@ -45,10 +45,12 @@ void stand_before_python() {
   ::sigaction(SIGINT, &now, nullptr);
 }
 
-// A handler of the user's own may do anything, and its program goes on.
+// A handler of the user's own may do anything, and its program goes on. The main thread may ask
+// too: a line of Python, of which `signal` has some, would answer Ctrl-C in the middle of the
+// question.
 bool raises_keyboard_interrupt() {
   const GilHeld gil;
-  const nb::module_ signals = nb::module_::import_("signal");
+  const nb::module_ signals = nb::module_::import_("_signal");
   return signals.attr("getsignal")(SIGINT).is(signals.attr("default_int_handler"));
 }
 

@@ -1,6 +1,7 @@
 """Ctrl-C while a process waits for others, for servers or for batches."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,8 +9,9 @@ import textwrap
 import time
 
 import pytest
-from hosts import free_port
-from job import LIMIT, Job
+import watched
+from hosts import FLOTILLA, Host, free_port
+from job import Job
 
 BEGIN = """
 import pathlib, sys, time
@@ -112,7 +114,7 @@ def assert_raised_soon(folder, pid, pressed):
     """Ctrl-C ends whatever is waited for within a second."""
     note = folder / f"raised.{pid}"
     assert note.exists(), "no KeyboardInterrupt came"
-    assert float(note.read_text()) - pressed < 1
+    assert float(note.read_text()) - pressed < watched.room(1)
 
 
 class Process:
@@ -140,18 +142,18 @@ class Process:
         Process.started.append(self.process)
 
     def wait_for(self, name):
-        deadline = time.monotonic() + LIMIT
-        while not (self.folder / name).exists():
+        def there():
             if self.process.poll() is not None:
                 raise AssertionError(self.process.communicate()[0])
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+            return (self.folder / name).exists()
+
+        watched.wait_until(there, f"{name} did not come")
 
     def interrupt(self):
         """What it printed, and how long it took to end."""
         began = time.monotonic()
         self.process.send_signal(signal.SIGINT)
-        text = self.process.communicate(timeout=LIMIT)[0]
+        text = watched.communicate(self.process)[0]
         seconds = time.monotonic() - began
         assert_raised_soon(self.folder, self.process.pid, began)
         return text, seconds
@@ -168,7 +170,8 @@ def nobody_is_left():
 
 def assert_clean(process, text, seconds):
     assert process.process.returncode == -signal.SIGINT, text
-    assert seconds < 3, text  # the wait and the end of the interpreter, which a busy machine delays
+    # the wait and the end of the interpreter, which a busy machine delays
+    assert seconds < watched.room(3), text
     assert "KeyboardInterrupt" in text.splitlines(), text
     assert text.count("Traceback") == 1, text
     for ours in (f"{os.sep}paddle{os.sep}", "RuntimeError", "lost sys.stderr", "object address"):
@@ -252,7 +255,7 @@ def assert_ends_clean(job, workers):
     began = time.monotonic()
     job.process.send_signal(signal.SIGINT)
     assert job.wait() == 130, job.err
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < watched.room(4)
     for pid in pids:
         assert_raised_soon(job.folder, pid, began)
     text = job.out + job.err
@@ -306,3 +309,84 @@ def test_a_worker_whose_server_says_nothing_ends(tmp_path, stopped):
     time.sleep(1)
     assert time.time() - (tmp_path / "here.0").stat().st_mtime > 0.5, "it does not wait"
     assert_clean(worker, *worker.interrupt())
+
+
+# A name server that does not answer: getaddrinfo() cannot be interrupted.
+SILENT = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <netdb.h>
+#include <string.h>
+#include <unistd.h>
+
+int getaddrinfo(const char* host, const char* port, const struct addrinfo* hints,
+                struct addrinfo** found) {
+  int number = hints != NULL && (hints->ai_flags & AI_NUMERICHOST) != 0;
+  if (host != NULL && strstr(host, "silent") != NULL && !number) sleep(1000);
+  int (*ask)(const char*, const char*, const struct addrinfo*, struct addrinfo**) =
+      dlsym(RTLD_NEXT, "getaddrinfo");
+  return ask(host, port, hints, found);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def silent_resolver(tmp_path_factory):
+    """Variables with which names that have "silent" in them are looked up for ever."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("there is no compiler for a resolver of its own")
+    folder = tmp_path_factory.mktemp("resolver")
+    (folder / "silent.c").write_text(SILENT)
+    command = [compiler, "-shared", "-fPIC", "-o", "silent.so", "silent.c", "-ldl"]
+    subprocess.run(command, cwd=folder, check=True)
+    return {"LD_PRELOAD": str(folder / "silent.so")}
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_wait_for_the_name_of_a_host_ends_and_says_which(tmp_path, silent_resolver, rank):
+    port = free_port("127.0.0.1")
+    alone = Process(
+        tmp_path,
+        START,
+        PADDLE_TRAINER_ID=str(rank),
+        PADDLE_TRAINER_ENDPOINTS=f"127.0.0.1:{port},silent-2:{port}",
+        **silent_resolver,
+    )
+    alone.wait_for("here.0")
+    time.sleep(3)  # the first reminder comes after two
+    text, seconds = alone.interrupt()
+    assert_clean(alone, text, seconds)
+    assert 'waiting for the name of the host "silent-2"' in text
+
+
+def test_a_wait_for_a_store_whose_name_is_not_resolved_ends(tmp_path, silent_resolver):
+    alone = Process(tmp_path, START, FLT_STORE="silent-1:6070", **silent_resolver)
+    alone.wait_for("here.0")
+    time.sleep(2)  # after one, the name is looked up
+    assert_clean(alone, *alone.interrupt())
+
+
+def test_a_server_that_waits_for_a_name_is_asked_to_end(tmp_path, silent_resolver):
+    servers = f"--servers=127.0.0.1:{free_port('127.0.0.1')},silent-2:6174"
+    server = Host(tmp_path / "0", ["serve", servers], program=[FLOTILLA], **silent_resolver)
+    time.sleep(1)
+    began = time.monotonic()
+    server.process.send_signal(signal.SIGINT)
+    assert server.wait() == 1
+    assert time.monotonic() - began < watched.room(1)
+    assert "server 0 was asked to end (Interrupt) before it had joined the job" in server.err
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_launcher_that_waits_for_a_name_ends(tmp_path, silent_resolver, first):
+    """Five seconds after the beginning it looks for the names of those that are missing."""
+    listed = ["127.0.0.1", "silent-2"] if first else ["silent-2", "127.0.0.1"]
+    options = [f"--ips={','.join(listed)}", "--host=127.0.0.1", "--nproc_per_node=1"]
+    port = {"FLT_STORE_PORT": free_port("127.0.0.1")}
+    host = Host(tmp_path / "0", options, "", **silent_resolver, **port)
+    time.sleep(7)
+    began = time.monotonic()
+    host.process.send_signal(signal.SIGINT)
+    assert host.wait() == 130, host.err
+    assert time.monotonic() - began < watched.room(2), host.err

@@ -6,9 +6,9 @@ import re
 import subprocess
 import sys
 import textwrap
-import time
 
-from job import FLEETRUN, LIMIT, Job
+import watched
+from job import FLEETRUN, Job
 from nobody import Nobody
 
 FLOTILLA = str(pathlib.Path(FLEETRUN).with_name("flotilla"))
@@ -85,11 +85,12 @@ def door_of(pid):
 
 def wait_for_door(job):
     pid = job.pid_of("worker", 0)
-    deadline = time.monotonic() + LIMIT
-    while (found := door_of(pid)) is None:
-        assert time.monotonic() < deadline and job.process.poll() is None
-        time.sleep(0.01)
-    return found
+
+    def door():
+        assert job.process.poll() is None, "the launcher ended"
+        return door_of(pid)
+
+    return watched.wait_until(door, f"process {pid} has no door")
 
 
 def test_another_user_is_no_rank_of_a_collective_job(tmp_path):
@@ -126,7 +127,7 @@ LAUNCHER = """
 
 def inspect(*arguments):
     command = [FLOTILLA, "inspect", "job", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return watched.run(command)
 
 
 def test_inspect_asks_no_launcher_of_another_user():

@@ -20,6 +20,7 @@
 #include "flotilla/comm/gloo/sockets.h"
 #include "flotilla/comm/queue.h"
 #include "flotilla/rpc/outage.h"
+#include "flotilla/rpc/resolve.h"
 #include "flotilla/rpc/store_server.h"
 
 namespace flotilla::comm {
@@ -78,17 +79,30 @@ sockaddr_storage address_in(const std::vector<char>& bytes) {
   return address;
 }
 
-std::shared_ptr<gloo::transport::Device> make_device(const std::string& address) {
-  std::shared_ptr<gloo::transport::Device> device;
+// Throws why the job has ended, once it has.
+std::function<bool()> ended(rpc::StoreClient& store, const std::string& key) {
+  return [&store, key] {
+    store.find(key);
+    return false;
+  };
+}
+
+// Gloo would look the name up itself, and nobody could end that. `stop` throws to do so.
+std::shared_ptr<gloo::transport::Device> make_device(const std::string& address,
+                                                     const std::function<bool()>& stop) {
+  const rpc::Resolved found = rpc::resolve({.host = address}, stop);
+  std::string why = "its name " + (found.ok() ? "has no address" : found.problem());
   const WithoutSignals guard;  // its thread inherits them
-  try {
-    device = gloo::transport::tcp::CreateDevice({address.c_str()});
-  } catch (const std::exception& error) {
-    throw Error(
-        ErrorKind::kUnavailable,
-        fmt::format("this host cannot be reached by others as {}: {}", address, error.what()));
+  for (const addrinfo* each = found.addresses.get(); each != nullptr; each = each->ai_next) {
+    const std::string numeric = rpc::numeric_text(each->ai_addr, each->ai_addrlen);
+    try {
+      return gloo::transport::tcp::CreateDevice({numeric.c_str()});
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
   }
-  return device;
+  throw Error(ErrorKind::kUnavailable,
+              fmt::format("this host cannot be reached by others as {}: {}", address, why));
 }
 
 class Sending final : public Mesh::Transfer {
@@ -175,9 +189,9 @@ class Lookout {
 
 class Mesh::Pairs {
  public:
-  explicit Pairs(const Options& options)
+  Pairs(const Options& options, const std::function<bool()>& stop)
       : options_(options),
-        device_(make_device(options.address)),
+        device_(make_device(options.address, stop)),
         context_(device_->createContext(options.rank, static_cast<int>(options.hosts.size()))),
         words_(make_words(options.hosts.size())) {
     context_->setTimeout(connect_patience() / 5);  // Gloo waits five times as long
@@ -336,7 +350,7 @@ class Mesh::Pairs {
 };
 
 Mesh::Mesh(rpc::StoreClient& store, const Options& options)
-    : pairs_(std::make_unique<Pairs>(options)),
+    : pairs_(std::make_unique<Pairs>(options, ended(store, options.name))),
       addresses_(options.hosts.size(), options.address),
       why_gone_(options.why_gone) {
   ignore_broken_pipes();
