@@ -4,34 +4,35 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <exception>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "flotilla/base/error.h"
-#include "flotilla/base/thread.h"
 
 namespace flotilla::job {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = StatusPort::Clock;
+using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kPatience{2};
 constexpr size_t kMostRequest = 8192;
 constexpr size_t kMostAnswer = size_t{16} << 20;
 constexpr size_t kMostVisitors = 16;
-constexpr std::chrono::milliseconds kNoDescriptors{100};
+constexpr milliseconds kRest{100};
+constexpr milliseconds kLongest{60'000};  // what poll() takes
 
 // Whether something can be read or written before the time is over.
 bool ready(int fd, int16_t events, Clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
   if (left <= 0) return false;
   pollfd one = {fd, events, 0};
   return ::poll(&one, 1, static_cast<int>(left)) > 0;
@@ -64,10 +65,16 @@ std::string http_answer(const std::string& request, const std::function<std::str
       status, body.size(), body);
 }
 
+struct StatusPort::Visitor {
+  Fd connection = {};
+  Clock::time_point deadline = {};
+  std::string request = {};
+  std::string answer = {};  // what is left to send; empty: it has not asked yet
+};
+
 StatusPort::StatusPort(int64_t port, std::function<std::string()> text)
     : text_(std::move(text)),
-      listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
-      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   const int yes = 1;
   setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address = {};
@@ -81,53 +88,51 @@ StatusPort::StatusPort(int64_t port, std::function<std::string()> text)
                        ::getsockname(listener_.get(), plain, &length) == 0;
   require(listens, "the status port {} cannot be listened on: {}", port, std::strerror(errno));
   port_ = ntohs(address.sin_port);
-  thread_ = start_thread("serves the status port", [this] { serve(); });
 }
 
-StatusPort::~StatusPort() { eventfd_write(stop_.get(), 1); }
+StatusPort::~StatusPort() = default;
 
 std::string StatusPort::address() const { return fmt::format("127.0.0.1:{}", port_); }
 
-struct StatusPort::Visitor {
-  Fd connection = {};
-  Clock::time_point deadline = {};
-  std::string request = {};
-  std::string answer = {};  // what is left to send; empty: it has not asked yet
-};
-
-void StatusPort::serve() {
-  std::deque<Visitor> visitors;  // by their deadlines
-  Clock::time_point open = {};   // not before
+void StatusPort::serve(int wake, Clock::time_point end) {
   while (true) {
-    const Clock::time_point now = Clock::now();
-    while (!visitors.empty() && visitors.front().deadline <= now) visitors.pop_front();
-    std::vector<pollfd> fds = {{stop_.get(), POLLIN, 0},
-                               {now < open ? -1 : listener_.get(), POLLIN, 0}};
-    for (const Visitor& v : visitors) {
-      const int16_t wanted = v.answer.empty() ? POLLIN : POLLOUT;
-      fds.push_back({v.connection.get(), wanted, 0});
-    }
-    Clock::time_point next = visitors.empty() ? now : visitors.front().deadline;
-    if (now < open && (visitors.empty() || open < next)) next = open;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
-    if (::poll(fds.data(), fds.size(), next == now ? -1 : static_cast<int>(left)) < 0 &&
-        errno != EINTR) {
-      return;
-    }
-    if (fds[0].revents != 0) return;
-    for (size_t i = visitors.size(); i > 0; --i) {
-      if (fds[i + 1].revents == 0 || talk(visitors[i - 1])) continue;
-      visitors.erase(visitors.begin() + static_cast<ptrdiff_t>(i - 1));
-    }
-    if (fds[1].revents != 0 && !let_in(visitors)) open = Clock::now() + kNoDescriptors;
+    const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
+    if (serve_once(wake, std::clamp(left, milliseconds(0), kLongest)) || left.count() <= 0) return;
   }
 }
 
-bool StatusPort::let_in(std::deque<Visitor>& visitors) const {
+bool StatusPort::serve_once(int wake, milliseconds longest) {
+  const Clock::time_point now = Clock::now();
+  while (!visitors_.empty() && visitors_.front().deadline <= now) visitors_.pop_front();
+  std::vector<pollfd> fds = {{wake, POLLIN, 0}, {now < open_ ? -1 : listener_.get(), POLLIN, 0}};
+  for (const Visitor& v : visitors_) {
+    const int16_t wanted = v.answer.empty() ? POLLIN : POLLOUT;
+    fds.push_back({v.connection.get(), wanted, 0});
+  }
+  Clock::time_point next = now + longest;
+  if (!visitors_.empty()) next = std::min(next, visitors_.front().deadline);
+  if (now < open_) next = std::min(next, open_);
+  const auto left = std::chrono::ceil<milliseconds>(next - now).count();
+  if (::poll(fds.data(), fds.size(), static_cast<int>(left)) < 0) {
+    if (errno == EINTR) return false;
+    // As where there are more connections than a new limit of descriptors: it would fail again.
+    visitors_.clear();
+    std::this_thread::sleep_for(std::min(longest, kRest));
+    return false;
+  }
+  for (size_t i = visitors_.size(); i > 0; --i) {
+    if (fds[i + 1].revents == 0 || talk(visitors_[i - 1])) continue;
+    visitors_.erase(visitors_.begin() + static_cast<ptrdiff_t>(i - 1));
+  }
+  if (fds[1].revents != 0 && !let_in()) open_ = Clock::now() + kRest;
+  return fds[0].revents != 0;
+}
+
+bool StatusPort::let_in() {
   Fd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!connection) return errno == EAGAIN || errno == ECONNABORTED;
-  if (visitors.size() >= kMostVisitors) visitors.pop_front();
-  visitors.push_back({.connection = std::move(connection), .deadline = Clock::now() + kPatience});
+  if (visitors_.size() >= kMostVisitors) visitors_.pop_front();
+  visitors_.push_back({.connection = std::move(connection), .deadline = Clock::now() + kPatience});
   return true;
 }
 

@@ -4,16 +4,18 @@
 //
 //   curl http://127.0.0.1:6081/metrics
 //
+// It has no thread of its own: whoever has nothing else to do serves it meanwhile.
+//
 // A few connections at a time, each for at most two seconds: who says nothing holds nobody up, and
 // where more come the oldest goes. Without descriptors it rests, and asks again.
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <string>
-#include <thread>
 
 #include "flotilla/base/endpoint.h"
 #include "flotilla/base/fd.h"
@@ -22,7 +24,9 @@ namespace flotilla::job {
 
 class StatusPort {
  public:
-  // Port 0 takes one that is free. Refuses one that is taken. `text` is called from another thread.
+  using Clock = std::chrono::steady_clock;
+
+  // Port 0 takes one that is free. Refuses one that is taken. `text` is called by serve().
   StatusPort(int64_t port, std::function<std::string()> text);
   ~StatusPort();
   StatusPort(const StatusPort&) = delete;
@@ -30,20 +34,25 @@ class StatusPort {
 
   std::string address() const;  // "127.0.0.1:6081"
 
+  // Answers those who ask until `end`, or until `wake`, a descriptor, can be read. One thread at a
+  // time; who comes or is half answered between two calls waits for the next.
+  void serve(int wake, Clock::time_point end);
+
  private:
   struct Visitor;
 
-  void serve();
+  // Waits for at most so long, and talks to those who are ready. True: `wake` can be read.
+  bool serve_once(int wake, std::chrono::milliseconds longest);
   // False: nobody came, for want of descriptors.
-  bool let_in(std::deque<Visitor>& visitors) const;
+  bool let_in();
   // False: it is done with, or gone.
   bool talk(Visitor& visitor) const;
 
   const std::function<std::string()> text_;
-  Fd listener_;
-  Fd stop_;  // readable: the end
+  const Fd listener_;
   int64_t port_ = 0;
-  std::jthread thread_;  // the last: it uses all of the above
+  std::deque<Visitor> visitors_;  // by their deadlines
+  Clock::time_point open_ = {};   // nobody is let in before
 };
 
 // What a status port answers to `GET /metrics`. Refuses an address that does not answer in two

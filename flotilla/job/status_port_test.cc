@@ -3,13 +3,17 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "flotilla/base/endpoint.h"
@@ -22,7 +26,28 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Fd connect_to(const StatusPort& port) {
+using namespace std::chrono_literals;
+
+// A port that a thread has nothing else to do than to serve.
+class Served {
+ public:
+  explicit Served(std::function<std::string()> text)
+      : port_(0, std::move(text)),
+        thread_([this] { port_.serve(stop_.get(), StatusPort::Clock::now() + 1h); }) {}
+  ~Served() { eventfd_write(stop_.get(), 1); }
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+
+  std::string address() const { return port_.address(); }
+
+ private:
+  StatusPort port_;
+  const Fd stop_{::eventfd(0, EFD_CLOEXEC)};
+  std::jthread thread_;
+};
+
+template <typename Port>
+Fd connect_to(const Port& port) {
   Fd fd(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -32,7 +57,7 @@ Fd connect_to(const StatusPort& port) {
   return fd;
 }
 
-std::string ask(const StatusPort& port, const std::string& request) {
+std::string ask(const Served& port, const std::string& request) {
   const Fd fd = connect_to(port);
   // In two parts, as it may come.
   const size_t half = request.size() / 2;
@@ -48,7 +73,7 @@ std::string ask(const StatusPort& port, const std::string& request) {
 
 TEST(StatusPort, AnswersWithTheNumbersOfTheMoment) {
   int asked = 0;
-  const StatusPort port(0, [&] { return "rows " + std::to_string(++asked) + "\n"; });
+  const Served port([&] { return "rows " + std::to_string(++asked) + "\n"; });
   const std::string request = "GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n";
   EXPECT_THAT(ask(port, request), StartsWith("HTTP/1.0 200 OK\r\n"));
   EXPECT_THAT(ask(port, request), EndsWith("\r\n\r\nrows 2\n"));
@@ -66,7 +91,7 @@ TEST(StatusPort, OthersThanMetricsAreNotThere) {
 }
 
 TEST(StatusPort, ThoseWhoSayNothingHoldNobodyUp) {
-  const StatusPort port(0, [] { return std::string("rows 1\n"); });
+  const Served port([] { return std::string("rows 1\n"); });
   std::vector<Fd> silent;
   for (int i = 0; i < 100; ++i) silent.push_back(connect_to(port));
   for (int i = 0; i < 3; ++i) {
@@ -79,12 +104,12 @@ TEST(StatusPort, ThoseWhoSayNothingHoldNobodyUp) {
 
 TEST(StatusPort, ALongAnswerIsReadAsSlowlyAsOneLikes) {
   const std::string body(8 << 20, 'x');
-  const StatusPort port(0, [&] { return body; });
+  const Served port([&] { return body; });
   EXPECT_EQ(read_status(*find_endpoint(port.address())), body);
 }
 
 TEST(StatusPort, DoesNotSpinWhereThereAreNoDescriptors) {
-  const StatusPort port(0, [] { return std::string("rows 1\n"); });
+  const Served port([] { return std::string("rows 1\n"); });
   rlimit before = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const Fd asks(::socket(AF_INET, SOCK_STREAM, 0));
@@ -112,6 +137,42 @@ TEST(StatusPort, DoesNotSpinWhereThereAreNoDescriptors) {
   ASSERT_EQ(::send(asks.get(), request.data(), request.size(), 0), std::ssize(request));
   char some[512];
   EXPECT_GT(::recv(asks.get(), some, sizeof some, 0), 0);
+}
+
+double seconds_of(const std::function<void()>& f) {
+  const auto began = StatusPort::Clock::now();
+  f();
+  return std::chrono::duration<double>(StatusPort::Clock::now() - began).count();
+}
+
+TEST(StatusPort, WhoeverServesItIsFreeWhenSomethingElseIsToDo) {
+  StatusPort port(0, [] { return std::string("rows 1\n"); });
+  const Fd wake(::eventfd(0, EFD_CLOEXEC));
+  const Fd silent = connect_to(port);
+  EXPECT_GE(seconds_of([&] { port.serve(wake.get(), StatusPort::Clock::now() + 50ms); }), 0.05);
+  const std::jthread other([&] {
+    std::this_thread::sleep_for(50ms);
+    eventfd_write(wake.get(), 1);
+  });
+  EXPECT_LT(seconds_of([&] { port.serve(wake.get(), StatusPort::Clock::now() + 1h); }), 5);
+}
+
+TEST(StatusPort, AFloodDoesNotKeepWhoeverServesIt) {
+  StatusPort port(0, [] { return std::string("rows 1\n"); });
+  std::atomic<bool> enough = false, over = false;
+  const std::jthread flood([&] {
+    while (!enough) {
+      const Fd fd = connect_to(port);
+      const linger at_once = {.l_onoff = 1, .l_linger = 0};  // the ports are free again
+      setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    }
+    over = true;
+  });
+  const double seconds =
+      seconds_of([&] { port.serve(/*wake=*/-1, StatusPort::Clock::now() + 200ms); });
+  enough = true;
+  while (!over) port.serve(-1, StatusPort::Clock::now() + 10ms);
+  EXPECT_LT(seconds, 2);
 }
 
 TEST(StatusPort, RefusesAPortThatIsTaken) {

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -48,6 +50,7 @@ std::unique_ptr<rpc::DataServer> listen(TableServerOptions& options, const std::
                                       .token = token,
                                       .only_from = options.only_from,
                                       .tls = rpc::Tls::from_environment()};
+    settings.stop = options.stop;
     settings.listener = std::move(options.listener);
     settings.on_call = ps::answer_with(service);
     return std::make_unique<rpc::DataServer>(std::move(settings));
@@ -96,16 +99,19 @@ TableServerOptions table_server_options(const fleet::Role& role) {
     // The endpoint of the first server is that of the store.
     options.port = find_endpoint(role.endpoint).value_or(Endpoint()).port;
   }
-  // A launcher without a secret gives its processes a token that others can guess.
+  // A launcher without a secret gives its processes a token, and says where others can guess it.
   options.only_from = env::list("FLT_ONLY_FROM");
-  if (options.only_from.empty() && !rpc::job_secret()) {
+  if (options.only_from.empty() && !env::text("FLT_STORE") && !rpc::job_secret()) {
     options.only_from = hosts_of_job(role, options.host);
   }
   return options;
 }
 
 TableServer::TableServer(Membership& membership, TableServerOptions options)
-    : options_(std::move(options)), membership_(membership), board_(membership) {
+    : options_(std::move(options)),
+      membership_(membership),
+      board_(membership),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   const fs::path folder = folder_of_server(options_.directory, options_.server, options_.servers);
   store_ = std::make_unique<ps::Store>(ps::StoreOptions{
       .directory = folder,
@@ -126,14 +132,7 @@ TableServer::TableServer(Membership& membership, TableServerOptions options)
 
 TableServer::~TableServer() {
   board_.on_change({});
-  {
-    const MutexLock lock(mutex_);
-    ending_ = true;
-    changed_.notify_all();
-  }
-  follower_ = {};
-  keeper_ = {};
-  status_.reset();
+  snapshot_ = {};
   service_->stop("the server ends");
   data_.reset();
 }
@@ -166,8 +165,15 @@ std::string TableServer::metrics() {
 void TableServer::stop() {
   const MutexLock lock(mutex_);
   stopped_ = true;
-  changed_.notify_all();
+  wake();
 }
+
+bool TableServer::is_stopped() const {
+  const MutexLock lock(mutex_);
+  return stopped_;
+}
+
+void TableServer::wake() { ::eventfd_write(wake_.get(), 1); }
 
 void TableServer::publish() {
   const Endpoint place{options_.host, find_endpoint(data_->address()).value().port};
@@ -180,10 +186,10 @@ std::string TableServer::run(const std::function<void()>& while_waiting) {
   board_.on_change([this](const std::string& key, const std::optional<std::string>& value) {
     const MutexLock lock(mutex_);
     notes_.emplace_back(key, value);
-    changed_.notify_all();
+    wake();
   });
-  follower_ = start_thread("follows the workers", [this] { follow_workers(); });
-  keeper_ = start_thread("writes snapshots", [this] { keep_snapshots(); });
+  snapshot_began_ = Clock::now();
+  snapshot_log_bytes_ = store_->log_bytes();
   try {
     publish();
   } catch (const Error& error) {
@@ -191,16 +197,21 @@ std::string TableServer::run(const std::function<void()>& while_waiting) {
     return error.what();  // the job stopped before it began
   }
   const Membership::Listening heard = membership_.on_stop([this](const std::string&) { stop(); });
+  Clock::time_point next_look = Clock::now() + kLookForSnapshot;
   std::optional<Clock::time_point> done;
   while (true) {
-    {
-      MutexLock lock(mutex_);
-      changed_.wait_until(lock, Clock::now() + kLook);
-      if (all_done() && !done) done = Clock::now();
-      // Of a worker that is gone the word may be under way that it was lost.
-      if (stopped_ || (done && (all_left() || Clock::now() - *done >= kWordOfALoss))) break;
+    follow_workers();
+    if (Clock::now() >= next_look) {
+      look_for_snapshot();
+      next_look = Clock::now() + kLookForSnapshot;
     }
+    if (all_done() && !done) done = Clock::now();
+    // Of a worker that is gone the word may be under way that it was lost.
+    if (is_stopped() || (done && (all_left() || Clock::now() - *done >= kWordOfALoss))) break;
     if (while_waiting) while_waiting();
+    status_->serve(wake_.get(), Clock::now() + kLook);
+    eventfd_t seen = 0;
+    ::eventfd_read(wake_.get(), &seen);
   }
   return membership_.stopped();
 }
@@ -221,20 +232,16 @@ bool TableServer::all_done() const {
 }
 
 void TableServer::follow_workers() {
-  while (true) {
-    Note one;
-    {
-      MutexLock lock(mutex_);
-      while (notes_.empty() && !ending_) changed_.wait(lock);
-      if (ending_) return;
-      one = std::move(notes_.front());
-      notes_.pop_front();
-    }
+  std::deque<Note> notes;
+  {
+    const MutexLock lock(mutex_);
+    notes.swap(notes_);
+  }
+  for (const auto& [key, value] : notes) {
     try {
-      note(one.first, one.second);
-    } catch (const Error& error) {
-      log::warning("server {} does not understand ps/{}: {}", options_.server, one.first,
-                   error.what());
+      note(key, value);
+    } catch (const std::exception& error) {
+      log::warning("server {} does not understand ps/{}: {}", options_.server, key, error.what());
     }
   }
 }
@@ -246,7 +253,6 @@ void TableServer::note(const std::string& key, const std::optional<std::string>&
   const std::optional<int64_t> living = rank_in(key, "alive/");
   const std::optional<int64_t> placed = rank_in(key, "presence/");
   if (living) {
-    const MutexLock lock(mutex_);
     Seen& seen = seen_[*living];
     if (value) {
       seen = {.attempt = std::stoull(*value), .came = true, .alive = true};
@@ -256,52 +262,56 @@ void TableServer::note(const std::string& key, const std::optional<std::string>&
     }
   } else if (placed && value) {
     presence = ps::parse_presence(static_cast<int>(*placed), *value);
-    const MutexLock lock(mutex_);
     Seen& seen = seen_[*placed];
     seen.left = presence->state == ps::Presence::kLeft;
     if (!seen.alive) gone = presence->attempt;  // it ended while this server was away
   }
   if (presence) service_->announce(*presence);
   if (gone) service_->gone(static_cast<int>(living ? *living : *placed), *gone);
-  const MutexLock lock(mutex_);
-  changed_.notify_all();
 }
 
-void TableServer::keep_snapshots() {
-  Clock::time_point last = Clock::now();
-  int64_t bytes = store_->stats().log_bytes;
-  bool told = false;
-  while (true) {
-    {
-      MutexLock lock(mutex_);
-      const auto until = Clock::now() + kLookForSnapshot;
-      while (!ending_ && changed_.wait_until(lock, until)) {
+// Asks nothing of the store that waits for its owners: Ctrl-C would wait, too.
+void TableServer::look_for_snapshot() {
+  if (snapshot_under_way_) return;
+  if (options_.directory.empty()) return warn_of_memory();
+  const double seconds = std::chrono::duration<double>(Clock::now() - snapshot_began_).count();
+  const bool due = options_.snapshot_seconds > 0 && seconds >= options_.snapshot_seconds;
+  const int64_t log_bytes = store_->log_bytes();
+  if (!due && log_bytes - snapshot_log_bytes_ < options_.snapshot_bytes) return;
+  snapshot_began_ = Clock::now();
+  snapshot_log_bytes_ = log_bytes;
+  if (store_->records() != store_->snapshot_record()) start_snapshot();
+}
+
+void TableServer::warn_of_memory() {
+  const uint64_t records = store_->records();
+  if (warned_of_memory_ || records == 0) return;
+  const double seconds = std::chrono::duration<double>(Clock::now() - snapshot_began_).count();
+  warned_of_memory_ = true;
+  log::warning(
+      "server {} keeps its tables in memory alone: a crash costs all that was learned since the "
+      "last save, {} updates in the last {:.0f} s. With FLT_PS_DIR it costs nothing",
+      options_.server, records, seconds);
+}
+
+// A thread only for as long as it takes: in most jobs that is a second in five minutes.
+void TableServer::start_snapshot() {
+  const auto warn = [this](const Error& error) {
+    log::warning("server {} made no snapshot, the log goes on: {}", options_.server, error.what());
+  };
+  snapshot_under_way_ = true;
+  try {
+    snapshot_ = start_thread("writes a snapshot", [this, warn] {
+      try {
+        store_->snapshot();
+      } catch (const Error& error) {
+        warn(error);
       }
-      if (ending_) return;
-    }
-    const ps::StoreStats stats = store_->stats();
-    const double seconds = std::chrono::duration<double>(Clock::now() - last).count();
-    const bool due = options_.snapshot_seconds > 0 && seconds >= options_.snapshot_seconds;
-    if (options_.directory.empty()) {
-      if (!told && stats.records > 0) {
-        log::warning(
-            "server {} keeps its tables in memory alone: a crash costs all that was learned since "
-            "the last save, {} updates in the last {:.0f} s. With FLT_PS_DIR it costs nothing",
-            options_.server, stats.records, seconds);
-        told = true;
-      }
-      continue;
-    }
-    if (!due && stats.log_bytes - bytes < options_.snapshot_bytes) continue;
-    last = Clock::now();
-    bytes = stats.log_bytes;
-    if (stats.records == stats.snapshot_record) continue;
-    try {
-      store_->snapshot();
-    } catch (const Error& error) {
-      log::warning("server {} made no snapshot, the log goes on: {}", options_.server,
-                   error.what());
-    }
+      snapshot_under_way_ = false;
+    });
+  } catch (const Error& error) {
+    warn(error);
+    snapshot_under_way_ = false;
   }
 }
 

@@ -6,10 +6,15 @@
 //        ▲                  ▲
 //   workers' calls      Board: which workers are there, and which of them rounds wait for
 //
+// The thread that runs it also follows the workers and serves the status port: all of them wait
+// most of the time.
+//
 // Thread safety: one thread, but for stop() and metrics().
 
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
@@ -51,6 +56,7 @@ struct TableServerOptions {
   int64_t port = 0;
   Fd listener = {};
   std::vector<std::string> only_from = {};  // hosts; empty: any
+  std::function<bool()> stop = {};          // as that of rpc::StoreServer::Options
 
   // Of the loopback interface, for Prometheus; 0: any that is free.
   int64_t status_port = 0;
@@ -98,11 +104,17 @@ class TableServer {
   using Note = std::pair<std::string, std::optional<std::string>>;
 
   void publish();
+  // Heeds what the board has said of the workers since the last time.
   void follow_workers();
   void note(const std::string& key, const std::optional<std::string>& value);
-  void keep_snapshots();
-  bool all_done() const FLT_REQUIRES(mutex_);
-  bool all_left() const FLT_REQUIRES(mutex_);
+  void look_for_snapshot();
+  void warn_of_memory();
+  void start_snapshot();
+  bool all_done() const;
+  bool all_left() const;
+  bool is_stopped() const;
+  // From any thread: whoever runs it looks what there is to do.
+  void wake();
 
   TableServerOptions options_;  // constant after construction
   Membership& membership_;
@@ -112,16 +124,20 @@ class TableServer {
   std::unique_ptr<StatusPort> status_;
   Board board_;
 
-  mutable Mutex mutex_;
-  Condition changed_;
-  std::deque<Note> notes_ FLT_GUARDED_BY(mutex_);
-  std::map<int64_t, Seen> seen_ FLT_GUARDED_BY(mutex_);
-  bool stopped_ FLT_GUARDED_BY(mutex_) = false;
-  bool ending_ FLT_GUARDED_BY(mutex_) = false;
+  const Fd wake_;  // readable: there is something to do
 
-  // The last: they use all of the above.
-  std::jthread follower_;
-  std::jthread keeper_;
+  mutable Mutex mutex_;
+  std::deque<Note> notes_ FLT_GUARDED_BY(mutex_);
+  bool stopped_ FLT_GUARDED_BY(mutex_) = false;
+
+  // Of the thread that runs it; of snapshots, when and after how much log the last was begun.
+  std::map<int64_t, Seen> seen_;
+  std::chrono::steady_clock::time_point snapshot_began_ = {};
+  int64_t snapshot_log_bytes_ = 0;
+  bool warned_of_memory_ = false;
+
+  std::atomic<bool> snapshot_under_way_ = false;
+  std::jthread snapshot_;  // the last: it uses all of the above
 };
 
 }  // namespace flotilla::job

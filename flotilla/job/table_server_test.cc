@@ -3,12 +3,16 @@
 #include "flotilla/job/table_server.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <filesystem>
 #include <fstream>
 #include <future>
 
+#include "flotilla/base/endpoint.h"
 #include "flotilla/base/error.h"
+#include "flotilla/base/fd.h"
 #include "flotilla/job/table_files.h"
 #include "flotilla/ps/client.h"
 #include "flotilla/ps/rpc_channel.h"
@@ -22,6 +26,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 const ps::TableSpec kTable = {
     .id = 0, .name = "w", .kind = ps::TableSpec::kDense, .width = 4, .rule = {.name = "sgd"}};
@@ -164,6 +169,50 @@ TEST_F(TableServerTest, ARoundGoesOnWithoutAWorkerThatIsGone) {
   EXPECT_EQ(ran.get(), "");
 }
 
+TEST_F(TableServerTest, WhoeverServesTheStatusPortFollowsTheWorkers) {
+  Membership membership(self(0));
+  TableServer server(membership, {.workers = 1, .launched = true});
+  auto ran = std::async(std::launch::async, [&] { return server.run(); });
+  Worker worker(store.address(), 0, 1);
+  const Endpoint port = *find_endpoint(worker.board.wait_for("status/0", "waits"));
+  const Fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in there = {};
+  there.sin_family = AF_INET;
+  there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  there.sin_port = htons(static_cast<uint16_t>(port.port));
+  ASSERT_EQ(::connect(silent.get(), reinterpret_cast<sockaddr*>(&there), sizeof there), 0);
+  EXPECT_THAT(read_status(port), HasSubstr("flotilla_ps_turned_away_total"));
+  worker.leave();
+  EXPECT_EQ(ran.wait_for(1s), std::future_status::ready);
+  EXPECT_EQ(ran.get(), "");
+}
+
+TEST_F(TableServerTest, WhatIsNotUnderstoodOfTheWorkersIsPassedOver) {
+  testing::internal::CaptureStderr();
+  Membership membership(self(0));
+  TableServer server(membership, {.workers = 1, .launched = true});
+  auto ran = std::async(std::launch::async, [&] { return server.run(); });
+  Worker worker(store.address(), 0, 1);
+  worker.board.set("alive/1", "of another version");
+  worker.board.set("presence/1", "of another version");
+  worker.leave();
+  EXPECT_EQ(ran.wait_for(10s), std::future_status::ready);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("does not understand ps/alive/1"),
+                    HasSubstr("does not understand ps/presence/1")));
+}
+
+// As by a user who goes on after Ctrl-C.
+TEST_F(TableServerTest, CanBeRunAgain) {
+  Membership membership(self(0));
+  TableServer server(membership, {.workers = 1, .launched = true});
+  EXPECT_THROW(server.run([] { throw std::runtime_error("Ctrl-C"); }), std::runtime_error);
+  auto ran = std::async(std::launch::async, [&] { return server.run(); });
+  Worker worker(store.address(), 0, 1);
+  worker.leave();
+  EXPECT_EQ(ran.get(), "");
+}
+
 TEST_F(TableServerTest, WithoutALauncherThoseWhoEndedAreDone) {
   Membership membership(self(0));
   TableServer server(membership, {.workers = 2});
@@ -229,7 +278,11 @@ TEST(TableServerOptions, WithoutASecretCallsAreTakenFromTheHostsOfTheJob) {
   setenv("FLT_ONLY_FROM", "10.0.0.1,node-2", 1);
   EXPECT_THAT(table_server_options(role).only_from, ElementsAre("10.0.0.1", "node-2"));
   unsetenv("FLT_ONLY_FROM");
-  unsetenv("FLT_JOB_TOKEN");
+  setenv("FLT_MADE_TOKEN", "job default", 1);
+  EXPECT_THAT(table_server_options(role).only_from, SizeIs(3)) << "it is that of another job";
+  setenv("FLT_STORE", "10.0.0.1:6000", 1);
+  EXPECT_THAT(table_server_options(role).only_from, IsEmpty()) << "nobody can guess it";
+  for (const char* name : {"FLT_STORE", "FLT_MADE_TOKEN", "FLT_JOB_TOKEN"}) unsetenv(name);
 }
 
 TEST(TableFiles, RefusesTheFolderOfAnotherNumberOfServers) {

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -60,7 +61,7 @@ class LogWriter {
   void sync();
 
   uint64_t last() const { return last_; }
-  int64_t written() const { return written_; }  // bytes, since the start
+  int64_t written() const { return written_; }  // bytes, since the start; thread-safe
 
   // The next append starts a new file.
   void rotate() { rotate_ = true; }
@@ -80,7 +81,7 @@ class LogWriter {
   const std::filesystem::path directory_;
   const LogOptions options_;
   uint64_t last_ = 0;
-  int64_t written_ = 0;
+  std::atomic<int64_t> written_ = 0;
   bool rotate_ = true;
   bool failed_ = false;  // the file may be longer than size_
   std::filesystem::path path_;

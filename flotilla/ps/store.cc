@@ -397,7 +397,7 @@ StoreStats Store::stats() {
   std::vector<Table*> tables;
   in_order([&] {
     stats.records = record_;
-    stats.log_bytes = log_ ? log_->written() : 0;
+    stats.log_bytes = log_bytes();
     stats.writes = writes_;
     stats.repeated = repeated_;
     const MutexLock lock(tables_mutex_);

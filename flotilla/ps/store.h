@@ -142,7 +142,11 @@ class Store {
   // Where a save fails, the next delta holds what it would have held, and more.
   void saved(const SaveOptions& what);
 
+  // Waits for what is under way, as all that asks the owners does.
   StoreStats stats();
+  // Parts of it for which nobody waits.
+  uint64_t snapshot_record() const { return snapshot_record_; }
+  int64_t log_bytes() const { return log_ ? log_->written() : 0; }
   // How many records are applied, or will be before anything that comes later.
   uint64_t records() const { return record_; }
 

@@ -290,7 +290,8 @@ class DataServer::Service final : public grpc::CallbackGenericService {
     require(colon != std::string::npos, "a server's address must be host:port, but it is \"{}\"",
             options.address);
     prepare_grpc();
-    Fd listener = options.listener ? std::move(options.listener) : listen_at(options.address);
+    Fd listener =
+        options.listener ? std::move(options.listener) : listen_at(options.address, options.stop);
     require(static_cast<bool>(listener),
             "cannot listen on {}: the port is in use or the address is not this host's",
             options.address);

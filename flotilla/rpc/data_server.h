@@ -55,6 +55,7 @@ class DataServer {
   struct Options {
     // Host and port to listen on; port 0 takes one that is free.
     std::string address = "127.0.0.1:0";
+    std::function<bool()> stop = {};  // as that of StoreServer::Options
 
     // A socket that listens already, e.g. one that the launcher keeps across a restart; then
     // `address` says only by which host it is reached.

@@ -1,10 +1,13 @@
 #include "flotilla/rpc/one_thread_engine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <thread>
 #include <utility>
 
+#include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/base/thread.h"
 
@@ -20,30 +23,40 @@ using Task = absl::AnyInvocable<void()>;
 
 // Shared with the thread, which may be the one in which the engine goes.
 struct Schedule {
+  explicit Schedule(std::chrono::milliseconds idle) : idle(idle) {}
+
+  const std::chrono::milliseconds idle;
   Mutex mutex;
   Condition changed;
   std::map<std::pair<Clock::time_point, intptr_t>, Task> tasks FLT_GUARDED_BY(mutex);
   intptr_t next FLT_GUARDED_BY(mutex) = 0;
   bool ends FLT_GUARDED_BY(mutex) = false;
+  bool runs FLT_GUARDED_BY(mutex) = false;  // there is a thread that will see new tasks
 
   void run() {
     // What a task holds goes before the next one is waited for.
     while (Task task = take()) task();
   }
 
-  // The first task that is due, as soon as there is one; none at the end.
+  // The first task that is due, as soon as there is one. None: the thread ends, at the end or for
+  // want of tasks.
   Task take() {
     MutexLock lock(mutex);
+    Clock::time_point last = Clock::now();  // that there was something to wait for
     for (;;) {
-      if (ends) return nullptr;
+      if (ends || (tasks.empty() && Clock::now() >= last + idle)) {
+        runs = false;
+        return nullptr;
+      }
       if (tasks.empty()) {
-        changed.wait(lock);
+        changed.wait_until(lock, last + idle);
       } else if (const auto first = tasks.begin(); first->first.first <= Clock::now()) {
         Task task = std::move(first->second);
         tasks.erase(first);
         return task;
       } else {
         changed.wait_until(lock, first->first.first);
+        last = Clock::now();
       }
     }
   }
@@ -51,24 +64,28 @@ struct Schedule {
 
 class OneThreadEngine final : public EventEngine {
  public:
-  OneThreadEngine()
-      : schedule_(std::make_shared<Schedule>()),
-        thread_(start_thread<std::thread>("runs gRPC's timers",
-                                          [schedule = schedule_] { schedule->run(); })) {}
+  explicit OneThreadEngine(std::chrono::milliseconds idle)
+      : schedule_(std::make_shared<Schedule>(idle)) {}
   ~OneThreadEngine() override {
+    std::thread last;
     {
       const MutexLock lock(schedule_->mutex);
       schedule_->ends = true;
       schedule_->changed.notify_all();
+      last = std::move(thread_);
     }
-    if (IsWorkerThread()) {
-      thread_.detach();
+    if (!last.joinable()) return;
+    if (last.get_id() == std::this_thread::get_id()) {
+      last.detach();
     } else {
-      thread_.join();
+      last.join();
     }
   }
 
-  bool IsWorkerThread() override { return std::this_thread::get_id() == thread_.get_id(); }
+  bool IsWorkerThread() override {
+    const MutexLock lock(schedule_->mutex);
+    return std::this_thread::get_id() == thread_.get_id();
+  }
 
   void Run(Closure* closure) override { RunAfter(Duration::zero(), closure); }
   void Run(Task task) override { RunAfter(Duration::zero(), std::move(task)); }
@@ -82,6 +99,7 @@ class OneThreadEngine final : public EventEngine {
     const auto key = std::pair(Clock::now() + wait, schedule_->next++);
     schedule_->tasks.emplace(key, std::move(task));
     schedule_->changed.notify_one();
+    ensure_thread();
     return {static_cast<intptr_t>(key.first.time_since_epoch().count()), key.second};
   }
   bool Cancel(TaskHandle handle) override {
@@ -92,6 +110,7 @@ class OneThreadEngine final : public EventEngine {
     if (found == schedule_->tasks.end()) return false;
     task = std::move(found->second);
     schedule_->tasks.erase(found);
+    schedule_->changed.notify_one();  // it may have been the last
     return true;
   }
 
@@ -113,12 +132,28 @@ class OneThreadEngine final : public EventEngine {
   }
 
  private:
+  // One that the system refuses is tried again with the next task: gRPC cannot be told, and whoever
+  // waits for a connection has a limit of its own.
+  void ensure_thread() FLT_REQUIRES(schedule_->mutex) {
+    if (schedule_->runs) return;
+    if (thread_.joinable()) thread_.join();  // it has let go of the lock, to end
+    try {
+      thread_ = start_thread<std::thread>("runs gRPC's timers",
+                                          [schedule = schedule_] { schedule->run(); });
+      schedule_->runs = true;
+    } catch (const Error& error) {
+      log::warning("{}", error.what());
+    }
+  }
+
   const std::shared_ptr<Schedule> schedule_;
-  std::thread thread_;
+  std::thread thread_ FLT_GUARDED_BY(schedule_->mutex);
 };
 
 }  // namespace
 
-std::unique_ptr<EventEngine> one_thread_engine() { return std::make_unique<OneThreadEngine>(); }
+std::unique_ptr<EventEngine> one_thread_engine(std::chrono::milliseconds idle) {
+  return std::make_unique<OneThreadEngine>(idle);
+}
 
 }  // namespace flotilla::rpc

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -15,6 +16,44 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+
+int threads_here() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+}
+
+bool soon(const std::function<bool()>& done) {
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  while (!done() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(10ms);
+  return done();
+}
+
+TEST(OneThreadEngine, HasAThreadOnlyWhileThereAreTasks) {
+  std::thread([] {}).join();  // the first brings one of tsan's own
+  const int before = threads_here();
+  const auto engine = one_thread_engine(/*idle=*/50ms);
+  EXPECT_EQ(threads_here(), before);
+  for (int i = 0; i < 2; ++i) {
+    std::promise<void> done;
+    const auto late = engine->RunAfter(1h, [] {});
+    engine->Run([&] { done.set_value(); });
+    ASSERT_EQ(done.get_future().wait_for(30s), std::future_status::ready);
+    EXPECT_EQ(threads_here(), before + 1);
+    EXPECT_TRUE(engine->Cancel(late));
+    EXPECT_TRUE(soon([&] { return threads_here() == before; }));
+  }
+}
+
+// Tasks that come while the thread is about to end.
+TEST(OneThreadEngine, NoTaskIsLeftBehind) {
+  const auto engine = one_thread_engine(/*idle=*/1ms);
+  for (int i = 0; i < 500; ++i) {
+    std::promise<void> done;
+    engine->Run([&] { done.set_value(); });
+    ASSERT_EQ(done.get_future().wait_for(30s), std::future_status::ready);
+    std::this_thread::sleep_for(900us + i % 20 * 10us);
+  }
+}
 
 TEST(OneThreadEngine, RunsTasksInTheOrderOfTheirTimes) {
   const auto engine = one_thread_engine();
@@ -51,11 +90,6 @@ TEST(OneThreadEngine, ATaskMayTakeTheEngineWithIt) {
   EXPECT_FALSE(raw->IsWorkerThread());
   handed_over.set_value();
   EXPECT_TRUE(inside.get_future().get());
-}
-
-int threads_here() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return static_cast<int>(std::distance(begin(tasks), end(tasks)));
 }
 
 TEST(OneThreadEngine, ConnectionsNeedTheThreadsThatAreDocumented) {

@@ -61,7 +61,7 @@ class StoreServer::Service final : public Control::CallbackService {
     require(colon != std::string::npos, "the store's address must be host:port, but it is \"{}\"",
             options_.address);
     prepare_grpc();
-    Fd listener = listen_at(options_.address);
+    Fd listener = listen_at(options_.address, options_.stop);
     require(static_cast<bool>(listener),
             "the store cannot listen on {}: the port is in use or the address is not this host's",
             options_.address);

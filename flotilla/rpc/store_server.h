@@ -40,6 +40,9 @@ class StoreServer {
   struct Options {
     // Host and port to listen on; port 0 takes one that is free.
     std::string address = "127.0.0.1:0";
+    // Asked now and then while the name of that host is looked up: true, or what it throws, ends
+    // that, and the address cannot be listened on.
+    std::function<bool()> stop = {};
 
     // Connections without it are refused and logged. REQUIRES: not empty
     std::string token = {};

@@ -96,8 +96,12 @@ void bind_server(nb::module_& m) {
         job::Membership& membership = membership_for(role);
         const GilReleased released;
         place().server = nullptr;  // its folder must be free
-        place().server =
-            std::make_unique<job::TableServer>(membership, job::table_server_options(role));
+        job::TableServerOptions options = job::table_server_options(role);
+        options.stop = [] {
+          listen();
+          return false;
+        };
+        place().server = std::make_unique<job::TableServer>(membership, std::move(options));
         if (!checkpoint.empty()) place().server->load(checkpoint);
       },
       nb::arg("role"), nb::arg("checkpoint"), "Makes the tables that this server will keep.");

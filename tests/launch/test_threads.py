@@ -10,7 +10,8 @@ import textwrap
 import time
 
 import pytest
-from job import FLEETRUN, LIMIT, ROOT, Job
+import watched
+from job import FLEETRUN, ROOT, Job
 
 CORES = os.sysconf("SC_NPROCESSORS_CONF")
 P = min(max(CORES // 2, 2), 16)
@@ -93,11 +94,8 @@ needs_root = pytest.mark.skipif(
 
 def run_limited(tmp_path, code, **variables):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_"))}
-    return subprocess.run(
+    return watched.run(
         [sys.executable, "-c", textwrap.dedent(AS_STRANGER) + textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
         cwd=tmp_path,
         env={**kept, "OPENBLAS_NUM_THREADS": "1", **variables},  # numpy's own count, too
     )
@@ -133,7 +131,7 @@ def differences(compute, processes):
     for process, pid in processes:
         own, grpc = documented(process, compute)
         # A thread that was joined may still be listed for a moment, and one that is new has no name.
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + watched.room(10)
         while (found := count_threads(pid))[0] != own and time.monotonic() < deadline:
             time.sleep(0.01)
         if found[0] != own or found[1] > grpc:
@@ -161,7 +159,7 @@ def test_a_script_has_the_threads_that_are_documented(tmp_path, compute):
         found += differences(compute, [(what, process.pid)])
         process.stdin.write("\n")
         process.stdin.flush()
-    process.communicate(timeout=LIMIT)
+    watched.communicate(process)
     assert process.returncode == 0
     assert not found
 
@@ -231,11 +229,8 @@ def test_a_launcher_with_too_few_threads_says_so(limit):
         os.setuid(STRANGER)
         resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
 
-    done = subprocess.run(
+    done = watched.run(
         [FLEETRUN, "--nproc_per_node=1", "--log_dir=", "/bin/true"],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
         cwd="/",
         preexec_fn=become_stranger,
     )
@@ -254,11 +249,8 @@ def run_in_space(command, folder, megabytes, stack=None, **variables):
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_"))}
-    done = subprocess.run(
+    done = watched.run(
         command,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
         cwd=folder,
         preexec_fn=limit_space if megabytes else None,
         env={**kept, "OPENBLAS_NUM_THREADS": "1", **variables},
