@@ -18,6 +18,7 @@ int launch(const std::string& program, const std::vector<std::string>& arguments
 
 void add_inspect(CLI::App& app);
 void add_inspect_job(CLI::App& inspect_command);
+void add_inspect_op(CLI::App& inspect_command);
 void add_env(CLI::App& app);
 void add_check(CLI::App& app);
 void add_serve(CLI::App& app);

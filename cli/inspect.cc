@@ -85,6 +85,7 @@ void add_inspect(CLI::App& app) {
   program->add_flag("!--no-plan", options->plan, "Only the program");
   program->callback([options] { inspect(*options); });
   add_inspect_job(*cmd);
+  add_inspect_op(*cmd);
 }
 
 }  // namespace flotilla::cli

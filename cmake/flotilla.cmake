@@ -73,11 +73,28 @@ if(FLT_SANITIZE)
     target_compile_options(flt_options INTERFACE -Wno-maybe-uninitialized)
   endif()
 endif()
-# For sources around libgrpc: tsan does not see the locks inside of it, and takes what its headers
-# do for races.
-if(FLT_SANITIZE MATCHES "thread")
-  set(FLT_UNSEEN_BY_TSAN -fno-sanitize=thread)
-endif()
+# flt_leave_out(<sanitizer> <sources>): these are compiled without it, and so without precompiled
+# headers, which are for sources with the same flags.
+function(flt_leave_out sanitizer)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=${sanitizer})
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
+# flt_unseen_by_tsan(<sources>): for those around libgrpc. tsan does not see the locks inside of it,
+# and takes what its headers do for races.
+function(flt_unseen_by_tsan)
+  if(FLT_SANITIZE MATCHES "thread")
+    flt_leave_out(thread ${ARGN})
+  endif()
+endfunction()
+
+# flt_wraps(<sources>): for those that compute with the elements of tensors. These are the user's
+# numbers: whole ones wrap around, and no address is made of them without a check.
+function(flt_wraps)
+  if(FLT_SANITIZE MATCHES "undefined")
+    flt_leave_out(signed-integer-overflow ${ARGN})
+  endif()
+endfunction()
 # Only what is used is loaded: `import paddle` counts in milliseconds.
 target_link_options(flt_options INTERFACE -Wl,--as-needed)
 
@@ -85,6 +102,10 @@ target_link_options(flt_options INTERFACE -Wl,--as-needed)
 # the fuzzers, comes without OpenMP.
 if(FLT_SANITIZE MATCHES "thread|fuzzer")
   target_compile_definitions(flt_options INTERFACE FLT_TSAN)
+  if(FLT_SANITIZE MATCHES "thread")
+    # OpenMP and gRPC bring it elsewhere, and a precompiled header is for sources with the same flags.
+    target_compile_options(flt_options INTERFACE -pthread)
+  endif()
 else()
   find_package(OpenMP REQUIRED)
   target_link_libraries(flt_options INTERFACE OpenMP::OpenMP_CXX)
@@ -197,7 +218,8 @@ function(flt_protos target)
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
       DEPENDS ${proto}
       COMMENT "protoc ${path}")
-    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "-w;${FLT_UNSEEN_BY_TSAN}")
+    set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS -w)
+    flt_unseen_by_tsan(${sources})
     target_sources(${target} PRIVATE ${sources} ${headers})
   endforeach()
   target_link_libraries(${target} PUBLIC protobuf::libprotobuf)

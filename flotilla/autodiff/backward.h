@@ -1,7 +1,7 @@
 // flotilla/autodiff/backward.h
 //
 // The gradient of a program, as more of the program: one reverse walk over the global block, in
-// which every op's rule (op/grad_rule.h) says what its gradient is. The ops are appended with role
+// which every op's rule (op/op_def.h) says what its gradient is. The ops are appended with role
 // backward and carry the forward op's line of the user, so that their errors point to it.
 //
 // The gradient of v is v@GRAD. Where v is used several times the parts are

@@ -141,8 +141,7 @@ void Walk::visit(size_t position) {
 }
 
 void Walk::emit_grad_op() {
-  const GradRule& rule = flow_.op(position_).def->grad;
-  const OpDef& grad_def = op_def(rule.type.empty() ? op().type() + "_grad" : rule.type);
+  const OpDef& grad_def = op_def(flow_.op(position_).def->grad_type());
   Slots inputs = grad_op_inputs(grad_def);
   Slots outputs = grad_op_outputs(grad_def);
   draft(Op(grad_def.type, std::move(inputs), std::move(outputs), inherited_attrs(op(), &grad_def)));
@@ -151,7 +150,8 @@ void Walk::emit_grad_op() {
 Slots Walk::grad_op_inputs(const OpDef& grad_def) {
   const OpDef& def = *flow_.op(position_).def;
   Slots inputs;
-  for (const std::string& slot : def.grad.uses) {
+  for (const Use& use : def.grad.uses) {
+    const std::string& slot = use.slot;
     const bool is_input = op().has_input(slot);
     for (const std::string& name : is_input ? op().input_list(slot) : op().output_list(slot)) {
       inputs[slot].push_back(name == kEmptyVar ? name : value_of(name, is_input));

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "flotilla/autodiff/flow.h"
-#include "flotilla/op/grad_rule.h"
+#include "flotilla/op/grad_context.h"
 
 namespace flotilla::autodiff {
 

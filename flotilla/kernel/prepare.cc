@@ -35,7 +35,7 @@ std::vector<Exchanged> PrepareHost::exchange(const std::vector<int32_t>& /*ins*/
 }
 
 PrepareContext::PrepareContext(const Op& op, const OpDef& def, Ports inputs, Ports outputs,
-                               PrepareHost& host, SlotNames looked_at)
+                               PrepareHost& host, SlotVars looked_at)
     : op_(op),
       def_(def),
       inputs_(std::move(inputs)),
@@ -44,10 +44,11 @@ PrepareContext::PrepareContext(const Op& op, const OpDef& def, Ports inputs, Por
       looked_at_(std::move(looked_at)) {}
 
 void PrepareContext::check_reads() const {
-  for (const std::string& slot : read_) {
-    invariant(looked_at_.contains(slot),
-              "the kernel of {} reads its input {}, but nothing compares how many elements it has",
-              op_.type(), slot);
+  for (const auto& [slot, i] : read_) {
+    invariant(looked_at_.contains(slot, i),
+              "the kernel of {} reads variable {} of its input {}, but nothing compares how many "
+              "elements it has",
+              op_.type(), i, slot);
   }
 }
 
@@ -104,7 +105,7 @@ size_t PrepareContext::count(std::string_view slot) const {
 
 const VarMeta& PrepareContext::meta(std::string_view slot, size_t i) const {
   const Port& found = check_there(port(slot, i), slot);
-  looked_at_.emplace(slot);
+  looked_at_.insert(slot, i);
   return found.meta;
 }
 
@@ -118,7 +119,7 @@ const Cell* PrepareContext::read(std::string_view slot, size_t i, DType dtype,
   check_dense(p, slot);
   require(p.meta.dtype == dtype, "slot {} of {} must hold {}, but holds {}", slot, op_.type(),
           dtype, p.meta.dtype);
-  read_.emplace(slot);
+  read_.insert(slot, i);
   return host_.read(p.value, layout);
 }
 
@@ -144,7 +145,7 @@ In<char> PrepareContext::in_bytes(std::string_view slot, size_t i, const Layout&
   const Port& p = check_there(port(slot, i), slot);
   check_dense(p, slot);
   check_moved(slot, p.meta);
-  read_.emplace(slot);
+  read_.insert(slot, i);
   return In<char>(host_.read(p.value, layout));
 }
 

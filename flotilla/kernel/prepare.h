@@ -237,9 +237,9 @@ class PrepareContext {
   };
   using Ports = std::map<std::string, std::vector<Port>, std::less<>>;
 
-  // `looked_at`: the input slots whose sizes something has compared already.
+  // `looked_at`: the inputs whose sizes something has compared already.
   PrepareContext(const Op& op, const OpDef& def, Ports inputs, Ports outputs, PrepareHost& host,
-                 SlotNames looked_at = {});
+                 SlotVars looked_at = {});
 
   const Op& op() const { return op_; }
   template <typename T>
@@ -381,8 +381,8 @@ class PrepareContext {
   Ports inputs_;
   Ports outputs_;
   PrepareHost& host_;
-  mutable SlotNames looked_at_;
-  SlotNames read_;
+  mutable SlotVars looked_at_;
+  SlotVars read_;
   bool moves_any_ = false;
   std::optional<std::pair<std::string, DType>> moved_;  // the first slot whose bytes are moved
 };

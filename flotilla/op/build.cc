@@ -111,7 +111,7 @@ void infer_op(Block& block, const Op& op, const OpDef& def) {
   if (def.infer == nullptr) return;
   const InferContext::Metas inputs = metas_of(block, op.inputs(), true);
   InferContext context(op, def, inputs, metas_of(block, op.outputs(), false), false);
-  SlotNames looked_at;
+  SlotVars looked_at;
   check_inputs(op, def, inputs, looked_at);
   def.infer(context);
   describe_outputs(block, op, context);

@@ -37,11 +37,10 @@ void for_each_there(const Metas& metas, std::span<const std::string> names, std:
 // Slots beside the rules of the definition.
 class SlotRules {
  public:
-  SlotRules(const Op& op, const Metas& inputs, SlotNames& looked_at)
+  SlotRules(const Op& op, const Metas& inputs, SlotVars& looked_at)
       : op_(op), inputs_(inputs), looked_at_(looked_at) {}
 
   void check(const Slot& slot, std::span<const std::string> names, const Metas& metas) {
-    if (slot.one || !slot.like.empty()) looked_at_.insert(slot.name);
     for_each_there(metas, names, slot.name, [&](size_t i, const VarMeta& meta) {
       const std::string what =
           i < names.size() ? fmt::format("{} \"{}\"", slot.name, names[i]) : std::string(slot.name);
@@ -50,6 +49,7 @@ class SlotRules {
       require(!slot.one || !meta.shape.known() || meta.shape.numel() == 1,
               "{} must hold one number, but has shape {}", what, meta.shape);
       if (!slot.like.empty()) check_like(slot, what, i, meta.shape);
+      if (slot.one || !slot.like.empty()) looked_at_.insert(slot.name, i);
     });
   }
 
@@ -66,7 +66,7 @@ class SlotRules {
 
   const Op& op_;
   const Metas& inputs_;
-  SlotNames& looked_at_;
+  SlotVars& looked_at_;
 };
 
 // What a gradient op tells of the inputs and outputs of its forward op: those that it has, those
@@ -100,8 +100,7 @@ struct Told {
 
 // The outputs of the forward op: as its inputs tell them, where they are all known, or as far as
 // they are known themselves.
-Told forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs,
-                     SlotNames& looked_at) {
+Told forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs, SlotVars& looked_at) {
   const Metas known = forward_metas(forward, inputs);
   Metas ins, outs, given;
   bool complete = forward.infer != nullptr;
@@ -119,7 +118,7 @@ Told forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs,
   try {
     InferContext context(op, forward, std::move(ins), std::move(outs), true);
     forward.infer(context);
-    looked_at.insert(context.looked_at().begin(), context.looked_at().end());
+    looked_at.insert(context.looked_at());
     return {context.outputs(), true};
   } catch (const NeedsValue&) {
     return {given};
@@ -145,13 +144,13 @@ void check_same_dtype(const Op& op, const std::string& name, const VarMeta& give
 }
 
 void compare(const Op& op, const OpDef& forward, const Metas& inputs, const Metas& outputs,
-             SlotNames& looked_at) {
+             SlotVars& looked_at) {
   const Told told = forward_outputs(op, forward, inputs, looked_at);
   for (const auto& [slot, metas] : told.outputs) {
     for (const std::string& name : {slot, grad_name(slot)}) {
       for_each_there(inputs, op.input_list(name), name, [&](size_t i, const VarMeta& given) {
         if (i >= metas.size()) return;
-        looked_at.insert(name);
+        looked_at.insert(name, i);
         check_same_size(op, name, given, metas[i]);
         if (told.inferred && name != slot) check_same_dtype(op, name, given, metas[i]);
       });
@@ -200,7 +199,7 @@ VarMeta unset(VarMeta declared) {
 
 bool is_unset(const VarMeta& meta) { return meta.shape == Shape{kUnset}; }
 
-void check_inputs(const Op& op, const OpDef& def, const Metas& inputs, SlotNames& looked_at) {
+void check_inputs(const Op& op, const OpDef& def, const Metas& inputs, SlotVars& looked_at) {
   SlotRules rules(op, inputs, looked_at);
   for (const Slot& slot : def.inputs) rules.check(slot, op.input_list(slot.name), inputs);
 }
@@ -215,12 +214,12 @@ void check_outputs(const Op& op, const OpDef& def, const Metas& inputs, const Me
       check_extents(metas[i].shape, fmt::format("output {} of {}", slot, op.type()));
     }
   }
-  SlotNames looked_at;
+  SlotVars looked_at;
   SlotRules rules(op, inputs, looked_at);
   for (const Slot& slot : def.outputs) rules.check(slot, op.output_list(slot.name), outputs);
 }
 
-void check_gradient(const Op& op, const Metas& inputs, const Metas& outputs, SlotNames& looked_at) {
+void check_gradient(const Op& op, const Metas& inputs, const Metas& outputs, SlotVars& looked_at) {
   const OpDef* forward = forward_of(op.type());
   if (forward != nullptr) compare(op, *forward, inputs, outputs, looked_at);
 }

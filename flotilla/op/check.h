@@ -20,10 +20,11 @@ VarMeta unset(VarMeta declared);
 bool is_unset(const VarMeta& meta);
 
 // Refuses an input that is not as its slot says: `like` another, or of `one` element; and sparse
-// rows without the extents of a dense tensor. Extents that are not known yet fit. Adds the slots
-// that a rule has looked at to `looked_at`. To be called before `infer`, which may rely on it.
+// rows without the extents of a dense tensor. Extents that are not known yet fit. Adds the
+// inputs that a rule has looked at to `looked_at`. To be called before `infer`, which may rely on
+// it.
 void check_inputs(const Op& op, const OpDef& def, const InferContext::Metas& inputs,
-                  SlotNames& looked_at);
+                  SlotVars& looked_at);
 
 // Refuses outputs that are not as their slots say, that `infer` left out though they are not
 // optional, extents below -1 and tensors of more than kMaxElements, which attributes can ask for.
@@ -34,6 +35,6 @@ void check_outputs(const Op& op, const OpDef& def, const InferContext::Metas& in
 // makes of them, and the gradient of that, have the extents which its own `infer` says, and the
 // gradient it writes is as large as the variable. Kernels of gradients take all that for granted.
 void check_gradient(const Op& op, const InferContext::Metas& inputs,
-                    const InferContext::Metas& outputs, SlotNames& looked_at);
+                    const InferContext::Metas& outputs, SlotVars& looked_at);
 
 }  // namespace flotilla

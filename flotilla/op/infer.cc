@@ -12,6 +12,18 @@ size_t count_of(const InferContext::Metas& metas, std::string_view slot) {
 
 }  // namespace
 
+VarMeta like(const VarMeta& meta) {
+  VarMeta made = meta;
+  made.value.reset();
+  return made;
+}
+
+VarMeta like(const VarMeta& meta, Shape shape) {
+  VarMeta made = like(meta);
+  made.shape = std::move(shape);
+  return made;
+}
+
 InferContext::InferContext(const Op& op, const OpDef& def, Metas inputs, Metas outputs,
                            bool running)
     : op_(op),
@@ -23,18 +35,25 @@ InferContext::InferContext(const Op& op, const OpDef& def, Metas inputs, Metas o
 size_t InferContext::in_count(std::string_view slot) const { return count_of(inputs_, slot); }
 size_t InferContext::out_count(std::string_view slot) const { return count_of(outputs_, slot); }
 
-const VarMeta& InferContext::in(std::string_view slot, size_t i) const {
+const VarMeta& InferContext::find_in(std::string_view slot, size_t i) const {
   const auto found = inputs_.find(slot);
   require(found != inputs_.end() && i < found->second.size(),
           "{} needs a variable in slot {}, but holds {}", op_.type(), slot, in_count(slot));
-  looked_at_.insert(found->first);
   return found->second[i];
 }
+
+const VarMeta& InferContext::in(std::string_view slot, size_t i) const {
+  const VarMeta& found = find_in(slot, i);
+  looked_at_.insert(slot, i);
+  return found;
+}
+
+DType InferContext::dtype(std::string_view slot, size_t i) const { return find_in(slot, i).dtype; }
 
 VarMeta& InferContext::out(std::string_view slot, size_t i) {
   const auto found = outputs_.find(slot);
   if (found != outputs_.end() && i < found->second.size()) return found->second[i];
-  return *dropped_.emplace_back(std::make_unique<VarMeta>());
+  return dropped_[{std::string(slot), i}];
 }
 
 const Attr& InferContext::find_attr(std::string_view name) const {

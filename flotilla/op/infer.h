@@ -39,8 +39,23 @@ struct VarMeta {
   }
 };
 
-// Names of slots.
-using SlotNames = std::set<std::string, std::less<>>;
+// The description of `meta` for other elements: same kind, dtype and LoD, nothing known.
+VarMeta like(const VarMeta& meta);
+// The same with other extents.
+VarMeta like(const VarMeta& meta, Shape shape);
+
+// Variables of an op, each by its slot and its place in it.
+class SlotVars {
+ public:
+  void insert(std::string_view slot, size_t i) { vars_.emplace(slot, i); }
+  void insert(const SlotVars& others) { vars_.insert(others.vars_.begin(), others.vars_.end()); }
+  bool contains(const std::string& slot, size_t i) const { return vars_.contains({slot, i}); }
+  auto begin() const { return vars_.begin(); }
+  auto end() const { return vars_.end(); }
+
+ private:
+  std::set<std::pair<std::string, size_t>> vars_;
+};
 
 class InferContext {
  public:
@@ -56,17 +71,19 @@ class InferContext {
 
   bool has_in(std::string_view slot) const { return in_count(slot) > 0; }
   size_t in_count(std::string_view slot) const;
-  // Refuses a slot that holds no variable.
+  // Refuses a slot that holds no variable. Whoever asks for an input is taken to compare its size;
+  // who wants only its dtype asks for that.
   const VarMeta& in(std::string_view slot, size_t i = 0) const;
+  DType dtype(std::string_view slot, size_t i = 0) const;
 
   bool has_out(std::string_view slot) const { return out_count(slot) > 0; }
   size_t out_count(std::string_view slot) const;
-  // To be assigned. An output slot that the op leaves out may be asked for: what is assigned is
-  // dropped.
+  // To be assigned. An output that the op leaves out may be asked for, too: it holds what was
+  // assigned to it, and goes nowhere.
   VarMeta& out(std::string_view slot, size_t i = 0);
   const Metas& outputs() const { return outputs_; }
-  // The input slots that were asked for.
-  const SlotNames& looked_at() const { return looked_at_; }
+  // The inputs that in() was asked for.
+  const SlotVars& looked_at() const { return looked_at_; }
 
   template <typename T>
   T attr(std::string_view name) const {
@@ -75,14 +92,15 @@ class InferContext {
 
  private:
   const Attr& find_attr(std::string_view name) const;
+  const VarMeta& find_in(std::string_view slot, size_t i) const;
 
   const Op& op_;
   const OpDef& def_;
   Metas inputs_;
   Metas outputs_;
   bool running_;
-  mutable SlotNames looked_at_;
-  std::vector<std::unique_ptr<VarMeta>> dropped_;
+  mutable SlotVars looked_at_;
+  std::map<std::pair<std::string, size_t>, VarMeta> dropped_;
 };
 
 // The attribute of `op`, or the default of its definition. Refuses a name that neither knows.

@@ -3,24 +3,32 @@
 namespace flotilla {
 namespace {
 
-const VarMeta* first_of(const InferContext::Metas& metas, const std::string& slot) {
+using Metas = InferContext::Metas;
+
+// Of the first variable of a slot that is there: of several gradients some may be missing.
+const VarMeta* first_of(const Metas& metas, const std::string& slot,
+                        std::span<const std::string> names) {
   const auto found = metas.find(slot);
-  return found == metas.end() || found->second.empty() ? nullptr : &found->second.front();
+  for (size_t i = 0; found != metas.end() && i < found->second.size(); ++i) {
+    if (i >= names.size() || names[i] != kEmptyVar) return &found->second[i];
+  }
+  return nullptr;
 }
 
 }  // namespace
 
-DType kernel_dtype(const OpDef& def, const InferContext::Metas& inputs,
-                   const InferContext::Metas& outputs) {
+DType kernel_dtype(const Op& op, const OpDef& def, const Metas& inputs, const Metas& outputs) {
+  const auto input = [&](const std::string& s) { return first_of(inputs, s, op.input_list(s)); };
+  const auto output = [&](const std::string& s) { return first_of(outputs, s, op.output_list(s)); };
   if (!def.dtype_slot.empty()) {
-    if (const VarMeta* meta = first_of(inputs, def.dtype_slot)) return meta->dtype;
-    if (const VarMeta* meta = first_of(outputs, def.dtype_slot)) return meta->dtype;
+    if (const VarMeta* meta = input(def.dtype_slot)) return meta->dtype;
+    if (const VarMeta* meta = output(def.dtype_slot)) return meta->dtype;
   }
   for (const Slot& slot : def.inputs) {
-    if (const VarMeta* meta = first_of(inputs, slot.name)) return meta->dtype;
+    if (const VarMeta* meta = input(slot.name)) return meta->dtype;
   }
   for (const Slot& slot : def.outputs) {
-    if (const VarMeta* meta = first_of(outputs, slot.name)) return meta->dtype;
+    if (const VarMeta* meta = output(slot.name)) return meta->dtype;
   }
   return f32;
 }

@@ -9,7 +9,7 @@
 namespace flotilla {
 
 // Of def.dtype_slot, or of the first input that is there, or of the first output.
-DType kernel_dtype(const OpDef& def, const InferContext::Metas& inputs,
+DType kernel_dtype(const Op& op, const OpDef& def, const InferContext::Metas& inputs,
                    const InferContext::Metas& outputs);
 
 }  // namespace flotilla

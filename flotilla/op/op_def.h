@@ -14,11 +14,13 @@
 #include "flotilla/base/device.h"
 #include "flotilla/base/dtype.h"
 #include "flotilla/ir/attr.h"
-#include "flotilla/op/grad_rule.h"
 
 namespace flotilla {
 
+class Block;           // ir/program.h
+class GradContext;     // op/grad_context.h
 class InferContext;    // op/infer.h
+class Op;              // ir/op.h
 class PrepareContext;  // kernel/prepare.h
 
 // What a kernel leaves to run, step after step: it only computes. Nothing is looked up by name.
@@ -54,6 +56,47 @@ struct Kernel {
   Step (*prepare)(PrepareContext&) = nullptr;
 };
 
+// A slot of the forward op that its gradient op has, too.
+struct Use {
+  Use(std::string slot_name) : slot(std::move(slot_name)) {}  // NOLINT: a list of names reads best
+  Use(const char* slot_name) : slot(slot_name) {}             // NOLINT
+
+  std::string slot;
+  bool shape_only = false;  // it reads the extents, never the elements
+};
+Use shape_of(std::string slot);
+
+// What a gradient op has beside what follows from its forward op (op/gradient.h).
+struct GradOp {
+  std::vector<Kernel> kernels = {};
+  // Null: every gradient has the extents and dtype of its variable.
+  void (*infer)(InferContext&) = nullptr;
+  // Inputs that other releases write, or in the place of those that follow.
+  std::vector<Slot> inputs = {};
+  std::string type = {};                                       // empty: <type>_grad
+  void (*spell_out)(Block& block, size_t position) = nullptr;  // as that of OpDef
+};
+
+// How the gradient of an operator follows. A rule is a value: most operators name the slots that
+// their gradient operator reads, and its kernels.
+struct GradRule {
+  enum Kind { kNone, kGradOp, kCustom };
+  Kind kind = kNone;
+  std::vector<Use> uses = {};  // kGradOp
+  GradOp op = {};
+  void (*emit)(GradContext&) = nullptr;  // kCustom
+};
+
+// Not differentiable: gradients stop here.
+inline GradRule no_grad() { return {}; }
+
+// Emits <type>_grad: it reads the forward slots in `uses` and the gradient of every output, and
+// writes the gradient of every input that needs one. Slots marked no_grad are left out.
+GradRule grad_op(std::vector<Use> uses, GradOp op = {});
+
+// Emits what the function says, for operators whose gradient is made of others (sum, scale, cast).
+GradRule custom_grad(void (*emit)(GradContext&));
+
 struct OpDef {
   std::string type = {};  // as it stands in a Program, e.g. "softmax"
   std::string doc = {};   // one sentence; becomes the Python docstring
@@ -68,13 +111,20 @@ struct OpDef {
   std::string dtype_slot = {};  // whose dtype picks the kernel; by default the first input that is
                                 // there, or the first output
   bool side_effect = false;     // runs even where nobody reads what it writes
+  // What real Paddle wants otherwise of this op, at `position` of a program that it is to read
+  // (op/spell_out.h), and what an op means that it has written (op/take_in.h).
+  void (*spell_out)(Block& block, size_t position) = nullptr;
+  void (*take_in)(Op& op) = nullptr;
 
+  // Of its gradient op; "" where it has none.
+  std::string grad_type() const;
   const Slot* find_input(std::string_view slot) const;
   const Slot* find_output(std::string_view slot) const;
   const AttrSpec* find_attr(std::string_view name) const;
 };
 
-// Registers `def` under def.type. Called while static objects are built, never later.
+// Registers `def` under def.type, and its gradient op where the rule has kernels for it. Called
+// while static objects are built, never later.
 const OpDef& define_op(OpDef def);
 // Adds kernels to an op that another file defines. Same rule.
 bool add_kernels(std::string_view type, std::vector<Kernel> kernels);
@@ -90,9 +140,9 @@ std::vector<std::string> op_types();
 // Refuses with the list of those that exist.
 const Kernel& find_kernel(const OpDef& def, Device device, DType dtype);
 
-// One row for each of the dtypes: the same function template, instantiated.
-//   .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c);
-//   })
+// One row for each of the dtypes: the same generic lambda, instantiated.
+//   constexpr auto forward = []<typename T>(PrepareContext& c) -> Step { ... };
+//   .kernels = kernels_for<float, double>(forward)
 template <typename... T, typename F>
 std::vector<Kernel> kernels_for(F) {
   return {Kernel{kCpu, dtype_of<T>,

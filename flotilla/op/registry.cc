@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "flotilla/op/gradient.h"
 #include "flotilla/op/op_def.h"
 
 namespace flotilla {
@@ -18,6 +19,16 @@ Registry& registry() {
   return filled_before_main;
 }
 
+const OpDef& add_to(Registry& r, OpDef def) {
+  invariant(!r.ops.contains(def.type), "the op \"{}\" is defined twice", def.type);
+  if (const auto waiting = r.waiting.find(def.type); waiting != r.waiting.end()) {
+    def.kernels.insert(def.kernels.end(), waiting->second.begin(), waiting->second.end());
+    r.waiting.erase(waiting);
+  }
+  std::string type = def.type;
+  return r.ops.emplace(std::move(type), std::move(def)).first->second;
+}
+
 template <typename Row>
 const Row* find_by_name(const std::vector<Row>& rows, std::string_view name) {
   const auto found =
@@ -31,15 +42,15 @@ const Slot* OpDef::find_input(std::string_view slot) const { return find_by_name
 const Slot* OpDef::find_output(std::string_view slot) const { return find_by_name(outputs, slot); }
 const AttrSpec* OpDef::find_attr(std::string_view name) const { return find_by_name(attrs, name); }
 
+std::string OpDef::grad_type() const {
+  if (grad.kind != GradRule::kGradOp) return {};
+  return grad.op.type.empty() ? type + "_grad" : grad.op.type;
+}
+
 const OpDef& define_op(OpDef def) {
-  Registry& r = registry();
-  invariant(!r.ops.contains(def.type), "the op \"{}\" is defined twice", def.type);
-  if (const auto waiting = r.waiting.find(def.type); waiting != r.waiting.end()) {
-    def.kernels.insert(def.kernels.end(), waiting->second.begin(), waiting->second.end());
-    r.waiting.erase(waiting);
-  }
-  std::string type = def.type;
-  return r.ops.emplace(std::move(type), std::move(def)).first->second;
+  const OpDef& defined = add_to(registry(), std::move(def));
+  if (!defined.grad.op.kernels.empty()) add_to(registry(), gradient_of(defined));
+  return defined;
 }
 
 bool add_kernels(std::string_view type, std::vector<Kernel> kernels) {
@@ -62,7 +73,7 @@ const OpDef* forward_of(std::string_view type) {
     if (const OpDef* named = find_op(type.substr(0, type.size() - kGradOp.size()))) return named;
   }
   for (const auto& [name, def] : registry().ops) {
-    if (def.grad.kind == GradRule::kGradOp && def.grad.type == type) return &def;
+    if (def.grad.op.type == type) return &def;
   }
   return nullptr;
 }
@@ -89,10 +100,14 @@ const Kernel& find_kernel(const OpDef& def, Device device, DType dtype) {
             there.empty() ? "none" : there);
 }
 
-GradRule grad_op(std::initializer_list<std::string_view> uses, std::string_view type) {
-  GradRule rule{.kind = GradRule::kGradOp, .type = std::string(type)};
-  for (const std::string_view slot : uses) rule.uses.emplace_back(slot);
-  return rule;
+Use shape_of(std::string slot) {
+  Use use(std::move(slot));
+  use.shape_only = true;
+  return use;
+}
+
+GradRule grad_op(std::vector<Use> uses, GradOp op) {
+  return {.kind = GradRule::kGradOp, .uses = std::move(uses), .op = std::move(op)};
 }
 
 GradRule custom_grad(void (*emit)(GradContext&)) {

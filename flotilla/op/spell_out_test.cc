@@ -58,6 +58,10 @@ TEST(SpellOut, SlotsOfEitherReleaseAreThere) {
     leaky_relu(X=x) -> Out=y
     leaky_relu_grad(X=x, Out@GRAD=g) -> X@GRAD=x
     sequence_reverse_grad(X=x, Y@GRAD=g) -> X@GRAD=x
+    batch_norm_grad(X=x, Scale=y, MeanOut=m, VarianceOut=v, Y@GRAD=g) -> X@GRAD=x
+    gru(Input=x) -> Hidden=h, BatchHidden=b
+    gru_grad(Input=x, Hidden=h, Hidden@GRAD=g) -> Input@GRAD=x
+    meshgrid_grad(X=x, Out@GRAD=g) -> X@GRAD=x
   )");
   const auto copy = spell_out(*program);
   EXPECT_EQ(copy->global_block().op(1).input("Out"), "y");
@@ -65,6 +69,12 @@ TEST(SpellOut, SlotsOfEitherReleaseAreThere) {
   EXPECT_EQ(turned.type(), "sequence_reverse");
   EXPECT_EQ(turned.input("X"), "g");
   EXPECT_EQ(turned.output("Y"), "x");
+  const Op& norm = copy->global_block().op(3);
+  EXPECT_EQ(norm.input("Mean"), "m");
+  EXPECT_EQ(norm.input("Variance"), "v");
+  EXPECT_EQ(norm.output("Scale@GRAD"), "y@GRAD@UNREAD");
+  EXPECT_EQ(copy->global_block().op(5).input("BatchHidden"), "b");
+  EXPECT_EQ(copy->global_block().op(6).input("outputs@GRAD"), "g");
 }
 
 }  // namespace

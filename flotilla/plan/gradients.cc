@@ -4,7 +4,7 @@
 // there. The rounds of a while overwrite what the last one computed, so a loop with gradients
 // records it, and the loop that goes backward takes it out again, round by round.
 
-#include <cstring>
+#include <algorithm>
 
 #include "flotilla/ir/structure.h"
 #include "flotilla/plan/planner.h"
@@ -174,7 +174,7 @@ void Planner::plan_while_grad(const Block& block, const Op& op) {
       at(restored).meta.value.reset();
       add_node(
           [&one, to = &at(restored).cell] {
-            std::memcpy(to->data, one.rounds.back().data(), one.rounds.back().size());
+            std::ranges::copy(one.rounds.back(), static_cast<char*>(to->data));
             one.rounds.pop_back();
           },
           {}, {restored});

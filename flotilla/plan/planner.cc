@@ -287,8 +287,8 @@ void Planner::prepare(const Block& block, const Op& op, const OpDef& def) {
         add_value({.meta = meta, .home = size_unknown(meta) ? Home::kLate : Home::kArena})};
   }
   infer_capacity(made, declared);
-  made.kernel =
-      &find_kernel(def, request_.device, kernel_dtype(def, metas_of(made.inputs, false), metas));
+  const DType dtype = kernel_dtype(op, def, metas_of(made.inputs, false), metas);
+  made.kernel = &find_kernel(def, request_.device, dtype);
   if (is_late(made, metas)) return prepare_late(std::move(made));
   Node node{.op = &op, .side_effect = def.side_effect};
   node_ = &node;
@@ -335,10 +335,10 @@ InferContext::Metas Planner::metas_of(const Ports& ports, bool capacity) const {
 InferContext::Metas Planner::infer(Prepared& op, const InferContext::Metas& declared) const {
   const InferContext::Metas inputs = metas_of(op.inputs, false);
   InferContext context(*op.op, *op.def, inputs, without_extents(*op.def, declared), true);
-  op.looked_at.clear();
+  op.looked_at = {};
   check_inputs(*op.op, *op.def, inputs, op.looked_at);
   if (op.def->infer != nullptr) op.def->infer(context);
-  op.looked_at.insert(context.looked_at().begin(), context.looked_at().end());
+  op.looked_at.insert(context.looked_at());
   check_outputs(*op.op, *op.def, inputs, context.outputs());
   check_gradient(*op.op, inputs, context.outputs(), op.looked_at);
   return context.outputs();

@@ -41,7 +41,7 @@ struct Prepared {
   const Kernel* kernel = nullptr;
   Ports inputs = {};
   Ports outputs = {};
-  SlotNames looked_at = {};  // inputs whose sizes were compared
+  SlotVars looked_at = {};  // inputs whose sizes were compared
   size_t node = 0;
   bool late = false;  // prepared when it is its turn to run, not before
 };

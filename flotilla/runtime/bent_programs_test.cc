@@ -423,6 +423,35 @@ const OpDef& careless_op = define_op({
     .kernels = kernels_for<float>([]<typename T>(PrepareContext& c) { return careless<T>(c); }),
 });
 
+// A kernel that takes all variables of a list to be as large as the first, of which it asks for the
+// dtype alone.
+template <typename T>
+Step careless_sum(PrepareContext& c) {
+  std::vector<In<T>> ins;
+  for (size_t i = 0; i < c.count("X"); ++i) ins.push_back(c.in<T>("X", i));
+  return [n = c.shape("Out").numel(), ins, out = c.out<T>("Out")] {
+    for (int64_t i = 0; i < n; ++i) {
+      out.data()[i] = 0;
+      for (const In<T>& x : ins) out.data()[i] += x.data()[i];
+    }
+  };
+}
+
+const OpDef& careless_sum_op = define_op({
+    .type = "toy_careless_sum",
+    .doc = "Looks at the first variable of X only.",
+    .inputs = {{.name = "X", .doc = "any tensors", .list = true}},
+    .outputs = {{"Out", "like the first of X"}},
+    .infer =
+        [](InferContext& c) {
+          for (size_t i = 0; i < c.in_count("X"); ++i) {
+            require(c.dtype("X", i) == f32, "X must be f32, but is {}", c.dtype("X", i));
+          }
+          c.out("Out") = c.in("X");
+        },
+    .kernels = kernels_for<float>([]<typename T>(PrepareContext& c) { return careless_sum<T>(c); }),
+});
+
 const OpDef& silent_op = define_op({
     .type = "toy_silent",
     .doc = "Says nothing of its second output.",
@@ -435,8 +464,12 @@ const OpDef& silent_op = define_op({
 TEST(GeneralRules, AKernelMustNotReadWhatNobodyMeasured) {
   const std::string text = "var x f32[2] persistable\nvar y f32[1]\n";
   EXPECT_EQ(Bent(text + "toy_careless(X=x, Y=x) -> Out=y\n").set("x", tensor({1, 2})).run({"y"}),
-            "the kernel of toy_careless reads its input Y, but nothing compares how many elements "
-            "it has");
+            "the kernel of toy_careless reads variable 0 of its input Y, but nothing compares how "
+            "many elements it has");
+  Bent sum(text + "toy_careless_sum(X=[x, x]) -> Out=y\n");
+  EXPECT_EQ(sum.set("x", tensor({1, 2})).run({"y"}),
+            "the kernel of toy_careless_sum reads variable 1 of its input X, but nothing compares "
+            "how many elements it has");
   EXPECT_EQ(Bent(text + "toy_silent(X=x) -> Out=y, More=z\n").set("x", tensor({1, 2})).run({"y"}),
             "toy_silent has no rule for variable 0 of its output More");
 }

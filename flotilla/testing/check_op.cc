@@ -45,8 +45,7 @@ bool is_target(const OpCase& c, const OpDef& def, const std::string& slot) {
   if (!c.grad_outputs.empty()) return holds(c.grad_outputs, slot);
   if (spec->no_grad) return false;
   if (def.grad.kind != GradRule::kGradOp) return true;
-  const std::string grad_type = def.grad.type.empty() ? def.type + "_grad" : def.grad.type;
-  return op_def(grad_type).find_input(grad_name(slot)) != nullptr;
+  return op_def(def.grad_type()).find_input(grad_name(slot)) != nullptr;
 }
 
 bool is_moved(const OpCase& c, const OpDef& def, const std::string& slot) {

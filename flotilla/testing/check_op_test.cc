@@ -3,6 +3,7 @@
 #include <gtest/gtest-spi.h>
 
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/op/grad_context.h"
 #include "flotilla/op/op_def.h"
 
 namespace flotilla {

@@ -16,17 +16,13 @@
 #include <algorithm>
 
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/op/grad_context.h"
 #include "flotilla/op/op_def.h"
 
 namespace flotilla {
 namespace {
 
 void same_as_x(InferContext& c) { c.out("Out") = c.in("X"); }
-
-// The gradient of a slot looks like its forward value, or like Out@GRAD where that is not there.
-void grads_like_out_grad(InferContext& c) {
-  for (const std::string_view slot : {"X@GRAD", "Y@GRAD"}) c.out(slot) = c.in("Out@GRAD");
-}
 
 // One output, element by element: f(x, y) where y may be missing.
 template <typename T, typename F>
@@ -52,23 +48,14 @@ const OpDef& toy_scale = define_op({
     .type = "toy_scale",
     .doc = "Multiplies with a factor.",
     .inputs = {{"X", "any tensor"}},
-    .outputs = {{"Out", "like X"}},
+    .outputs = {{.name = "Out", .doc = "like X", .like = "X"}},
     .attrs = {kFactor},
     .infer = same_as_x,
-    .grad = grad_op({}),
+    .grad = grad_op({}, {.kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {
+                           return scale<T>(c, "Out@GRAD", "X@GRAD");
+                         })}),
     .kernels = kernels_for<float, double>(
         []<typename T>(PrepareContext& c) { return scale<T>(c, "X", "Out"); }),
-});
-
-const OpDef& toy_scale_grad = define_op({
-    .type = "toy_scale_grad",
-    .doc = "Gradient of toy_scale.",
-    .inputs = {{"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .attrs = {kFactor},
-    .infer = grads_like_out_grad,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return scale<T>(c, "Out@GRAD", "X@GRAD"); }),
 });
 
 void infer_mul(InferContext& c) {
@@ -77,27 +64,14 @@ void infer_mul(InferContext& c) {
   c.out("Out") = c.in("X");
 }
 
-const OpDef& toy_mul = define_op({
-    .type = "toy_mul",
-    .doc = "Multiplies element by element.",
-    .inputs = {{"X", "any tensor"}, {"Y", "like X"}},
-    .outputs = {{"Out", "like X"}},
-    .infer = infer_mul,
-    .grad = grad_op({"X", "Y"}),
-    .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {
-      return elementwise<T>(c, "X", "Y", "Out", [](T x, T y) { return x * y; });
-    }),
-});
-
 void infer_mul_grad(InferContext& c) {
   require(c.in("Y").shape == c.in("Out@GRAD").shape,
           "Y and Out@GRAD must have one shape, but Y is {} and Out@GRAD is {}", c.in("Y").shape,
           c.in("Out@GRAD").shape);
-  grads_like_out_grad(c);
+  for (const char* slot : {"X@GRAD", "Y@GRAD"}) c.out(slot) = c.in("Out@GRAD");
 }
 
-template <typename T>
-Step mul_backward(PrepareContext& c) {
+constexpr auto mul_backward = []<typename T>(PrepareContext& c) -> Step {
   const auto times = [](T a, T b) { return a * b; };
   const Step none = [] {};
   const Step dx = c.has("X@GRAD") ? elementwise<T>(c, "Out@GRAD", "Y", "X@GRAD", times) : none;
@@ -106,17 +80,24 @@ Step mul_backward(PrepareContext& c) {
     dx();
     dy();
   };
-}
+};
 
-const OpDef& toy_mul_grad = define_op({
-    .type = "toy_mul_grad",
-    .doc = "Gradient of toy_mul.",
-    .inputs = {{"X", "as before"}, {"Y", "as before"}, {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"X@GRAD", "gradient of X", true}, {"Y@GRAD", "gradient of Y", true}},
-    .infer = infer_mul_grad,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return mul_backward<T>(c); }),
+const OpDef& toy_mul = define_op({
+    .type = "toy_mul",
+    .doc = "Multiplies element by element.",
+    .inputs = {{"X", "any tensor"}, {"Y", "like X"}},
+    .outputs = {{"Out", "like X"}},
+    .infer = infer_mul,
+    .grad = grad_op({"X", "Y"},
+                    {.kernels = kernels_for<float, double>(mul_backward), .infer = infer_mul_grad}),
+    .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {
+      return elementwise<T>(c, "X", "Y", "Out", [](T x, T y) { return x * y; });
+    }),
 });
+
+constexpr auto square_backward = []<typename T>(PrepareContext& c) -> Step {
+  return elementwise<T>(c, "X", "Out@GRAD", "X@GRAD", [](T x, T dy) { return 2 * x * dy; });
+};
 
 const OpDef& toy_square = define_op({
     .type = "toy_square",
@@ -124,20 +105,9 @@ const OpDef& toy_square = define_op({
     .inputs = {{"X", "any tensor"}},
     .outputs = {{"Out", "like X"}},
     .infer = same_as_x,
-    .grad = grad_op({"X"}),
+    .grad = grad_op({"X"}, {.kernels = kernels_for<float, double>(square_backward)}),
     .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {
       return elementwise<T>(c, "X", {}, "Out", [](T x, T) { return x * x; });
-    }),
-});
-
-const OpDef& toy_square_grad = define_op({
-    .type = "toy_square_grad",
-    .doc = "Gradient of toy_square.",
-    .inputs = {{"X", "as before"}, {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .infer = grads_like_out_grad,
-    .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {
-      return elementwise<T>(c, "X", "Out@GRAD", "X@GRAD", [](T x, T dy) { return 2 * x * dy; });
     }),
 });
 
@@ -169,9 +139,11 @@ Step halves(PrepareContext& c) {
   };
 }
 
-void infer_join(InferContext& c) {
-  const Shape& x = c.in("X").shape;
-  c.out("Out") = VarMeta::tensor(c.in("X").dtype, {x[0] < 0 ? -1 : x[0] * 2});
+VarMeta joined(InferContext& c, std::string_view slot) {
+  const VarMeta &a = c.in(slot, 0), &b = c.in(slot, 1);
+  require(a.shape == b.shape, "{} must be two vectors of one length, but they are {} and {}", slot,
+          a.shape, b.shape);
+  return VarMeta::tensor(a.dtype, {a.shape[0] < 0 ? -1 : a.shape[0] * 2});
 }
 
 template <typename T>
@@ -189,24 +161,13 @@ const OpDef& toy_halves = define_op({
     .inputs = {{"X", "vector of even length"}},
     .outputs = {{.name = "Out", .doc = "both halves", .list = true}},
     .infer = infer_halves,
-    .grad = grad_op({}),
+    .grad =
+        grad_op({}, {.kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {
+                       return join<T>(c, "Out@GRAD", "X@GRAD");
+                     }),
+                     .infer = [](InferContext& c) { c.out("X@GRAD") = joined(c, "Out@GRAD"); }}),
     .kernels =
         kernels_for<float, double>([]<typename T>(PrepareContext& c) { return halves<T>(c); }),
-});
-
-void infer_halves_grad(InferContext& c) {
-  const Shape& out = c.in("Out@GRAD").shape;
-  c.out("X@GRAD") = VarMeta::tensor(c.in("Out@GRAD").dtype, {out[0] < 0 ? -1 : out[0] * 2});
-}
-
-const OpDef& toy_halves_grad = define_op({
-    .type = "toy_halves_grad",
-    .doc = "Gradient of toy_halves.",
-    .inputs = {{.name = "Out@GRAD", .doc = "both gradients", .list = true}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .infer = infer_halves_grad,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return join<T>(c, "Out@GRAD", "X@GRAD"); }),
 });
 
 // toy_halves writes both gradients, also one that nobody needs.
@@ -224,29 +185,27 @@ const OpDef& toy_join = define_op({
     .doc = "Puts one vector behind the other.",
     .inputs = {{.name = "X", .doc = "two vectors of one length", .list = true}},
     .outputs = {{"Out", "twice as long"}},
-    .infer = infer_join,
+    .infer = [](InferContext& c) { c.out("Out") = joined(c, "X"); },
     .grad = custom_grad(join_grad),
     .kernels = kernels_for<float, double>(
         []<typename T>(PrepareContext& c) { return join<T>(c, "X", "Out"); }),
 });
 
-template <typename T>
-Step sum(PrepareContext& c) {
+constexpr auto sum = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("X").numel();
   return [n, x = c.in<T>("X"), y = c.out<T>("Out")] {
     T total = 0;
     for (int64_t i = 0; i < n; ++i) total += x.data()[i];
     *y.data() = total;
   };
-}
+};
 
-template <typename T>
-Step sum_backward(PrepareContext& c) {
+constexpr auto sum_backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("X").numel();
   return [n, dy = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
     std::fill_n(dx.data(), n, *dy.data());
   };
-}
+};
 
 const OpDef& toy_sum = define_op({
     .type = "toy_sum",
@@ -254,19 +213,8 @@ const OpDef& toy_sum = define_op({
     .inputs = {{"X", "any tensor"}},
     .outputs = {{"Out", "one element"}},
     .infer = [](InferContext& c) { c.out("Out") = VarMeta::tensor(c.in("X").dtype, {1}); },
-    .grad = grad_op({"X"}),
-    .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) { return sum<T>(c); }),
-});
-
-const OpDef& toy_sum_grad = define_op({
-    .type = "toy_sum_grad",
-    .doc = "Gradient of toy_sum.",
-    .inputs = {{.name = "X", .doc = "as before", .shape_only = true},
-               {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .infer = [](InferContext& c) { c.out("X@GRAD") = c.in("X"); },
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return sum_backward<T>(c); }),
+    .grad = grad_op({shape_of("X")}, {.kernels = kernels_for<float, double>(sum_backward)}),
+    .kernels = kernels_for<float, double>(sum),
 });
 
 void infer_gather(InferContext& c) {
@@ -281,8 +229,7 @@ void infer_gather_grad(InferContext& c) {
                      .rows = c.in("Ids").shape[0]};
 }
 
-template <typename T>
-Step gather(PrepareContext& c) {
+constexpr auto gather = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("Ids").numel(), width = c.shape("W")[1], height = c.shape("W")[0];
   return [=, ids = c.in<int64_t>("Ids"), w = c.in<T>("W"), y = c.out<T>("Out")] {
     for (int64_t i = 0; i < n; ++i) {
@@ -290,7 +237,7 @@ Step gather(PrepareContext& c) {
       std::copy_n(w.data() + ids.data()[i] * width, width, y.data() + i * width);
     }
   };
-}
+};
 
 template <typename T>
 Step to_rows(PrepareContext& c, std::string_view numbers, std::string_view value,
@@ -308,21 +255,12 @@ const OpDef& toy_gather = define_op({
     .inputs = {{"W", "[n, width]"}, {.name = "Ids", .doc = "row numbers", .no_grad = true}},
     .outputs = {{"Out", "[ids, width]"}},
     .infer = infer_gather,
-    .grad = grad_op({"W", "Ids"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return gather<T>(c); }),
-});
-
-const OpDef& toy_gather_grad = define_op({
-    .type = "toy_gather_grad",
-    .doc = "Gradient of toy_gather.",
-    .inputs = {{.name = "W", .doc = "as before", .shape_only = true},
-               {"Ids", "as before"},
-               {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"W@GRAD", "sparse rows"}},
-    .infer = infer_gather_grad,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return to_rows<T>(c, "Ids", "Out@GRAD", "W@GRAD"); }),
+    .grad = grad_op({shape_of("W"), "Ids"},
+                    {.kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {
+                       return to_rows<T>(c, "Ids", "Out@GRAD", "W@GRAD");
+                     }),
+                     .infer = infer_gather_grad}),
+    .kernels = kernels_for<float, double>(gather),
 });
 
 void infer_rows(InferContext& c) {

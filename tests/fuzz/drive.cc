@@ -124,9 +124,10 @@ void keep_inputs_that_crash(const Options& options) {
   struct sigaction action = {};
   action.sa_handler = keep_input;
   action.sa_flags = SA_RESETHAND | SA_NODEFER;
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGALRM}) {
-    sigaction(signal, &action, nullptr);
-  }
+  for (const int signal : {SIGILL, SIGTRAP, SIGABRT, SIGALRM}) sigaction(signal, &action, nullptr);
+#ifndef __SANITIZE_ADDRESS__  // which reports these first, and then aborts
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE}) sigaction(signal, &action, nullptr);
+#endif
 }
 
 }  // namespace

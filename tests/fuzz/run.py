@@ -25,6 +25,12 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "fuzz"
+# drive.cc keeps the input when the process aborts; left to themselves, sanitizers exit.
+ONE_THREAD_THAT_ABORTS = {
+    "OMP_NUM_THREADS": "1",
+    "ASAN_OPTIONS": "abort_on_error=1",
+    "UBSAN_OPTIONS": "abort_on_error=1:print_stacktrace=1",
+}
 
 
 def run_quietly(command):
@@ -35,7 +41,7 @@ def run_quietly(command):
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, **ONE_THREAD_THAT_ABORTS},
     )
 
 

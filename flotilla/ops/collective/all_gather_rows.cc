@@ -37,8 +37,7 @@ void gather(comm::Group& group, const std::vector<int64_t>& counts, int64_t widt
   }
 }
 
-template <typename T>
-Step prepare(PrepareContext& c) {
+constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   const Channel channel(c);
   return [channel, x = c.sparse_in<T>("X"), out = c.late_sparse_out<T>("Out"),
           counts = std::vector<int64_t>()]() mutable {
@@ -56,7 +55,7 @@ Step prepare(PrepareContext& c) {
       gather(group, counts, x.width, dtype_of<T>, x.value.data(), out.value());
     });
   };
-}
+};
 
 const OpDef& all_gather_rows = define_op({
     .type = "all_gather_rows",
@@ -65,8 +64,7 @@ const OpDef& all_gather_rows = define_op({
     .outputs = {{.name = "Out", .doc = "sparse rows; may be X"}},
     .attrs = {kRingId, kUseCalcStream},
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+    .kernels = kernels_for<float, double>(prepare),
     .side_effect = true,
 });
 

@@ -4,6 +4,7 @@
 // up in the order of ranks. fused_all_reduce does it for many variables in one call. c_reduce_*
 // leave the result at one process.
 
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/collective/bucket.h"
 #include "flotilla/ops/collective/channel.h"
 #include "flotilla/ops/collective/collective.h"
@@ -56,10 +57,9 @@ Step reduce(PrepareContext& c) {
 void infer_bucket(InferContext& c) {
   infer_exchange(c);
   for (size_t i = 1; i < c.in_count("X"); ++i) {
-    require(c.in("X", i).dtype == c.in("X").dtype,
+    require(c.dtype("X", i) == c.dtype("X"),
             "all of X must have one dtype, but \"{}\" is {} and \"{}\" is {}",
-            c.op().input_list("X")[0], c.in("X").dtype, c.op().input_list("X")[i],
-            c.in("X", i).dtype);
+            c.op().input_list("X")[0], c.dtype("X"), c.op().input_list("X")[i], c.dtype("X", i));
   }
 }
 

@@ -4,6 +4,7 @@
 // c_allgather from all to all, c_scatter from one to each its part, c_reducescatter the part of the
 // sum. Parts lie along the first axis, in the order of ranks.
 
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/collective/bucket.h"
 #include "flotilla/ops/collective/channel.h"
 #include "flotilla/ops/collective/collective.h"
@@ -34,14 +35,14 @@ int64_t ranks_of(const InferContext& c) {
 
 void infer_gather(InferContext& c) {
   const int64_t ranks = ranks_of(c);
-  VarMeta out = VarMeta::tensor(c.in("X").dtype, c.in("X").shape);
-  if (out.shape[0] >= 0) out.shape[0] *= ranks;
+  VarMeta out = VarMeta::tensor(c.dtype("X"), c.in("X").shape);
+  out.shape[0] = checked_multiple(out.shape[0], ranks);
   c.out("Out") = std::move(out);
 }
 
 void infer_part(InferContext& c) {
   const int64_t ranks = ranks_of(c);
-  VarMeta out = VarMeta::tensor(c.in("X").dtype, c.in("X").shape);
+  VarMeta out = VarMeta::tensor(c.dtype("X"), c.in("X").shape);
   require(out.shape[0] < 0 || out.shape[0] % ranks == 0,
           "the first axis of X must be a multiple of nranks, {}, but X has shape {}", ranks,
           out.shape);

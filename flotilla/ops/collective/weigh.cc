@@ -15,8 +15,7 @@ void infer(InferContext& c) {
           c.in("Samples").shape);
 }
 
-template <typename T>
-Step prepare(PrepareContext& c) {
+constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   const Channel channel(c);
   if (channel.alone()) return identity(c);
   c.in_place("X", "Out");
@@ -29,7 +28,7 @@ Step prepare(PrepareContext& c) {
     const T share = all > 0 ? static_cast<T>(mine / all) : T{0};
     for (int64_t i = 0; i < count; ++i) out.data()[i] = share * x.data()[i];
   };
-}
+};
 
 const OpDef& weigh_by_samples = define_op({
     .type = "weigh_by_samples",
@@ -39,8 +38,7 @@ const OpDef& weigh_by_samples = define_op({
     .outputs = {{.name = "Out", .doc = "as X; may be X"}},
     .attrs = {kRingId},
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+    .kernels = kernels_for<float, double>(prepare),
     .side_effect = true,
 });
 

@@ -79,7 +79,7 @@ void infer_grad(InferContext& c) {
           "Out@GRAD must hold {} elements because Input is {} and W is {}, but has shape {}", count,
           input, w, dout);
   for (const char* slot : {"Input", "W", "Bias"}) {
-    c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(c.in(slot).dtype, c.in(slot).shape);
+    c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(c.dtype(slot), c.in(slot).shape);
   }
 }
 

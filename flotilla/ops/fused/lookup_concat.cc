@@ -85,7 +85,7 @@ Shape check_pieces(const InferContext& c) {
   check_lists(c);
   for (size_t t = 0; t < c.in_count("W"); ++t) {
     const VarMeta& table = c.in("W", t);
-    require(table.shape.rank() == 2 && table.dtype == c.in("W").dtype,
+    require(table.shape.rank() == 2 && table.dtype == c.dtype("W"),
             "W must hold matrices of one dtype, but W[{}] is {}{}", t, table.dtype, table.shape);
   }
   int64_t rows = -1;
@@ -108,8 +108,8 @@ Shape check_pieces(const InferContext& c) {
   const Ints offsets = c.attr<Ints>("x_offsets");
   for (size_t j = 0; j < offsets.size(); ++j) {
     const VarMeta& x = c.in("X", j);
-    require(x.shape.rank() == 2 && x.shape[1] > 0 && x.dtype == c.in("W").dtype,
-            "X must hold matrices of the dtype {} of W, but X[{}] is {}{}", c.in("W").dtype, j,
+    require(x.shape.rank() == 2 && x.shape[1] > 0 && x.dtype == c.dtype("W"),
+            "X must hold matrices of the dtype {} of W, but X[{}] is {}{}", c.dtype("W"), j,
             x.dtype, x.shape);
     agree(x.shape[0], "X", j);
     spans.emplace_back(offsets[j], offsets[j] + x.shape[1]);
@@ -130,7 +130,7 @@ Shape check_pieces(const InferContext& c) {
 
 void infer(InferContext& c) {
   const Shape shape = check_pieces(c);
-  VarMeta out = VarMeta::tensor(c.in("W").dtype, shape);
+  VarMeta out = VarMeta::tensor(c.dtype("W"), shape);
   // Sequences are those of the first piece, as concat has it.
   const Ints offsets = c.attr<Ints>("offsets"), x_offsets = c.attr<Ints>("x_offsets");
   const auto first = [](const Ints& list) {
@@ -175,8 +175,7 @@ int64_t grain_of(int64_t columns) {
   return std::max<int64_t>(1, kGrainOperations / std::max<int64_t>(1, 2 * columns));
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   std::vector<Lookup<T>> lookups;
   const std::vector<Piece> pieces = pieces_of(c);
   for (size_t k = 0; k < pieces.size(); ++k) {
@@ -205,7 +204,7 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 // ---- Backward -----------------------------------------------------------------------------------
 
@@ -217,7 +216,7 @@ void infer_grad(InferContext& c) {
           "Out@GRAD must have the shape {} of Out, but has {}", shape, given);
   const Ints sparse = c.attr<Ints>("is_sparse"), tables = c.attr<Ints>("tables");
   for (size_t t = 0; t < c.in_count("W"); ++t) {
-    VarMeta grad = VarMeta::tensor(c.in("W", t).dtype, c.in("W", t).shape);
+    VarMeta grad = VarMeta::tensor(c.dtype("W", t), c.in("W", t).shape);
     if (sparse[t] != 0) {
       grad.kind = VarKind::kSelectedRows;
       grad.rows = 0;
@@ -347,8 +346,7 @@ Step dense_table(PrepareContext& c, size_t table) {
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   std::vector<Step> steps;
   const Ints sparse = c.attr<Ints>("is_sparse"), offsets = c.attr<Ints>("x_offsets");
   for (size_t t = 0; t < sparse.size(); ++t) {
@@ -370,7 +368,7 @@ Step backward(PrepareContext& c) {
   return [steps = std::move(steps)] {
     for (const Step& step : steps) step();
   };
-}
+};
 
 // ---- Definitions --------------------------------------------------------------------------------
 
@@ -398,30 +396,10 @@ const OpDef& lookup_concat = define_op({
     .outputs = {{"Out", "the pieces side by side"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"Ids", "W", "X"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .grad = grad_op({"Ids", shape_of("W"), shape_of("X")},
+                    {.kernels = kernels_for<float, double>(backward), .infer = infer_grad}),
+    .kernels = kernels_for<float, double>(forward),
     .dtype_slot = "W",
-});
-
-const OpDef& lookup_concat_grad = define_op({
-    .type = "lookup_concat_grad",
-    .doc = "Gradient of lookup_concat.",
-    .inputs =
-        {kIds,
-         {.name = "W", .doc = "as before", .list = true, .shape_only = true},
-         {.name = "X", .doc = "as before", .optional = true, .list = true, .shape_only = true},
-         {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{.name = "W@GRAD",
-                 .doc = "gradients of W, dense or sparse rows",
-                 .optional = true,
-                 .list = true},
-                {.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
 });
 
 }  // namespace

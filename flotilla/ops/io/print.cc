@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 
@@ -81,8 +82,7 @@ std::string described(const Wanted& wanted, const Shape& shape, const LoD* lod, 
   return text + fmt::format("  - data: [{}]\n", elements(data, shape.numel(), wanted.summarize));
 }
 
-template <typename T>
-Step prepare(PrepareContext& c) {
+constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   const auto times = std::make_shared<int64_t>(0);
   c.view("In", "Out");
   return [wanted = Wanted(c), shape = c.shape("In"), lod = c.lod("In"), times, in = c.in<T>("In"),
@@ -95,7 +95,7 @@ Step prepare(PrepareContext& c) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   };
-}
+};
 
 void infer(InferContext& c) {
   const auto phase = c.attr<std::string>("print_phase");
@@ -132,7 +132,7 @@ const OpDef& print = define_op({
               {"is_forward", true, "false in the gradient"}},
     .infer = infer,
     .grad = custom_grad(grad),
-    .kernels = kernels_for_all([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+    .kernels = kernels_for_all(prepare),
     .side_effect = true,
 });
 

@@ -11,6 +11,7 @@
 
 #include "flotilla/kernel/caller.h"
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/op/grad_context.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/tensor/known_value.h"
 

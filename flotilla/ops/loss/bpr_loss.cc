@@ -43,8 +43,7 @@ struct Rows {
   int64_t label(int64_t row) const { return labels.checked(row, classes, 0); }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [rows = Rows(c), in = c.in<T>("X"), out = c.out<T>("Y")] {
     parallel_for(rows.count, rows.classes * 20, [&](int64_t row) {
       const T* x = in.data() + row * rows.classes;
@@ -57,12 +56,9 @@ Step forward(PrepareContext& c) {
       out.data()[row] = sum / static_cast<T>(rows.classes - 1);
     });
   };
-}
+};
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
-
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [rows = Rows(c), in = c.in<T>("X"), dout = c.in<T>("Y@GRAD"), out = c.out<T>("X@GRAD")] {
     parallel_for(rows.count, rows.classes * 20, [&](int64_t row) {
       const T* x = in.data() + row * rows.classes;
@@ -78,7 +74,7 @@ Step backward(PrepareContext& c) {
       dx[label] = -sum;
     });
   };
-}
+};
 
 const OpDef& bpr_loss = define_op({
     .type = "bpr_loss",
@@ -87,22 +83,8 @@ const OpDef& bpr_loss = define_op({
                {.name = "Label", .doc = "a class for each row", .no_grad = true}},
     .outputs = {{.name = "Y", .doc = "a loss for each row"}},
     .infer = infer,
-    .grad = grad_op({"X", "Label"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-    .dtype_slot = "X",
-});
-
-const OpDef& bpr_loss_grad = define_op({
-    .type = "bpr_loss_grad",
-    .doc = "Gradient of bpr_loss.",
-    .inputs = {{.name = "X", .doc = "as before"},
-               {.name = "Label", .doc = "as before"},
-               {.name = "Y@GRAD", .doc = "gradient of Y"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Label"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
     .dtype_slot = "X",
 });
 

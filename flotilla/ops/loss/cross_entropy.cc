@@ -39,10 +39,7 @@ void infer(InferContext& c) {
   c.out("Y").shape = with_last(c.in("X").shape, 1);
 }
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = c.in("X"); }
-
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("X");
   const int64_t n = shape[shape.rank() - 1], rows = shape.numel(0, shape.rank() - 1);
   const In<T> x = c.in<T>("X");
@@ -62,10 +59,9 @@ Step forward(PrepareContext& c) {
       y.data()[r] = label == ignored ? T{0} : minus_log(x.data()[r * n + label]);
     }
   };
-}
+};
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("X");
   const int64_t n = shape[shape.rank() - 1], rows = shape.numel(0, shape.rank() - 1);
   const In<T> x = c.in<T>("X"), dy = c.in<T>("Y@GRAD");
@@ -86,7 +82,7 @@ Step backward(PrepareContext& c) {
       if (label != ignored) dx.data()[i] = -dy.data()[r] / x.data()[i];
     }
   };
-}
+};
 
 // What tells a 1.x program's gradient what X looked like: an empty tensor [0, extents of X...].
 void infer2(InferContext& c) {
@@ -112,11 +108,10 @@ void infer_grad2(InferContext& c) {
             shape);
   }
   c.out("X@GRAD") = VarMeta::tensor(
-      c.in("Y@GRAD").dtype, Shape(std::vector<int64_t>(x_shape.begin() + 1, x_shape.end())));
+      c.dtype("Y@GRAD"), Shape(std::vector<int64_t>(x_shape.begin() + 1, x_shape.end())));
 }
 
-template <typename T>
-Step forward2(PrepareContext& c) {
+constexpr auto forward2 = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("X");
   const int64_t n = shape[shape.rank() - 1], rows = shape.numel(0, shape.rank() - 1);
   return [=, x = c.in<T>("X"), y = c.out<T>("Y"), match = c.out<T>("MatchX"),
@@ -128,10 +123,9 @@ Step forward2(PrepareContext& c) {
       y.data()[r] = label == ignored ? T{0} : minus_log(p);
     }
   };
-}
+};
 
-template <typename T>
-Step backward2(PrepareContext& c) {
+constexpr auto backward2 = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("X@GRAD");
   const int64_t n = shape[shape.rank() - 1], rows = shape.numel(0, shape.rank() - 1);
   return [=, match = c.in<T>("MatchX"), dy = c.in<T>("Y@GRAD"), dx = c.out<T>("X@GRAD"),
@@ -142,10 +136,9 @@ Step backward2(PrepareContext& c) {
       if (label != ignored) dx.data()[r * n + label] = -dy.data()[r] / match.data()[r];
     }
   };
-}
+};
 
 const AttrSpec kIgnore = {"ignore_index", -100, "rows with this label cost nothing"};
-const AttrSpec kSoft = {"soft_label", false, "whether Label holds probabilities"};
 const Slot kLabel = {.name = "Label", .doc = "class numbers, or like X", .no_grad = true};
 
 const OpDef& cross_entropy = define_op({
@@ -153,22 +146,10 @@ const OpDef& cross_entropy = define_op({
     .doc = "Minus the logarithm of the probability that X gives to the label.",
     .inputs = {{"X", "probabilities, [..., classes]"}, kLabel},
     .outputs = {{"Y", "[..., 1]"}},
-    .attrs = {kSoft, kIgnore},
+    .attrs = {{"soft_label", false, "whether Label holds probabilities"}, kIgnore},
     .infer = infer,
-    .grad = grad_op({"X", "Label"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& cross_entropy_grad = define_op({
-    .type = "cross_entropy_grad",
-    .doc = "Gradient of cross_entropy.",
-    .inputs = {{"X", "as before"}, kLabel, {"Y@GRAD", "gradient of Y"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .attrs = {kSoft, kIgnore},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Label"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 const OpDef& cross_entropy2 = define_op({
@@ -180,24 +161,11 @@ const OpDef& cross_entropy2 = define_op({
                 {.name = "MatchX", .doc = "the probability itself", .no_grad = true}},
     .attrs = {kIgnore},
     .infer = infer2,
-    .grad = grad_op({"Label", "MatchX", "XShape"}, "cross_entropy_grad2"),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward2<T>(c); }),
-});
-
-const OpDef& cross_entropy_grad2 = define_op({
-    .type = "cross_entropy_grad2",
-    .doc = "Gradient of cross_entropy2.",
-    .inputs = {kLabel,
-               {"MatchX", "as before"},
-               {.name = "XShape", .doc = "as before", .shape_only = true},
-               {"Y@GRAD", "gradient of Y"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .attrs = {kIgnore},
-    .infer = infer_grad2,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward2<T>(c); }),
-    .dtype_slot = "Y@GRAD",
+    .grad = grad_op({"Label", "MatchX", shape_of("XShape")},
+                    {.kernels = kernels_for<float, double>(backward2),
+                     .infer = infer_grad2,
+                     .type = "cross_entropy_grad2"}),
+    .kernels = kernels_for<float, double>(forward2),
 });
 
 }  // namespace

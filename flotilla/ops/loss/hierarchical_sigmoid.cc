@@ -17,6 +17,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/op/spell_out.h"
 #include "flotilla/ops/loss/labels.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 
@@ -55,9 +56,9 @@ void infer(InferContext& c) {
           "Bias must hold a number for each row of W, but they have the shapes {} and {}",
           c.has_in("Bias") ? c.in("Bias").shape : Shape(), w);
   const int64_t length = custom ? c.in("PathTable").shape[1] : longest_path(classes);
-  c.out("Out") = VarMeta::tensor(c.in("X").dtype, Shape{x[0], 1});
-  c.out("PreOut") = VarMeta::tensor(c.in("X").dtype, Shape{x[0], length});
-  c.out("W_Out") = VarMeta::tensor(c.in("W").dtype, w);
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), Shape{x[0], 1});
+  c.out("PreOut") = VarMeta::tensor(c.dtype("X"), Shape{x[0], length});
+  c.out("W_Out") = VarMeta::tensor(c.dtype("W"), w);
 }
 
 // The nodes on the paths of a batch.
@@ -99,8 +100,7 @@ class Paths {
   In<int64_t> code_;
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t rows = c.shape("X")[0], width = c.shape("X")[1], longest = c.shape("PreOut")[1];
   return [=, paths = Paths(c), x = c.in<T>("X"), w = c.in<T>("W"), b = given<T>(c, "Bias"),
           out = c.out<T>("Out"), pre = c.out<T>("PreOut")] {
@@ -122,13 +122,13 @@ Step forward(PrepareContext& c) {
       out.data()[i] = total;
     });
   };
-}
+};
 
 void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = VarMeta::tensor(c.in("X").dtype, c.in("X").shape);
+  c.out("X@GRAD") = VarMeta::tensor(c.dtype("X"), c.in("X").shape);
   for (const char* slot : {"W", "Bias"}) {
     if (!c.has_in(slot)) continue;
-    VarMeta grad = VarMeta::tensor(c.in(slot).dtype, c.in(slot).shape);
+    VarMeta grad = VarMeta::tensor(c.dtype(slot), c.in(slot).shape);
     if (c.attr<bool>("is_sparse")) {
       grad.kind = VarKind::kSelectedRows;
       grad.rows = c.in("PreOut").shape.numel();
@@ -167,8 +167,7 @@ Step spread(PrepareContext& c, const char* slot, const Paths& paths, Out<T> slop
 }
 
 // The gradient of z: (sigmoid(z) - right) * dOut, where sigmoid(z) = 1 - exp(-PreOut)
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t rows = c.shape("X")[0], width = c.shape("X")[1], longest = c.shape("PreOut")[1];
   const Paths paths(c);
   const Out<T> slope = c.workspace<T>(std::max<int64_t>(rows * longest, 1));
@@ -198,61 +197,46 @@ Step backward(PrepareContext& c) {
   return [steps] {
     for (const Step& step : steps) step();
   };
-}
+};
 
-const std::vector<AttrSpec> kAttrs = {
-    {"num_classes", 2, "number of classes"},
-    {"is_sparse", false, "whether gradients of W and Bias hold only rows that were used"},
-    {"remote_prefetch", false, "of no effect"},
-    {"trainer_id", 0, "of no effect"},
-    {"height_sections", std::vector<int64_t>{}, "of no effect"},
-    {"epmap", std::vector<std::string>{}, "of no effect"},
-    {"table_names", std::vector<std::string>{}, "of no effect"}};
-
-std::vector<Slot> inputs_of(bool gradient) {
-  std::vector<Slot> slots = {
-      {.name = "X", .doc = "[samples, width]"},
-      {.name = "W", .doc = "[inner nodes, width]"},
-      {.name = "Label", .doc = "class of each sample", .no_grad = true},
-      {.name = "PathTable",
-       .doc = "nodes from the root, then -1",
-       .optional = true,
-       .no_grad = true},
-      {.name = "PathCode", .doc = "1: to the right", .optional = true, .no_grad = true},
-      {.name = "Bias", .doc = "[inner nodes, 1]", .optional = true, .shape_only = gradient}};
-  if (gradient) {
-    slots.push_back({.name = "PreOut", .doc = "of hierarchical_sigmoid"});
-    slots.push_back({.name = "Out@GRAD", .doc = "gradient of Out"});
-  }
-  return slots;
+// 1.8 refuses the op without it; its W is always a parameter.
+void add_weight_of_tree(Block& block, size_t position) {
+  Op& op = block.op(position);
+  const Var* w = op.has_input("W") ? block.find_var_recursive(op.input("W")) : nullptr;
+  if (w != nullptr && w->persistable && !op.has_output("W_Out")) op.set_output("W_Out", {w->name});
 }
 
 const OpDef& hierarchical_sigmoid = define_op({
     .type = "hierarchical_sigmoid",
     .doc = "The cost of the turns on the way to a class in a binary tree.",
-    .inputs = inputs_of(false),
+    .inputs = {{.name = "X", .doc = "[samples, width]"},
+               {.name = "W", .doc = "[inner nodes, width]"},
+               {.name = "Label", .doc = "class of each sample", .no_grad = true},
+               {.name = "PathTable",
+                .doc = "nodes from the root, then -1",
+                .optional = true,
+                .no_grad = true},
+               {.name = "PathCode", .doc = "1: to the right", .optional = true, .no_grad = true},
+               {.name = "Bias", .doc = "[inner nodes, 1]", .optional = true}},
     .outputs =
         {{.name = "Out", .doc = "[samples, 1]"},
          {.name = "PreOut", .doc = "the logarithms of each turn", .no_grad = true},
          {.name = "W_Out", .doc = "W itself; not written", .optional = true, .no_grad = true}},
-    .attrs = kAttrs,
+    .attrs = {{"num_classes", 2, "number of classes"},
+              {"is_sparse", false, "whether gradients of W and Bias hold only rows that were used"},
+              {"remote_prefetch", false, "of no effect"},
+              {"trainer_id", 0, "of no effect"},
+              {"height_sections", std::vector<int64_t>{}, "of no effect"},
+              {"epmap", std::vector<std::string>{}, "of no effect"},
+              {"table_names", std::vector<std::string>{}, "of no effect"}},
     .infer = infer,
-    .grad = grad_op({"X", "W", "Label", "PathTable", "PathCode", "Bias", "PreOut"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& hierarchical_sigmoid_grad = define_op({
-    .type = "hierarchical_sigmoid_grad",
-    .doc = "Gradient of hierarchical_sigmoid.",
-    .inputs = inputs_of(true),
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "W@GRAD", .doc = "dense or sparse rows", .optional = true},
-                {.name = "Bias@GRAD", .doc = "dense or sparse rows", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad =
+        grad_op({"X", "W", "Label", "PathTable", "PathCode", shape_of("Bias"), "PreOut"},
+                {.kernels = kernels_for<float, double>(backward),
+                 .infer = infer_grad,
+                 .spell_out = [](Block& b, size_t i) { ask_for_gradient(b, b.op(i), "W", "W"); }}),
+    .kernels = kernels_for<float, double>(forward),
+    .spell_out = add_weight_of_tree,
 });
 
 }  // namespace

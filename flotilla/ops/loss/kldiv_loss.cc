@@ -23,7 +23,7 @@ void infer(InferContext& c) {
       reduction == "none" || reduction == "mean" || reduction == "batchmean" || reduction == "sum",
       "reduction must be none, mean, batchmean or sum, but is \"{}\"", reduction);
   c.out("Loss") = c.in("X");
-  if (reduction != "none") c.out("Loss") = VarMeta::tensor(c.in("X").dtype, {1});
+  if (reduction != "none") c.out("Loss") = VarMeta::tensor(c.dtype("X"), {1});
 }
 
 double scale_of(const std::string& reduction, const Shape& x) {
@@ -32,8 +32,7 @@ double scale_of(const std::string& reduction, const Shape& x) {
   return 1;
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const auto reduction = c.attr<std::string>("reduction");
   const int64_t n = c.shape("X").numel();
   const bool sums = reduction != "none";
@@ -51,10 +50,9 @@ Step forward(PrepareContext& c) {
     for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(element(i));
     *loss.data() = static_cast<T>(sum * scale);
   };
-}
+};
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const auto reduction = c.attr<std::string>("reduction");
   const int64_t n = c.shape("X").numel();
   const bool sums = reduction != "none";
@@ -65,7 +63,7 @@ Step backward(PrepareContext& c) {
       dx.data()[i] = t > 0 ? -t * scale * dloss.data()[sums ? 0 : i] : T{0};
     });
   };
-}
+};
 
 const AttrSpec kReduction = {"reduction", "mean", "none, mean, batchmean or sum"};
 const Slot kTarget = {.name = "Target", .doc = "probabilities", .no_grad = true};
@@ -77,22 +75,8 @@ const OpDef& kldiv_loss = define_op({
     .outputs = {{"Loss", "one number, or like X"}},
     .attrs = {kReduction},
     .infer = infer,
-    .grad = grad_op({"X", "Target"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& kldiv_loss_grad = define_op({
-    .type = "kldiv_loss_grad",
-    .doc = "Gradient of kldiv_loss.",
-    .inputs = {{.name = "X", .doc = "as before", .shape_only = true},
-               kTarget,
-               {"Loss@GRAD", "gradient of Loss"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .attrs = {kReduction},
-    .infer = [](InferContext& c) { c.out("X@GRAD") = c.in("X"); },
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({shape_of("X"), "Target"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

@@ -21,8 +21,7 @@ void infer(InferContext& c) {
   c.out("Out") = c.in("X");
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("X");
   const int64_t n = shape.numel(), classes = shape[shape.rank() - 1];
   c.in_place("X", "Out");
@@ -34,17 +33,16 @@ Step forward(PrepareContext& c) {
       out.data()[i] = (1 - epsilon) * x.data()[i] + rest;
     });
   };
-}
+};
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("Out@GRAD").numel();
   c.in_place("Out@GRAD", "X@GRAD");
   return [n, factor = 1 - static_cast<T>(c.attr<float>("epsilon")), dout = c.in<T>("Out@GRAD"),
           dx = c.out<T>("X@GRAD")] {
     parallel_for(n, 2, [&](int64_t i) { dx.data()[i] = factor * dout.data()[i]; });
   };
-}
+};
 
 const AttrSpec kEpsilon = {"epsilon", 0.0f, "how much of the labels is given away"};
 
@@ -56,20 +54,8 @@ const OpDef& label_smooth = define_op({
     .outputs = {{.name = "Out", .doc = "like X", .like = "X"}},
     .attrs = {kEpsilon},
     .infer = infer,
-    .grad = grad_op({}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& label_smooth_grad = define_op({
-    .type = "label_smooth_grad",
-    .doc = "Gradient of label_smooth.",
-    .inputs = {{"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .attrs = {kEpsilon},
-    .infer = [](InferContext& c) { c.out("X@GRAD") = c.in("Out@GRAD"); },
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

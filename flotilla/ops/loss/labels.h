@@ -44,7 +44,7 @@ class LabelsIn {
 
 // Refuses labels that are not whole numbers.
 inline void check_labels(const InferContext& c, std::string_view slot, size_t i = 0) {
-  const DType dtype = c.in(slot, i).dtype;
+  const DType dtype = c.dtype(slot, i);
   require(dtype == i64 || dtype == i32, "{} must hold i64 or i32, but holds {}", slot, dtype);
 }
 

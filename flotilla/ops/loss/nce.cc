@@ -70,8 +70,8 @@ void infer(InferContext& c) {
           "custom_neg_classes names {} classes, but num_neg_samples is {}", chosen.size(), drawn);
   for (const int64_t label : chosen) checked_class(label, classes);
   const int64_t both = label[1] < 0 ? -1 : label[1] + drawn;
-  c.out("Cost") = VarMeta::tensor(c.in("Input").dtype, Shape{input[0], 1});
-  c.out("SampleLogits") = VarMeta::tensor(c.in("Input").dtype, Shape{input[0], both});
+  c.out("Cost") = VarMeta::tensor(c.dtype("Input"), Shape{input[0], 1});
+  c.out("SampleLogits") = VarMeta::tensor(c.dtype("Input"), Shape{input[0], both});
   c.out("SampleLabels") = VarMeta::tensor(i64, Shape{input[0], both});
 }
 
@@ -140,8 +140,7 @@ T dot(const T* a, const T* b, int64_t n) {
   return sum;
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t seed = c.attr<int64_t>("seed");
   return [s = Sizes(c), sampler = Sampler(c), labels = LabelsIn(c, "Label"),
           chosen = c.attr<std::vector<int64_t>>("custom_neg_classes"), random = c.random(seed),
@@ -168,7 +167,7 @@ Step forward(PrepareContext& c) {
       cost.data()[i] = total * (weights ? weights.data()[i] : T{1});
     });
   };
-}
+};
 
 void infer_grad(InferContext& c) {
   const VarMeta& input = c.in("Input");
@@ -230,8 +229,7 @@ Step spread(PrepareContext& c, const Sizes& s, const char* slot, Out<T> slope, I
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Sizes s(c);
   const Out<T> slope = c.workspace<T>(std::max<int64_t>(s.rows * s.both(), 1));
   std::vector<Step> steps = {slopes(c, s, slope)};
@@ -253,72 +251,48 @@ Step backward(PrepareContext& c) {
   return [steps] {
     for (const Step& step : steps) step();
   };
-}
-
-const std::vector<AttrSpec> kAttrs = {
-    {"num_total_classes", 0, "number of classes"},
-    {"num_neg_samples", 10, "classes drawn for each sample"},
-    {"sampler", 0, "0: uniform, 1: log-uniform, 2: CustomDistProbs"},
-    {"seed", 0, "not 0: the same classes are drawn in each run"},
-    {"is_sparse", false, "whether gradients of Weight and Bias hold only rows that were used"},
-    {"remote_prefetch", false, "of no effect"},
-    {"trainer_id", 0, "of no effect"},
-    {"height_sections", std::vector<int64_t>{}, "of no effect"},
-    {"epmap", std::vector<std::string>{}, "of no effect"},
-    {"table_names", std::vector<std::string>{}, "of no effect"},
-    {"custom_neg_classes", std::vector<int32_t>{}, "classes to take instead of drawing"},
-    {"is_test", false, "of no effect"}};
-
-std::vector<Slot> inputs_of(bool gradient) {
-  std::vector<Slot> slots = {
-      {.name = "Input", .doc = "[samples, width]"},
-      {.name = "Label",
-       .doc = "[samples, labels of each]",
-       .no_grad = true,
-       .shape_only = gradient},
-      {.name = "Weight", .doc = "[classes, width]"},
-      {.name = "Bias", .doc = "[classes, 1]", .optional = true, .shape_only = gradient},
-      {.name = "SampleWeight", .doc = "of each sample", .optional = true, .no_grad = true},
-      {.name = "CustomDistProbs", .doc = "of each class", .optional = true, .no_grad = true},
-      {.name = "CustomDistAlias", .doc = "another class, or -1", .optional = true, .no_grad = true},
-      {.name = "CustomDistAliasProbs",
-       .doc = "up to where it is not the other",
-       .optional = true,
-       .no_grad = true}};
-  if (gradient) {
-    slots.push_back({.name = "SampleLogits", .doc = "of nce"});
-    slots.push_back({.name = "SampleLabels", .doc = "of nce"});
-    slots.push_back({.name = "Cost@GRAD", .doc = "gradient of Cost"});
-  }
-  return slots;
-}
+};
 
 const OpDef& nce = define_op({
     .type = "nce",
     .doc = "How well samples are told apart from classes that are drawn.",
-    .inputs = inputs_of(false),
+    .inputs =
+        {{.name = "Input", .doc = "[samples, width]"},
+         {.name = "Label", .doc = "[samples, labels of each]", .no_grad = true},
+         {.name = "Weight", .doc = "[classes, width]"},
+         {.name = "Bias", .doc = "[classes, 1]", .optional = true},
+         {.name = "SampleWeight", .doc = "of each sample", .optional = true, .no_grad = true},
+         {.name = "CustomDistProbs", .doc = "of each class", .optional = true, .no_grad = true},
+         {.name = "CustomDistAlias",
+          .doc = "another class, or -1",
+          .optional = true,
+          .no_grad = true},
+         {.name = "CustomDistAliasProbs",
+          .doc = "up to where it is not the other",
+          .optional = true,
+          .no_grad = true}},
     .outputs = {{.name = "Cost", .doc = "[samples, 1]"},
                 {.name = "SampleLogits", .doc = "a number for each class", .no_grad = true},
                 {.name = "SampleLabels", .doc = "the labels, then drawn classes", .no_grad = true}},
-    .attrs = kAttrs,
+    .attrs = {{"num_total_classes", 0, "number of classes"},
+              {"num_neg_samples", 10, "classes drawn for each sample"},
+              {"sampler", 0, "0: uniform, 1: log-uniform, 2: CustomDistProbs"},
+              {"seed", 0, "not 0: the same classes are drawn in each run"},
+              {"is_sparse", false,
+               "whether gradients of Weight and Bias hold only rows that were used"},
+              {"remote_prefetch", false, "of no effect"},
+              {"trainer_id", 0, "of no effect"},
+              {"height_sections", std::vector<int64_t>{}, "of no effect"},
+              {"epmap", std::vector<std::string>{}, "of no effect"},
+              {"table_names", std::vector<std::string>{}, "of no effect"},
+              {"custom_neg_classes", std::vector<int32_t>{}, "classes to take instead of drawing"},
+              {"is_test", false, "of no effect"}},
     .infer = infer,
-    .grad = grad_op({"Input", "Label", "Weight", "Bias", "SampleWeight", "CustomDistProbs",
-                     "CustomDistAlias", "CustomDistAliasProbs", "SampleLogits", "SampleLabels"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& nce_grad = define_op({
-    .type = "nce_grad",
-    .doc = "Gradient of nce.",
-    .inputs = inputs_of(true),
-    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
-                {.name = "Weight@GRAD", .doc = "dense or sparse rows", .optional = true},
-                {.name = "Bias@GRAD", .doc = "dense or sparse rows", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op(
+        {"Input", shape_of("Label"), "Weight", shape_of("Bias"), "SampleWeight", "CustomDistProbs",
+         "CustomDistAlias", "CustomDistAliasProbs", "SampleLogits", "SampleLabels"},
+        {.kernels = kernels_for<float, double>(backward), .infer = infer_grad}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

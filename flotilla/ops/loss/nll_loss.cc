@@ -29,7 +29,7 @@ void infer(InferContext& c) {
   const auto reduction = c.attr<std::string>("reduction");
   require(reduction == "none" || reduction == "mean" || reduction == "sum",
           "reduction must be none, mean or sum, but is \"{}\"", reduction);
-  const DType dtype = c.in("X").dtype;
+  const DType dtype = c.dtype("X");
   c.out("Out") = VarMeta::tensor(dtype, reduction == "none" ? wanted : Shape{1});
   c.out("Total_weight") = VarMeta::tensor(dtype, {1});
 }
@@ -55,8 +55,7 @@ struct Samples {
   T weight(int64_t label) const { return weights ? weights.data()[label] : T{1}; }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const auto reduction = c.attr<std::string>("reduction");
   return [s = Samples<T>(c), none = reduction == "none", mean = reduction == "mean",
           x = c.in<T>("X"), out = c.out<T>("Out"), total = c.out<T>("Total_weight")] {
@@ -76,10 +75,9 @@ Step forward(PrepareContext& c) {
     *total.data() = none ? T{0} : static_cast<T>(weights);
     if (!none) *out.data() = static_cast<T>(mean && weights != 0 ? sum / weights : sum);
   };
-}
+};
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const auto reduction = c.attr<std::string>("reduction");
   return [s = Samples<T>(c), n = c.shape("X").numel(), none = reduction == "none",
           mean = reduction == "mean", total = c.in<T>("Total_weight"), dout = c.in<T>("Out@GRAD"),
@@ -92,7 +90,7 @@ Step backward(PrepareContext& c) {
       dx.data()[s.at(i, label)] = -s.weight(label) * dout.data()[none ? i : 0] / divisor;
     }
   };
-}
+};
 
 const Slot kLabel = {.name = "Label", .doc = "class numbers", .no_grad = true};
 const Slot kWeight = {
@@ -100,6 +98,18 @@ const Slot kWeight = {
 const std::vector<AttrSpec> kAttrs = {
     {"ignore_index", int64_t{-100}, "this label counts for nothing"},
     {"reduction", "mean", "none, mean or sum"}};
+
+// 2.6 wants a gradient without axes, which is what a fill of no extents makes there.
+void drop_axes_of_loss(Block& block, size_t position) {
+  if (!block.op(position).has_input("Out@GRAD")) return;
+  const std::string grad = block.op(position).input("Out@GRAD");
+  for (size_t at = position; at-- > 0;) {
+    Op& op = block.op(at);
+    if (!op.writes(grad)) continue;
+    if (op.type() == "fill_constant") op.set_attr("shape", std::vector<int64_t>{});
+    return;
+  }
+}
 
 const OpDef& nll_loss = define_op({
     .type = "nll_loss",
@@ -109,24 +119,10 @@ const OpDef& nll_loss = define_op({
                 {.name = "Total_weight", .doc = "sum of the weights", .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Label", "Weight", "Total_weight"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& nll_loss_grad = define_op({
-    .type = "nll_loss_grad",
-    .doc = "Gradient of nll_loss.",
-    .inputs = {{.name = "X", .doc = "as before", .shape_only = true},
-               kLabel,
-               kWeight,
-               {"Total_weight", "as before"},
-               {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = [](InferContext& c) { c.out("X@GRAD") = c.in("X"); },
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad =
+        grad_op({shape_of("X"), "Label", "Weight", "Total_weight"},
+                {.kernels = kernels_for<float, double>(backward), .spell_out = drop_axes_of_loss}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

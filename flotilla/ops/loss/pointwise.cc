@@ -63,9 +63,6 @@ struct HingeLoss {
 };
 
 template <typename Row>
-constexpr bool kHasEpsilon = std::is_same_v<Row, LogLoss>;
-
-template <typename Row>
 void infer(InferContext& c) {
   const Shape& x = c.in(Row::kX).shape;
   const Shape& y = c.in(Row::kY).shape;
@@ -76,7 +73,7 @@ void infer(InferContext& c) {
 
 template <typename Row, typename T>
 T epsilon_of(const PrepareContext& c) {
-  if constexpr (kHasEpsilon<Row>) return static_cast<T>(c.attr<float>("epsilon"));
+  if constexpr (std::is_same_v<Row, LogLoss>) return static_cast<T>(c.attr<float>("epsilon"));
   return T{0};
 }
 
@@ -115,47 +112,28 @@ Step backward(PrepareContext& c) {
 }
 
 template <typename Row>
-std::vector<AttrSpec> attrs() {
-  if (!kHasEpsilon<Row>) return {};
-  return {{"epsilon", 1e-4f, "keeps the logarithms finite"}};
+const OpDef& define(std::string doc, std::vector<AttrSpec> attrs = {}) {
+  return define_op(
+      {.type = Row::kType,
+       .doc = std::move(doc),
+       .inputs = {{Row::kX, "predictions"}, {.name = Row::kY, .doc = "labels", .no_grad = true}},
+       .outputs = {{Row::kOut, "a loss for each prediction"}},
+       .attrs = std::move(attrs),
+       .infer = infer<Row>,
+       .grad = grad_op({Row::kX, Row::kY},
+                       {.kernels = kernels_for<float, double>(
+                            []<typename T>(PrepareContext& c) { return backward<Row, T>(c); })}),
+       .kernels = kernels_for<float, double>(
+           []<typename T>(PrepareContext& c) { return forward<Row, T>(c); })});
 }
 
-template <typename Row>
-OpDef forward_definition(std::string doc) {
-  return {.type = Row::kType,
-          .doc = std::move(doc),
-          .inputs = {{Row::kX, "predictions"}, {.name = Row::kY, .doc = "labels", .no_grad = true}},
-          .outputs = {{Row::kOut, "a loss for each prediction"}},
-          .attrs = attrs<Row>(),
-          .infer = infer<Row>,
-          .grad = grad_op({Row::kX, Row::kY}),
-          .kernels = kernels_for<float, double>(
-              []<typename T>(PrepareContext& c) { return forward<Row, T>(c); })};
-}
-
-template <typename Row>
-OpDef backward_definition() {
-  return {.type = std::string(Row::kType) + "_grad",
-          .doc = std::string("Gradient of ") + Row::kType + ".",
-          .inputs = {{Row::kX, "as before"},
-                     {Row::kY, "as before"},
-                     {grad_name(Row::kOut), "gradient of the losses"}},
-          .outputs = {{grad_name(Row::kX), "gradient of the predictions"}},
-          .attrs = attrs<Row>(),
-          .infer = [](InferContext& c) { c.out(grad_name(Row::kX)) = c.in(Row::kX); },
-          .kernels = kernels_for<float, double>(
-              []<typename T>(PrepareContext& c) { return backward<Row, T>(c); })};
-}
-
-const OpDef& log_loss = define_op(forward_definition<LogLoss>(
-    "Minus the logarithm of the probability of labels that are 0 or 1."));
-const OpDef& log_loss_grad = define_op(backward_definition<LogLoss>());
-const OpDef& bce_loss = define_op(
-    forward_definition<BceLoss>("The cross entropy of probabilities and labels between 0 and 1."));
-const OpDef& bce_loss_grad = define_op(backward_definition<BceLoss>());
-const OpDef& hinge_loss = define_op(
-    forward_definition<HingeLoss>("How far predictions are on the wrong side of a margin."));
-const OpDef& hinge_loss_grad = define_op(backward_definition<HingeLoss>());
+const OpDef& log_loss =
+    define<LogLoss>("Minus the logarithm of the probability of labels that are 0 or 1.",
+                    {{"epsilon", 1e-4f, "keeps the logarithms finite"}});
+const OpDef& bce_loss =
+    define<BceLoss>("The cross entropy of probabilities and labels between 0 and 1.");
+const OpDef& hinge_loss =
+    define<HingeLoss>("How far predictions are on the wrong side of a margin.");
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -32,8 +32,7 @@ void infer_rank(InferContext& c) {
   c.out("Out") = like(c.in("Label"));
 }
 
-template <typename T>
-Step rank(PrepareContext& c) {
+constexpr auto rank = []<typename T>(PrepareContext& c) -> Step {
   return [n = c.shape("Label").numel(), label = c.in<T>("Label"), left = c.in<T>("Left"),
           right = c.in<T>("Right"), out = c.out<T>("Out")] {
     parallel_for(n, 16, [&](int64_t i) {
@@ -41,15 +40,9 @@ Step rank(PrepareContext& c) {
       out.data()[i] = softplus(d) - label.data()[i] * d;
     });
   };
-}
+};
 
-void infer_rank_grad(InferContext& c) {
-  c.out("Left@GRAD") = like(c.in("Left"));
-  c.out("Right@GRAD") = like(c.in("Right"));
-}
-
-template <typename T>
-Step rank_grad(PrepareContext& c) {
+constexpr auto rank_grad = []<typename T>(PrepareContext& c) -> Step {
   return [n = c.shape("Label").numel(), label = c.in<T>("Label"), left = c.in<T>("Left"),
           right = c.in<T>("Right"), dout = c.in<T>("Out@GRAD"), dleft = wanted<T>(c, "Left@GRAD"),
           dright = wanted<T>(c, "Right@GRAD")] {
@@ -60,7 +53,7 @@ Step rank_grad(PrepareContext& c) {
       if (dright) dright.data()[i] = -slope;
     });
   };
-}
+};
 
 const OpDef& rank_loss = define_op({
     .type = "rank_loss",
@@ -70,22 +63,8 @@ const OpDef& rank_loss = define_op({
                {.name = "Right", .doc = "scores"}},
     .outputs = {{.name = "Out", .doc = "a loss for each pair"}},
     .infer = infer_rank,
-    .grad = grad_op({"Label", "Left", "Right"}),
-    .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) { return rank<T>(c); }),
-});
-
-const OpDef& rank_loss_grad = define_op({
-    .type = "rank_loss_grad",
-    .doc = "Gradient of rank_loss.",
-    .inputs = {{.name = "Label", .doc = "as before"},
-               {.name = "Left", .doc = "as before"},
-               {.name = "Right", .doc = "as before"},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "Left@GRAD", .doc = "gradient of Left", .optional = true},
-                {.name = "Right@GRAD", .doc = "gradient of Right", .optional = true}},
-    .infer = infer_rank_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return rank_grad<T>(c); }),
+    .grad = grad_op({"Label", "Left", "Right"}, {.kernels = kernels_for<float, double>(rank_grad)}),
+    .kernels = kernels_for<float, double>(rank),
 });
 
 void infer_margin(InferContext& c) {
@@ -94,8 +73,7 @@ void infer_margin(InferContext& c) {
   c.out("Activated") = like(c.in("Label"));
 }
 
-template <typename T>
-Step margin(PrepareContext& c) {
+constexpr auto margin = []<typename T>(PrepareContext& c) -> Step {
   return [n = c.shape("Label").numel(), margin = static_cast<T>(c.attr<float>("margin")),
           label = c.in<T>("Label"), x1 = c.in<T>("X1"), x2 = c.in<T>("X2"), out = c.out<T>("Out"),
           activated = c.out<T>("Activated")] {
@@ -105,15 +83,14 @@ Step margin(PrepareContext& c) {
       activated.data()[i] = static_cast<T>(loss > 0);
     });
   };
-}
+};
 
 void infer_margin_grad(InferContext& c) {
   c.out("X1@GRAD") = like(c.in("Label"));
   c.out("X2@GRAD") = like(c.in("Label"));
 }
 
-template <typename T>
-Step margin_grad(PrepareContext& c) {
+constexpr auto margin_grad = []<typename T>(PrepareContext& c) -> Step {
   return [n = c.shape("Label").numel(), label = c.in<T>("Label"), activated = c.in<T>("Activated"),
           dout = c.in<T>("Out@GRAD"), d1 = wanted<T>(c, "X1@GRAD"), d2 = wanted<T>(c, "X2@GRAD")] {
     parallel_for(n, 4, [&](int64_t i) {
@@ -122,9 +99,7 @@ Step margin_grad(PrepareContext& c) {
       if (d2) d2.data()[i] = slope;
     });
   };
-}
-
-const AttrSpec kMargin = {"margin", 0.0f, "how far apart a pair must be to cost nothing"};
+};
 
 const OpDef& margin_rank_loss = define_op({
     .type = "margin_rank_loss",
@@ -135,25 +110,11 @@ const OpDef& margin_rank_loss = define_op({
     .outputs =
         {{.name = "Activated", .doc = "1 where there is a loss", .no_grad = true, .like = "Label"},
          {.name = "Out", .doc = "a loss for each pair", .like = "Label"}},
-    .attrs = {kMargin},
+    .attrs = {{"margin", 0.0f, "how far apart a pair must be to cost nothing"}},
     .infer = infer_margin,
-    .grad = grad_op({"Label", "Activated"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return margin<T>(c); }),
-});
-
-const OpDef& margin_rank_loss_grad = define_op({
-    .type = "margin_rank_loss_grad",
-    .doc = "Gradient of margin_rank_loss.",
-    .inputs = {{.name = "Label", .doc = "as before"},
-               {.name = "Activated", .doc = "of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X1@GRAD", .doc = "gradient of X1", .optional = true},
-                {.name = "X2@GRAD", .doc = "gradient of X2", .optional = true}},
-    .attrs = {kMargin},
-    .infer = infer_margin_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return margin_grad<T>(c); }),
+    .grad = grad_op({"Label", "Activated"}, {.kernels = kernels_for<float, double>(margin_grad),
+                                             .infer = infer_margin_grad}),
+    .kernels = kernels_for<float, double>(margin),
 });
 
 }  // namespace

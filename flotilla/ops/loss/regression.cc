@@ -28,8 +28,7 @@ void infer_huber(InferContext& c) {
   c.out("Residual") = c.in("X");
 }
 
-template <typename T>
-Step huber(PrepareContext& c) {
+constexpr auto huber = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("X").numel();
   return [n, delta = static_cast<T>(c.attr<float>("delta")), x = c.in<T>("X"), y = c.in<T>("Y"),
           residual = c.out<T>("Residual"), out = c.out<T>("Out")] {
@@ -39,15 +38,14 @@ Step huber(PrepareContext& c) {
       out.data()[i] = size <= delta ? r * r / 2 : delta * (size - delta / 2);
     });
   };
-}
+};
 
 void infer_huber_grad(InferContext& c) {
   c.out("X@GRAD") = c.in("Residual");
   c.out("Y@GRAD") = c.in("Residual");
 }
 
-template <typename T>
-Step huber_grad(PrepareContext& c) {
+constexpr auto huber_grad = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("Residual").numel();
   return [n, delta = static_cast<T>(c.attr<float>("delta")), residual = c.in<T>("Residual"),
           dout = c.in<T>("Out@GRAD"), dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
@@ -58,9 +56,7 @@ Step huber_grad(PrepareContext& c) {
       if (dy) dy.data()[i] = slope;
     });
   };
-}
-
-const AttrSpec kDelta = {"delta", 1.0f, "where the square becomes a straight line"};
+};
 
 const OpDef& huber_loss = define_op({
     .type = "huber_loss",
@@ -68,23 +64,11 @@ const OpDef& huber_loss = define_op({
     .inputs = {{"X", "predictions"}, {"Y", "targets"}},
     .outputs = {{.name = "Out", .doc = "a loss for each prediction", .like = "X"},
                 {.name = "Residual", .doc = "Y - X", .no_grad = true, .like = "X"}},
-    .attrs = {kDelta},
+    .attrs = {{"delta", 1.0f, "where the square becomes a straight line"}},
     .infer = infer_huber,
-    .grad = grad_op({"Residual"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return huber<T>(c); }),
-});
-
-const OpDef& huber_loss_grad = define_op({
-    .type = "huber_loss_grad",
-    .doc = "Gradient of huber_loss.",
-    .inputs = {{"Residual", "as before"}, {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
-    .attrs = {kDelta},
-    .infer = infer_huber_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return huber_grad<T>(c); }),
+    .grad = grad_op({"Residual"},
+                    {.kernels = kernels_for<float, double>(huber_grad), .infer = infer_huber_grad}),
+    .kernels = kernels_for<float, double>(huber),
 });
 
 void infer_smooth(InferContext& c) {
@@ -99,8 +83,7 @@ void infer_smooth(InferContext& c) {
   c.out("Out").shape = {x[0], 1};
 }
 
-template <typename T>
-Step smooth(PrepareContext& c) {
+constexpr auto smooth = []<typename T>(PrepareContext& c) -> Step {
   const int64_t rows = c.shape("X")[0], width = c.shape("X").numel(1, c.shape("X").rank());
   const T sigma2 = static_cast<T>(c.attr<float>("sigma")) * static_cast<T>(c.attr<float>("sigma"));
   return [=, x = c.in<T>("X"), y = c.in<T>("Y"), diff = c.out<T>("Diff"), out = c.out<T>("Out"),
@@ -118,7 +101,7 @@ Step smooth(PrepareContext& c) {
       out.data()[row] = sum;
     });
   };
-}
+};
 
 void infer_smooth_grad(InferContext& c) {
   const Shape &diff = c.in("Diff").shape, &gradient = c.in("Out@GRAD").shape;
@@ -129,8 +112,7 @@ void infer_smooth_grad(InferContext& c) {
   c.out("Y@GRAD") = c.in("Diff");
 }
 
-template <typename T>
-Step smooth_grad(PrepareContext& c) {
+constexpr auto smooth_grad = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("Diff").numel(), width = n / std::max<int64_t>(1, c.shape("Diff")[0]);
   const T sigma2 = static_cast<T>(c.attr<float>("sigma")) * static_cast<T>(c.attr<float>("sigma"));
   return [=, diff = c.in<T>("Diff"), dout = c.in<T>("Out@GRAD"),
@@ -146,9 +128,8 @@ Step smooth_grad(PrepareContext& c) {
       if (dy) dy.data()[i] = -slope;
     });
   };
-}
+};
 
-const AttrSpec kSigma = {"sigma", 1.0f, "how soon the square becomes a straight line"};
 const Slot kInside = {
     .name = "InsideWeight", .doc = "factors of the differences", .optional = true, .no_grad = true};
 const Slot kOutside = {
@@ -165,27 +146,13 @@ const OpDef& smooth_l1_loss = define_op({
     .inputs = {{"X", "predictions, [rows, ...]"}, {"Y", "targets"}, kInside, kOutside},
     .outputs = {{.name = "Diff", .doc = "weighted differences", .no_grad = true},
                 {"Out", "[rows, 1]"}},
-    .attrs = {kSigma},
+    .attrs = {{"sigma", 1.0f, "how soon the square becomes a straight line"}},
     .infer = infer_smooth,
-    .grad = grad_op({"InsideWeight", "OutsideWeight", "Diff"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return smooth<T>(c); }),
-});
-
-const OpDef& smooth_l1_loss_grad = define_op({
-    .type = "smooth_l1_loss_grad",
-    .doc = "Gradient of smooth_l1_loss.",
-    .inputs = {like_diff(kInside),
-               like_diff(kOutside),
-               {"Diff", "as before"},
-               {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
-    .attrs = {kSigma},
-    .infer = infer_smooth_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return smooth_grad<T>(c); }),
-    .dtype_slot = "Diff",
+    .grad = grad_op({"InsideWeight", "OutsideWeight", "Diff"},
+                    {.kernels = kernels_for<float, double>(smooth_grad),
+                     .infer = infer_smooth_grad,
+                     .inputs = {like_diff(kInside), like_diff(kOutside)}}),
+    .kernels = kernels_for<float, double>(smooth),
 });
 
 }  // namespace

@@ -34,7 +34,7 @@ void infer(InferContext& c) {
           "Labels must have a row for each of Logits, but they are {} and {}", labels, logits);
   require(drawn > 0 && (logits[1] < 0 || drawn <= logits[1]),
           "num_samples must lie in [1, {}], the number of classes, but is {}", logits[1], drawn);
-  const DType dtype = c.in("Logits").dtype;
+  const DType dtype = c.dtype("Logits");
   const Shape both = {logits[0], labels[1] < 0 ? -1 : labels[1] + drawn};
   if (c.attr<bool>("use_customized_samples")) {
     for (const char* slot : {"CustomizedSamples", "CustomizedProbabilities"}) {
@@ -47,7 +47,7 @@ void infer(InferContext& c) {
   c.out("Samples") = VarMeta::tensor(i64, both);
   c.out("Probabilities") = VarMeta::tensor(dtype, both);
   c.out("LogitsDim") = VarMeta::tensor(dtype, logits);
-  c.out("LabelsDim") = VarMeta::tensor(c.in("Labels").dtype, labels);
+  c.out("LabelsDim") = VarMeta::tensor(c.dtype("Labels"), labels);
   c.out("SampledLogits") = VarMeta::tensor(dtype, both);
   c.out("SampledLabels") = VarMeta::tensor(i64, labels);
 }
@@ -112,8 +112,7 @@ struct Sizes {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const bool custom = c.attr<bool>("use_customized_samples");
   const int64_t seed = c.attr<int64_t>("seed");
   return [s = Sizes<T>(c), custom, labels = LabelsIn(c, "Labels"), random = c.random(seed),
@@ -138,18 +137,17 @@ Step forward(PrepareContext& c) {
       s.gather(i, logits.data(), samples.data(), likely.data(), out.data());
     });
   };
-}
+};
 
 void infer_grad(InferContext& c) {
   const Shape &logits = c.in("LogitsDim").shape, &samples = c.in("Samples").shape;
   require(logits.rank() == 2 && samples.rank() == 2 &&
               (logits[0] == samples[0] || logits[0] < 0 || samples[0] < 0),
           "Samples must have a row for each of Logits, but they are {} and {}", samples, logits);
-  c.out("Logits@GRAD") = VarMeta::tensor(c.in("LogitsDim").dtype, c.in("LogitsDim").shape);
+  c.out("Logits@GRAD") = VarMeta::tensor(c.dtype("LogitsDim"), c.in("LogitsDim").shape);
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t rows = c.shape("Samples")[0], both = c.shape("Samples")[1];
   return [=, classes = c.shape("LogitsDim")[1], samples = c.in<int64_t>("Samples"),
           dout = c.in<T>("SampledLogits@GRAD"), dx = c.out<T>("Logits@GRAD")] {
@@ -164,7 +162,7 @@ Step backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"use_customized_samples", false, "whether samples are given"},
@@ -172,6 +170,20 @@ const std::vector<AttrSpec> kAttrs = {
     {"remove_accidental_hits", true, "whether labels among drawn classes are taken out"},
     {"num_samples", 1, "classes to draw"},
     {"seed", 0, "not 0: the same classes are drawn in each run"}};
+
+// Real Paddle wants chosen samples to be one variable with what comes out.
+void join_chosen_samples(Block& block, size_t position) {
+  const Op& op = block.op(position);
+  for (const char* slot : {"Samples", "Probabilities"}) {
+    const std::string chosen = std::string("Customized") + slot;
+    if (!op.has_input(chosen) || !op.has_output(slot)) continue;
+    const std::string from = op.output(slot), to = op.input(chosen);
+    for (const auto& each : block.ops()) {
+      each->rename_input(from, to);
+      each->rename_output(from, to);
+    }
+  }
+}
 
 const OpDef& sample_logits = define_op({
     .type = "sample_logits",
@@ -195,29 +207,14 @@ const OpDef& sample_logits = define_op({
                 {.name = "SampledLabels", .doc = "i64: where labels stand there", .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"LogitsDim", "LabelsDim", "Samples"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& sample_logits_grad = define_op({
-    .type = "sample_logits_grad",
-    .doc = "Gradient of sample_logits.",
-    .inputs = {{.name = "LogitsDim", .doc = "carries the shape of Logits", .shape_only = true},
-               {.name = "LabelsDim",
-                .doc = "carries the shape of Labels; for Paddle",
-                .optional = true,
-                .shape_only = true},
-               {.name = "Samples", .doc = "of sample_logits"},
-               {.name = "SampledLogits@GRAD",
-                .doc = "gradient of SampledLogits",
-                .like = "Samples"}},
-    .outputs = {{.name = "Logits@GRAD", .doc = "gradient of Logits"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "SampledLogits@GRAD",
+    .grad = grad_op({shape_of("LogitsDim"), shape_of("LabelsDim"), "Samples"},
+                    {.kernels = kernels_for<float, double>(backward),
+                     .infer = infer_grad,
+                     .inputs = {{.name = "SampledLogits@GRAD",
+                                 .doc = "gradient of SampledLogits",
+                                 .like = "Samples"}}}),
+    .kernels = kernels_for<float, double>(forward),
+    .spell_out = join_chosen_samples,
 });
 
 }  // namespace

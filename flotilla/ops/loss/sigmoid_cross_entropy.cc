@@ -72,18 +72,16 @@ struct Loop {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [loop = Loop<T>(c), out = c.out<T>("Out")] {
     loop.run(out.data(), [](int64_t, T x, T label, T weight) {
       const T softplus = std::max(-x, T{0}) + log_of(1 + exp_of(-std::abs(x)));
       return (1 - label) * x + weight * softplus;
     });
   };
-}
+};
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [loop = Loop<T>(c), dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
     const T* d = dout.data();
     loop.run(dx.data(), [d](int64_t i, T x, T label, T weight) {
@@ -93,7 +91,7 @@ Step backward(PrepareContext& c) {
       return (1 - label - weight * rest) * d[i];
     });
   };
-}
+};
 
 const Slot kLabel = {.name = "Label", .doc = "between 0 and 1", .no_grad = true};
 const Slot kWeight = {
@@ -109,20 +107,9 @@ const OpDef& sigmoid_cross_entropy = define_op({
     .outputs = {{"Out", "a loss for each element"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Label", "pos_weight"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& sigmoid_cross_entropy_grad = define_op({
-    .type = "sigmoid_cross_entropy_with_logits_grad",
-    .doc = "Gradient of sigmoid_cross_entropy_with_logits.",
-    .inputs = {{"X", "as before"}, kLabel, kWeight, {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = [](InferContext& c) { c.out("X@GRAD") = c.in("X"); },
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad =
+        grad_op({"X", "Label", "pos_weight"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

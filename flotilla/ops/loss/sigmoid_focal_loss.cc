@@ -75,21 +75,17 @@ struct Loop {
 };
 
 // With q the probability of what is right, -(1 - q)^gamma log(q).
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [loop = Loop<T>(c), out = c.out<T>("Out")] {
     loop.run(out.data(), [&](int64_t, T x, T sign, T factor) {
       const T wrong = std::exp(log_sigmoid(-sign * x));
       return -factor * std::pow(wrong, loop.gamma) * log_sigmoid(sign * x);
     });
   };
-}
-
-void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+};
 
 // Its derivative by the logit towards what is right: (1 - q)^gamma (gamma q log(q) - (1 - q)).
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [loop = Loop<T>(c), dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
     loop.run(dx.data(), [&](int64_t i, T x, T sign, T factor) {
       const T log_right = log_sigmoid(sign * x), wrong = std::exp(log_sigmoid(-sign * x));
@@ -97,7 +93,7 @@ Step backward(PrepareContext& c) {
       return sign * factor * std::pow(wrong, loop.gamma) * slope * dout.data()[i];
     });
   };
-}
+};
 
 const Slot kLabel = {.name = "Label", .doc = "[rows, 1]: i32 or i64", .no_grad = true};
 const Slot kCount = {.name = "FgNum", .doc = "how many rows have a class", .no_grad = true};
@@ -111,20 +107,8 @@ const OpDef& sigmoid_focal_loss = define_op({
     .outputs = {{"Out", "a loss for each element"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Label", "FgNum"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& sigmoid_focal_loss_grad = define_op({
-    .type = "sigmoid_focal_loss_grad",
-    .doc = "Gradient of sigmoid_focal_loss.",
-    .inputs = {{"X", "input of the op"}, kLabel, kCount, {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Label", "FgNum"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

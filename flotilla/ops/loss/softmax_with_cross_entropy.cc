@@ -33,10 +33,7 @@ void infer(InferContext& c) {
   c.out("Loss").shape = loss;
 }
 
-void infer_grad(InferContext& c) { c.out("Logits@GRAD") = c.in("Softmax"); }
-
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t axis = c.attr<int64_t>("axis");
   const Shape& shape = c.shape("Logits");
   const Slices s = slices(shape, axis);
@@ -66,11 +63,10 @@ Step forward(PrepareContext& c) {
       loss.data()[slice] = sum;
     });
   };
-}
+};
 
 // With softmax: dLogits = (Softmax - label) * dLoss; without: dLogits = -label / p * dLoss.
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Slices s = slices(c.shape("Softmax"), c.attr<int64_t>("axis"));
   const bool soft = c.attr<bool>("soft_label"), use_softmax = c.attr<bool>("use_softmax");
   c.in_place("Softmax", "Logits@GRAD");
@@ -99,7 +95,7 @@ Step backward(PrepareContext& c) {
       if (label != ignored) dx[at] = (use_softmax ? chance - 1 : -1 / chance) * d;
     });
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"soft_label", false, "whether Label holds probabilities"},
@@ -119,21 +115,8 @@ const OpDef& softmax_with_cross_entropy = define_op({
                 {"Loss", "extent 1 along `axis`"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"Label", "Softmax"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& softmax_with_cross_entropy_grad = define_op({
-    .type = "softmax_with_cross_entropy_grad",
-    .doc = "Gradient of softmax_with_cross_entropy.",
-    .inputs = {{"Label", "as before"}, {"Softmax", "as before"}, {"Loss@GRAD", "gradient of Loss"}},
-    .outputs = {{"Logits@GRAD", "gradient of Logits"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Softmax",
+    .grad = grad_op({"Label", "Softmax"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

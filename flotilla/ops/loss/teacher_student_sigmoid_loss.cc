@@ -44,8 +44,7 @@ struct Meaning {
                         : label) {}
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [n = c.shape("X").numel(), x = c.in<T>("X"), label = c.in<T>("Label"), y = c.out<T>("Y")] {
     parallel_for(n, 40, [&](int64_t i) {
       const Meaning<T> meaning(label.data()[i]);
@@ -53,12 +52,9 @@ Step forward(PrepareContext& c) {
       y.data()[i] = meaning.count * softplus(z) - meaning.sum * z;
     });
   };
-}
+};
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = c.in("X"); }
-
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [n = c.shape("X").numel(), low = static_cast<T>(c.attr<float>("soft_max_lower_bound")),
           high = static_cast<T>(c.attr<float>("soft_max_up_bound")), x = c.in<T>("X"),
           label = c.in<T>("Label"), dy = c.in<T>("Y@GRAD"), dx = c.out<T>("X@GRAD")] {
@@ -69,7 +65,7 @@ Step backward(PrepareContext& c) {
       dx.data()[i] = z <= low || z >= high ? T{0} : slope * dy.data()[i];
     });
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"soft_max_up_bound", 15.0f, "from where on there is no gradient"},
@@ -83,22 +79,8 @@ const OpDef& teacher_student_sigmoid_loss = define_op({
     .outputs = {{.name = "Y", .doc = "[rows, 1]"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Label"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& teacher_student_sigmoid_loss_grad = define_op({
-    .type = "teacher_student_sigmoid_loss_grad",
-    .doc = "Gradient of teacher_student_sigmoid_loss.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               kLabel,
-               {.name = "Y@GRAD", .doc = "gradient of Y"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Label"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

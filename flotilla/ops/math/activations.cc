@@ -6,6 +6,7 @@
 
 #include <numbers>
 
+#include "flotilla/op/spell_out.h"
 #include "flotilla/ops/math/unary.h"
 
 namespace flotilla::ops {
@@ -356,39 +357,22 @@ struct BRelu : Between {
 };
 
 // gelu is one operator in two forms.
-template <typename T>
-Step gelu_forward(PrepareContext& c) {
+constexpr auto gelu_forward = []<typename T>(PrepareContext& c) -> Step {
   return c.attr<bool>("approximate") ? unary_forward<GeluTanh, T>(c) : unary_forward<Gelu, T>(c);
-}
-template <typename T>
-Step gelu_backward(PrepareContext& c) {
+};
+constexpr auto gelu_backward = []<typename T>(PrepareContext& c) -> Step {
   return c.attr<bool>("approximate") ? unary_backward<GeluTanh, T>(c) : unary_backward<Gelu, T>(c);
-}
-
-const AttrSpec kApproximate = {"approximate", false, "by tanh instead of the error function"};
+};
 
 const OpDef& gelu = define_op({
     .type = "gelu",
     .doc = "Out = X times the share of a normal distribution below X.",
     .inputs = {{.name = "X", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
-    .attrs = {kApproximate},
+    .attrs = {{"approximate", false, "by tanh instead of the error function"}},
     .infer = infer_unary,
-    .grad = grad_op({"X"}),
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return gelu_forward<T>(c); }),
-});
-
-const OpDef& gelu_grad = define_op({
-    .type = "gelu_grad",
-    .doc = "Gradient of gelu.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = {kApproximate},
-    .infer = infer_unary_grad,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return gelu_backward<T>(c); }),
+    .grad = grad_op({"X"}, {.kernels = kernels_for<float, double>(gelu_backward)}),
+    .kernels = kernels_for<float, double>(gelu_forward),
 });
 
 const bool kDefined = [] {
@@ -405,8 +389,12 @@ const bool kDefined = [] {
                           {{"threshold", 40.0f, "how far from 0 X may be"}}});
   define_unary<LogSigmoid>({"logsigmoid", "log(1 / (1 + exp(-X)))"});
   define_unary<Softsign>({"softsign", "X / (1 + |X|)"});
-  define_unary<LeakyRelu>(
-      {"leaky_relu", "X, or alpha X where X < 0", {{"alpha", 0.02f, "slope for X < 0"}}});
+  define_unary<LeakyRelu>({.type = "leaky_relu",
+                           .formula = "X, or alpha X where X < 0",
+                           .attrs = {{"alpha", 0.02f, "slope for X < 0"}},
+                           .spell_out_grad = [](Block& block, size_t i) {
+                             add_output_of_forward(block, i, "X", "Out");
+                           }});
   define_unary<Relu6>({"relu6", "min(max(X, 0), 6)", {{"threshold", 6.0f, "most"}}});
   define_unary<Elu>({"elu", "X, or alpha (exp(X) - 1) where X < 0", {alpha}});
   define_unary<Selu>({"selu",

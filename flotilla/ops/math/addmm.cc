@@ -19,13 +19,7 @@ void infer(InferContext& c) {
   require(input.rank() <= 2 && broadcast(out, input, -1).rank() == 2 &&
               (!out.known() || broadcast(out, input, -1) == out),
           "Input must repeat to the shape {} of the product, but has shape {}", out, input);
-  c.out("Out") = VarMeta::tensor(c.in("X").dtype, out);
-}
-
-void infer_grad(InferContext& c) {
-  for (const char* slot : {"Input", "X", "Y"}) {
-    c.out(std::string(slot) + "@GRAD") = like(c.in(slot));
-  }
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), out);
 }
 
 template <typename T>
@@ -34,8 +28,7 @@ void scale_by(T* values, int64_t n, T factor) {
   for (int64_t i = 0; i < n; ++i) values[i] *= factor;
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape &x = c.shape("X"), &out = c.shape("Out");
   const T alpha = c.attr<float>("Alpha"), beta = c.attr<float>("Beta");
   const Walk walk(out, {}, out, aligned(c.shape("Input"), -1, 2));
@@ -55,11 +48,10 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 // dInput = Beta fold(dOut), dX = Alpha dOut Y^T, dY = Alpha X^T dOut
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape &x = c.shape("X"), &y = c.shape("Y"), &out = c.shape("Out@GRAD");
   const int64_t m = x[0], k = x[1], n = y[1];
   const T alpha = c.attr<float>("Alpha"), beta = c.attr<float>("Beta");
@@ -90,7 +82,7 @@ Step backward(PrepareContext& c) {
     if (dx) dx();
     if (dy) dy();
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {{"Alpha", 1.0f, "factor of the product"},
                                       {"Beta", 1.0f, "factor of Input"}};
@@ -104,25 +96,9 @@ const OpDef& addmm = define_op({
     .outputs = {{.name = "Out", .doc = "m x n"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"Input", "X", "Y"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& addmm_grad = define_op({
-    .type = "addmm_grad",
-    .doc = "Gradient of addmm.",
-    .inputs = {{.name = "Input", .doc = "input of the op", .shape_only = true},
-               {.name = "X", .doc = "input of the op"},
-               {.name = "Y", .doc = "input of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
-                {.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad =
+        grad_op({shape_of("Input"), "X", "Y"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

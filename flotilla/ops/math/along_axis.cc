@@ -8,6 +8,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/op/grad_context.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/math/reduce_engine.h"
 #include "flotilla/ops/nn/slices.h"
@@ -68,16 +69,14 @@ Step running_sum(PrepareContext& c, std::string_view in, std::string_view out, c
       };
 }
 
-template <typename T>
-Step cumsum_forward(PrepareContext& c) {
+constexpr auto cumsum_forward = []<typename T>(PrepareContext& c) -> Step {
   return running_sum<T>(c, "X", "Out", c.shape("X"), c.attr<bool>("reverse"));
-}
+};
 
 // Every element is in the sums after it, so the gradient sums from the other end.
-template <typename T>
-Step cumsum_backward(PrepareContext& c) {
+constexpr auto cumsum_backward = []<typename T>(PrepareContext& c) -> Step {
   return running_sum<T>(c, "Out@GRAD", "X@GRAD", c.shape("X@GRAD"), !c.attr<bool>("reverse"));
-}
+};
 
 // 1.8 has no cumsum_grad; it and later releases understand sums from the other end.
 void emit_cumsum_grad(GradContext& c) {
@@ -112,8 +111,7 @@ const OpDef& cumsum = define_op({
     .attrs = kCumsumAttrs,
     .infer = infer_cumsum,
     .grad = custom_grad(emit_cumsum_grad),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return cumsum_forward<T>(c); }),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(cumsum_forward),
 });
 
 const OpDef& cumsum_grad = define_op({
@@ -124,8 +122,7 @@ const OpDef& cumsum_grad = define_op({
     .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
     .attrs = kCumsumAttrs,
     .infer = infer_like_x,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return cumsum_backward<T>(c); }),
+    .kernels = kernels_for<float, double>(cumsum_backward),
     .dtype_slot = "Out@GRAD",
 });
 
@@ -165,10 +162,9 @@ Step arg_as(PrepareContext& c) {
   };
 }
 
-template <typename T>
-Step arg_forward(PrepareContext& c) {
+constexpr auto arg_forward = []<typename T>(PrepareContext& c) -> Step {
   return c.dtype("Out") == i32 ? arg_as<T, int32_t>(c) : arg_as<T, int64_t>(c);
-}
+};
 
 void define_arg(const std::string& type, const std::string& what) {
   define_op({.type = type,
@@ -180,8 +176,7 @@ void define_arg(const std::string& type, const std::string& what) {
                        {"flatten", false, "X as one long row"},
                        {"dtype", int32_t{3}, "code of the dtype of Out; -1: int64"}},
              .infer = infer_arg,
-             .kernels = kernels_for<float, double, int32_t, int64_t, uint8_t>(
-                 []<typename T>(PrepareContext& c) { return arg_forward<T>(c); })});
+             .kernels = kernels_for<float, double, int32_t, int64_t, uint8_t>(arg_forward)});
 }
 
 const bool kArgs = [] {
@@ -221,8 +216,7 @@ T norm_of(const T* x, int64_t n, int64_t stride, T p) {
   return p == 2 ? std::sqrt(total) : std::pow(total, T{1} / p);
 }
 
-template <typename T>
-Step norm_forward(PrepareContext& c) {
+constexpr auto norm_forward = []<typename T>(PrepareContext& c) -> Step {
   const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"), c.attr<bool>("asvector"));
   return [s, p = static_cast<T>(c.attr<float>("porder")), in = c.in<T>("X"),
           out = c.out<T>("Out")] {
@@ -231,7 +225,7 @@ Step norm_forward(PrepareContext& c) {
     parallel_for(s.count(), s.n,
                  [=](int64_t slice) { to[slice] = norm_of(x + s.begin(slice), s.n, s.stride, p); });
   };
-}
+};
 
 template <typename T>
 T norm_slope(T x, T norm, T p, T epsilon) {
@@ -243,8 +237,7 @@ T norm_slope(T x, T norm, T p, T epsilon) {
   return size == 0 ? T{0} : sign * std::pow(size, p - T{1}) / (std::pow(norm, p - T{1}) + epsilon);
 }
 
-template <typename T>
-Step norm_backward(PrepareContext& c) {
+constexpr auto norm_backward = []<typename T>(PrepareContext& c) -> Step {
   const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"), c.attr<bool>("asvector"));
   return [s, p = static_cast<T>(c.attr<float>("porder")),
           epsilon = static_cast<T>(c.attr<float>("epsilon")), in = c.in<T>("X"),
@@ -258,7 +251,7 @@ Step norm_backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 const std::vector<AttrSpec> kNormAttrs = {
     {"porder", 2.0f, "p; 0 counts elements that are not zero, infinity takes the largest"},
@@ -274,22 +267,8 @@ const OpDef& p_norm = define_op({
     .outputs = {{.name = "Out", .doc = "X without the axis"}},
     .attrs = kNormAttrs,
     .infer = infer_norm,
-    .grad = grad_op({"X", "Out"}),
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return norm_forward<T>(c); }),
-});
-
-const OpDef& p_norm_grad = define_op({
-    .type = "p_norm_grad",
-    .doc = "Gradient of p_norm.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Out", .doc = "result of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = kNormAttrs,
-    .infer = infer_like_x,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return norm_backward<T>(c); }),
+    .grad = grad_op({"X", "Out"}, {.kernels = kernels_for<float, double>(norm_backward)}),
+    .kernels = kernels_for<float, double>(norm_forward),
 });
 
 }  // namespace

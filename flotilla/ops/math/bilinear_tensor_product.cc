@@ -25,7 +25,7 @@ void infer(InferContext& c) {
   require(!c.has_in("Bias") || c.in("Bias").shape.numel() == w[0],
           "Bias must hold {} numbers, but has shape {}", w[0],
           c.has_in("Bias") ? c.in("Bias").shape : Shape());
-  c.out("Out") = VarMeta::tensor(c.in("X").dtype, Shape{x[0], w[0]});
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), Shape{x[0], w[0]});
 }
 
 struct Sizes {
@@ -39,8 +39,7 @@ struct Sizes {
   int64_t work() const { return left * right; }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [s = Sizes(c), x = c.in<T>("X"), y = c.in<T>("Y"), w = c.in<T>("Weight"),
           b = given<T>(c, "Bias"), out = c.out<T>("Out")] {
     parallel_for(s.rows * s.size, s.work(), [&](int64_t at) {
@@ -56,14 +55,7 @@ Step forward(PrepareContext& c) {
       out.data()[at] = sum;
     });
   };
-}
-
-void infer_grad(InferContext& c) {
-  for (const char* slot : {"X", "Y", "Weight", "Bias"}) {
-    if (!c.has_in(slot)) continue;
-    c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(c.in(slot).dtype, c.in(slot).shape);
-  }
-}
+};
 
 // dX[n, i] = sum of dOut[n, k] Weight[k, i, j] Y[n, j], and likewise dY.
 template <typename T>
@@ -112,49 +104,26 @@ Step parameters(PrepareContext& c, const Sizes& s) {
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Sizes s(c);
   return [sides = sides<T>(c, s), parameters = parameters<T>(c, s)] {
     sides();
     parameters();
   };
-}
-
-const std::vector<Slot> kInputs = {{.name = "X", .doc = "[rows, width]"},
-                                   {.name = "Y", .doc = "[rows, another width]"},
-                                   {.name = "Weight", .doc = "[size, width, other width]"},
-                                   {.name = "Bias", .doc = "[1, size]", .optional = true}};
+};
 
 const OpDef& bilinear_tensor_product = define_op({
     .type = "bilinear_tensor_product",
     .doc = "Numbers that are linear in X and in Y.",
-    .inputs = kInputs,
+    .inputs = {{.name = "X", .doc = "[rows, width]"},
+               {.name = "Y", .doc = "[rows, another width]"},
+               {.name = "Weight", .doc = "[size, width, other width]"},
+               {.name = "Bias", .doc = "[1, size]", .optional = true}},
     .outputs = {{.name = "Out", .doc = "[rows, size]"}},
     .infer = infer,
-    .grad = grad_op({"X", "Y", "Weight", "Bias"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-std::vector<Slot> grad_inputs() {
-  std::vector<Slot> slots = kInputs;
-  slots[3].shape_only = true;
-  slots.push_back({.name = "Out@GRAD", .doc = "gradient of Out"});
-  return slots;
-}
-
-const OpDef& bilinear_tensor_product_grad = define_op({
-    .type = "bilinear_tensor_product_grad",
-    .doc = "Gradient of bilinear_tensor_product.",
-    .inputs = grad_inputs(),
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true},
-                {.name = "Weight@GRAD", .doc = "gradient of Weight", .optional = true},
-                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Y", "Weight", shape_of("Bias")},
+                    {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

@@ -88,21 +88,19 @@ class Closeness {
   In<T> input_, other_;
 };
 
-template <typename T>
-Step isclose(PrepareContext& c) {
+constexpr auto isclose = []<typename T>(PrepareContext& c) -> Step {
   return [closeness = Closeness<T>(c), out = c.out<bool>("Out")] {
     closeness.for_each([&](int64_t i, bool close) { out.data()[i] = close; });
   };
-}
+};
 
-template <typename T>
-Step allclose(PrepareContext& c) {
+constexpr auto allclose = []<typename T>(PrepareContext& c) -> Step {
   return [closeness = Closeness<T>(c), out = c.out<bool>("Out")] {
     bool all = true;
     closeness.for_each([&](int64_t, bool close) { all = all && close; });
     *out.data() = all;
   };
-}
+};
 
 OpDef definition(std::string type, std::string doc, void (*infer)(InferContext&),
                  std::vector<Kernel> kernels) {
@@ -127,29 +125,26 @@ OpDef definition(std::string type, std::string doc, void (*infer)(InferContext&)
 
 const OpDef& isclose_op =
     define_op(definition("isclose", "Whether elements are close.", infer_isclose,
-                         kernels_for<float, double, int32_t, int64_t>(
-                             []<typename T>(PrepareContext& c) { return isclose<T>(c); })));
+                         kernels_for<float, double, int32_t, int64_t>(isclose)));
 const OpDef& allclose_op =
     define_op(definition("allclose", "Whether all elements are close.", infer_allclose,
-                         kernels_for<float, double, int32_t, int64_t>(
-                             []<typename T>(PrepareContext& c) { return allclose<T>(c); })));
+                         kernels_for<float, double, int32_t, int64_t>(allclose)));
 
 // ---- equal_all ----------------------------------------------------------------------------------
 
 void infer_equal_all(InferContext& c) {
-  require(c.in("X").dtype == c.in("Y").dtype, "X and Y must have one dtype, but hold {} and {}",
-          c.in("X").dtype, c.in("Y").dtype);
+  require(c.dtype("X") == c.dtype("Y"), "X and Y must have one dtype, but hold {} and {}",
+          c.dtype("X"), c.dtype("Y"));
   c.out("Out") = VarMeta::tensor(boolean, {1});
 }
 
 // Tensors of other shapes are not equal.
-template <typename T>
-Step equal_all(PrepareContext& c) {
+constexpr auto equal_all = []<typename T>(PrepareContext& c) -> Step {
   return [same = c.shape("X") == c.shape("Y"), n = c.shape("X").numel(), x = c.in<T>("X"),
           y = c.in<T>("Y"), out = c.out<bool>("Out")] {
     *out.data() = same && std::equal(x.data(), x.data() + n, y.data());
   };
-}
+};
 
 const OpDef& equal_all_op = define_op({
     .type = "equal_all",
@@ -158,7 +153,7 @@ const OpDef& equal_all_op = define_op({
                {.name = "Y", .doc = "tensor", .no_grad = true}},
     .outputs = {{.name = "Out", .doc = "bool, of shape [1]", .no_grad = true}},
     .infer = infer_equal_all,
-    .kernels = kernels_for_all([]<typename T>(PrepareContext& c) { return equal_all<T>(c); }),
+    .kernels = kernels_for_all(equal_all),
 });
 
 }  // namespace

@@ -53,8 +53,7 @@ T length_of(const T* row, int64_t n) {
   return std::sqrt(std::max(dot(row, row, n), T{1e-8}));
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [rows = Rows(c), in_x = c.in<T>("X"), in_y = c.in<T>("Y"), out = c.out<T>("Out"),
           x_norm = c.out<T>("XNorm"), y_norm = c.out<T>("YNorm")] {
     const T *x = in_x.data(), *y = in_y.data();
@@ -68,12 +67,7 @@ Step forward(PrepareContext& c) {
       out.data()[row] = dot(a, b, rows.width) / (x_norm.data()[row] * *of_y);
     });
   };
-}
-
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("Y@GRAD") = like(c.in("Y"));
-}
+};
 
 // to += scale * (other / (|own| |other|) - out * own / |own|^2)
 template <typename T>
@@ -88,8 +82,7 @@ struct Side {
   }
 };
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [rows = Rows(c), in_x = c.in<T>("X"), in_y = c.in<T>("Y"), out = c.in<T>("Out"),
           x_norm = c.in<T>("XNorm"), y_norm = c.in<T>("YNorm"), dout = c.in<T>("Out@GRAD"),
           dx = wanted<T>(c, "X@GRAD"), dy = wanted<T>(c, "Y@GRAD")] {
@@ -111,7 +104,7 @@ Step backward(PrepareContext& c) {
       parallel_for(rows.count, width * 8, row_of);
     }
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"@ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@", true, "of programs of 1.8; not used"}};
@@ -125,26 +118,9 @@ const OpDef& cos_sim = define_op({
                 {.name = "YNorm", .doc = "lengths of the rows of Y", .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Y", "XNorm", "YNorm", "Out"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& cos_sim_grad = define_op({
-    .type = "cos_sim_grad",
-    .doc = "Gradient of cos_sim.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Y", .doc = "input of the op"},
-               {.name = "XNorm", .doc = "of the op"},
-               {.name = "YNorm", .doc = "of the op"},
-               {.name = "Out", .doc = "result of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Y", "XNorm", "YNorm", "Out"},
+                    {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

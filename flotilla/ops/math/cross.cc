@@ -52,19 +52,12 @@ Step product(PrepareContext& c, const Slices& s, std::string_view a, std::string
   };
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   return product<T>(c, slices(x, axis_of(c, x)), "X", "Y", "Out");
-}
+};
 
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("Y@GRAD") = like(c.in("Y"));
-}
-
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const Slices s = slices(x, axis_of(c, x));
   std::vector<Step> steps;
@@ -73,7 +66,7 @@ Step backward(PrepareContext& c) {
   return [steps] {
     for (const Step& step : steps) step();
   };
-}
+};
 
 const AttrSpec kDim = {"dim", static_cast<int32_t>(kFirstOfThree),
                        "the axis of extent 3; 9: the first there is"};
@@ -85,23 +78,8 @@ const OpDef& cross = define_op({
     .outputs = {{.name = "Out", .doc = "same shape as X"}},
     .attrs = {kDim},
     .infer = infer,
-    .grad = grad_op({"X", "Y"}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& cross_grad = define_op({
-    .type = "cross_grad",
-    .doc = "Gradient of cross.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Y", .doc = "input of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
-    .attrs = {kDim},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Y"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
 });
 
 }  // namespace

@@ -62,8 +62,7 @@ void infer(InferContext& c) {
   c.out("Out") = VarMeta::tensor(x.dtype, {1});
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Differences<T> differences(c);
   const int64_t n = differences.shape().numel();
   const FoldPlan fold({n}, {}, {1});
@@ -86,12 +85,7 @@ Step forward(PrepareContext& c) {
       fold.run<SumFold>(z, out.data(), work.data(), [=](T sum) { return std::pow(sum, 1 / p); });
     }
   };
-}
-
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("Y@GRAD") = like(c.in("Y"));
-}
+};
 
 // slot@GRAD = factor fold(z)
 template <typename T>
@@ -105,8 +99,7 @@ std::function<void(const T*)> fold_side(PrepareContext& c, const std::string& sl
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Differences<T> differences(c);
   return [=, p = static_cast<T>(c.attr<float>("p")), out = c.in<T>("Out"),
           dout = c.in<T>("Out@GRAD"), to_x = fold_side<T>(c, "X", differences.shape(), T{1}),
@@ -122,7 +115,7 @@ Step backward(PrepareContext& c) {
     to_x(z);
     to_y(z);
   };
-}
+};
 
 const AttrSpec kP = {"p", 2.0f, "which norm"};
 
@@ -133,24 +126,8 @@ const OpDef& dist = define_op({
     .outputs = {{.name = "Out", .doc = "of shape [1]"}},
     .attrs = {kP},
     .infer = infer,
-    .grad = grad_op({"X", "Y", "Out"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& dist_grad = define_op({
-    .type = "dist_grad",
-    .doc = "Gradient of dist.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Y", .doc = "input of the op"},
-               {.name = "Out", .doc = "result of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
-    .attrs = {kP},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Y", "Out"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

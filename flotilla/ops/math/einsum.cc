@@ -14,6 +14,7 @@
 #include <cctype>
 #include <map>
 
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/math/product.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -119,11 +120,11 @@ void infer(InferContext& c) {
   Ints dims;
   for (const int64_t label : e.out) dims.push_back(e.extents.at(label));
   if (dims.empty()) dims.push_back(1);
-  c.out("Out") = VarMeta::tensor(c.in("Operands").dtype, Shape(std::move(dims)));
+  c.out("Out") = VarMeta::tensor(c.dtype("Operands"), Shape(std::move(dims)));
   for (size_t i = 0; i < count; ++i) {
     const VarMeta& x = c.in("Operands", i);
-    require(x.dtype == c.in("Operands").dtype, "operands must have one dtype, but hold {} and {}",
-            c.in("Operands").dtype, x.dtype);
+    require(x.dtype == c.dtype("Operands"), "operands must have one dtype, but hold {} and {}",
+            c.dtype("Operands"), x.dtype);
     if (i < c.out_count("InnerCache")) c.out("InnerCache", i) = like(x);
     Ints extents = x.shape.dims();
     extents.insert(extents.begin(), 0);
@@ -286,8 +287,7 @@ class Contraction {
 template <typename T>
 constexpr T kOne = 1;
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const size_t count = c.count("Operands");
   const std::vector<Shape> shapes = shapes_of(c, "Operands", count);
   const Equation e = parse(c.attr<std::string>("equation"), shapes);
@@ -310,7 +310,7 @@ Step forward(PrepareContext& c) {
     contraction.run(x.data(), y ? y.data() : &kOne<T>, to.data());
     for (const Step& keep : caches) keep();
   };
-}
+};
 
 void infer_grad(InferContext& c) {
   for (size_t i = 0; i < c.out_count("Operands@GRAD"); ++i) {
@@ -318,8 +318,7 @@ void infer_grad(InferContext& c) {
   }
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const size_t count = c.count("InnerCache");
   const std::vector<Shape> shapes = shapes_of(c, "InnerCache", count);
   const Equation e = parse(c.attr<std::string>("equation"), shapes);
@@ -340,7 +339,7 @@ Step backward(PrepareContext& c) {
   return [steps] {
     for (const Step& step : steps) step();
   };
-}
+};
 
 std::vector<std::string> names(std::span<const std::string> list) {
   return {list.begin(), list.end()};
@@ -387,8 +386,7 @@ const OpDef& einsum = define_op({
     .attrs = {kEquation},
     .infer = infer,
     .grad = custom_grad(grad),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 const OpDef& einsum_grad = define_op({
@@ -404,8 +402,7 @@ const OpDef& einsum_grad = define_op({
     .outputs = {{.name = "Operands@GRAD", .doc = "gradients of the operands", .list = true}},
     .attrs = {kEquation},
     .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .kernels = kernels_for<float, double>(backward),
     .dtype_slot = "Out@GRAD",
 });
 

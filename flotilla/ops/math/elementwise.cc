@@ -274,11 +274,6 @@ void infer(InferContext& c) {
   c.out("Out") = std::move(out);
 }
 
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("Y@GRAD") = like(c.in("Y"));
-}
-
 // ---- Forward ------------------------------------------------------------------------------------
 
 // Sparse rows times (or divided by) one number: what clipping does to the gradient of an embedding.
@@ -428,68 +423,57 @@ Step backward(PrepareContext& c) {
 
 // ---- Definitions --------------------------------------------------------------------------------
 
-const std::vector<AttrSpec> kAttrs = {
-    {"axis", int32_t{-1}, "where Y's first axis stands among those of X; -1: the last ones align"},
-    {"x_data_format", std::string(), "of programs of 1.8; not used"},
-    {"y_data_format", std::string(), "of programs of 1.8; not used"},
-    {"Scale_x", 1.0f, "of quantized programs; not used"},
-    {"Scale_y", 1.0f, "of quantized programs; not used"},
-    {"Scale_out", 1.0f, "of quantized programs; not used"}};
+template <typename F>
+GradRule gradient() {
+  constexpr int kReads = F::kDxReads | F::kDyReads;
+  std::vector<Use> uses = {kReads & kX ? Use("X") : shape_of("X"),
+                           kReads & kY ? Use("Y") : shape_of("Y")};
+  if (kReads & kOut) uses.push_back("Out");
+  return grad_op(std::move(uses),
+                 {.kernels = kernels_for<float, double>(
+                      []<typename T>(PrepareContext& c) { return backward<F, T>(c); }),
+                  .inputs = {{.name = "Out",
+                              .doc = "result of the op",
+                              .optional = true,
+                              .shape_only = !(kReads & kOut)}}});
+}
 
 template <typename F>
-OpDef forward_definition(std::string type, std::string formula) {
-  return {
+void define(std::string type, const std::string& formula) {
+  OpDef def{
       .type = std::move(type),
-      .doc =
-          "Out = " + std::move(formula) + ", element by element; Y is repeated where X is larger.",
+      .doc = "Out = " + formula + ", element by element; Y is repeated where X is larger.",
       .inputs = {{.name = "X", .doc = "tensor"}, {.name = "Y", .doc = "tensor of the same dtype"}},
       .outputs = {{.name = "Out", .doc = "of the common shape"}},
-      .attrs = kAttrs,
+      .attrs = {{"axis", int32_t{-1},
+                 "where Y's first axis stands among those of X; -1: the last ones align"},
+                {"x_data_format", std::string(), "of programs of 1.8; not used"},
+                {"y_data_format", std::string(), "of programs of 1.8; not used"},
+                {"Scale_x", 1.0f, "of quantized programs; not used"},
+                {"Scale_y", 1.0f, "of quantized programs; not used"},
+                {"Scale_out", 1.0f, "of quantized programs; not used"}},
       .infer = infer<F>,
       .kernels = kernels_for<float, double, int32_t, int64_t>(
           []<typename T>(PrepareContext& c) { return forward<F, T>(c); })};
-}
-
-template <typename F>
-void define_with_grad(const std::string& type, std::string formula) {
-  constexpr int kReads = F::kDxReads | F::kDyReads;
-  OpDef def = forward_definition<F>(type, std::move(formula));
+  if constexpr (requires { F::kDxReads; }) def.grad = gradient<F>();
   if constexpr (std::is_same_v<F, Mul>)
     def.kernels.push_back({kCpu, boolean, binary_step<F, bool, bool>});
-  def.grad = kReads & kOut ? grad_op({"X", "Y", "Out"}) : grad_op({"X", "Y"});
   define_op(std::move(def));
-
-  std::vector<Slot> inputs = {
-      {.name = "X", .doc = "input of the op", .shape_only = !(kReads & kX)},
-      {.name = "Y", .doc = "input of the op", .shape_only = !(kReads & kY)},
-      {.name = "Out", .doc = "result of the op", .optional = true, .shape_only = !(kReads & kOut)},
-      {.name = "Out@GRAD", .doc = "gradient of the result"}};
-  define_op({.type = type + "_grad",
-             .doc = "Gradient of " + type + ".",
-             .inputs = std::move(inputs),
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                         {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
-             .attrs = kAttrs,
-             .infer = infer_grad,
-             .kernels = kernels_for<float, double>(
-                 []<typename T>(PrepareContext& c) { return backward<F, T>(c); }),
-             .dtype_slot = "Out@GRAD"});
 }
 
 const bool kDefined = [] {
-  define_with_grad<Add>("elementwise_add", "X + Y");
-  define_with_grad<Sub>("elementwise_sub", "X - Y");
-  define_with_grad<Mul>("elementwise_mul", "X * Y");
-  define_with_grad<Div>("elementwise_div", "X / Y");
-  define_with_grad<Max>("elementwise_max", "the larger of X and Y");
-  define_with_grad<Min>("elementwise_min", "the smaller of X and Y");
-  define_with_grad<NumberExtreme<true>>("elementwise_fmax", "the larger number of X and Y");
-  define_with_grad<NumberExtreme<false>>("elementwise_fmin", "the smaller number of X and Y");
-  define_with_grad<Pow>("elementwise_pow", "X to the power of Y");
-  define_with_grad<Heaviside>("elementwise_heaviside",
-                              "0 where X < 0, Y where X = 0, 1 where X > 0");
-  define_op(forward_definition<Mod>("elementwise_mod", "the rest of X / Y, with the sign of Y"));
-  define_op(forward_definition<FloorDiv>("elementwise_floordiv", "X / Y rounded down"));
+  define<Add>("elementwise_add", "X + Y");
+  define<Sub>("elementwise_sub", "X - Y");
+  define<Mul>("elementwise_mul", "X * Y");
+  define<Div>("elementwise_div", "X / Y");
+  define<Max>("elementwise_max", "the larger of X and Y");
+  define<Min>("elementwise_min", "the smaller of X and Y");
+  define<NumberExtreme<true>>("elementwise_fmax", "the larger number of X and Y");
+  define<NumberExtreme<false>>("elementwise_fmin", "the smaller number of X and Y");
+  define<Pow>("elementwise_pow", "X to the power of Y");
+  define<Heaviside>("elementwise_heaviside", "0 where X < 0, Y where X = 0, 1 where X > 0");
+  define<Mod>("elementwise_mod", "the rest of X / Y, with the sign of Y");
+  define<FloorDiv>("elementwise_floordiv", "X / Y rounded down");
   return true;
 }();
 

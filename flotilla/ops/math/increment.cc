@@ -16,13 +16,12 @@ void infer(InferContext& c) {
   c.out("Out") = like(c.in("X"));
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   c.in_place("X", "Out");
   return [step = static_cast<T>(c.attr<float>("step")), x = c.in<T>("X"), out = c.out<T>("Out")] {
     *out.data() = static_cast<T>(*x.data() + step);
   };
-}
+};
 
 const OpDef& increment = define_op({
     .type = "increment",
@@ -31,8 +30,7 @@ const OpDef& increment = define_op({
     .outputs = {{.name = "Out", .doc = "same as X; mostly the same variable"}},
     .attrs = {{"step", 1.0f, "how much is added"}},
     .infer = infer,
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
 });
 
 }  // namespace

@@ -64,24 +64,17 @@ class Pairs {
   int64_t count_ = 0;
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [pairs = Pairs(c), x = c.in<T>("X"), y = c.in<T>("Y"), out = c.out<T>("Out")] {
     parallel_for(pairs.count(), 16, [&](int64_t i) {
       const auto pair = pairs.of(i);
       out.data()[i] = x.data()[pair.x] * y.data()[pair.y];
     });
   };
-}
-
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("Y@GRAD") = like(c.in("Y"));
-}
+};
 
 // Each element gets the gradients of a whole block: one thread adds them up, in order.
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [pairs = Pairs(c), x_count = c.shape("X").numel(), y_count = c.shape("Y").numel(),
           x = c.in<T>("X"), y = c.in<T>("Y"), dout = c.in<T>("Out@GRAD"),
           dx = wanted<T>(c, "X@GRAD"), dy = wanted<T>(c, "Y@GRAD")] {
@@ -93,7 +86,7 @@ Step backward(PrepareContext& c) {
       if (dy) dy.data()[pair.y] += dout.data()[i] * x.data()[pair.x];
     }
   };
-}
+};
 
 const OpDef& kron = define_op({
     .type = "kron",
@@ -101,22 +94,8 @@ const OpDef& kron = define_op({
     .inputs = {{.name = "X", .doc = "tensor"}, {.name = "Y", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "the products of the extents of X and Y"}},
     .infer = infer,
-    .grad = grad_op({"X", "Y"}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& kron_grad = define_op({
-    .type = "kron_grad",
-    .doc = "Gradient of kron.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Y", .doc = "input of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Y"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
 });
 
 }  // namespace

@@ -43,15 +43,14 @@ struct ShareOfY {
 void infer(InferContext& c) {
   const VarMeta& x = c.in("X");
   for (const char* slot : {"Y", "Weight"}) {
-    require(c.in(slot).dtype == x.dtype, "X and {} must have one dtype, but hold {} and {}", slot,
-            x.dtype, c.in(slot).dtype);
+    require(c.dtype(slot) == x.dtype, "X and {} must have one dtype, but hold {} and {}", slot,
+            x.dtype, c.dtype(slot));
   }
   const Shape both = broadcast(x.shape, c.in("Y").shape, -1);
   c.out("Out") = like(x, broadcast(both, c.in("Weight").shape, -1));
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& out = c.shape("Out");
   const auto seen = [&](std::string_view slot) { return aligned(c.shape(slot), -1, out.rank()); };
   return
@@ -68,12 +67,7 @@ Step forward(PrepareContext& c) {
           });
         });
       };
-}
-
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("Y@GRAD") = like(c.in("Y"));
-}
+};
 
 // slot@GRAD = fold(F::f(Weight, dOut))
 template <typename F, typename T>
@@ -89,13 +83,12 @@ Step side(PrepareContext& c, const std::string& slot) {
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [dx = side<ShareOfX, T>(c, "X"), dy = side<ShareOfY, T>(c, "Y")] {
     dx();
     dy();
   };
-}
+};
 
 const OpDef& lerp = define_op({
     .type = "lerp",
@@ -105,25 +98,12 @@ const OpDef& lerp = define_op({
                {.name = "Weight", .doc = "tensor", .no_grad = true}},
     .outputs = {{.name = "Out", .doc = "of the common shape"}},
     .infer = infer,
-    .grad = grad_op({"X", "Y", "Weight", "Out"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& lerp_grad = define_op({
-    .type = "lerp_grad",
-    .doc = "Gradient of lerp.",
-    .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-               {.name = "Y", .doc = "input of the op", .shape_only = true},
-               {.name = "Weight", .doc = "input of the op"},
-               {.name = "Out", .doc = "result of the op", .optional = true, .shape_only = true},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
+    .grad = grad_op(
+        {shape_of("X"), shape_of("Y"), "Weight", "Out"},
+        {.kernels = kernels_for<float, double>(backward),
+         .inputs =
+             {{.name = "Out", .doc = "result of the op", .optional = true, .shape_only = true}}}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

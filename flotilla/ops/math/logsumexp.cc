@@ -43,8 +43,6 @@ void infer(InferContext& c) {
   c.out("Out") = VarMeta::tensor(x.dtype, std::move(out));
 }
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
-
 // exp(x - largest), with the largest of its slice.
 struct Shifted {
   template <typename T>
@@ -53,8 +51,7 @@ struct Shifted {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const Shape to = folded_shape(c, x);
   const FoldPlan fold(x, {}, to);
@@ -70,7 +67,7 @@ Step forward(PrepareContext& c) {
     fold.run<SumFold>(whole.data(), y, work.data(), [](T sum) { return std::log(sum); });
     for (int64_t i = 0; i < n; ++i) y[i] += most[i];
   };
-}
+};
 
 // dX = dOut exp(X - Out)
 struct Slope {
@@ -80,10 +77,9 @@ struct Slope {
   }
 };
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return fold_backward<Slope, T>(c, folded_shape(c, c.shape("X")));
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"axis", std::vector<int32_t>{0}, "the axes to fold; all where it is empty"},
@@ -97,22 +93,8 @@ const OpDef& logsumexp = define_op({
     .outputs = {{.name = "Out", .doc = "X without the folded axes"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Out"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& logsumexp_grad = define_op({
-    .type = "logsumexp_grad",
-    .doc = "Gradient of logsumexp.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Out", .doc = "result of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Out"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

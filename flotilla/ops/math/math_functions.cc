@@ -6,6 +6,7 @@
 #include <concepts>
 #include <numbers>
 
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/math/unary.h"
 #include "flotilla/ops/tensor/merge_rows.h"
 

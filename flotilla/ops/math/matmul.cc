@@ -47,23 +47,15 @@ void infer_mul(InferContext& c) {
   c.out("Out").value.reset();
 }
 
-void infer_operand_grads(InferContext& c) {
-  for (const char* slot : {"X", "Y"}) {
-    c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(c.in(slot).dtype, c.in(slot).shape);
-  }
-}
-
-template <typename T>
-Step mul_forward(PrepareContext& c) {
+constexpr auto mul_forward = []<typename T>(PrepareContext& c) -> Step {
   const auto [xc, yc] = column_dims(c);
   const MulSizes s = mul_sizes(c.shape("X"), c.shape("Y"), xc, yc);
   return [product = Product<T>(c, {.m = s.m, .n = s.n, .k = s.k}), x = c.in<T>("X"),
           y = c.in<T>("Y"), out = c.out<T>("Out")] { product.run(x.data(), y.data(), out.data()); };
-}
+};
 
 // dX = dOut Y^T, dY = X^T dOut
-template <typename T>
-Step mul_backward(PrepareContext& c) {
+constexpr auto mul_backward = []<typename T>(PrepareContext& c) -> Step {
   const auto [xc, yc] = column_dims(c);
   const MulSizes s = mul_sizes(c.shape("X"), c.shape("Y"), xc, yc);
   Step dx, dy;
@@ -81,7 +73,7 @@ Step mul_backward(PrepareContext& c) {
     if (dx) dx();
     if (dy) dy();
   };
-}
+};
 
 // ---- matmul_v2
 
@@ -152,7 +144,7 @@ void infer_matmul(InferContext& c) {
   if (!a.vector) out.push_back(m);
   if (!b.vector) out.push_back(n);
   if (out.rank() == 0) out.push_back(1);
-  c.out("Out") = VarMeta::tensor(c.in("X").dtype, out);
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), out);
 }
 
 // What one product of the forward or backward pass looks like.
@@ -218,8 +210,7 @@ Product<T> forward_product(PrepareContext& c, const Problem& q) {
   return Product<T>(c, p);
 }
 
-template <typename T>
-Step matmul_forward(PrepareContext& c) {
+constexpr auto matmul_forward = []<typename T>(PrepareContext& c) -> Step {
   const Problem q = problem_of(c);
   const T alpha = c.op().type() == "matmul" ? static_cast<T>(c.attr<float>("alpha")) : T{1};
   const int64_t n = c.shape("Out").numel();
@@ -229,7 +220,7 @@ Step matmul_forward(PrepareContext& c) {
     if (alpha != 1)
       std::transform(out.data(), out.data() + n, out.data(), [=](T v) { return v * alpha; });
   };
-}
+};
 
 // The gradient of one operand: `left` times `right`, matrix by matrix, added up over the batches in
 // which the operand is repeated.
@@ -293,8 +284,7 @@ Problem folded(Problem q) {
   return q;
 }
 
-template <typename T>
-Step matmul_backward(PrepareContext& c) {
+constexpr auto matmul_backward = []<typename T>(PrepareContext& c) -> Step {
   const Problem q = folded(problem_of(c));
   const auto [m, n, k] = std::tuple(q.p.m, q.p.n, q.p.k);
   const bool tx = q.p.transpose_a, ty = q.p.transpose_b;
@@ -334,7 +324,7 @@ Step matmul_backward(PrepareContext& c) {
     if (dx) dx();
     if (dy) dy();
   };
-}
+};
 
 // ---- definitions
 
@@ -343,85 +333,53 @@ AttrSpec hint(std::string name, Attr initial) {
   return {std::move(name), std::move(initial), "not used"};
 }
 
-struct Family {
-  std::string type = {};
-  std::string doc = {};
-  std::vector<AttrSpec> attrs = {};
-  void (*infer)(InferContext&) = nullptr;
-  std::vector<Kernel> forward = {};
-  std::vector<Kernel> backward = {};
-};
-
-bool define(const Family& f) {
-  define_op({.type = f.type,
-             .doc = f.doc,
-             .inputs = {{"X", "left operand"}, {"Y", "right operand"}},
-             .outputs = {{"Out", "product"}},
-             .attrs = f.attrs,
-             .infer = f.infer,
-             .grad = grad_op({"X", "Y"}),
-             .kernels = f.forward});
-  define_op(
-      {.type = f.type + "_grad",
-       .doc = "Gradient of " + f.type + ".",
-       .inputs = {{"X", "left operand"}, {"Y", "right operand"}, {"Out@GRAD", "gradient of Out"}},
-       .outputs = {{"X@GRAD", "gradient of X", true}, {"Y@GRAD", "gradient of Y", true}},
-       .attrs = f.attrs,
-       .infer = infer_operand_grads,
-       .kernels = f.backward});
-  return true;
+const OpDef& define(OpDef def, std::vector<Kernel> backward) {
+  def.inputs = {{"X", "left operand"}, {"Y", "right operand"}};
+  def.outputs = {{"Out", "product"}};
+  def.grad = grad_op({"X", "Y"}, {.kernels = std::move(backward)});
+  return define_op(std::move(def));
 }
 
-const std::vector<Kernel> kMulForward = {{kCpu, f32, mul_forward<float>},
-                                         {kCpu, f64, mul_forward<double>}};
-const std::vector<Kernel> kMulBackward = {{kCpu, f32, mul_backward<float>},
-                                          {kCpu, f64, mul_backward<double>}};
-const std::vector<Kernel> kForward = {{kCpu, f32, matmul_forward<float>},
-                                      {kCpu, f64, matmul_forward<double>}};
-const std::vector<Kernel> kBackward = {{kCpu, f32, matmul_backward<float>},
-                                       {kCpu, f64, matmul_backward<double>}};
+const OpDef& mul = define({.type = "mul",
+                           .doc = "Flattens X and Y to matrices and multiplies them.",
+                           .attrs = {{"x_num_col_dims", int32_t{1}, "axes of X that become rows"},
+                                     {"y_num_col_dims", int32_t{1}, "axes of Y that become rows"},
+                                     hint("scale_x", 1.0f),
+                                     hint("scale_y", std::vector<float>{1}),
+                                     hint("scale_out", 1.0f),
+                                     hint("force_fp32_output", false)},
+                           .infer = infer_mul,
+                           .kernels = kernels_for<float, double>(mul_forward)},
+                          kernels_for<float, double>(mul_backward));
 
-const bool mul = define({.type = "mul",
-                         .doc = "Flattens X and Y to matrices and multiplies them.",
-                         .attrs = {{"x_num_col_dims", int32_t{1}, "axes of X that become rows"},
-                                   {"y_num_col_dims", int32_t{1}, "axes of Y that become rows"},
-                                   hint("scale_x", 1.0f),
-                                   hint("scale_y", std::vector<float>{1}),
-                                   hint("scale_out", 1.0f),
-                                   hint("force_fp32_output", false)},
-                         .infer = infer_mul,
-                         .forward = kMulForward,
-                         .backward = kMulBackward});
+const OpDef& define_matmul(std::string type, std::string doc, std::vector<AttrSpec> attrs) {
+  return define({.type = std::move(type),
+                 .doc = std::move(doc),
+                 .attrs = std::move(attrs),
+                 .infer = infer_matmul,
+                 .kernels = kernels_for<float, double>(matmul_forward)},
+                kernels_for<float, double>(matmul_backward));
+}
 
-const bool matmul_v2 = define(
-    {.type = "matmul_v2",
-     .doc = "Multiplies the matrices in the last two axes; the axes before broadcast.",
-     .attrs = {{"trans_x", false, "X lies transposed"}, {"trans_y", false, "Y lies transposed"}},
-     .infer = infer_matmul,
-     .forward = kForward,
-     .backward = kBackward});
+const OpDef& matmul_v2 = define_matmul(
+    "matmul_v2", "Multiplies the matrices in the last two axes; the axes before broadcast.",
+    {{"trans_x", false, "X lies transposed"}, {"trans_y", false, "Y lies transposed"}});
 
-const bool matmul = define({.type = "matmul",
-                            .doc = "alpha times the product of the matrices in the last two axes.",
-                            .attrs = {{"transpose_X", false, "X lies transposed"},
-                                      {"transpose_Y", false, "Y lies transposed"},
-                                      {"alpha", 1.0f, "factor of the product"},
-                                      hint("Scale_x", 1.0f),
-                                      hint("Scale_y", 1.0f),
-                                      hint("Scale_out", 1.0f),
-                                      hint("force_fp32_output", false),
-                                      hint("fused_reshape_Out", std::vector<int32_t>{}),
-                                      hint("fused_transpose_Out", std::vector<int32_t>{}),
-                                      hint("head_number", int32_t{1})},
-                            .infer = infer_matmul,
-                            .forward = kForward,
-                            .backward = kBackward});
+const OpDef& matmul =
+    define_matmul("matmul", "alpha times the product of the matrices in the last two axes.",
+                  {{"transpose_X", false, "X lies transposed"},
+                   {"transpose_Y", false, "Y lies transposed"},
+                   {"alpha", 1.0f, "factor of the product"},
+                   hint("Scale_x", 1.0f),
+                   hint("Scale_y", 1.0f),
+                   hint("Scale_out", 1.0f),
+                   hint("force_fp32_output", false),
+                   hint("fused_reshape_Out", std::vector<int32_t>{}),
+                   hint("fused_transpose_Out", std::vector<int32_t>{}),
+                   hint("head_number", int32_t{1})});
 
-const bool bmm = define({.type = "bmm",
-                         .doc = "Multiplies matrix by matrix; both operands have three axes.",
-                         .infer = infer_matmul,
-                         .forward = kForward,
-                         .backward = kBackward});
+const OpDef& bmm =
+    define_matmul("bmm", "Multiplies matrix by matrix; both operands have three axes.", {});
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -13,12 +13,7 @@ void infer(InferContext& c) {
   require(x.rank() == 2 && vec.rank() == 1 && (x[1] == vec[0] || x[1] < 0 || vec[0] < 0),
           "mv multiplies an m x k matrix with a vector of k elements, but X is {} and Vec is {}", x,
           vec);
-  c.out("Out") = VarMeta::tensor(c.in("X").dtype, Shape{x[0]});
-}
-
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("Vec@GRAD") = like(c.in("Vec"));
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), Shape{x[0]});
 }
 
 template <typename T>
@@ -30,14 +25,12 @@ Step multiply(PrepareContext& c, const onednn::MatmulProblem& problem, std::stri
   };
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   return multiply<T>(c, {.m = x[0], .n = 1, .k = x[1]}, "X", "Vec", "Out");
-}
+};
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t m = c.shape("X")[0], k = c.shape("X")[1];
   return [dx = multiply<T>(c, {.m = m, .n = k, .k = 1}, "Out@GRAD", "Vec", "X@GRAD"),
           dvec = multiply<T>(c, {.m = k, .n = 1, .k = m, .transpose_a = true}, "X", "Out@GRAD",
@@ -45,7 +38,7 @@ Step backward(PrepareContext& c) {
     dx();
     dvec();
   };
-}
+};
 
 const OpDef& mv = define_op({
     .type = "mv",
@@ -53,22 +46,8 @@ const OpDef& mv = define_op({
     .inputs = {{.name = "X", .doc = "m x k"}, {.name = "Vec", .doc = "k elements"}},
     .outputs = {{.name = "Out", .doc = "m elements"}},
     .infer = infer,
-    .grad = grad_op({"X", "Vec"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& mv_grad = define_op({
-    .type = "mv_grad",
-    .doc = "Gradient of mv.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Vec", .doc = "input of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Vec@GRAD", .doc = "gradient of Vec", .optional = true}},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Vec"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

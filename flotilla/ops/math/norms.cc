@@ -11,8 +11,6 @@
 namespace flotilla::ops {
 namespace {
 
-void infer_like_x(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
-
 struct Times {
   template <typename T>
   static T f(T x, T y) {
@@ -50,18 +48,16 @@ class SquareSum {
 
 // ---- squared_l2_norm ----------------------------------------------------------------------------
 
-void infer_one(InferContext& c) { c.out("Out") = VarMeta::tensor(c.in("X").dtype, {1}); }
+void infer_one(InferContext& c) { c.out("Out") = VarMeta::tensor(c.dtype("X"), {1}); }
 
 // Padding is zero and adds nothing, so any layout will do.
-template <typename T>
-Step squared_forward(PrepareContext& c) {
+constexpr auto squared_forward = []<typename T>(PrepareContext& c) -> Step {
   const Layout layout = c.layout("X");
   return [sum = SquareSum<T>(c, layout.physical_numel(c.shape("X"))), in = c.in<T>("X", 0, layout),
           out = c.out<T>("Out")] { *out.data() = sum.of(in.data()); };
-}
+};
 
-template <typename T>
-Step squared_backward(PrepareContext& c) {
+constexpr auto squared_backward = []<typename T>(PrepareContext& c) -> Step {
   const Layout layout = c.layout("X");
   const int64_t n = layout.physical_numel(c.shape("X"));
   return [walk = Walk({n}, {}, {n}, {1}), in = c.in<T>("X", 0, layout), dout = c.in<T>("Out@GRAD"),
@@ -69,7 +65,7 @@ Step squared_backward(PrepareContext& c) {
     const T factor = T{2} * *dout.data();
     apply<Times>(walk, in.data(), &factor, din.data());
   };
-}
+};
 
 const OpDef& squared_l2_norm = define_op({
     .type = "squared_l2_norm",
@@ -77,28 +73,15 @@ const OpDef& squared_l2_norm = define_op({
     .inputs = {{.name = "X", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "of shape [1]"}},
     .infer = infer_one,
-    .grad = grad_op({"X"}),
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return squared_forward<T>(c); }),
-});
-
-const OpDef& squared_l2_norm_grad = define_op({
-    .type = "squared_l2_norm_grad",
-    .doc = "Gradient of squared_l2_norm.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .infer = infer_like_x,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return squared_backward<T>(c); }),
+    .grad = grad_op({"X"}, {.kernels = kernels_for<float, double>(squared_backward)}),
+    .kernels = kernels_for<float, double>(squared_forward),
 });
 
 // ---- clip_by_norm -------------------------------------------------------------------------------
 
 void infer_clip(InferContext& c) { c.out("Out") = like(c.in("X")); }
 
-template <typename T>
-Step clip_forward(PrepareContext& c) {
+constexpr auto clip_forward = []<typename T>(PrepareContext& c) -> Step {
   const Layout layout = c.layout("X");
   const int64_t n = layout.physical_numel(c.shape("X"));
   c.in_place("X", "Out");
@@ -109,7 +92,7 @@ Step clip_forward(PrepareContext& c) {
     const T factor = norm > most ? most / norm : T{1};
     apply<Times>(walk, in.data(), &factor, out.data());
   };
-}
+};
 
 const OpDef& clip_by_norm = define_op({
     .type = "clip_by_norm",
@@ -118,8 +101,7 @@ const OpDef& clip_by_norm = define_op({
     .outputs = {{.name = "Out", .doc = "same shape as X"}},
     .attrs = {{"max_norm", 1.0f, "the largest length"}},
     .infer = infer_clip,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return clip_forward<T>(c); }),
+    .kernels = kernels_for<float, double>(clip_forward),
 });
 
 // ---- dot ----------------------------------------------------------------------------------------
@@ -142,8 +124,7 @@ void infer_dot(InferContext& c) {
   c.out("Out") = VarMeta::tensor(x.dtype, dot_shape(x.shape));
 }
 
-template <typename T>
-Step dot_forward(PrepareContext& c) {
+constexpr auto dot_forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const int64_t n = x[x.rank() - 1], rows = x.numel(0, x.rank() - 1);
   return [n, rows, x = c.in<T>("X"), y = c.in<T>("Y"), out = c.out<T>("Out")] {
@@ -155,16 +136,10 @@ Step dot_forward(PrepareContext& c) {
       to[row] = sum;
     });
   };
-}
-
-void infer_dot_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("Y@GRAD") = like(c.in("Y"));
-}
+};
 
 // dX = dOut Y, dY = dOut X, row by row.
-template <typename T>
-Step dot_backward(PrepareContext& c) {
+constexpr auto dot_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const int64_t n = x[x.rank() - 1], rows = x.numel(0, x.rank() - 1);
   const Walk walk({rows, n}, {}, {rows, n}, {rows, 1});
@@ -178,7 +153,7 @@ Step dot_backward(PrepareContext& c) {
     if (dx) dx();
     if (dy) dy();
   };
-}
+};
 
 const OpDef& dot = define_op({
     .type = "dot",
@@ -186,22 +161,8 @@ const OpDef& dot = define_op({
     .inputs = {{.name = "X", .doc = "vector or rows"}, {.name = "Y", .doc = "the same"}},
     .outputs = {{.name = "Out", .doc = "X without its last axis"}},
     .infer = infer_dot,
-    .grad = grad_op({"X", "Y"}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return dot_forward<T>(c); }),
-});
-
-const OpDef& dot_grad = define_op({
-    .type = "dot_grad",
-    .doc = "Gradient of dot.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Y", .doc = "input of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
-    .infer = infer_dot_grad,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return dot_backward<T>(c); }),
+    .grad = grad_op({"X", "Y"}, {.kernels = kernels_for<float, double>(dot_backward)}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(dot_forward),
 });
 
 }  // namespace

@@ -72,7 +72,7 @@ void infer(InferContext& c) {
 // Sums of short integers and bools are counted in int64.
 void infer_sum(InferContext& c) {
   infer(c);
-  const DType x = c.in("X").dtype;
+  const DType x = c.dtype("X");
   if (c.attr<int64_t>("out_dtype") < 0 && (x == i32 || x == boolean)) c.out("Out").dtype = i64;
 }
 
@@ -159,8 +159,7 @@ Step forward(PrepareContext& c) {
   }
 }
 
-template <typename T>
-Step norm_forward(PrepareContext& c) {
+constexpr auto norm_forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const FoldPlan fold(x, Layout(), folded_shape(c, x));
   return [fold, n = x.numel(), in = c.in<T>("X"), squares = c.workspace<T>(x.numel()),
@@ -172,14 +171,9 @@ Step norm_forward(PrepareContext& c) {
     });
     fold.run<SumFold>(to, out.data(), work.data(), [](T sum) { return std::sqrt(sum); });
   };
-}
+};
 
 // ---- Backward -----------------------------------------------------------------------------------
-
-void infer_grad(InferContext& c) {
-  VarMeta grad = like(c.in("X"));
-  c.out("X@GRAD") = std::move(grad);
-}
 
 struct Times {
   template <typename T>
@@ -199,18 +193,16 @@ Step spread(PrepareContext& c, const Shape& to, T factor) {
   };
 }
 
-template <typename T>
-Step sum_backward(PrepareContext& c) {
+constexpr auto sum_backward = []<typename T>(PrepareContext& c) -> Step {
   return spread<T>(c, folded_shape(c, c.shape("X")), T{1});
-}
+};
 
-template <typename T>
-Step mean_backward(PrepareContext& c) {
+constexpr auto mean_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const Shape to = folded_shape(c, x);
   return spread<T>(c, to,
                    static_cast<T>(to.numel()) / static_cast<T>(std::max<int64_t>(1, x.numel())));
-}
+};
 
 // The elements that are the extreme get its gradient, all of them.
 struct ExtremeGrad {
@@ -234,8 +226,7 @@ struct Share {
   }
 };
 
-template <typename T>
-Step shared_backward(PrepareContext& c) {
+constexpr auto shared_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const Shape to = folded_shape(c, x);
   const FoldPlan fold(x, Layout(), to);
@@ -247,7 +238,7 @@ Step shared_backward(PrepareContext& c) {
     fold.run<SumFold>(dx, counts.data(), work.data(), [](T count) { return count; });
     spread_fold<Share>(walk, counts.data(), dout.data(), dx, dx);
   };
-}
+};
 
 struct ProductGrad {
   template <typename T>
@@ -264,9 +255,11 @@ struct NormGrad {
   }
 };
 
-template <typename F, typename T>
-Step element_backward(PrepareContext& c) {
-  return fold_backward<F, T>(c, folded_shape(c, c.shape("X")));
+template <typename F>
+std::vector<Kernel> element_backward() {
+  return kernels_for<float, double>([]<typename T>(PrepareContext& c) {
+    return fold_backward<F, T>(c, folded_shape(c, c.shape("X")));
+  });
 }
 
 // ---- Definitions --------------------------------------------------------------------------------
@@ -299,23 +292,14 @@ OpDef definition(std::string type, std::string what, void (*infer)(InferContext&
 }
 
 void define(OpDef def, bool reads_elements, std::vector<Kernel> backward) {
-  const std::string type = def.type;
-  const std::vector<AttrSpec> attrs = def.attrs;
-  def.grad = reads_elements ? grad_op({"X", "Out"}) : grad_op({"X"});
+  std::vector<Use> uses = {shape_of("X")};
+  if (reads_elements) uses = {"X", "Out"};
+  def.grad = grad_op(std::move(uses), {.kernels = std::move(backward),
+                                       .inputs = {{.name = "Out",
+                                                   .doc = "result of the op",
+                                                   .optional = true,
+                                                   .shape_only = !reads_elements}}});
   define_op(std::move(def));
-  define_op({.type = type + "_grad",
-             .doc = "Gradient of " + type + ".",
-             .inputs = {{.name = "X", .doc = "input of the op", .shape_only = !reads_elements},
-                        {.name = "Out",
-                         .doc = "result of the op",
-                         .optional = true,
-                         .shape_only = !reads_elements},
-                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = attrs,
-             .infer = infer_grad,
-             .kernels = std::move(backward),
-             .dtype_slot = "Out@GRAD"});
 }
 
 void define_truth(std::string type, std::string what, std::vector<Kernel> kernels) {
@@ -327,32 +311,24 @@ void define_truth(std::string type, std::string what, std::vector<Kernel> kernel
 const bool kDefined = [] {
   OpDef sum = definition("reduce_sum", "sum", infer_sum, numbers<SumFold>());
   sum.kernels.push_back({kCpu, boolean, forward<SumFold, bool>});
-  define(std::move(sum), false, kernels_for<float, double>([]<typename T>(PrepareContext& c) {
-           return sum_backward<T>(c);
-         }));
+  define(std::move(sum), false, kernels_for<float, double>(sum_backward));
   define(definition("reduce_mean", "mean", infer, numbers<Mean>()), false,
-         kernels_for<float, double>(
-             []<typename T>(PrepareContext& c) { return mean_backward<T>(c); }));
-  const auto extreme = kernels_for<float, double>(
-      []<typename T>(PrepareContext& c) { return element_backward<ExtremeGrad, T>(c); });
-  define(definition("reduce_max", "largest", infer, numbers<MaxFold>()), true, extreme);
-  define(definition("reduce_min", "smallest", infer, numbers<MinFold>()), true, extreme);
-  const auto shared = kernels_for<float, double>(
-      []<typename T>(PrepareContext& c) { return shared_backward<T>(c); });
+         kernels_for<float, double>(mean_backward));
+  define(definition("reduce_max", "largest", infer, numbers<MaxFold>()), true,
+         element_backward<ExtremeGrad>());
+  define(definition("reduce_min", "smallest", infer, numbers<MinFold>()), true,
+         element_backward<ExtremeGrad>());
+  const auto shared = kernels_for<float, double>(shared_backward);
   OpDef largest = definition("reduce_amax", "largest", infer, numbers<MaxFold>());
   OpDef smallest = definition("reduce_amin", "smallest", infer, numbers<MinFold>());
   largest.attrs = smallest.attrs = attrs(std::vector<int64_t>{0});
   define(std::move(largest), true, shared);
   define(std::move(smallest), true, shared);
   define(definition("reduce_prod", "product", infer, numbers<ProductFold>()), true,
-         kernels_for<float, double>(
-             []<typename T>(PrepareContext& c) { return element_backward<ProductGrad, T>(c); }));
+         element_backward<ProductGrad>());
   define(definition("frobenius_norm", "root of the sum of the squares", infer,
-                    kernels_for<float, double>(
-                        []<typename T>(PrepareContext& c) { return norm_forward<T>(c); })),
-         true, kernels_for<float, double>([]<typename T>(PrepareContext& c) {
-           return element_backward<NormGrad, T>(c);
-         }));
+                    kernels_for<float, double>(norm_forward)),
+         true, element_backward<NormGrad>());
   define_truth("reduce_all", "conjunction", {{kCpu, boolean, forward<AllFold, bool>}});
   define_truth("reduce_any", "disjunction", {{kCpu, boolean, forward<AnyFold, bool>}});
   return true;
@@ -360,11 +336,10 @@ const bool kDefined = [] {
 
 // ---- mean ---------------------------------------------------------------------------------------
 
-void infer_mean(InferContext& c) { c.out("Out") = VarMeta::tensor(c.in("X").dtype, {1}); }
+void infer_mean(InferContext& c) { c.out("Out") = VarMeta::tensor(c.dtype("X"), {1}); }
 
 // Padding is zero and adds nothing, so any layout will do.
-template <typename T>
-Step mean_forward(PrepareContext& c) {
+constexpr auto mean_forward = []<typename T>(PrepareContext& c) -> Step {
   const Layout layout = c.layout("X");
   const int64_t stored = layout.physical_numel(c.shape("X"));
   const FoldPlan fold({stored}, Layout(), {1});
@@ -372,14 +347,13 @@ Step mean_forward(PrepareContext& c) {
           work = c.workspace<T>(fold.workspace()), out = c.out<T>("Out")] {
     fold.run<SumFold>(in.data(), out.data(), work.data(), [=](T sum) { return sum / n; });
   };
-}
+};
 
-template <typename T>
-Step mean_all_backward(PrepareContext& c) {
+constexpr auto mean_all_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   return spread<T>(c, Shape(Ints(x.dims().size(), 1)),
                    T{1} / static_cast<T>(std::max<int64_t>(1, x.numel())));
-}
+};
 
 const OpDef& mean = define_op({
     .type = "mean",
@@ -387,21 +361,8 @@ const OpDef& mean = define_op({
     .inputs = {{.name = "X", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "of shape [1]"}},
     .infer = infer_mean,
-    .grad = grad_op({"X"}),
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return mean_forward<T>(c); }),
-});
-
-const OpDef& mean_grad = define_op({
-    .type = "mean_grad",
-    .doc = "Gradient of mean.",
-    .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .infer = infer_grad,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return mean_all_backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
+    .grad = grad_op({shape_of("X")}, {.kernels = kernels_for<float, double>(mean_all_backward)}),
+    .kernels = kernels_for<float, double>(mean_forward),
 });
 
 }  // namespace

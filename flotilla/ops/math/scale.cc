@@ -3,6 +3,7 @@
 // scale: Out = scale X + bias, or scale (X + bias). For whole numbers scale and bias are cut off to
 // whole numbers first. Sparse rows stay sparse.
 
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/math/unary.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -55,8 +56,7 @@ Step sparse_forward(PrepareContext& c) {
   };
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   if constexpr (std::is_floating_point_v<T>) {
     if (c.is_sparse("X")) return sparse_forward<T>(c);
   }
@@ -66,7 +66,7 @@ Step forward(PrepareContext& c) {
   c.in_place("X", "Out");
   return [n = layout.physical_numel(c.shape("X")), scaling, in = c.in<T>("X", 0, layout),
           out = c.out<T>("Out", 0, layout)] { scale_all(in.data(), out.data(), n, scaling.get()); };
-}
+};
 
 void infer(InferContext& c) {
   const VarMeta& x = c.in("X");
@@ -106,8 +106,7 @@ const OpDef& scale = define_op({
               {"bias_after_scale", true, "bias is added after scaling, not before"}},
     .infer = infer,
     .grad = custom_grad(grad),
-    .kernels = kernels_for<float, double, int32_t, int64_t, uint8_t, int8_t, int16_t>(
-        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .kernels = kernels_for<float, double, int32_t, int64_t, uint8_t, int8_t, int16_t>(forward),
     .dtype_slot = "X",
 });
 

@@ -8,6 +8,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/device/cpu/simd.h"
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 
@@ -96,8 +97,7 @@ Step sparse_sum(PrepareContext& c) {
   };
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   if constexpr (std::is_floating_point_v<T>) {
     if (c.is_sparse("Out")) return sparse_sum<T>(c);
   }
@@ -130,7 +130,7 @@ Step forward(PrepareContext& c) {
         }
         for (const SparseIn<T>& x : rows) add_rows(x, to);
       };
-}
+};
 
 void grad(GradContext& g) {
   const std::string dout = g.output_grad("Out");
@@ -147,8 +147,7 @@ const OpDef& sum = define_op({
     .outputs = {{.name = "Out", .doc = "sparse where all of X are"}},
     .infer = infer,
     .grad = custom_grad(grad),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
 });
 
 }  // namespace

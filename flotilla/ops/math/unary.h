@@ -174,47 +174,44 @@ struct UnaryRow {
   std::string formula;
   std::vector<AttrSpec> attrs = {};
   std::vector<Slot> more_inputs = {};
+  void (*spell_out_grad)(Block& block, size_t position) = nullptr;  // GradOp::spell_out
 };
 
-// Defines <type> and <type>_grad, with forward kernels for the dtypes T and gradients for floats.
+// Defines <type>, with forward kernels for the dtypes T and gradients for floats.
 template <typename F, typename... T>
 void define_unary(UnaryRow row) {
-  OpDef def{.type = row.type,
-            .doc = "Out = " + row.formula + ", element by element.",
-            .inputs = {{.name = "X", .doc = "tensor"}},
-            .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
-            .attrs = row.attrs,
-            .infer = infer_unary,
-            .kernels = kernels_for<float, double, T...>(
-                []<typename U>(PrepareContext& c) { return unary_forward<F, U>(c); }),
-            .dtype_slot = "X"};
-  def.inputs.insert(def.inputs.end(), row.more_inputs.begin(), row.more_inputs.end());
-  constexpr int kEmitted = emits<F>();
-  def.grad.kind = GradRule::kGradOp;
-  if (kEmitted & kReadsX) def.grad.uses.push_back("X");
-  if (kEmitted & kReadsOut) def.grad.uses.push_back("Out");
-  for (const Slot& slot : row.more_inputs) def.grad.uses.push_back(slot.name);
-
-  OpDef grad{.type = row.type + "_grad",
-             .doc = "Gradient of " + row.type + ".",
-             .inputs = {{.name = "X",
-                         .doc = "input of the op",
-                         .optional = true,
-                         .shape_only = !(F::kReads & kReadsX)},
-                        {.name = "Out",
-                         .doc = "result of the op",
-                         .optional = true,
-                         .shape_only = F::kReads == kReadsNothing},
-                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = row.attrs,
-             .infer = infer_unary_grad,
-             .kernels = kernels_for<float, double>(
-                 []<typename U>(PrepareContext& c) { return unary_backward<F, U>(c); }),
-             .dtype_slot = "Out@GRAD"};
-  grad.inputs.insert(grad.inputs.end(), row.more_inputs.begin(), row.more_inputs.end());
-  define_op(std::move(def));
-  define_op(std::move(grad));
+  std::vector<Use> uses;
+  if (emits<F>() & kReadsX) uses.push_back("X");
+  if (emits<F>() & kReadsOut) uses.push_back("Out");
+  std::vector<Slot> inputs = {{.name = "X", .doc = "tensor"}};
+  for (Slot& slot : row.more_inputs) {
+    uses.push_back(slot.name);
+    inputs.push_back(std::move(slot));
+  }
+  define_op(
+      {.type = std::move(row.type),
+       .doc = "Out = " + row.formula + ", element by element.",
+       .inputs = std::move(inputs),
+       .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
+       .attrs = std::move(row.attrs),
+       .infer = infer_unary,
+       .grad = grad_op(std::move(uses),
+                       {.kernels = kernels_for<float, double>(
+                            []<typename U>(PrepareContext& c) { return unary_backward<F, U>(c); }),
+                        .infer = infer_unary_grad,
+                        // Releases differ in which of both they write.
+                        .inputs = {{.name = "X",
+                                    .doc = "input of the op",
+                                    .optional = true,
+                                    .shape_only = !(F::kReads & kReadsX)},
+                                   {.name = "Out",
+                                    .doc = "result of the op",
+                                    .optional = true,
+                                    .shape_only = F::kReads == kReadsNothing}},
+                        .spell_out = row.spell_out_grad}),
+       .kernels = kernels_for<float, double, T...>(
+           []<typename U>(PrepareContext& c) { return unary_forward<F, U>(c); }),
+       .dtype_slot = "X"});
 }
 
 }  // namespace flotilla::ops

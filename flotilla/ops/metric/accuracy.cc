@@ -13,8 +13,8 @@ void infer(InferContext& c) {
   const Shape& indices = c.in("Indices").shape;
   const Shape& label = c.in("Label").shape;
   require(indices.rank() == 2, "Indices must have rank 2, but has shape {}", indices);
-  require(c.in("Indices").dtype == i64 || c.in("Indices").dtype == i32,
-          "Indices must hold i64 or i32, but holds {}", c.in("Indices").dtype);
+  require(c.dtype("Indices") == i64 || c.dtype("Indices") == i32,
+          "Indices must hold i64 or i32, but holds {}", c.dtype("Indices"));
   check_labels(c, "Label");
   require(label.numel() == indices[0] || label.numel() < 0 || indices[0] < 0,
           "Label must hold one class number for each row of Indices, but Label is {} and Indices "

@@ -86,8 +86,7 @@ double area(const int64_t* positive, const int64_t* negative, int64_t buckets) {
   return positives > 0 && negatives > 0 ? sum / (positives * negatives) : 0.0;
 }
 
-template <typename T>
-Step prepare(PrepareContext& c) {
+constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   const int64_t rows = c.shape("Predict")[0], width = c.shape("Predict")[1];
   const int64_t thresholds = c.attr<int64_t>("num_thresholds");
   const int64_t slide = c.attr<int64_t>("slide_steps");
@@ -116,7 +115,7 @@ Step prepare(PrepareContext& c) {
     negative.finish();
     *auc.data() = area(positive.totals, negative.totals, thresholds + 1);
   };
-}
+};
 
 const OpDef& auc = define_op({
     .type = "auc",
@@ -135,8 +134,7 @@ const OpDef& auc = define_op({
               {"num_thresholds", 8191, "buckets of a histogram, less one"},
               {"slide_steps", 1, "how many runs the window holds; 0: all"}},
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+    .kernels = kernels_for<float, double>(prepare),
 });
 
 }  // namespace

@@ -44,8 +44,7 @@ void for_each_channel(const Slices& s, F f) {
   });
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   return [s = slices(x, axis_of(c, x)), in = c.in<T>("X"), scale = c.in<T>("Scale"),
           bias = c.in<T>("Bias"), out = c.out<T>("Out")] {
@@ -53,17 +52,15 @@ Step forward(PrepareContext& c) {
       out.data()[i] = in.data()[i] * scale.data()[channel] + bias.data()[channel];
     });
   };
-}
+};
 
 void infer_grad(InferContext& c) {
   check_channels(c, "Scale");
   c.out("X@GRAD") = like(c.in("X"));
-  c.out("Scale@GRAD") = like(c.in("Scale"));
-  c.out("Bias@GRAD") = like(c.in("Scale"));
+  c.out("Scale@GRAD") = c.out("Bias@GRAD") = like(c.in("Scale"));
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   return [s = slices(x, axis_of(c, x)), in = c.in<T>("X"), scale = c.in<T>("Scale"),
           dout = c.in<T>("Out@GRAD"), dx = wanted<T>(c, "X@GRAD"),
@@ -79,9 +76,7 @@ Step backward(PrepareContext& c) {
       if (dbias) dbias.data()[channel] += g;
     });
   };
-}
-
-const AttrSpec kLayout = {"data_layout", std::string("AnyLayout"), "NCHW or NHWC"};
+};
 
 const OpDef& affine_channel = define_op({
     .type = "affine_channel",
@@ -90,26 +85,11 @@ const OpDef& affine_channel = define_op({
                {.name = "Scale", .doc = "a factor for each channel"},
                {.name = "Bias", .doc = "what is added to each channel"}},
     .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
-    .attrs = {kLayout},
+    .attrs = {{"data_layout", "AnyLayout", "NCHW or NHWC"}},
     .infer = infer,
-    .grad = grad_op({"X", "Scale"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& affine_channel_grad = define_op({
-    .type = "affine_channel_grad",
-    .doc = "Gradient of affine_channel.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Scale", .doc = "input of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Scale@GRAD", .doc = "gradient of Scale", .optional = true},
-                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
-    .attrs = {kLayout},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Scale"},
+                    {.kernels = kernels_for<float, double>(backward), .infer = infer_grad}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

@@ -10,6 +10,8 @@
 
 #include "flotilla/ops/nn/batch_norm.h"
 
+#include "flotilla/op/spell_out.h"
+
 namespace flotilla::ops {
 namespace {
 
@@ -38,11 +40,6 @@ Step backward(PrepareContext& c) {
       });
     });
   };
-}
-
-std::vector<Slot> with(std::vector<Slot> slots, bool wanted, Slot slot) {
-  if (wanted) slots.push_back(std::move(slot));
-  return slots;
 }
 
 // Made when it is asked for: ops are defined while static objects are built, in any order.
@@ -76,22 +73,36 @@ const bool plain = define<false, false>("batch_norm", "Normalizes each channel a
 const bool act = define<false, true>("fused_bn_act", "relu(batch_norm(X)).");
 const bool add_act = define<true, true>("fused_bn_add_act", "relu(batch_norm(X) + Z).");
 
+// 2.6 reads the statistics where they are those of all batches.
+void spell_out_grad(Block& block, size_t position) {
+  Op& op = block.op(position);
+  for (const std::string slot : {"Mean", "Variance"}) {
+    const auto vars = op.input_list(slot + "Out");
+    if (!op.has_input(slot)) op.set_input(slot, {vars.begin(), vars.end()});
+  }
+  ask_for_scale_and_bias(block, op);
+}
+
 }  // namespace
 
 bool define_batch_norm(BatchNormOps ops) {
+  std::vector<Slot> inputs = {
+      {"X", "[N, C, ...] or [N, ..., C]"},
+      {.name = "Scale", .doc = "[C], ones by default", .optional = true},
+      {.name = "Bias", .doc = "[C], zeros by default", .optional = true},
+      {.name = "Mean", .doc = "running mean, [C]", .no_grad = true},
+      {.name = "Variance", .doc = "running variance, [C]", .no_grad = true},
+      {.name = "MomentumTensor", .doc = "unused", .optional = true, .no_grad = true}};
+  if (ops.add) inputs.push_back({"Z", "added before relu"});
+  std::vector<Use> uses = {"X",           "Scale",     shape_of("Bias"), "MeanOut",
+                           "VarianceOut", "SavedMean", "SavedVariance",  shape_of("ReserveSpace")};
+  if (ops.relu) uses.push_back("Y");  // for the mask
   define_op(
       {.type = ops.type,
-       .doc = ops.doc,
-       .inputs =
-           with({{"X", "[N, C, ...] or [N, ..., C]"},
-                 {.name = "Scale", .doc = "[C], ones by default", .optional = true},
-                 {.name = "Bias", .doc = "[C], zeros by default", .optional = true},
-                 {.name = "Mean", .doc = "running mean, [C]", .no_grad = true},
-                 {.name = "Variance", .doc = "running variance, [C]", .no_grad = true},
-                 {.name = "MomentumTensor", .doc = "unused", .optional = true, .no_grad = true}},
-                ops.add, {"Z", "added before relu"}),
+       .doc = std::move(ops.doc),
+       .inputs = std::move(inputs),
        .outputs =
-           {{"Y", "as X"},
+           {{.name = "Y", .doc = "as X", .like = "X"},
             {.name = "MeanOut", .doc = "Mean, moved", .optional = true, .no_grad = true},
             {.name = "VarianceOut", .doc = "Variance, moved", .optional = true, .no_grad = true},
             {.name = "SavedMean", .doc = "of the batch", .optional = !ops.relu, .no_grad = true},
@@ -102,32 +113,16 @@ bool define_batch_norm(BatchNormOps ops) {
             {.name = "ReserveSpace", .doc = "unused", .optional = true, .no_grad = true}},
        .attrs = all_attrs(ops.attrs),
        .infer = infer_batch_norm,
-       .grad = ops.relu ? no_grad()
-                        : grad_op({"X", "Scale", "Bias", "MeanOut", "VarianceOut", "SavedMean",
-                                   "SavedVariance", "ReserveSpace"}),
+       .grad = grad_op(
+           std::move(uses),
+           {.kernels = std::move(ops.grad_kernels),
+            .infer = infer_batch_norm_grad,
+            .inputs = {{"SavedMean", "of the batch"},
+                       {"SavedVariance", "1 / standard deviation of the batch"},
+                       {.name = "Mean", .doc = "MeanOut in Paddle 1.8", .optional = true},
+                       {.name = "Variance", .doc = "VarianceOut in Paddle 1.8", .optional = true}},
+            .spell_out = ops.type == "batch_norm" ? spell_out_grad : nullptr}),
        .kernels = std::move(ops.kernels)});
-  define_op({.type = ops.type + "_grad",
-             .doc = "Gradient of " + ops.type + ".",
-             .inputs = with(
-                 {{"X", "input"},
-                  {.name = "Scale", .doc = "scale", .optional = true},
-                  {.name = "Bias", .doc = "bias", .optional = true, .shape_only = true},
-                  {.name = "MeanOut", .doc = "running mean", .optional = true},
-                  {.name = "VarianceOut", .doc = "running variance", .optional = true},
-                  {.name = "Mean", .doc = "the same, from Paddle 1.8", .optional = true},
-                  {.name = "Variance", .doc = "the same, from Paddle 1.8", .optional = true},
-                  {"SavedMean", "of the batch"},
-                  {"SavedVariance", "1 / standard deviation of the batch"},
-                  {.name = "ReserveSpace", .doc = "unused", .optional = true, .shape_only = true},
-                  {"Y@GRAD", "gradient of Y"}},
-                 ops.relu, {"Y", "result, for the mask of relu"}),
-             .outputs = with({{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                              {.name = "Scale@GRAD", .doc = "gradient of Scale", .optional = true},
-                              {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
-                             ops.add, {.name = "Z@GRAD", .doc = "gradient of Z", .optional = true}),
-             .attrs = all_attrs(ops.attrs),
-             .infer = infer_batch_norm_grad,
-             .kernels = std::move(ops.grad_kernels)});
   return true;
 }
 

@@ -53,16 +53,8 @@ inline void infer_batch_norm(InferContext& c) {
 inline void infer_batch_norm_grad(InferContext& c) {
   const VarMeta& x = c.in("X");
   const int64_t channels = check_channels(c);
-  for (const char* slot : {"Y", "Y@GRAD"}) {
-    if (!c.has_in(slot)) continue;
-    const Shape& shape = c.in(slot).shape;
-    require(shape == x.shape || !shape.known() || !x.shape.known(),
-            "{} must have the shape of X, {}, but has {}", slot, x.shape, shape);
-  }
   c.out("X@GRAD") = c.out("Z@GRAD") = VarMeta::tensor(x.dtype, x.shape);
-  for (const char* slot : {"Scale", "Bias"}) {
-    c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(x.dtype, {channels});
-  }
+  c.out("Scale@GRAD") = c.out("Bias@GRAD") = VarMeta::tensor(x.dtype, {channels});
 }
 
 // What forward and backward decide alike.
@@ -266,7 +258,7 @@ struct BatchNormOps {
   std::string type = {};
   std::string doc = {};
   bool add = false;   // Z is added before relu
-  bool relu = false;  // and the gradient is made by the passes
+  bool relu = false;  // Y is relu of the rest
   std::vector<Kernel> kernels = {};
   std::vector<Kernel> grad_kernels = {};
   std::vector<AttrSpec> attrs = {};

@@ -57,9 +57,10 @@ void infer(InferContext& c) {
   const Shape input = format.first(given);
   const int64_t groups = c.attr<int64_t>("groups");
   require(groups > 0, "groups must be positive, but is {}", groups);
-  require(input[1] == filter[1] * groups || input[1] < 0,
+  const int64_t channels = checked_multiple(filter[1], groups);
+  require(input[1] == channels || input[1] < 0,
           "Input has {} channels, but Filter of shape {} and {} group(s) take {}", input[1], filter,
-          groups, filter[1] * groups);
+          groups, channels);
   require(filter[0] % groups == 0, "{} filters cannot be cut into {} groups", filter[0], groups);
   const std::vector<Window> w = windows_of(c, input, filter);
   Shape out = {input[0], filter[0], w[0].places(input[2]), w[1].places(input[3])};
@@ -67,12 +68,7 @@ void infer(InferContext& c) {
           "a window of {}x{} does not fit into Input of shape {} with paddings {},{} and {},{}",
           w[0].reach(), w[1].reach(), given, w[0].pad_begin, w[0].pad_end, w[1].pad_begin,
           w[1].pad_end);
-  c.out("Output") = VarMeta::tensor(c.in("Input").dtype, format.program(out));
-}
-
-void infer_grad(InferContext& c) {
-  c.out("Input@GRAD") = c.in("Input");
-  c.out("Filter@GRAD") = c.in("Filter");
+  c.out("Output") = VarMeta::tensor(c.dtype("Input"), format.program(out));
 }
 
 ConvProblem problem_of(const PrepareContext& c, const DataFormat& format, const Shape& output) {
@@ -250,7 +246,7 @@ const std::vector<AttrSpec> kAttrs = {
     {"Scale_in_eltwise", 1.0f, "of no effect"},
     {"Scale_weights", std::vector<float>{1.0f}, "of no effect"}};
 
-OpDef forward_definition(std::string type, std::string doc) {
+OpDef definition(std::string type, std::string doc) {
   return {.type = std::move(type),
           .doc = std::move(doc),
           .inputs = {{"Input", "images, [N, C, H, W] or [N, H, W, C]"},
@@ -258,29 +254,15 @@ OpDef forward_definition(std::string type, std::string doc) {
           .outputs = {{"Output", "images with a channel for each filter"}},
           .attrs = kAttrs,
           .infer = infer,
-          .grad = grad_op({"Input", "Filter"}),
+          .grad = grad_op({"Input", "Filter"},
+                          {.kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}}}),
           .kernels = {{kCpu, f32, forward_f32}, {kCpu, f64, forward_f64}}};
 }
 
-OpDef backward_definition(std::string type) {
-  return {.type = type + "_grad",
-          .doc = "Gradient of " + type + ".",
-          .inputs = {{"Input", "as before"},
-                     {"Filter", "as before"},
-                     {"Output@GRAD", "gradient of Output"}},
-          .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
-                      {.name = "Filter@GRAD", .doc = "gradient of Filter", .optional = true}},
-          .attrs = kAttrs,
-          .infer = infer_grad,
-          .kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}}};
-}
-
 const OpDef& conv2d =
-    define_op(forward_definition("conv2d", "Slides filters over images and sums the products."));
-const OpDef& conv2d_grad = define_op(backward_definition("conv2d"));
-const OpDef& depthwise_conv2d = define_op(forward_definition(
-    "depthwise_conv2d", "Slides filters over images, each over one channel or a few."));
-const OpDef& depthwise_conv2d_grad = define_op(backward_definition("depthwise_conv2d"));
+    define_op(definition("conv2d", "Slides filters over images and sums the products."));
+const OpDef& depthwise_conv2d = define_op(
+    definition("depthwise_conv2d", "Slides filters over images, each over one channel or a few."));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -86,9 +86,10 @@ void infer(InferContext& c) {
   require(input[1] < 0 || input[1] == filter[0],
           "Input of shape {} has {} channels, but Filter of shape {} takes {}", given, input[1],
           filter, filter[0]);
-  const Shape out = {input[0], filter[1] * groups, spread(c, 0, input[2], filter[2]).extent,
+  const Shape out = {input[0], checked_multiple(filter[1], groups),
+                     spread(c, 0, input[2], filter[2]).extent,
                      spread(c, 1, input[3], filter[3]).extent};
-  c.out("Output") = VarMeta::tensor(c.in("Input").dtype, format.program(out));
+  c.out("Output") = VarMeta::tensor(c.dtype("Input"), format.program(out));
 }
 
 // The convolution from Output to Input.
@@ -182,11 +183,6 @@ Step backward_f64(PrepareContext& c) {
   };
 }
 
-void infer_grad(InferContext& c) {
-  c.out("Input@GRAD") = c.in("Input");
-  c.out("Filter@GRAD") = c.in("Filter");
-}
-
 using Ints = std::vector<int32_t>;
 
 const std::vector<AttrSpec> kAttrs = {
@@ -215,21 +211,9 @@ const OpDef& conv2d_transpose = define_op({
     .outputs = {{"Output", "larger images with a channel for each filter"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"Input", "Filter"}),
+    .grad = grad_op({"Input", "Filter"},
+                    {.kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}}}),
     .kernels = {{kCpu, f32, forward_f32}, {kCpu, f64, forward_f64}},
-});
-
-const OpDef& conv2d_transpose_grad = define_op({
-    .type = "conv2d_transpose_grad",
-    .doc = "Gradient of conv2d_transpose.",
-    .inputs = {{"Input", "as before"},
-               {"Filter", "as before"},
-               {"Output@GRAD", "gradient of Output"}},
-    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
-                {.name = "Filter@GRAD", .doc = "gradient of Filter", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}},
 });
 
 }  // namespace

@@ -25,26 +25,32 @@ namespace {
 
 constexpr double kNeverShown = 1e-7;
 
-void infer(InferContext& c) {
-  const VarMeta& x = c.in("X");
-  require(x.shape.rank() == 2, "X must have rank 2, but has shape {}", x.shape);
-  const int64_t columns = x.shape[1], slot = c.attr<int64_t>("slot_dim");
-  for (const char* name : {"BatchSize", "BatchSum", "BatchSquareSum", "scale_w", "bias"}) {
-    if (!c.has_in(name)) continue;
-    require(c.in(name).shape == Shape{columns} || columns < 0,
-            "{} must hold a number for each of the {} columns of X, but has shape {}", name,
-            columns, c.in(name).shape);
+// The columns of X, for each of which these inputs must have a number where they are there.
+int64_t check_columns(const InferContext& c, std::initializer_list<const char*> slots) {
+  const Shape& x = c.in("X").shape;
+  require(x.rank() == 2, "X must have rank 2, but has shape {}", x);
+  for (const char* slot : slots) {
+    if (!c.has_in(slot)) continue;
+    const Shape& shape = c.in(slot).shape;
+    require(shape == Shape{x[1]} || x[1] < 0,
+            "{} must hold a number for each of the {} columns of X, but has shape {}", slot, x[1],
+            shape);
   }
+  return x[1];
+}
+
+void infer(InferContext& c) {
+  const int64_t columns =
+      check_columns(c, {"BatchSize", "BatchSum", "BatchSquareSum", "scale_w", "bias"});
+  const int64_t slot = c.attr<int64_t>("slot_dim");
   require(slot <= 0 || columns % slot == 0,
           "the {} columns of X cannot be cut into slots of slot_dim {}", columns, slot);
   const float epsilon = c.attr<float>("epsilon");
   require(0 <= epsilon && epsilon <= 1e-3f, "epsilon must lie in [0, 0.001], but is {}", epsilon);
   require(!c.attr<bool>("enable_scale_and_shift") || (c.has_in("scale_w") && c.has_in("bias")),
           "enable_scale_and_shift needs scale_w and bias");
-  c.out("Y") = like(x);
-  for (const char* name : {"Means", "Scales"}) {
-    c.out(name) = VarMeta::tensor(x.dtype, Shape{columns});
-  }
+  c.out("Y") = like(c.in("X"));
+  c.out("Means") = c.out("Scales") = VarMeta::tensor(c.dtype("X"), Shape{columns});
 }
 
 // Rows and columns, and which of them count.
@@ -62,8 +68,7 @@ struct Table {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const bool shifts = c.attr<bool>("enable_scale_and_shift");
   return
       [table = Table<T>(c), x = c.in<T>("X"), size = c.in<T>("BatchSize"),
@@ -85,24 +90,13 @@ Step forward(PrepareContext& c) {
           }
         });
       };
-}
+};
 
 void infer_grad(InferContext& c) {
-  const VarMeta& x = c.in("X");
-  require(x.shape.rank() == 2, "X must have rank 2, but has shape {}", x.shape);
-  for (const char* name : {"Means", "Scales", "scale_w"}) {
-    if (!c.has_in(name)) continue;
-    const Shape& shape = c.in(name).shape;
-    require(shape.numel() < 0 || x.shape[1] < 0 || shape.numel() == x.shape[1],
-            "{} must hold a number for each of the {} columns of X, but has shape {}", name,
-            x.shape[1], shape);
-  }
-  const Shape& y = c.in("Y@GRAD").shape;
-  require(!y.known() || !x.shape.known() || y == x.shape,
-          "Y@GRAD must have the shape of X, {}, but has shape {}", x.shape, y);
-  c.out("X@GRAD") = like(x);
+  const int64_t columns = check_columns(c, {"Means", "Scales", "scale_w"});
+  c.out("X@GRAD") = like(c.in("X"));
   for (const char* name : {"BatchSize", "BatchSum", "BatchSquareSum", "scale_w", "bias"}) {
-    c.out(std::string(name) + "@GRAD") = VarMeta::tensor(x.dtype, Shape{x.shape[1]});
+    c.out(grad_name(name)) = VarMeta::tensor(c.dtype("X"), Shape{columns});
   }
 }
 
@@ -185,8 +179,7 @@ Step slopes(PrepareContext& c, const Table<T>& table) {
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Table<T> table(c);
   std::vector<Step> steps;
   if (c.has("X@GRAD")) steps.push_back(slopes(c, table));
@@ -197,68 +190,40 @@ Step backward(PrepareContext& c) {
   return [steps] {
     for (const Step& step : steps) step();
   };
-}
+};
 
-const std::vector<AttrSpec> kAttrs = {
-    {"epsilon", 1e-4f, "added for each row to the sum of squares"},
-    {"slot_dim", -1, "width of a slot; below 1: none"},
-    {"summary_decay_rate", 0.9999999f, "for those who add up summaries"},
-    {"enable_scale_and_shift", false, "whether scale_w and bias are used"},
-    {"data_layout", "NCHW", "not used: rows are samples"},
-    {"sync_stats", false, "of no effect: workers' summaries meet where parameters do"},
-    {"use_mkldnn", false, "not used"}};
-
-const std::vector<Slot> kSummaries = {{.name = "BatchSize", .doc = "number of rows so far"},
-                                      {.name = "BatchSum", .doc = "their sum"},
-                                      {.name = "BatchSquareSum", .doc = "of their squares"}};
-
-std::vector<Slot> inputs_of(bool gradient) {
-  std::vector<Slot> slots = {
-      {.name = "scale_w", .doc = "a factor for each column", .optional = true},
-      {.name = "bias", .doc = "what is added to each column", .optional = true},
-      {.name = "X", .doc = "[rows, columns]"}};
-  slots.insert(slots.end(), kSummaries.begin(), kSummaries.end());
-  if (gradient) {
-    // Real Paddle leaves the summaries out.
-    for (size_t i = 3; i < slots.size(); ++i) slots[i].optional = slots[i].shape_only = true;
-    slots.push_back({.name = "Means", .doc = "as data_norm gave them"});
-    slots.push_back({.name = "Scales", .doc = "as data_norm gave them"});
-    slots.push_back({.name = "Y@GRAD", .doc = "gradient of Y"});
-  }
-  return slots;
+// Real Paddle's gradient op has no summaries.
+Slot left_out(std::string summary) {
+  return {.name = std::move(summary), .doc = "as before", .optional = true, .shape_only = true};
 }
 
 const OpDef& data_norm = define_op({
     .type = "data_norm",
     .doc = "Scales columns by the mean and deviation of all batches so far.",
-    .inputs = inputs_of(false),
-    .outputs = {{.name = "Y", .doc = "same shape as X"},
+    .inputs = {{.name = "scale_w", .doc = "a factor for each column", .optional = true},
+               {.name = "bias", .doc = "what is added to each column", .optional = true},
+               {.name = "X", .doc = "[rows, columns]"},
+               {.name = "BatchSize", .doc = "number of rows so far"},
+               {.name = "BatchSum", .doc = "their sum"},
+               {.name = "BatchSquareSum", .doc = "of their squares"}},
+    .outputs = {{.name = "Y", .doc = "same shape as X", .like = "X"},
                 {.name = "Means", .doc = "of each column", .no_grad = true},
                 {.name = "Scales", .doc = "one over the deviation", .no_grad = true}},
-    .attrs = kAttrs,
+    .attrs = {{"epsilon", 1e-4f, "added for each row to the sum of squares"},
+              {"slot_dim", -1, "width of a slot; below 1: none"},
+              {"summary_decay_rate", 0.9999999f, "for those who add up summaries"},
+              {"enable_scale_and_shift", false, "whether scale_w and bias are used"},
+              {"data_layout", "NCHW", "not used: rows are samples"},
+              {"sync_stats", false, "of no effect: workers' summaries meet where parameters do"},
+              {"use_mkldnn", false, "not used"}},
     .infer = infer,
     .grad = grad_op(
-        {"scale_w", "bias", "X", "BatchSize", "BatchSum", "BatchSquareSum", "Means", "Scales"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+        {"scale_w", "bias", "X", "BatchSize", "BatchSum", "BatchSquareSum", "Means", "Scales"},
+        {.kernels = kernels_for<float, double>(backward),
+         .infer = infer_grad,
+         .inputs = {left_out("BatchSize"), left_out("BatchSum"), left_out("BatchSquareSum")}}),
+    .kernels = kernels_for<float, double>(forward),
     .dtype_slot = "X",
-});
-
-const OpDef& data_norm_grad = define_op({
-    .type = "data_norm_grad",
-    .doc = "Gradient of data_norm, and what the batch adds to the summaries.",
-    .inputs = inputs_of(true),
-    .outputs = {{.name = "scale_w@GRAD", .doc = "gradient of scale_w", .optional = true},
-                {.name = "bias@GRAD", .doc = "gradient of bias", .optional = true},
-                {.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "BatchSize@GRAD", .doc = "rows", .optional = true},
-                {.name = "BatchSum@GRAD", .doc = "their sum", .optional = true},
-                {.name = "BatchSquareSum@GRAD", .doc = "of squared distances", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Y@GRAD",
 });
 
 }  // namespace

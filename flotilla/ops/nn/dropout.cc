@@ -33,8 +33,6 @@ void infer(InferContext& c) {
   c.out("Mask").dtype = u8;
 }
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = c.in("Out@GRAD"); }
-
 // What an element that stays is multiplied with.
 template <typename T>
 T scale_of(const PrepareContext& c) {
@@ -99,8 +97,7 @@ Step train(PrepareContext& c) {
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("Out@GRAD").numel();
   const bool is_test = c.attr<bool>("is_test");
   c.in_place("Out@GRAD", "X@GRAD");
@@ -120,7 +117,7 @@ Step backward(PrepareContext& c) {
       });
     });
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"dropout_prob", 0.5f, "how probable it is that an element is left out"},
@@ -143,22 +140,10 @@ const OpDef& dropout = define_op({
          {.name = "Mask", .doc = "1 where an element stayed, u8", .no_grad = true, .like = "X"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"Mask"}),
+    .grad = grad_op({"Mask"}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {
       return c.attr<bool>("is_test") ? test<T>(c) : train<T>(c);
     }),
-});
-
-const OpDef& dropout_grad = define_op({
-    .type = "dropout_grad",
-    .doc = "Gradient of dropout.",
-    .inputs = {{"Mask", "as before"}, {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
 });
 
 }  // namespace

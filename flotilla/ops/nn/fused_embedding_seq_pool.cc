@@ -64,8 +64,7 @@ struct Lookups {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [lookups = Lookups(c), table = c.in<T>("W"), out = c.out<T>("Out")] {
     const int64_t width = lookups.width, line = lookups.columns * width;
     parallel_for(lookups.sequences.count(), 64 * std::max<int64_t>(line, 1), [&](int64_t s) {
@@ -78,7 +77,7 @@ Step forward(PrepareContext& c) {
       });
     });
   };
-}
+};
 
 template <typename T>
 Step backward_sparse(PrepareContext& c) {
@@ -113,10 +112,9 @@ Step backward_dense(PrepareContext& c) {
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return c.is_sparse("W@GRAD") ? backward_sparse<T>(c) : backward_dense<T>(c);
-}
+};
 
 const Slot kIds = {.name = "Ids", .doc = "rows of i64 or i32 with a LoD", .no_grad = true};
 
@@ -133,24 +131,10 @@ const OpDef& fused_embedding_seq_pool = define_op({
     .outputs = {{"Out", "a row for each sequence"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"W", "Ids"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .grad = grad_op({shape_of("W"), "Ids"},
+                    {.kernels = kernels_for<float, double>(backward), .infer = infer_table_grad}),
+    .kernels = kernels_for<float, double>(forward),
     .dtype_slot = "W",
-});
-
-const OpDef& fused_embedding_seq_pool_grad = define_op({
-    .type = "fused_embedding_seq_pool_grad",
-    .doc = "Gradient of fused_embedding_seq_pool.",
-    .inputs = {{.name = "W", .doc = "as before", .shape_only = true},
-               kIds,
-               {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"W@GRAD", "gradient of W, dense or sparse rows"}},
-    .attrs = kAttrs,
-    .infer = infer_table_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
 });
 
 }  // namespace

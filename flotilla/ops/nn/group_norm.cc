@@ -53,21 +53,17 @@ void infer(InferContext& c) {
   c.out("Y") = c.in("X");
   if (is_instance(c)) {
     const int64_t count = x[0] < 0 || x[1] < 0 ? -1 : x[0] * x[1];
-    c.out("SavedMean") = c.out("SavedVariance") = VarMeta::tensor(c.in("X").dtype, {count});
+    c.out("SavedMean") = c.out("SavedVariance") = VarMeta::tensor(c.dtype("X"), {count});
   } else {
-    c.out("Mean") = c.out("Variance") = VarMeta::tensor(c.in("X").dtype, {x[0], groups});
+    c.out("Mean") = c.out("Variance") = VarMeta::tensor(c.dtype("X"), {x[0], groups});
   }
 }
 
 void infer_grad(InferContext& c) {
-  const VarMeta& y = c.in("Y@GRAD");
-  const auto [x, groups] = check_channels(c, c.has_in("X") ? "X" : "Y@GRAD");
-  const Shape& spread = c.in(is_instance(c) ? "SavedVariance" : "Variance").shape;
-  require(!x.known() || !spread.known() || spread.numel() == x[0] * groups,
-          "there must be a variance for each of {} groups, but they have shape {}", x[0] * groups,
-          spread);
-  c.out("X@GRAD") = c.has_in("X") ? c.in("X") : y;
-  c.out("Scale@GRAD") = c.out("Bias@GRAD") = VarMeta::tensor(y.dtype, {x[1]});
+  const char* from = c.has_in("X") ? "X" : "Y@GRAD";
+  const int64_t channels = check_channels(c, from).x[1];
+  c.out("X@GRAD") = like(c.in(from));
+  c.out("Scale@GRAD") = c.out("Bias@GRAD") = VarMeta::tensor(c.dtype("Y@GRAD"), {channels});
 }
 
 // Where the elements of a group lie. A group is group % groups of image group / groups.
@@ -103,8 +99,7 @@ struct Groups {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const bool instance = is_instance(c);
   return [g = Groups(c, "X"), instance, epsilon = static_cast<double>(c.attr<float>("epsilon")),
           x = c.in<T>("X"), scale = c.has("Scale") ? c.in<T>("Scale") : In<T>(),
@@ -130,7 +125,7 @@ Step forward(PrepareContext& c) {
       spreads.data()[group] = static_cast<T>(instance ? inverse : variance);
     });
   };
-}
+};
 
 // An input shifted and scaled, before Scale and Bias: from X and the statistics or, in programs of
 // Paddle 1.8, whose gradient op has no X, from Y.
@@ -174,8 +169,7 @@ class Normalized {
   In<T> y_, scale_, bias_;
 };
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   require(c.has("X") || (!is_instance(c) && c.has("Y")), "{} needs the input \"X\" (as before)",
           c.op().type());
   return [g = Groups(c, "Y@GRAD"), x = Normalized<T>(c),
@@ -218,12 +212,9 @@ Step backward(PrepareContext& c) {
       if (dbias) dbias.data()[channel] = static_cast<T>(sum);
     });
   };
-}
+};
 
 const AttrSpec kEpsilon = {"epsilon", 1e-5f, "keeps the divisor above zero"};
-const std::vector<AttrSpec> kGroupAttrs = {kEpsilon,
-                                           {"groups", -1, "how many the channels are cut into"},
-                                           {"data_layout", "NCHW", "NCHW or NHWC"}};
 const Slot kScale = {.name = "Scale", .doc = "of each channel; by default 1", .optional = true};
 const Slot kBias = {.name = "Bias", .doc = "of each channel; by default 0", .optional = true};
 
@@ -231,56 +222,44 @@ Slot statistic(std::string name, std::string doc) {
   return {.name = std::move(name), .doc = std::move(doc), .no_grad = true};
 }
 
-OpDef backward_definition(const std::string& type, std::string mean, std::string spread) {
-  const bool may_lack_x = type == "group_norm";
-  return {.type = type + "_grad",
-          .doc = "Gradient of " + type + ".",
-          .inputs = {{.name = "X", .doc = "as before", .optional = may_lack_x},
-                     kScale,
-                     kBias,
-                     {.name = "Y", .doc = "as before", .optional = true},
-                     {.name = std::move(mean), .doc = "as before", .optional = may_lack_x},
-                     {std::move(spread), "as before"},
-                     {"Y@GRAD", "gradient of Y"}},
-          .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                      {.name = "Scale@GRAD", .doc = "gradient of Scale", .optional = true},
-                      {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
-          .attrs = type == "group_norm" ? kGroupAttrs : std::vector<AttrSpec>{kEpsilon},
-          .infer = infer_grad,
-          .kernels = kernels_for<float, double>(
-              []<typename T>(PrepareContext& c) { return backward<T>(c); })};
+// What the gradient op has in some releases of Paddle and not in others.
+Slot maybe(std::string name) {
+  return {.name = std::move(name), .doc = "as before", .optional = true};
 }
 
 const OpDef& group_norm = define_op({
     .type = "group_norm",
     .doc = "Shifts and scales groups of channels of each image to mean zero and variance one.",
     .inputs = {{"X", "[N, C, ...] or [N, ..., C]"}, kScale, kBias},
-    .outputs = {{"Y", "like X"},
+    .outputs = {{.name = "Y", .doc = "like X", .like = "X"},
                 statistic("Mean", "[N, groups]"),
                 statistic("Variance", "[N, groups]")},
-    .attrs = kGroupAttrs,
+    .attrs = {kEpsilon,
+              {"groups", -1, "how many the channels are cut into"},
+              {"data_layout", "NCHW", "NCHW or NHWC"}},
     .infer = infer,
-    .grad = grad_op({"X", "Scale", "Bias", "Y", "Mean", "Variance"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .grad = grad_op({"X", "Scale", "Bias", "Y", "Mean", "Variance"},
+                    {.kernels = kernels_for<float, double>(backward),
+                     .infer = infer_grad,
+                     .inputs = {maybe("X"), maybe("Y"), maybe("Mean")}}),
+    .kernels = kernels_for<float, double>(forward),
 });
-const OpDef& group_norm_grad = define_op(backward_definition("group_norm", "Mean", "Variance"));
 
 const OpDef& instance_norm = define_op({
     .type = "instance_norm",
     .doc = "Shifts and scales each channel of each image to mean zero and variance one.",
     .inputs = {{"X", "[N, C, ...]"}, kScale, kBias},
-    .outputs = {{"Y", "like X"},
+    .outputs = {{.name = "Y", .doc = "like X", .like = "X"},
                 statistic("SavedMean", "[N * C]"),
                 statistic("SavedVariance", "1 / sqrt(variance + epsilon), [N * C]")},
     .attrs = {kEpsilon},
     .infer = infer,
-    .grad = grad_op({"X", "Scale", "SavedMean", "SavedVariance"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .grad = grad_op({"X", "Scale", "SavedMean", "SavedVariance"},
+                    {.kernels = kernels_for<float, double>(backward),
+                     .infer = infer_grad,
+                     .inputs = {maybe("Bias"), maybe("Y")}}),
+    .kernels = kernels_for<float, double>(forward),
 });
-const OpDef& instance_norm_grad =
-    define_op(backward_definition("instance_norm", "SavedMean", "SavedVariance"));
 
 }  // namespace
 }  // namespace flotilla::ops

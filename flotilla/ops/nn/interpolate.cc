@@ -150,8 +150,7 @@ struct Map {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const auto map = std::make_shared<Map>(c, c.shape("Out"));
   return [map, in = c.in<T>("X"), out = c.out<T>("Out")] {
     parallel_for(map->outer, map->out_image() * 16, [&](int64_t image) {
@@ -163,10 +162,9 @@ Step forward(PrepareContext& c) {
       });
     });
   };
-}
+};
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const auto map = std::make_shared<Map>(c, c.shape("Out@GRAD"));
   return [map, dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
     parallel_for(map->outer, map->out_image() * 16, [&](int64_t image) {
@@ -178,60 +176,43 @@ Step backward(PrepareContext& c) {
       });
     });
   };
+};
+
+OpDef definition(std::string type, AttrSpec scale) {
+  return {
+      .type = std::move(type),
+      .doc = "Images of another size.",
+      .inputs = {{"X", "images, [N, C, H, W] or [N, H, W, C]"},
+                 {.name = "OutSize", .doc = "height and width", .optional = true, .no_grad = true},
+                 {.name = "SizeTensor",
+                  .doc = "height and width, one tensor each",
+                  .optional = true,
+                  .list = true,
+                  .no_grad = true},
+                 {.name = "Scale", .doc = "not there yet", .optional = true, .no_grad = true}},
+      .outputs = {{"Out", "images of the new size"}},
+      .attrs = {{"data_layout", "NCHW", "NCHW or NHWC"},
+                {"out_d", 0, "of no effect: images are flat"},
+                {"out_h", 0, "height of Out"},
+                {"out_w", 0, "width of Out"},
+                std::move(scale),
+                {"interp_method", "bilinear", "of no effect: the op says it"},
+                {"align_corners", true, "whether corners come from corners"},
+                {"align_mode", 1, "0: positions count from the middle of an element"}},
+      .infer = infer,
+      .grad = grad_op({shape_of("X"), "OutSize", "SizeTensor", "Scale"},
+                      {.kernels = kernels_for<float, double>(backward)}),
+      .kernels = kernels_for<float, double>(forward)};
 }
 
-std::vector<AttrSpec> attrs_of(bool v2) {
-  return {{"data_layout", "NCHW", "NCHW or NHWC"},
-          {"out_d", 0, "of no effect: images are flat"},
-          {"out_h", 0, "height of Out"},
-          {"out_w", 0, "width of Out"},
-          v2 ? AttrSpec{"scale", std::vector<float>{}, "factors of height and width, before out_h"}
-             : AttrSpec{"scale", 0.0f, "factor of height and width, before out_h"},
-          {"interp_method", "bilinear", "of no effect: the op says it"},
-          {"align_corners", true, "whether corners come from corners"},
-          {"align_mode", 1, "0: positions count from the middle of an element"}};
-}
+const AttrSpec kScale = {"scale", 0.0f, "factor of height and width, before out_h"};
+const AttrSpec kScales = {"scale", std::vector<float>{},
+                          "factors of height and width, before out_h"};
 
-std::vector<Slot> inputs_with(Slot last) {
-  std::vector<Slot> slots = {
-      {"X", "images, [N, C, H, W] or [N, H, W, C]"},
-      {.name = "OutSize", .doc = "height and width", .optional = true, .no_grad = true},
-      {.name = "SizeTensor",
-       .doc = "height and width, one tensor each",
-       .optional = true,
-       .list = true,
-       .no_grad = true},
-      {.name = "Scale", .doc = "not there yet", .optional = true, .no_grad = true}};
-  if (!last.name.empty()) {
-    slots.push_back(std::move(last));
-    slots.front().shape_only = true;
-  }
-  return slots;
-}
-
-bool define(const std::string& type, bool v2) {
-  define_op({.type = type,
-             .doc = "Images of another size.",
-             .inputs = inputs_with({}),
-             .outputs = {{"Out", "images of the new size"}},
-             .attrs = attrs_of(v2),
-             .infer = infer,
-             .grad = grad_op({"X", "OutSize", "SizeTensor", "Scale"}),
-             .kernels = kernels_for<float, double>(
-                 []<typename T>(PrepareContext& c) { return forward<T>(c); })});
-  define_op({.type = type + "_grad",
-             .doc = "Gradient of " + type + ".",
-             .inputs = inputs_with({"Out@GRAD", "gradient of Out"}),
-             .outputs = {{"X@GRAD", "gradient of X"}},
-             .attrs = attrs_of(v2),
-             .infer = [](InferContext& c) { c.out("X@GRAD") = c.in("X"); },
-             .kernels = kernels_for<float, double>(
-                 []<typename T>(PrepareContext& c) { return backward<T>(c); })});
-  return true;
-}
-
-const bool defined = define("nearest_interp", false) && define("bilinear_interp", false) &&
-                     define("nearest_interp_v2", true) && define("bilinear_interp_v2", true);
+const OpDef& nearest = define_op(definition("nearest_interp", kScale));
+const OpDef& bilinear = define_op(definition("bilinear_interp", kScale));
+const OpDef& nearest_v2 = define_op(definition("nearest_interp_v2", kScales));
+const OpDef& bilinear_v2 = define_op(definition("bilinear_interp_v2", kScales));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -21,8 +21,7 @@ void infer(InferContext& c) {
   c.out("Norm").shape[x.axis(axis)] = 1;
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"));
   return [s, epsilon = static_cast<T>(c.attr<float>("epsilon")), in = c.in<T>("X"),
           out = c.out<T>("Out"), norm = c.has("Norm") ? c.out<T>("Norm") : Out<T>()] {
@@ -36,11 +35,10 @@ Step forward(PrepareContext& c) {
       if (norm) norm.data()[slice] = length;
     });
   };
-}
+};
 
 // dX = (dOut - X * sum(dOut * X) / Norm^2) / Norm
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"));
   return [s, in = c.in<T>("X"), norm = c.in<T>("Norm"), dout = c.in<T>("Out@GRAD"),
           dx = c.out<T>("X@GRAD")] {
@@ -56,7 +54,7 @@ Step backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {{"axis", -1, "direction of a slice"},
                                       {"epsilon", 1e-10f, "keeps the norm above zero"},
@@ -69,20 +67,8 @@ const OpDef& norm = define_op({
     .outputs = {{"Out", "like X"}, {.name = "Norm", .doc = "lengths", .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Norm"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& norm_grad = define_op({
-    .type = "norm_grad",
-    .doc = "Gradient of norm.",
-    .inputs = {{"X", "as before"}, {"Norm", "as before"}, {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = [](InferContext& c) { c.out("X@GRAD") = c.in("X"); },
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Norm"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

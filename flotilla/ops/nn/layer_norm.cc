@@ -12,6 +12,7 @@
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/infer.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/op/spell_out.h"
 
 namespace flotilla::ops {
 namespace {
@@ -43,13 +44,6 @@ void infer(InferContext& c) {
   c.out("Y").value.reset();
 }
 
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = VarMeta::tensor(c.in("X").dtype, c.in("X").shape);
-  for (const char* slot : {"Scale", "Bias"}) {
-    if (c.has_in(slot)) c.out(std::string(slot) + "@GRAD") = c.in(slot);
-  }
-}
-
 struct Sizes {
   explicit Sizes(const PrepareContext& c) {
     const Shape& x = c.shape("X");
@@ -61,8 +55,7 @@ struct Sizes {
   int64_t width = 0;
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Sizes s(c);
   return [s, epsilon = static_cast<T>(c.attr<float>("epsilon")), in = c.in<T>("X"),
           scale = c.has("Scale") ? c.in<T>("Scale") : In<T>(),
@@ -87,7 +80,7 @@ Step forward(PrepareContext& c) {
       variance.data()[row] = v;
     });
   };
-}
+};
 
 // With g = dY * Scale and h = (X - Mean) / sqrt(Variance + epsilon):
 //   dX = (g - mean(g) - h * mean(g * h)) / sqrt(Variance + epsilon)
@@ -137,8 +130,7 @@ void parameter_gradients(const Sizes& s, const T* x, const T* dy, const T* mean,
   });
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Sizes s(c);
   const auto wanted = [&](const char* slot) { return c.has(slot) ? c.out<T>(slot) : Out<T>(); };
   return [s, epsilon = static_cast<T>(c.attr<float>("epsilon")), x = c.in<T>("X"),
@@ -154,7 +146,7 @@ Step backward(PrepareContext& c) {
                           dscale ? dscale.data() : nullptr, dbias ? dbias.data() : nullptr);
     }
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"epsilon", 1e-5f, "added to the variance"},
@@ -173,27 +165,10 @@ const OpDef& layer_norm = define_op({
                 {.name = "Variance", .doc = "of each sample, biased", .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Scale", "Bias", "Mean", "Variance"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& layer_norm_grad = define_op({
-    .type = "layer_norm_grad",
-    .doc = "Gradient of layer_norm.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Scale", .doc = "input of the op", .optional = true},
-               {.name = "Bias", .doc = "input of the op", .optional = true, .shape_only = true},
-               {.name = "Mean", .doc = "result of the op"},
-               {.name = "Variance", .doc = "result of the op"},
-               {.name = "Y@GRAD", .doc = "gradient of Y"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Scale@GRAD", .doc = "gradient of Scale", .optional = true},
-                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Scale", shape_of("Bias"), "Mean", "Variance"},
+                    {.kernels = kernels_for<float, double>(backward),
+                     .spell_out = [](Block& b, size_t i) { ask_for_scale_and_bias(b, b.op(i)); }}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

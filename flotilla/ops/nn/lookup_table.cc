@@ -42,8 +42,7 @@ int64_t padding_of(const PrepareContext& c) {
   return padding_row(c.attr<int64_t>("padding_idx"), c.shape("W")[0]);
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [n = c.shape("Ids").numel(), table = TableRows<T>(c), ids = LabelsIn(c, "Ids"),
           out = c.out<T>("Out"), padding = padding_of(c)] {
     T* y = out.data();
@@ -56,7 +55,7 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 template <typename T>
 Step backward_sparse(PrepareContext& c) {
@@ -97,12 +96,9 @@ Step backward_dense(PrepareContext& c) {
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return c.is_sparse("W@GRAD") ? backward_sparse<T>(c) : backward_dense<T>(c);
-}
-
-const Slot kIds = {.name = "Ids", .doc = "row numbers, i64 or i32", .no_grad = true};
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"padding_idx", int64_t{-1}, "the id that stands for nothing; -1: none"},
@@ -121,43 +117,25 @@ const std::vector<AttrSpec> kAttrs = {
     {"slot", 0, "of no effect"},
     {"is_test", false, "of no effect"}};
 
-OpDef forward_definition(std::string type, std::string ids_doc, void (*infer)(InferContext&)) {
-  Slot ids = kIds;
-  ids.doc = std::move(ids_doc);
+OpDef definition(std::string type, std::string ids_doc, void (*infer)(InferContext&)) {
   return {.type = std::move(type),
           .doc = "Looks up rows of a table.",
-          .inputs = {std::move(ids), {"W", "the table, [rows, width]"}},
+          .inputs = {{.name = "Ids", .doc = std::move(ids_doc), .no_grad = true},
+                     {"W", "the table, [rows, width]"}},
           .outputs = {{"Out", "a row for each id"}},
           .attrs = kAttrs,
           .infer = infer,
-          .grad = grad_op({"Ids", "W"}),
-          .kernels = kernels_for<float, double>(
-              []<typename T>(PrepareContext& c) { return ops::forward<T>(c); }),
+          .grad = grad_op({"Ids", shape_of("W")}, {.kernels = kernels_for<float, double>(backward),
+                                                   .infer = infer_table_grad}),
+          .kernels = kernels_for<float, double>(forward),
           .dtype_slot = "W"};
 }
 
-OpDef backward_definition(std::string type) {
-  return {.type = type + "_grad",
-          .doc = "Gradient of " + type + ".",
-          .inputs = {kIds,
-                     {.name = "W", .doc = "as before", .shape_only = true},
-                     {"Out@GRAD", "gradient of Out"}},
-          .outputs = {{"W@GRAD", "gradient of W, dense or sparse rows"}},
-          .attrs = kAttrs,
-          .infer = infer_table_grad,
-          .kernels = kernels_for<float, double>(
-              []<typename T>(PrepareContext& c) { return ops::backward<T>(c); }),
-          .dtype_slot = "Out@GRAD"};
-}
-
 const OpDef& lookup_table_v2 =
-    define_op(forward_definition("lookup_table_v2", "row numbers, i64 or i32, of any shape",
-                                 [](InferContext& c) { infer(c, false); }));
-const OpDef& lookup_table_v2_grad = define_op(backward_definition("lookup_table_v2"));
-
-const OpDef& lookup_table = define_op(forward_definition(
+    define_op(definition("lookup_table_v2", "row numbers, i64 or i32, of any shape",
+                         [](InferContext& c) { infer(c, false); }));
+const OpDef& lookup_table = define_op(definition(
     "lookup_table", "row numbers, i64 or i32, [..., 1]", [](InferContext& c) { infer(c, true); }));
-const OpDef& lookup_table_grad = define_op(backward_definition("lookup_table"));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -68,8 +68,7 @@ struct Channels {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [s = Channels<T>(c), in = c.in<T>("X"), out = c.out<T>("Out"), mid = c.out<T>("MidOut")] {
     s.for_each([&](int64_t first) {
       const T* x = in.data() + first;
@@ -82,13 +81,10 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
-
-void infer_grad(InferContext& c) { c.out("X@GRAD") = c.in("X"); }
+};
 
 // dX = dOut MidOut^-beta - 2 alpha beta X * sum over the channels around of Out dOut / MidOut
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [s = Channels<T>(c), x = c.in<T>("X"), out = c.in<T>("Out"), mid = c.in<T>("MidOut"),
           dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
     s.for_each([&](int64_t first) {
@@ -103,7 +99,7 @@ Step backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"n", 5, "channels that are summed"}, {"k", 2.0f, "what is added to their sum"},
@@ -119,23 +115,8 @@ const OpDef& lrn = define_op({
                 {.name = "MidOut", .doc = "for the gradient", .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Out", "MidOut"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& lrn_grad = define_op({
-    .type = "lrn_grad",
-    .doc = "Gradient of lrn.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Out", .doc = "its result"},
-               {.name = "MidOut", .doc = "of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Out", "MidOut"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

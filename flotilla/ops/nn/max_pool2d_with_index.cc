@@ -63,12 +63,11 @@ void infer(InferContext& c) {
   require(x.rank() == 4, "X must have four axes, but has shape {}", x);
   Shape out = x;
   for (size_t axis : {0, 1}) out[static_cast<int64_t>(axis) + 2] = windows(c, x, axis).count();
-  c.out("Out") = VarMeta::tensor(c.in("X").dtype, out);
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), out);
   c.out("Mask") = VarMeta::tensor(i32, out);
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("X");
   const Windows down = windows(c, shape, 0), right = windows(c, shape, 1);
   return [down, right, channels = shape[0] * shape[1], in = c.in<T>("X"), out = c.out<T>("Out"),
@@ -92,14 +91,9 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = VarMeta::tensor(c.in("X").dtype, c.in("X").shape);
-}
-
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape &x = c.shape("X"), &out = c.shape("Out@GRAD");
   require(c.shape("Mask") == out, "Mask must have the shape {} of Out@GRAD, but has {}", out,
           c.shape("Mask"));
@@ -116,7 +110,7 @@ Step backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 using Ints = std::vector<int32_t>;
 
@@ -135,23 +129,8 @@ const OpDef& max_pool2d_with_index = define_op({
                 {.name = "Mask", .doc = "i32: places in the channel", .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Mask"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& max_pool2d_with_index_grad = define_op({
-    .type = "max_pool2d_with_index_grad",
-    .doc = "Gradient of max_pool2d_with_index.",
-    .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-               {.name = "Mask", .doc = "of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
+    .grad = grad_op({shape_of("X"), "Mask"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

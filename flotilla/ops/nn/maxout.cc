@@ -46,8 +46,7 @@ int64_t largest(const T* x, int64_t groups, int64_t step) {
   return best;
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [s = slices(c.shape("X"), c.attr<int64_t>("axis")), groups = c.attr<int64_t>("groups"),
           in = c.in<T>("X"), out = c.out<T>("Out")] {
     const T* x = in.data();
@@ -56,12 +55,9 @@ Step forward(PrepareContext& c) {
       y[to] = x[from + largest(x + from, groups, step) * step];
     });
   };
-}
+};
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
-
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [s = slices(c.shape("X"), c.attr<int64_t>("axis")), groups = c.attr<int64_t>("groups"),
           in = c.in<T>("X"), dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
     const T *x = in.data(), *dy = dout.data();
@@ -74,7 +70,7 @@ Step backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {{"groups", 0, "channels of which one stays"},
                                       {"axis", 1, "where the channels are"}};
@@ -86,22 +82,11 @@ const OpDef& maxout = define_op({
     .outputs = {{.name = "Out", .doc = "X with fewer channels"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Out"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& maxout_grad = define_op({
-    .type = "maxout_grad",
-    .doc = "Gradient of maxout.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Out", .doc = "not needed", .optional = true, .shape_only = true},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op(
+        {"X", "Out"},
+        {.kernels = kernels_for<float, double>(backward),
+         .inputs = {{.name = "Out", .doc = "not needed", .optional = true, .shape_only = true}}}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

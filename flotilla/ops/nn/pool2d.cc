@@ -97,8 +97,6 @@ void infer(InferContext& c) {
   c.out("Out").shape = format.program({x[0], x[1], extent(rows), extent(columns)});
 }
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = c.in("X"); }
-
 constexpr int64_t kMostLanes = 16;
 
 struct Pool {
@@ -264,8 +262,7 @@ struct Layouts {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const DataFormat format(c.attr<std::string>("data_format"));
   const Layouts layouts(c, format, c.shape("Out"));
   const auto pool = std::make_shared<Pool>(c, format.first(c.shape("X")), layouts.blocks);
@@ -277,10 +274,9 @@ Step forward(PrepareContext& c) {
                                          out.data() + pool->base(task, out_places) + lane);
     });
   };
-}
+};
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const DataFormat format(c.attr<std::string>("data_format"));
   const Layouts layouts(c, format, c.shape("Out@GRAD"));
   const auto pool = std::make_shared<Pool>(c, format.first(c.shape("X")), layouts.blocks);
@@ -302,7 +298,7 @@ Step backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 using Ints = std::vector<int32_t>;
 
@@ -325,20 +321,8 @@ const OpDef& pool2d = define_op({
     .outputs = {{"Out", "images with an element for each window"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Out"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& pool2d_grad = define_op({
-    .type = "pool2d_grad",
-    .doc = "Gradient of pool2d.",
-    .inputs = {{"X", "as before"}, {"Out", "as before"}, {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{"X@GRAD", "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Out"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

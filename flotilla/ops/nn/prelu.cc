@@ -42,13 +42,7 @@ void infer(InferContext& c) {
   c.out("Out") = c.in("X");
 }
 
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = c.in("X");
-  c.out("Alpha@GRAD") = c.in("Alpha");
-}
-
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("X").numel();
   return [n, sharing = sharing_of(c, c.shape("X")), x = c.in<T>("X"), alpha = c.in<T>("Alpha"),
           y = c.out<T>("Out")] {
@@ -57,10 +51,9 @@ Step forward(PrepareContext& c) {
       y.data()[i] = value > 0 ? value : alpha.data()[sharing.of(i)] * value;
     });
   };
-}
+};
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("X").numel();
   return [n, sharing = sharing_of(c, c.shape("X")), x = c.in<T>("X"), alpha = c.in<T>("Alpha"),
           dy = c.in<T>("Out@GRAD"), dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
@@ -85,7 +78,7 @@ Step backward(PrepareContext& c) {
       dalpha.data()[k] = static_cast<T>(sum);
     });
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {{"mode", "all", "all, channel or element"},
                                       {"data_format", "NCHW", "NCHW or NHWC"}};
@@ -97,21 +90,8 @@ const OpDef& prelu = define_op({
     .outputs = {{"Out", "like X"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Alpha"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& prelu_grad = define_op({
-    .type = "prelu_grad",
-    .doc = "Gradient of prelu.",
-    .inputs = {{"X", "as before"}, {"Alpha", "as before"}, {"Out@GRAD", "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Alpha@GRAD", .doc = "gradient of Alpha", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Alpha"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

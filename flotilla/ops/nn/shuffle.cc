@@ -9,6 +9,7 @@
 //
 // Each is a transpose of X with some axes cut in two, and its gradient is the way back.
 
+#include "flotilla/base/element_count.h"
 #include "flotilla/ops/nn/channels.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -34,8 +35,6 @@ struct Image {
   Shape shape() const { return last ? Shape{n, h, w, c} : Shape{n, c, h, w}; }
 };
 
-int64_t times(int64_t extent, int64_t factor) { return extent < 0 ? extent : extent * factor; }
-
 int64_t part(int64_t extent, int64_t of, std::string_view what, const Image& image) {
   require(extent < 0 || extent % of == 0,
           "{} {} of images, which have shape {}, cannot be divided by {}", extent, what,
@@ -46,15 +45,15 @@ int64_t part(int64_t extent, int64_t of, std::string_view what, const Image& ima
 Turn to_places(const Image& x, int64_t r) {
   Image out = x;
   out.c = part(x.c, r * r, "channels", x);
-  out.h = times(x.h, r);
-  out.w = times(x.w, r);
+  out.h = checked_multiple(x.h, r);
+  out.w = checked_multiple(x.w, r);
   const Ints cut = x.last ? Ints{x.n, x.h, x.w, out.c, r, r} : Ints{x.n, out.c, r, r, x.h, x.w};
   return {out.shape(), cut, {0, 1, 4, 2, 5, 3}};
 }
 
 Turn to_channels(const Image& x, int64_t r) {
   Image out = x;
-  out.c = times(x.c, r * r);
+  out.c = checked_multiple(x.c, r * r);
   out.h = part(x.h, r, "rows", x);
   out.w = part(x.w, r, "columns", x);
   const Ints cut = x.last ? Ints{x.n, out.h, r, out.w, r, x.c} : Ints{x.n, x.c, out.h, r, out.w, r};
@@ -131,24 +130,17 @@ Step turned(PrepareContext& c) {
 
 template <typename Row>
 void define(std::string doc) {
-  const std::string type = Row::kType;
   std::vector<AttrSpec> attrs = {{Row::kFactor, 1, "how many"}};
   if (Row::kHasFormat) attrs.push_back({"data_format", std::string("NCHW"), "NCHW or NHWC"});
-  define_op({.type = type,
-             .doc = std::move(doc),
-             .inputs = {{.name = "X", .doc = "images"}},
-             .outputs = {{.name = "Out", .doc = "the elements of X"}},
-             .attrs = attrs,
-             .infer = infer<Row, false>,
-             .grad = grad_op({}),
-             .kernels = every_dtype(turned<Row, false>)});
-  define_op({.type = type + "_grad",
-             .doc = "Gradient of " + type + ".",
-             .inputs = {{.name = "Out@GRAD", .doc = "gradient of Out"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = attrs,
-             .infer = infer<Row, true>,
-             .kernels = every_dtype(turned<Row, true>)});
+  define_op(
+      {.type = Row::kType,
+       .doc = std::move(doc),
+       .inputs = {{.name = "X", .doc = "images"}},
+       .outputs = {{.name = "Out", .doc = "the elements of X"}},
+       .attrs = std::move(attrs),
+       .infer = infer<Row, false>,
+       .grad = grad_op({}, {.kernels = every_dtype(turned<Row, true>), .infer = infer<Row, true>}),
+       .kernels = every_dtype(turned<Row, false>)});
 }
 
 const bool kDefined = [] {

@@ -61,6 +61,10 @@ TEST(Shuffles, Refusals) {
                  "6 channels of images, which have shape [2, 6, 3, 2], cannot be divided by 4");
   EXPECT_REFUSED(build_op("pixel_unshuffle", {{"X", x}}, {{"downscale_factor", 2}}),
                  "3 rows of images, which have shape [2, 6, 3, 2], cannot be divided by 2");
+  EXPECT_REFUSED(build_op("pixel_unshuffle", {{"X", uniform({1, 8, 0, 0}, -1, 1)}},
+                          {{"downscale_factor", 2147483647}}),
+                 "a tensor can have 2^55 elements at most, but 8 times 4611686014132420609 are "
+                 "asked for");
   EXPECT_REFUSED(build_op("channel_shuffle", {{"X", x}}, {{"groups", 0}}),
                  "groups must be positive, but is 0");
   EXPECT_REFUSED(build_op("pixel_shuffle", {{"X", x}}, {{"data_format", "HWC"}}),

@@ -14,8 +14,6 @@ void infer(InferContext& c) {
   c.out("Out") = c.in("X");
 }
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = c.in("Out"); }
-
 // Raises the smallest logarithms to 64 below the largest of their slice, as Paddle does.
 template <typename T>
 void keep_logs_near(const Slices& s, T* y) {
@@ -114,45 +112,24 @@ Step backward_f64(PrepareContext& c) {
   };
 }
 
-const AttrSpec kAxis = {"axis", -1, "direction of a slice; negative counts from the end"};
-const AttrSpec kFormat = {"data_format", "AnyLayout", "of no effect"};
-
-OpDef definition(const std::string& type, const std::string& doc) {
-  return {.type = type,
-          .doc = doc,
+template <bool kLog>
+OpDef definition(std::string type, std::string doc) {
+  return {.type = std::move(type),
+          .doc = std::move(doc),
           .inputs = {{"X", "tensor of rank 1 or more"}},
           .outputs = {{.name = "Out", .doc = "same shape and dtype as X", .like = "X"}},
-          .attrs = {kAxis, kFormat},
+          .attrs = {{"axis", -1, "direction of a slice; negative counts from the end"},
+                    {"data_format", "AnyLayout", "of no effect"}},
           .infer = infer,
-          .grad = grad_op({"Out"})};
+          .grad = grad_op({"Out"}, {.kernels = {{kCpu, f32, backward_f32<kLog>},
+                                                {kCpu, f64, backward_f64<kLog>}}}),
+          .kernels = {{kCpu, f32, forward_f32<kLog>}, {kCpu, f64, forward_f64<kLog>}}};
 }
 
-OpDef grad_definition(std::string type) {
-  return {.type = type + "_grad",
-          .doc = "Gradient of " + type + ".",
-          .inputs = {{"Out", "result of " + type}, {"Out@GRAD", "its gradient"}},
-          .outputs = {{"X@GRAD", "gradient of X"}},
-          .attrs = {kAxis, kFormat},
-          .infer = infer_grad};
-}
-
-template <bool kLog>
-OpDef with_kernels(OpDef def, bool grad) {
-  def.kernels = {{kCpu, f32, grad ? backward_f32<kLog> : forward_f32<kLog>},
-                 {kCpu, f64, grad ? backward_f64<kLog> : forward_f64<kLog>}};
-  return def;
-}
-
-const OpDef& softmax = define_op(with_kernels<false>(
-    definition("softmax", "Scales each slice of X along `axis` to positive numbers of sum one."),
-    false));
-
-const OpDef& softmax_grad = define_op(with_kernels<false>(grad_definition("softmax"), true));
-
-const OpDef& log_softmax = define_op(with_kernels<true>(
-    definition("log_softmax", "The logarithm of softmax, computed without overflow."), false));
-
-const OpDef& log_softmax_grad = define_op(with_kernels<true>(grad_definition("log_softmax"), true));
+const OpDef& softmax = define_op(definition<false>(
+    "softmax", "Scales each slice of X along `axis` to positive numbers of sum one."));
+const OpDef& log_softmax = define_op(
+    definition<true>("log_softmax", "The logarithm of softmax, computed without overflow."));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -78,8 +78,7 @@ void get(const Strip& s, const std::vector<double>& per_channel, double* values)
   std::copy_n(per_channel.begin() + s.first, s.width, values);
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const BatchNorm<T> norm(c);
   const auto joined = std::make_shared<Joined>(c, norm.n.blocks.channels);
   const bool together = norm.n.batch_statistics && !joined->alone();
@@ -110,10 +109,9 @@ Step forward(PrepareContext& c) {
       });
     });
   };
-}
+};
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const BatchNormGrad<T> norm(c);
   const auto joined = std::make_shared<Joined>(c, norm.n.blocks.channels);
   const bool together = norm.n.batch_statistics && !joined->alone();
@@ -138,14 +136,13 @@ Step backward(PrepareContext& c) {
       });
     });
   };
-}
+};
 
-const bool sync = define_batch_norm(
-    {.type = "sync_batch_norm",
-     .doc = "batch_norm with the statistics of all processes.",
-     .kernels = {{kCpu, f32, forward<float>}, {kCpu, f64, forward<double>}},
-     .grad_kernels = {{kCpu, f32, backward<float>}, {kCpu, f64, backward<double>}},
-     .attrs = {kRingId}});
+const bool sync = define_batch_norm({.type = "sync_batch_norm",
+                                     .doc = "batch_norm with the statistics of all processes.",
+                                     .kernels = kernels_for<float, double>(forward),
+                                     .grad_kernels = kernels_for<float, double>(backward),
+                                     .attrs = {kRingId}});
 
 }  // namespace
 }  // namespace flotilla::ops

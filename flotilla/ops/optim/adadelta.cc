@@ -15,8 +15,7 @@ void infer(InferContext& c) {
   }
 }
 
-template <typename T>
-Step prepare(PrepareContext& c) {
+constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   const Layout layout = c.layout("Param");
   const NumberIn rate = c.has("LearningRate") ? NumberIn(c, "LearningRate") : NumberIn();
   const Changed<T> param(c, "Param", "ParamOut", layout);
@@ -31,7 +30,7 @@ Step prepare(PrepareContext& c) {
         param, grad, [&](auto p, auto g, auto s, auto u) { update::adadelta(p, g, s, u, rule); },
         squares, steps);
   };
-}
+};
 
 const OpDef& adadelta = define_op({
     .type = "adadelta",
@@ -50,8 +49,7 @@ const OpDef& adadelta = define_op({
               {"epsilon", 1e-6f, "keeps the ratio finite"},
               kMultiPrecision},
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+    .kernels = kernels_for<float, double>(prepare),
 });
 
 }  // namespace

@@ -15,8 +15,7 @@ void infer(InferContext& c) {
   c.out("MomentOut") = c.in("Moment");
 }
 
-template <typename T>
-Step prepare(PrepareContext& c) {
+constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   const bool is_sparse = c.is_sparse("Grad");
   const Layout layout = is_sparse ? Layout() : c.layout("Param");
   const NumberIn rate(c, "LearningRate");
@@ -40,7 +39,7 @@ Step prepare(PrepareContext& c) {
     update_parts(
         param, grad, [&](auto p, auto g, auto m) { update::adagrad(p, g, m, rule); }, moment);
   };
-}
+};
 
 const OpDef& adagrad = define_op({
     .type = "adagrad",
@@ -54,8 +53,7 @@ const OpDef& adagrad = define_op({
                 like_param("MomentOut", "in the place of Moment"), master_param_out()},
     .attrs = {{"epsilon", 1e-6f, "keeps the divisor above zero"}, kMultiPrecision},
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+    .kernels = kernels_for<float, double>(prepare),
 });
 
 }  // namespace

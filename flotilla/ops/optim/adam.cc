@@ -170,8 +170,12 @@ OpDef definition(std::string type, std::string doc, std::vector<AttrSpec> extra)
   return def;
 }
 
-const OpDef& adam =
-    define_op(definition("adam", "Moves the parameter by the ratio of two running means.", {}));
+const OpDef& adam = [] {
+  OpDef def = definition("adam", "Moves the parameter by the ratio of two running means.", {});
+  def.spell_out = [](Block& block, size_t i) { write_release(block.op(i), "plain_epsilon"); };
+  def.take_in = [](Op& op) { read_release(op, "plain_epsilon"); };
+  return define_op(std::move(def));
+}();
 
 const OpDef& adamw = define_op(
     definition("adamw", "Adam, with a decay of the parameter that is no part of its gradient.",

@@ -13,8 +13,7 @@ void infer(InferContext& c) {
   for (const std::string slot : {"Param", "Moment", "InfNorm"}) c.out(slot + "Out") = c.in(slot);
 }
 
-template <typename T>
-Step prepare(PrepareContext& c) {
+constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   const Layout layout = c.layout("Param");
   const NumberIn rate(c, "LearningRate"), power(c, "Beta1Pow");
   const Changed<T> param(c, "Param", "ParamOut", layout), moment(c, "Moment", "MomentOut", layout);
@@ -30,7 +29,7 @@ Step prepare(PrepareContext& c) {
         param, grad, [&](auto p, auto g, auto m, auto n) { update::adamax(p, g, m, n, rule); },
         moment, norm);
   };
-}
+};
 
 const OpDef& adamax = define_op({
     .type = "adamax",
@@ -50,8 +49,7 @@ const OpDef& adamax = define_op({
               {"epsilon", 1e-8f, "keeps the divisor above zero"},
               kMultiPrecision},
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+    .kernels = kernels_for<float, double>(prepare),
 });
 
 }  // namespace

@@ -16,8 +16,7 @@ void infer(InferContext& c) {
   c.out("LinearAccumOut") = c.in("LinearAccumulator");
 }
 
-template <typename T>
-Step prepare(PrepareContext& c) {
+constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   const bool is_sparse = c.is_sparse("Grad");
   const Layout layout = is_sparse ? Layout() : c.layout("Param");
   const NumberIn rate(c, "LearningRate");
@@ -56,7 +55,7 @@ Step prepare(PrepareContext& c) {
       update(begin, end, part(grad.data(), begin, end), rule);
     });
   };
-}
+};
 
 const OpDef& ftrl = define_op({
     .type = "ftrl",
@@ -73,8 +72,7 @@ const OpDef& ftrl = define_op({
               {"l2", 0.0f, "strength of the L2 penalty"},
               {"lr_power", -0.5f, "how the learning rate falls with the squared gradients"}},
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+    .kernels = kernels_for<float, double>(prepare),
 });
 
 }  // namespace

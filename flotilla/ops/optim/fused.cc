@@ -73,8 +73,7 @@ Slot list(std::string_view name, std::string_view doc) {
   return {.name = std::string(name), .doc = std::string(doc), .list = true};
 }
 
-template <typename T>
-Step sgd(PrepareContext& c) {
+constexpr auto sgd = []<typename T>(PrepareContext& c) -> Step {
   const NumberIn rate(c, "LearningRate");
   const auto tensors = std::make_shared<Tensors<T, 0>>(c, std::vector<std::string>{});
   return [rate, tensors] {
@@ -84,7 +83,7 @@ Step sgd(PrepareContext& c) {
       update::sgd(part(one.param.data(), begin, end), part(one.grad.data(), begin, end), lr);
     });
   };
-}
+};
 
 const OpDef& fused_sgd = define_op({
     .type = "fused_sgd",
@@ -94,11 +93,10 @@ const OpDef& fused_sgd = define_op({
     .outputs = {like_param("ParamOut", "in the place of Param", true)},
     .attrs = {kMultiPrecision},
     .infer = [](InferContext& c) { infer_lists(c, {}); },
-    .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) { return sgd<T>(c); }),
+    .kernels = kernels_for<float, double>(sgd),
 });
 
-template <typename T>
-Step momentum(PrepareContext& c) {
+constexpr auto momentum = []<typename T>(PrepareContext& c) -> Step {
   const NumberIn rate(c, "LearningRate");
   const auto tensors = std::make_shared<Tensors<T, 1>>(c, std::vector<std::string>{"Velocity"});
   const bool decays = c.attr<std::string>("regularization_method") == "l2_decay";
@@ -122,7 +120,7 @@ Step momentum(PrepareContext& c) {
                        part(one.states[0].data(), begin, end), rule);
     });
   };
-}
+};
 
 const OpDef& fused_momentum = define_op({
     .type = "fused_momentum",
@@ -141,12 +139,10 @@ const OpDef& fused_momentum = define_op({
               kMultiPrecision,
               {"rescale_grad", 1.0f, "what the gradient is multiplied with first"}},
     .infer = [](InferContext& c) { infer_lists(c, {"Velocity"}); },
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return momentum<T>(c); }),
+    .kernels = kernels_for<float, double>(momentum),
 });
 
-template <typename T>
-Step adam(PrepareContext& c) {
+constexpr auto adam = []<typename T>(PrepareContext& c) -> Step {
   const NumberIn rate(c, "LearningRate");
   const auto tensors =
       std::make_shared<Tensors<T, 2>>(c, std::vector<std::string>{"Moment1", "Moment2"});
@@ -178,7 +174,7 @@ Step adam(PrepareContext& c) {
       *powers2[i].data() *= same.beta2;
     }
   };
-}
+};
 
 const OpDef& fused_adam = define_op({
     .type = "fused_adam",
@@ -207,7 +203,7 @@ const OpDef& fused_adam = define_op({
         [](InferContext& c) {
           infer_lists(c, {"Moment1", "Moment2", "Beta1Pow", "Beta2Pow"});
         },
-    .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) { return adam<T>(c); }),
+    .kernels = kernels_for<float, double>(adam),
 });
 
 }  // namespace

@@ -59,8 +59,7 @@ class DenseGrad {
   Out<T> spread_;
 };
 
-template <typename T>
-Step lamb(PrepareContext& c) {
+constexpr auto lamb = []<typename T>(PrepareContext& c) -> Step {
   const Layout layout = c.is_sparse("Grad") ? Layout() : c.layout("Param");
   const NumberIn rate(c, "LearningRate");
   const Changed<T> param(c, "Param", "ParamOut", layout);
@@ -107,7 +106,7 @@ Step lamb(PrepareContext& c) {
       for (int64_t i = begin; i < end; ++i) p[i] -= scale * s[i];
     });
   };
-}
+};
 
 // One number in programs of 1.x, a list in those of 2.x.
 template <typename Context>
@@ -164,8 +163,7 @@ Step lars_one(PrepareContext& c, size_t i, float weight_decay) {
   };
 }
 
-template <typename T>
-Step lars_momentum(PrepareContext& c) {
+constexpr auto lars_momentum = []<typename T>(PrepareContext& c) -> Step {
   const std::vector<float> decays = decays_of(c);
   std::vector<Step> steps;
   for (size_t i = 0; i < c.count("Param"); ++i) {
@@ -174,7 +172,7 @@ Step lars_momentum(PrepareContext& c) {
   return [steps] {
     for (const Step& step : steps) step();
   };
-}
+};
 
 const OpDef& lamb_op = define_op({
     .type = "lamb",
@@ -202,7 +200,9 @@ const OpDef& lamb_op = define_op({
               kMultiPrecision,
               {"plain_moments", false, "whether a program of Paddle 1.x holds the op"}},
     .infer = infer_lamb,
-    .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) { return lamb<T>(c); }),
+    .kernels = kernels_for<float, double>(lamb),
+    .spell_out = [](Block& block, size_t i) { write_release(block.op(i), "plain_moments"); },
+    .take_in = [](Op& op) { read_release(op, "plain_moments"); },
 });
 
 Slot list(std::string_view name, std::string_view doc) {
@@ -225,8 +225,7 @@ const OpDef& lars_momentum_op = define_op({
               kMultiPrecision,
               {"rescale_grad", 1.0f, "what the gradient is multiplied with first"}},
     .infer = infer_lars,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return lars_momentum<T>(c); }),
+    .kernels = kernels_for<float, double>(lars_momentum),
 });
 
 }  // namespace

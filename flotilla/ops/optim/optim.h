@@ -49,7 +49,17 @@ inline Slot master_param_out(bool list = false) {
 inline const AttrSpec kMultiPrecision = {"multi_precision", false,
                                          "whether MasterParam is there; f32 and f64 need none"};
 
-// Never in a file: op/take_in.h.
+// Updates whose formula is another one in 1.x have a mark for that, which is never in a file: there
+// the attribute multi_precision tells. 2.x writes every attribute, and 1.x does not know this one.
+inline void write_release(Op& op, std::string_view mark) {
+  const bool old = op.attr_or<bool>(mark, false);
+  op.remove_attr(mark);
+  if (!old && !op.has_attr("multi_precision")) op.set_attr("multi_precision", false);
+}
+inline void read_release(Op& op, const std::string& mark) {
+  if (!op.has_attr("multi_precision")) op.set_attr(mark, true);
+}
+
 inline const AttrSpec kPlainEpsilon = {"plain_epsilon", false,
                                        "whether epsilon is added to the root of Moment2 as it is, "
                                        "as in programs of Paddle 1.x"};

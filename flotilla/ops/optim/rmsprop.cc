@@ -52,8 +52,7 @@ struct State {
   }
 };
 
-template <typename T>
-Step prepare(PrepareContext& c) {
+constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   const bool is_sparse = c.is_sparse("Grad");
   const Layout layout = is_sparse ? Layout() : c.layout("Param");
   const NumberIn rate(c, "LearningRate");
@@ -82,7 +81,7 @@ Step prepare(PrepareContext& c) {
       state.update(begin, end, part(grad.data(), begin, end), rule);
     });
   };
-}
+};
 
 const OpDef& rmsprop = define_op({
     .type = "rmsprop",
@@ -105,8 +104,7 @@ const OpDef& rmsprop = define_op({
               {"centered", false, "whether the variance is taken instead of the mean square"},
               kMultiPrecision},
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+    .kernels = kernels_for<float, double>(prepare),
 });
 
 }  // namespace

@@ -67,10 +67,9 @@ Step sparse(PrepareContext& c) {
   };
 }
 
-template <typename T>
-Step prepare(PrepareContext& c) {
+constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   return c.is_sparse("Grad") ? sparse<T>(c) : dense<T>(c);
-}
+};
 
 const OpDef& sgd = define_op({
     .type = "sgd",
@@ -83,8 +82,7 @@ const OpDef& sgd = define_op({
                 master_param_out()},
     .attrs = {kMultiPrecision},
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return prepare<T>(c); }),
+    .kernels = kernels_for<float, double>(prepare),
 });
 
 }  // namespace

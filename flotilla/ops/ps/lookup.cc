@@ -22,7 +22,7 @@ Shape rows_of(const InferContext& c, const Shape& ids) {
 }
 
 void check_ids(const InferContext& c, size_t i) {
-  const DType dtype = c.in("Ids", i).dtype;
+  const DType dtype = c.dtype("Ids", i);
   require(dtype == i64 || dtype == i32, "Ids must hold i64 or i32, but \"{}\" holds {}",
           c.op().input_list("Ids")[i], dtype);
 }

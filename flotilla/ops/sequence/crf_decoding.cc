@@ -58,8 +58,7 @@ void best_tags(const Chains& s, const Piece& chain, const T* emission, const T* 
   }
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [s = Chains(c), n = c.shape("ViterbiPath").numel(), x = c.in<T>("Emission"),
           w = c.in<T>("Transition"), labelled = c.has("Label"),
           label = c.has("Label") ? LabelsIn(c, "Label") : LabelsIn(),
@@ -72,7 +71,7 @@ Step forward(PrepareContext& c) {
       }
     }
   };
-}
+};
 
 const OpDef& crf_decoding = define_op({
     .type = "crf_decoding",
@@ -86,8 +85,7 @@ const OpDef& crf_decoding = define_op({
                 .no_grad = true}},
     .outputs = {{.name = "ViterbiPath", .doc = "i64: a tag for each step"}},
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

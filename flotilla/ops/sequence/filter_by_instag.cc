@@ -94,8 +94,7 @@ LoD one_by_one(int64_t count) {
   return lod;
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [filter = Filter(c), width = c.shape("Ins")[1],
           empty = static_cast<T>(c.attr<int64_t>("out_val_if_empty")), ins = c.in<T>("Ins"),
           out = c.late_out<T>("Out"), weights = c.late_out<float>("LossWeight"),
@@ -121,7 +120,7 @@ Step forward(PrepareContext& c) {
     weights_lod.set(one_by_one(count));
     map_lod.set(one_by_one(count));
   };
-}
+};
 
 void infer_grad(InferContext& c) {
   const Shape &ins = c.in("Ins").shape, &map = c.in("IndexMap").shape,
@@ -134,8 +133,7 @@ void infer_grad(InferContext& c) {
   c.out("Ins@GRAD") = like(c.in("Ins"));
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [n = c.shape("Ins").numel(), width = c.shape("Ins")[1], count = c.shape("IndexMap")[0],
           rows = c.shape("Ins")[0], kept_rows = c.shape("Out@GRAD")[0],
           weights = c.in<float>("LossWeight"), map = c.in<int64_t>("IndexMap"),
@@ -153,7 +151,7 @@ Step backward(PrepareContext& c) {
       std::copy_n(dout.data() + place[0] * width, place[2] * width, dins.data() + place[1] * width);
     }
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"is_lod", true, "whether an instance is a sequence, not a row"},
@@ -170,24 +168,9 @@ const OpDef& filter_by_instag = define_op({
                 {.name = "IndexMap", .doc = "where they come from", .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"Ins", "LossWeight", "IndexMap"}),
-    .kernels = kernels_for<float, double, int64_t>(
-        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& filter_by_instag_grad = define_op({
-    .type = "filter_by_instag_grad",
-    .doc = "Gradient of filter_by_instag.",
-    .inputs = {{.name = "Ins", .doc = "input of the op", .shape_only = true},
-               {.name = "LossWeight", .doc = "of the op"},
-               {.name = "IndexMap", .doc = "of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "Ins@GRAD", .doc = "gradient of Ins"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
+    .grad = grad_op({shape_of("Ins"), "LossWeight", "IndexMap"},
+                    {.kernels = kernels_for<float, double>(backward), .infer = infer_grad}),
+    .kernels = kernels_for<float, double, int64_t>(forward),
 });
 
 }  // namespace

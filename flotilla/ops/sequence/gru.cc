@@ -11,6 +11,7 @@
 // of each row and BatchResetHiddenPrev r h', both in the order of Input; BatchHidden is Hidden.
 
 #include "flotilla/op/op_def.h"
+#include "flotilla/op/spell_out.h"
 #include "flotilla/ops/sequence/recurrent.h"
 #include "flotilla/ops/tensor/known_value.h"
 
@@ -71,8 +72,7 @@ void step_forward(const Network<T>& n, const T* h_before, T* g, T* reset, T* h) 
   }
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [n = Network<T>(c), in = c.in<T>("Input"), hidden = c.out<T>("Hidden"),
           gates = c.out<T>("BatchGate"), reset = c.out<T>("BatchResetHiddenPrev"),
           copy = wanted<T>(c, "BatchHidden")] {
@@ -89,13 +89,7 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
-
-void infer_grad(InferContext& c) {
-  for (const char* slot : {"Input", "H0", "Weight", "Bias"}) {
-    if (c.has_in(slot)) c.out(std::string(slot) + "@GRAD") = like(c.in(slot));
-  }
-}
+};
 
 // One step backwards: dg, the gradient of what goes into each activation; dh becomes that of the
 // hidden state before, `dreset` is scratch.
@@ -167,8 +161,7 @@ Step sum_up(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> hidden)
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Network<T> n(c);
   const Out<T> dgates = n.gate_gradients(c);
   const In<T> hidden = c.in<T>("Hidden");
@@ -176,58 +169,32 @@ Step backward(PrepareContext& c) {
     back();
     sum();
   };
-}
-
-const std::vector<AttrSpec> kAttrs = {
-    {"activation", "tanh", "of the candidate: identity, sigmoid, tanh or relu"},
-    {"gate_activation", "sigmoid", "likewise"},
-    {"is_reverse", false, "whether sequences are read from their end"},
-    {"origin_mode", false, "whether the update gate keeps the old state, not the candidate"}};
-
-const std::vector<Slot> kInputs = {
-    {.name = "Input", .doc = "rows with a LoD, [rows, 3 * width]"},
-    {.name = "H0", .doc = "hidden state before each sequence", .optional = true},
-    {.name = "Weight", .doc = "[width, 3 * width]"},
-    {.name = "Bias", .doc = "[1, 3 * width]", .optional = true}};
-
-std::vector<Slot> grad_inputs() {
-  std::vector<Slot> slots = kInputs;
-  slots[0].shape_only = slots[3].shape_only = true;
-  for (const char* name : {"Hidden", "BatchGate", "BatchResetHiddenPrev"}) {
-    slots.push_back({.name = name, .doc = "of gru"});
-  }
-  slots.push_back({.name = "Hidden@GRAD", .doc = "gradient of Hidden"});
-  return slots;
-}
+};
 
 const OpDef& gru = define_op({
     .type = "gru",
     .doc = "Gated recurrent units over sequences.",
-    .inputs = kInputs,
+    .inputs = {{.name = "Input", .doc = "rows with a LoD, [rows, 3 * width]"},
+               {.name = "H0", .doc = "hidden state before each sequence", .optional = true},
+               {.name = "Weight", .doc = "[width, 3 * width]"},
+               {.name = "Bias", .doc = "[1, 3 * width]", .optional = true}},
     .outputs = {{.name = "Hidden", .doc = "[rows, width]"},
                 {.name = "BatchGate", .doc = "for the gradient", .no_grad = true},
                 {.name = "BatchResetHiddenPrev", .doc = "for the gradient", .no_grad = true},
                 {.name = "BatchHidden", .doc = "Hidden", .optional = true, .no_grad = true}},
-    .attrs = kAttrs,
+    .attrs = {{"activation", "tanh", "of the candidate: identity, sigmoid, tanh or relu"},
+              {"gate_activation", "sigmoid", "likewise"},
+              {"is_reverse", false, "whether sequences are read from their end"},
+              {"origin_mode", false,
+               "whether the update gate keeps the old state, not the candidate"}},
     .infer = infer,
-    .grad =
-        grad_op({"Input", "H0", "Weight", "Bias", "Hidden", "BatchGate", "BatchResetHiddenPrev"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& gru_grad = define_op({
-    .type = "gru_grad",
-    .doc = "Gradient of gru.",
-    .inputs = grad_inputs(),
-    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
-                {.name = "H0@GRAD", .doc = "gradient of H0", .optional = true},
-                {.name = "Weight@GRAD", .doc = "gradient of Weight", .optional = true},
-                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op(
+        {shape_of("Input"), "H0", "Weight", shape_of("Bias"), "Hidden", "BatchGate",
+         "BatchResetHiddenPrev"},
+        {.kernels = kernels_for<float, double>(backward),
+         .spell_out = [](Block& block,
+                         size_t i) { add_output_of_forward(block, i, "Input", "BatchHidden"); }}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

@@ -61,8 +61,7 @@ struct Unit {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Unit unit(c);
   const int64_t n = unit.rows, w = unit.width;
   return [=, to_gates = Product<T>(c, {.m = n, .n = 2 * w, .k = w}),
@@ -96,13 +95,7 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
-
-void infer_grad(InferContext& c) {
-  for (const char* slot : {"Input", "HiddenPrev", "Weight", "Bias"}) {
-    if (c.has_in(slot)) c.out(std::string(slot) + "@GRAD") = like(c.in(slot));
-  }
-}
+};
 
 // What goes into the activations: of the gates [rows, 2 * width], and of the candidate. `old` is
 // what reaches the state before directly, `reset` what reaches r h'.
@@ -185,8 +178,7 @@ Step weigh(PrepareContext& c, const Unit& unit, const Gradients<T>& from) {
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Unit unit(c);
   const Gradients<T> made(c, std::max<int64_t>(unit.rows * unit.width, 1));
   return [first = walk_back(c, unit, made), then = spread(c, unit, made),
@@ -195,56 +187,28 @@ Step backward(PrepareContext& c) {
     then();
     last();
   };
-}
-
-const std::vector<AttrSpec> kAttrs = {
-    {"activation", static_cast<int32_t>(Activation::kTanh),
-     "of the candidate: 0 identity, 1 sigmoid, 2 tanh, 3 relu"},
-    {"gate_activation", static_cast<int32_t>(Activation::kSigmoid), "likewise"},
-    {"origin_mode", false, "whether the update gate keeps the old state, not the candidate"}};
-
-const std::vector<Slot> kInputs = {{.name = "Input", .doc = "[rows, 3 * width]"},
-                                   {.name = "HiddenPrev", .doc = "[rows, width]"},
-                                   {.name = "Weight", .doc = "[width, 3 * width]"},
-                                   {.name = "Bias", .doc = "[1, 3 * width]", .optional = true}};
-
-std::vector<Slot> grad_inputs() {
-  std::vector<Slot> slots = kInputs;
-  slots[0].shape_only = slots[3].shape_only = true;
-  for (const char* name : {"Gate", "ResetHiddenPrev"}) {
-    slots.push_back({.name = name, .doc = "of gru_unit"});
-  }
-  slots.push_back({.name = "Hidden@GRAD", .doc = "gradient of Hidden"});
-  return slots;
-}
+};
 
 const OpDef& gru_unit = define_op({
     .type = "gru_unit",
     .doc = "One step of a gated recurrent unit.",
-    .inputs = kInputs,
+    .inputs = {{.name = "Input", .doc = "[rows, 3 * width]"},
+               {.name = "HiddenPrev", .doc = "[rows, width]"},
+               {.name = "Weight", .doc = "[width, 3 * width]"},
+               {.name = "Bias", .doc = "[1, 3 * width]", .optional = true}},
     .outputs = {{.name = "Gate", .doc = "the gates and the candidate", .no_grad = true},
                 {.name = "ResetHiddenPrev", .doc = "what the reset gate left", .no_grad = true},
                 {.name = "Hidden", .doc = "[rows, width]"}},
-    .attrs = kAttrs,
+    .attrs = {{"activation", static_cast<int32_t>(Activation::kTanh),
+               "of the candidate: 0 identity, 1 sigmoid, 2 tanh, 3 relu"},
+              {"gate_activation", static_cast<int32_t>(Activation::kSigmoid), "likewise"},
+              {"origin_mode", false,
+               "whether the update gate keeps the old state, not the candidate"}},
     .infer = infer,
-    .grad = grad_op({"Input", "HiddenPrev", "Weight", "Bias", "Gate", "ResetHiddenPrev"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& gru_unit_grad = define_op({
-    .type = "gru_unit_grad",
-    .doc = "Gradient of gru_unit.",
-    .inputs = grad_inputs(),
-    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
-                {.name = "HiddenPrev@GRAD", .doc = "gradient of HiddenPrev", .optional = true},
-                {.name = "Weight@GRAD", .doc = "gradient of Weight", .optional = true},
-                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Hidden@GRAD",
+    .grad = grad_op(
+        {shape_of("Input"), "HiddenPrev", "Weight", shape_of("Bias"), "Gate", "ResetHiddenPrev"},
+        {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

@@ -67,8 +67,7 @@ T chain_cost(const Chains& s, const Piece& chain, const LabelsIn& labels, const 
   return log_sum + std::log(ends) - score - w[n + before];
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [s = Chains(c), steps = c.shape("Emission").numel(), labels = LabelsIn(c, "Label"),
           x = c.in<T>("Emission"), w = c.in<T>("Transition"), alpha = c.out<T>("Alpha"),
           exps = c.out<T>("EmissionExps"), weights = c.out<T>("TransitionExps"),
@@ -87,12 +86,7 @@ Step forward(PrepareContext& c) {
                                   weights.data(), w.data(), alpha.data());
     });
   };
-}
-
-void infer_grad(InferContext& c) {
-  c.out("Emission@GRAD") = like(c.in("Emission"));
-  c.out("Transition@GRAD") = like(c.in("Transition"));
-}
+};
 
 // What one chain adds to the gradients: the probability of each tag, and of each pair, less one
 // where Label has them. `beta` is scratch of one row for each step: the weight of all ends.
@@ -165,8 +159,7 @@ struct Backward {
   }
 };
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t numbers = c.shape("Emission").numel();
   return
       [s = Chains(c), numbers, labels = LabelsIn(c, "Label"), alpha = c.in<T>("Alpha"),
@@ -188,7 +181,7 @@ Step backward(PrepareContext& c) {
           back.run(chains[i], dcost.data()[i]);
         }
       };
-}
+};
 
 const Slot kLabel = {.name = "Label", .doc = "a tag for each step", .no_grad = true};
 const Slot kLength = {.name = "Length",
@@ -208,29 +201,10 @@ const OpDef& linear_chain_crf = define_op({
                 {.name = "TransitionExps", .doc = "for the gradient", .no_grad = true},
                 {.name = "LogLikelihood", .doc = "[chains, 1]: the cost of each"}},
     .infer = infer,
-    .grad = grad_op(
-        {"Emission", "Transition", "Label", "Length", "Alpha", "EmissionExps", "TransitionExps"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& linear_chain_crf_grad = define_op({
-    .type = "linear_chain_crf_grad",
-    .doc = "Gradient of linear_chain_crf.",
-    .inputs = {{.name = "Emission", .doc = "input of the op", .shape_only = true},
-               {.name = "Transition", .doc = "input of the op", .shape_only = true},
-               kLabel,
-               kLength,
-               {.name = "Alpha", .doc = "of the op"},
-               {.name = "EmissionExps", .doc = "of the op"},
-               {.name = "TransitionExps", .doc = "of the op"},
-               {.name = "LogLikelihood@GRAD", .doc = "gradient of the costs"}},
-    .outputs = {{.name = "Emission@GRAD", .doc = "gradient of Emission", .optional = true},
-                {.name = "Transition@GRAD", .doc = "gradient of Transition", .optional = true}},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "LogLikelihood@GRAD",
+    .grad = grad_op({shape_of("Emission"), shape_of("Transition"), "Label", "Length", "Alpha",
+                     "EmissionExps", "TransitionExps"},
+                    {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

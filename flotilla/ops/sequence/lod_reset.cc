@@ -34,24 +34,13 @@ struct SameBytes {
   }
 };
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
-
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [same = SameBytes(c, "Out@GRAD", "X@GRAD")] { same.copy(); };
-}
+};
 
-OpDef gradient_of(const OpDef& forward) {
-  return {.type = forward.type + "_grad",
-          .doc = "Gradient of " + forward.type + ".",
-          .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-                     {.name = "Out@GRAD", .doc = "gradient of Out"}},
-          .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-          .attrs = forward.attrs,
-          .infer = infer_grad,
-          .kernels = kernels_for<float, double>(
-              []<typename T>(PrepareContext& c) { return backward<T>(c); }),
-          .dtype_slot = "Out@GRAD"};
+// Of all operators here.
+GradRule same_elements() {
+  return grad_op({shape_of("X")}, {.kernels = kernels_for<float, double>(backward)});
 }
 
 // ---- sequence_reshape ---------------------------------------------------------------------------
@@ -72,7 +61,7 @@ void infer_reshape(InferContext& c) {
   c.out("Out") = std::move(out);
 }
 
-Step reshape(PrepareContext& c) {
+constexpr auto reshape = []<typename T>(PrepareContext& c) -> Step {
   return [same = SameBytes(c, "X", "Out"), before = c.shape("X")[1], after = c.shape("Out")[1],
           sequences = Sequences(c, "X"), lod = c.lod_out("Out")] {
     LoD made = sequences.emptied();
@@ -87,7 +76,7 @@ Step reshape(PrepareContext& c) {
     same.copy();
     lod.set(std::move(made));
   };
-}
+};
 
 const OpDef& sequence_reshape = define_op({
     .type = "sequence_reshape",
@@ -96,11 +85,9 @@ const OpDef& sequence_reshape = define_op({
     .outputs = {{.name = "Out", .doc = "the same elements in rows of new_dim"}},
     .attrs = {{"new_dim", 0, "elements in a row"}},
     .infer = infer_reshape,
-    .grad = grad_op({"X"}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return reshape(c); }),
+    .grad = same_elements(),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(reshape),
 });
-const OpDef& sequence_reshape_grad = define_op(gradient_of(sequence_reshape));
 
 // ---- lod_reset ----------------------------------------------------------------------------------
 
@@ -161,12 +148,12 @@ struct NewLod {
   }
 };
 
-Step reset(PrepareContext& c) {
+constexpr auto reset = []<typename T>(PrepareContext& c) -> Step {
   return [same = SameBytes(c, "X", "Out"), made = NewLod(c), lod = c.lod_out("Out")] {
     lod.set(made());
     same.copy();
   };
-}
+};
 
 const OpDef& lod_reset = define_op({
     .type = "lod_reset",
@@ -181,11 +168,9 @@ const OpDef& lod_reset = define_op({
     .attrs = {{"target_lod", std::vector<int32_t>{}, "offsets, where Y is not there"},
               {"append", false, "whether they become a level below those of X"}},
     .infer = infer_reset,
-    .grad = grad_op({"X"}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return reset(c); }),
+    .grad = same_elements(),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(reset),
 });
-const OpDef& lod_reset_grad = define_op(gradient_of(lod_reset));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -77,8 +77,7 @@ void step_forward(const Network<T>& n, const T* h_before, const T* c_before, T* 
   }
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [n = Network<T>(c), in = c.in<T>("Input"), hidden = c.out<T>("Hidden"),
           cell = c.out<T>("Cell"), gates = c.out<T>("BatchGate"),
           active = c.out<T>("BatchCellPreAct")] {
@@ -96,13 +95,7 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
-
-void infer_grad(InferContext& c) {
-  for (const char* slot : {"Input", "H0", "C0", "Weight", "Bias"}) {
-    if (c.has_in(slot)) c.out(std::string(slot) + "@GRAD") = like(c.in(slot));
-  }
-}
+};
 
 // One step backwards: dg, the gradient of what goes into each activation; dc becomes that of the
 // cell before.
@@ -194,8 +187,7 @@ Step sum_up(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> cell) {
   };
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Network<T> n(c);
   const Out<T> dgates = n.gate_gradients(c);
   const In<T> cell = c.in<T>("Cell");
@@ -203,62 +195,30 @@ Step backward(PrepareContext& c) {
     back();
     sum();
   };
-}
-
-const std::vector<AttrSpec> kAttrs = {
-    {"use_peepholes", true, "whether gates see the cell"},
-    {"is_reverse", false, "whether sequences are read from their end"},
-    {"gate_activation", "sigmoid", "identity, sigmoid, tanh or relu"},
-    {"cell_activation", "tanh", "likewise"},
-    {"candidate_activation", "tanh", "likewise"}};
-
-const std::vector<Slot> kInputs = {
-    {.name = "Input", .doc = "rows with a LoD, [rows, 4 * width]"},
-    {.name = "H0", .doc = "hidden state before each sequence", .optional = true},
-    {.name = "C0", .doc = "cell before each sequence", .optional = true},
-    {.name = "Weight", .doc = "[width, 4 * width]"},
-    {.name = "Bias", .doc = "of the gates, then the peepholes"}};
-
-std::vector<Slot> grad_inputs() {
-  std::vector<Slot> slots = kInputs;
-  slots[0].shape_only = true;
-  for (const char* name : {"Hidden", "Cell", "BatchGate", "BatchCellPreAct"}) {
-    slots.push_back({.name = name, .doc = "of lstm"});
-  }
-  slots.push_back({.name = "Hidden@GRAD", .doc = "gradient of Hidden", .optional = true});
-  slots.push_back({.name = "Cell@GRAD", .doc = "gradient of Cell", .optional = true});
-  return slots;
-}
+};
 
 const OpDef& lstm = define_op({
     .type = "lstm",
     .doc = "Long short-term memory over sequences.",
-    .inputs = kInputs,
+    .inputs = {{.name = "Input", .doc = "rows with a LoD, [rows, 4 * width]"},
+               {.name = "H0", .doc = "hidden state before each sequence", .optional = true},
+               {.name = "C0", .doc = "cell before each sequence", .optional = true},
+               {.name = "Weight", .doc = "[width, 4 * width]"},
+               {.name = "Bias", .doc = "of the gates, then the peepholes"}},
     .outputs = {{.name = "Hidden", .doc = "[rows, width]"},
                 {.name = "Cell", .doc = "[rows, width]"},
                 {.name = "BatchGate", .doc = "for the gradient", .no_grad = true},
                 {.name = "BatchCellPreAct", .doc = "for the gradient", .no_grad = true}},
-    .attrs = kAttrs,
+    .attrs = {{"use_peepholes", true, "whether gates see the cell"},
+              {"is_reverse", false, "whether sequences are read from their end"},
+              {"gate_activation", "sigmoid", "identity, sigmoid, tanh or relu"},
+              {"cell_activation", "tanh", "likewise"},
+              {"candidate_activation", "tanh", "likewise"}},
     .infer = infer,
-    .grad = grad_op(
-        {"Input", "H0", "C0", "Weight", "Bias", "Hidden", "Cell", "BatchGate", "BatchCellPreAct"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& lstm_grad = define_op({
-    .type = "lstm_grad",
-    .doc = "Gradient of lstm.",
-    .inputs = grad_inputs(),
-    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
-                {.name = "H0@GRAD", .doc = "gradient of H0", .optional = true},
-                {.name = "C0@GRAD", .doc = "gradient of C0", .optional = true},
-                {.name = "Weight@GRAD", .doc = "gradient of Weight", .optional = true},
-                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({shape_of("Input"), "H0", "C0", "Weight", "Bias", "Hidden", "Cell", "BatchGate",
+                     "BatchCellPreAct"},
+                    {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

@@ -34,8 +34,7 @@ struct Gates {
         g(std::tanh(row[3 * width + d])) {}
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("C_prev")[0], w = c.shape("C_prev")[1];
   return [=, bias = static_cast<T>(c.attr<float>("forget_bias")), in = c.in<T>("X"),
           before = c.in<T>("C_prev"), cell = c.out<T>("C"), hidden = c.out<T>("H")] {
@@ -48,15 +47,9 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("C_prev@GRAD") = like(c.in("C_prev"));
-}
-
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("C_prev")[0], w = c.shape("C_prev")[1];
   return [=, bias = static_cast<T>(c.attr<float>("forget_bias")), in = c.in<T>("X"),
           before = c.in<T>("C_prev"), cell = c.in<T>("C"), dcell = given<T>(c, "C@GRAD"),
@@ -79,7 +72,7 @@ Step backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 const AttrSpec kForgetBias = {"forget_bias", 0.0f, "added to what goes into the forget gate"};
 
@@ -91,25 +84,8 @@ const OpDef& lstm_unit = define_op({
     .outputs = {{.name = "C", .doc = "the cell"}, {.name = "H", .doc = "the hidden state"}},
     .attrs = {kForgetBias},
     .infer = infer,
-    .grad = grad_op({"X", "C_prev", "C"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& lstm_unit_grad = define_op({
-    .type = "lstm_unit_grad",
-    .doc = "Gradient of lstm_unit.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "C_prev", .doc = "input of the op"},
-               {.name = "C", .doc = "result of the op"},
-               {.name = "C@GRAD", .doc = "gradient of C", .optional = true},
-               {.name = "H@GRAD", .doc = "gradient of H", .optional = true}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "C_prev@GRAD", .doc = "gradient of C_prev", .optional = true}},
-    .attrs = {kForgetBias},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "C_prev", "C"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

@@ -65,8 +65,7 @@ struct Rows {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [rows = Rows(c), x = c.in<T>("X"), filter = c.in<T>("Filter"), out = c.out<T>("Out")] {
     const std::vector<int64_t> offsets = rows.offsets();
     const int64_t w = rows.width;
@@ -81,15 +80,9 @@ Step forward(PrepareContext& c) {
       });
     });
   };
-}
+};
 
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("Filter@GRAD") = like(c.in("Filter"));
-}
-
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return
       [rows = Rows(c), n = c.shape("X").numel(), x = c.in<T>("X"), filter = c.in<T>("Filter"),
        dout = c.in<T>("Out@GRAD"), dx = wanted<T>(c, "X@GRAD"), df = wanted<T>(c, "Filter@GRAD")] {
@@ -107,7 +100,7 @@ Step backward(PrepareContext& c) {
           });
         }
       };
-}
+};
 
 const OpDef& row_conv = define_op({
     .type = "row_conv",
@@ -116,22 +109,8 @@ const OpDef& row_conv = define_op({
                {.name = "Filter", .doc = "[rows that are seen, columns]"}},
     .outputs = {{.name = "Out", .doc = "same shape as X"}},
     .infer = infer,
-    .grad = grad_op({"X", "Filter"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& row_conv_grad = define_op({
-    .type = "row_conv_grad",
-    .doc = "Gradient of row_conv.",
-    .inputs = {{.name = "X", .doc = "input of the op"},
-               {.name = "Filter", .doc = "input of the op"},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Filter@GRAD", .doc = "gradient of Filter", .optional = true}},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Filter"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

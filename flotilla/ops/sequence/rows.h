@@ -4,11 +4,11 @@
 // is a class that says which:
 //
 //   struct Reversed {
-//     explicit Reversed(PrepareContext& c);    // also of the gradient op, which has the same
-//     inputs Picked operator()() const;               // in every run
+//     static constexpr bool kMakesLod = false;
+//     explicit Reversed(PrepareContext& c);  // also of the gradient op, which has the same inputs
+//     Picked operator()() const;             // in every run
 //   };
 //   const OpDef& reverse = define_op(picking_op<Reversed>({.type = "sequence_reverse", ...}));
-//   const OpDef& reverse_grad = define_op(picking_grad<Reversed>(reverse));
 //
 // The gradient of a row of X is the sum over all places it was picked for.
 
@@ -102,30 +102,19 @@ Step pick_backward(PrepareContext& c) {
       };
 }
 
-// `def` without kernels and gradient.
+// `def` without kernels and gradient; `gradient` without kernels.
 template <typename Pick>
-OpDef picking_op(OpDef def, std::initializer_list<std::string_view> uses) {
+OpDef picking_op(OpDef def, GradOp gradient = {}) {
+  std::vector<Use> uses;
+  for (const Slot& slot : def.inputs) {
+    uses.push_back(slot.name == "X" ? shape_of(slot.name) : Use(slot.name));
+  }
+  gradient.kernels = kernels_for<float, double>(
+      []<typename T>(PrepareContext& c) { return pick_backward<Pick, T>(c); });
+  def.grad = grad_op(std::move(uses), std::move(gradient));
   def.kernels =
       kernels_for_all([]<typename T>(PrepareContext& c) { return pick_forward<Pick>(c); });
-  def.grad = grad_op(uses);
   def.dtype_slot = "X";
-  return def;
-}
-
-template <typename Pick>
-OpDef picking_grad(const OpDef& forward) {
-  const std::string slot = forward.outputs.front().name + "@GRAD";
-  OpDef def = {.type = forward.type + "_grad",
-               .doc = "Gradient of " + forward.type + ".",
-               .inputs = forward.inputs,
-               .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-               .attrs = forward.attrs,
-               .infer = [](InferContext& c) { c.out("X@GRAD") = like(c.in("X")); },
-               .kernels = kernels_for<float, double>(
-                   []<typename T>(PrepareContext& c) { return pick_backward<Pick, T>(c); }),
-               .dtype_slot = slot};
-  for (Slot& input : def.inputs) input.shape_only = input.name == "X" || input.shape_only;
-  def.inputs.push_back({.name = slot, .doc = "gradient of the result"});
   return def;
 }
 

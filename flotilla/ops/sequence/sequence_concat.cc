@@ -65,8 +65,7 @@ LoD for_each_piece(const std::vector<Sequences>& inputs, F f) {
   return lod;
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("Out");
   std::vector<In<T>> inputs;
   for (size_t i = 0; i < c.count("X"); ++i) inputs.push_back(c.in<T>("X", i));
@@ -76,14 +75,9 @@ Step forward(PrepareContext& c) {
       std::copy_n(inputs[i].data() + from * width, rows * width, out.data() + to * width);
     }));
   };
-}
+};
 
-void infer_grad(InferContext& c) {
-  for (size_t i = 0; i < c.in_count("X"); ++i) c.out("X@GRAD", i) = like(c.in("X", i));
-}
-
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("Out@GRAD");
   std::vector<Out<T>> grads;
   for (size_t i = 0; i < c.count("X"); ++i) {
@@ -96,7 +90,7 @@ Step backward(PrepareContext& c) {
       std::copy_n(dout.data() + from * width, rows * width, grads[i].data() + to * width);
     });
   };
-}
+};
 
 const OpDef& sequence_concat = define_op({
     .type = "sequence_concat",
@@ -104,21 +98,8 @@ const OpDef& sequence_concat = define_op({
     .inputs = {{.name = "X", .doc = "rows with a LoD", .list = true}},
     .outputs = {{.name = "Out", .doc = "as many sequences as each input"}},
     .infer = infer,
-    .grad = grad_op({"X"}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& sequence_concat_grad = define_op({
-    .type = "sequence_concat_grad",
-    .doc = "Gradient of sequence_concat.",
-    .inputs = {{.name = "X", .doc = "inputs of the op", .list = true, .shape_only = true},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
+    .grad = grad_op({shape_of("X")}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
 });
 
 }  // namespace

@@ -22,8 +22,7 @@ void infer(InferContext& c) {
   c.out("Out") = like(c.in("X"), Shape{x[0], window});
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [window = c.attr<int64_t>("win_size"), pad = static_cast<T>(c.attr<int64_t>("pad_value")),
           sequences = Sequences(c, "X"), x = c.in<T>("X"), out = c.out<T>("Out")] {
     const std::span<const int64_t> offsets = sequences.offsets();
@@ -36,7 +35,7 @@ Step forward(PrepareContext& c) {
       }
     }
   };
-}
+};
 
 const OpDef& sequence_enumerate = define_op({
     .type = "sequence_enumerate",
@@ -46,8 +45,7 @@ const OpDef& sequence_enumerate = define_op({
     .attrs = {{"win_size", 2, "numbers in a window"},
               {"pad_value", 0, "what stands behind the end of a sequence"}},
     .infer = infer,
-    .kernels =
-        kernels_for<int32_t, int64_t>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .kernels = kernels_for<int32_t, int64_t>(forward),
 });
 
 }  // namespace

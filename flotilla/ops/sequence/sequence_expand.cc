@@ -83,9 +83,7 @@ const OpDef& sequence_expand = define_op(picking_op<Expanded>(
      .inputs = {{.name = "X", .doc = "rows, with one LoD level or none"}, kSequences},
      .outputs = {{.name = "Out", .doc = "X's rows, repeated"}},
      .attrs = {{"ref_level", -1, "LoD level of Y; -1: the last"}},
-     .infer = infer_expand},
-    {"X", "Y"}));
-const OpDef& sequence_expand_grad = define_op(picking_grad<Expanded>(sequence_expand));
+     .infer = infer_expand}));
 
 void infer_expand_as(InferContext& c) {
   check_sequences(c, "Y");
@@ -126,9 +124,7 @@ const OpDef& sequence_expand_as = define_op(picking_op<ExpandedAs>(
      .doc = "Repeats each row of X for every row of its sequence of Y.",
      .inputs = {{.name = "X", .doc = "a row for each sequence of Y"}, kSequences},
      .outputs = {{.name = "Out", .doc = "as many rows and sequences as Y"}},
-     .infer = infer_expand_as},
-    {"X", "Y"}));
-const OpDef& sequence_expand_as_grad = define_op(picking_grad<ExpandedAs>(sequence_expand_as));
+     .infer = infer_expand_as}));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -39,8 +39,7 @@ int64_t longest_of(std::span<const int64_t> offsets) {
   return longest;
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape shape = c.shape("Out"), x = c.shape("X");
   const bool late = !shape.known();
   const bool single = c.shape("PadValue").numel() == 1;
@@ -66,7 +65,7 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 void infer_grad(InferContext& c) {
   check_sequences(c, "X");
@@ -80,8 +79,7 @@ void infer_grad(InferContext& c) {
   c.out("X@GRAD") = like(c.in("X"));
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   return [width = x.numel(1, x.rank()), count = c.shape("Out@GRAD")[0],
           longest = c.shape("Out@GRAD")[1], sequences = Sequences(c, "X"),
@@ -95,7 +93,7 @@ Step backward(PrepareContext& c) {
                   dx.data() + offsets[s] * width);
     });
   };
-}
+};
 
 const AttrSpec kLength = {"padded_length", -1, "rows of each result; -1: of the longest sequence"};
 
@@ -108,22 +106,9 @@ const OpDef& sequence_pad = define_op({
                 {.name = "Length", .doc = "i64: rows of each sequence", .no_grad = true}},
     .attrs = {kLength},
     .infer = infer,
-    .grad = grad_op({"X"}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& sequence_pad_grad = define_op({
-    .type = "sequence_pad_grad",
-    .doc = "Gradient of sequence_pad.",
-    .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = {kLength},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
+    .grad = grad_op({shape_of("X")},
+                    {.kernels = kernels_for<float, double>(backward), .infer = infer_grad}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
 });
 
 }  // namespace

@@ -34,14 +34,24 @@ struct Reversed {
   Sequences x_;
 };
 
+// 1.8 and 2.6 have no gradient op of this name: a turn is undone by another.
+void turn_back(Block& block, size_t position) {
+  Op& op = block.op(position);
+  if (!op.has_input("Y@GRAD") || !op.has_output("X@GRAD")) return;
+  op.set_type("sequence_reverse");
+  op.set_input("X", {op.input("Y@GRAD")});
+  op.set_output("Y", {op.output("X@GRAD")});
+  op.set_input("Y@GRAD", {});
+  op.set_output("X@GRAD", {});
+}
+
 const OpDef& sequence_reverse = define_op(
     picking_op<Reversed>({.type = "sequence_reverse",
                           .doc = "Turns each sequence round.",
                           .inputs = {{.name = "X", .doc = "rows with a LoD"}},
                           .outputs = {{.name = "Y", .doc = "same shape and sequences as X"}},
                           .infer = infer_same},
-                         {"X"}));
-const OpDef& sequence_reverse_grad = define_op(picking_grad<Reversed>(sequence_reverse));
+                         {.spell_out = turn_back}));
 
 // As many sequences as X has, of a length that is known only when the op runs.
 VarMeta other_lengths(const VarMeta& x) {
@@ -97,9 +107,7 @@ const OpDef& sequence_slice = define_op(picking_op<Sliced>(
                 {.name = "Offset", .doc = "first row of each piece", .no_grad = true},
                 {.name = "Length", .doc = "rows of each piece", .no_grad = true}},
      .outputs = {{.name = "Out", .doc = "the pieces"}},
-     .infer = infer_slice},
-    {"X", "Offset", "Length"}));
-const OpDef& sequence_slice_grad = define_op(picking_grad<Sliced>(sequence_slice));
+     .infer = infer_slice}));
 
 void infer_erase(InferContext& c) {
   check_sequences(c, "X");
@@ -201,14 +209,6 @@ struct Unpadded {
   std::vector<Sequences> made_;  // one, or none where lengths are given
 };
 
-const OpDef& sequence_unpad = define_op(picking_op<Unpadded>(
-    {.type = "sequence_unpad",
-     .doc = "Makes sequences of padded rows.",
-     .inputs = {{.name = "X", .doc = "[sequences, longest, ...]"},
-                {.name = "Length", .doc = "of each sequence", .no_grad = true}},
-     .outputs = {{.name = "Out", .doc = "rows with a LoD"}},
-     .infer = infer_unpad},
-    {"X", "Length"}));
 void infer_unpad_grad(InferContext& c) {
   const VarMeta &x = c.in("X"), &g = c.in("Out@GRAD");
   require(x.shape.rank() >= 2, "X must have at least two axes, but has shape {}", x.shape);
@@ -219,12 +219,15 @@ void infer_unpad_grad(InferContext& c) {
   c.out("X@GRAD") = like(x);
 }
 
-const OpDef& sequence_unpad_grad = define_op([] {
-  OpDef def = picking_grad<Unpadded>(sequence_unpad);
-  def.infer = infer_unpad_grad;
-  for (Slot& slot : def.inputs) slot.optional = slot.name == "Length";
-  return def;
-}());
+const OpDef& sequence_unpad = define_op(picking_op<Unpadded>(
+    {.type = "sequence_unpad",
+     .doc = "Makes sequences of padded rows.",
+     .inputs = {{.name = "X", .doc = "[sequences, longest, ...]"},
+                {.name = "Length", .doc = "of each sequence", .no_grad = true}},
+     .outputs = {{.name = "Out", .doc = "rows with a LoD"}},
+     .infer = infer_unpad},
+    {.infer = infer_unpad_grad,
+     .inputs = {{.name = "Length", .doc = "of each sequence", .optional = true}}}));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "flotilla/op/op_def.h"
+#include "flotilla/op/spell_out.h"
 #include "flotilla/ops/loss/labels.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/optional_slots.h"
@@ -54,23 +55,16 @@ struct Places {
   }
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   c.in_place("X", "Out");
   return [places = Places(c, c.shape("X")), n = c.shape("X").numel(), x = c.in<T>("X"),
           updates = c.in<T>("Updates"), out = c.out<T>("Out")] {
     if (out.data() != x.data()) std::copy_n(x.data(), n, out.data());
     places.for_each([&](int64_t to, int64_t from) { out.data()[to] += updates.data()[from]; });
   };
-}
+};
 
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("Out@GRAD"));
-  c.out("Updates@GRAD") = like(c.in("Updates"));
-}
-
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("Out@GRAD").numel();
   return [n, places = Places(c, c.shape("Out@GRAD")), dout = c.in<T>("Out@GRAD"),
           dx = wanted<T>(c, "X@GRAD"), dupdates = wanted<T>(c, "Updates@GRAD")] {
@@ -78,7 +72,7 @@ Step backward(PrepareContext& c) {
     if (!dupdates) return;
     places.for_each([&](int64_t from, int64_t to) { dupdates.data()[to] = dout.data()[from]; });
   };
-}
+};
 
 const Slot kIds = {.name = "Ids", .doc = "columns, i32 or i64 with a LoD", .no_grad = true};
 
@@ -90,23 +84,11 @@ const OpDef& sequence_scatter = define_op({
                {.name = "Updates", .doc = "a number for each id"}},
     .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
     .infer = infer,
-    .grad = grad_op({"Ids", "Updates"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& sequence_scatter_grad = define_op({
-    .type = "sequence_scatter_grad",
-    .doc = "Gradient of sequence_scatter.",
-    .inputs = {kIds,
-               {.name = "Updates", .doc = "input of the op", .shape_only = true},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Updates@GRAD", .doc = "gradient of Updates", .optional = true}},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
+    .grad = grad_op(
+        {"Ids", shape_of("Updates")},
+        {.kernels = kernels_for<float, double>(backward),
+         .spell_out = [](Block& b, size_t i) { ask_for_gradient(b, b.op(i), "X", "Out@GRAD"); }}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

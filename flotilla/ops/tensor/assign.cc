@@ -3,6 +3,7 @@
 // assign copies a tensor; share_data and memcpy are other names for it on one device. Where the
 // plan can, nothing is copied.
 
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 

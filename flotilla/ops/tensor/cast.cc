@@ -3,6 +3,7 @@
 // cast: the elements of X as another dtype. Floats are cut off towards zero, a bool is "not zero".
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 

@@ -100,7 +100,7 @@ void infer_crop(InferContext& c) {
     if (offset && extent && x[a] >= 0) check_within(x, a, *offset, *extent);
     out[a] = extent.value_or(-1);
   }
-  c.out("Out") = VarMeta::tensor(c.in("X").dtype, std::move(out));
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), std::move(out));
 }
 
 Box box_of(const PrepareContext& c, const Shape& extents, const Shape& x) {
@@ -126,11 +126,10 @@ void infer_crop_grad(InferContext& c) {
   c.out("X@GRAD") = like(c.in("X"));
 }
 
-template <typename T>
-Step crop_backward(PrepareContext& c) {
+constexpr auto crop_backward = []<typename T>(PrepareContext& c) -> Step {
   const Box box = box_of(c, c.shape("Out@GRAD"), c.shape("X@GRAD"));
   return put<T>(c, "Out@GRAD", "X@GRAD", box, T{0});
-}
+};
 
 Slot offsets_slot(std::string_view name, std::string doc, bool list) {
   return {.name = std::string(name),
@@ -146,47 +145,32 @@ Slot extents_slot(std::string_view name, std::string doc, bool list) {
   return slot;
 }
 
-void define_crop(const std::string& type, const std::vector<Slot>& extents,
-                 const std::vector<Slot>& offsets, GradRule rule) {
+void define_crop(const std::string& type, std::vector<Slot> numbers, std::vector<Use> uses) {
   const std::vector<int32_t> none;
-  const std::vector<AttrSpec> attrs = {{"offsets", none, "where the box begins along each axis"},
-                                       {"shape", none, "its extents; -1: what is left"}};
-  OpDef def{.type = type,
-            .doc = "A box of X.",
-            .inputs = {{.name = "X", .doc = "tensor"}},
-            .outputs = {{.name = "Out", .doc = "the elements inside the box"}},
-            .attrs = attrs,
-            .infer = infer_crop,
-            .grad = std::move(rule),
-            .kernels = every_dtype(crop_forward),
-            .dtype_slot = "X"};
-  OpDef grad{.type = type + "_grad",
-             .doc = "Gradient of " + type + ".",
-             .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = attrs,
-             .infer = infer_crop_grad,
-             .kernels = kernels_for<float, double>(
-                 []<typename T>(PrepareContext& c) { return crop_backward<T>(c); }),
-             .dtype_slot = "Out@GRAD"};
-  def.inputs.insert(def.inputs.end(), extents.begin(), extents.end());
-  def.inputs.insert(def.inputs.end(), offsets.begin(), offsets.end());
-  grad.inputs.insert(grad.inputs.end(), offsets.begin(), offsets.end());
-  define_op(std::move(def));
-  define_op(std::move(grad));
+  numbers.insert(numbers.begin(), {.name = "X", .doc = "tensor"});
+  define_op({.type = type,
+             .doc = "A box of X.",
+             .inputs = std::move(numbers),
+             .outputs = {{.name = "Out", .doc = "the elements inside the box"}},
+             .attrs = {{"offsets", none, "where the box begins along each axis"},
+                       {"shape", none, "its extents; -1: what is left"}},
+             .infer = infer_crop,
+             .grad = grad_op(std::move(uses), {.kernels = kernels_for<float, double>(crop_backward),
+                                               .infer = infer_crop_grad}),
+             .kernels = every_dtype(crop_forward),
+             .dtype_slot = "X"});
 }
 
 const bool kDefined = [] {
   const Slot offsets = offsets_slot(kOffsets.tensor, "instead of `offsets`", false);
   Slot pattern = extents_slot("Y", "has the extents, instead of `shape`", false);
   pattern.shape_only = true;
-  define_crop("crop", {pattern}, {offsets}, grad_op({"X", "Offsets"}));
+  define_crop("crop", {pattern, offsets}, {shape_of("X"), "Offsets"});
   define_crop("crop_tensor",
               {extents_slot(kShape.tensor, "instead of `shape`", false),
-               extents_slot(kShape.list, "one tensor for each extent", true)},
-              {offsets, offsets_slot(kOffsets.list, "one tensor for each axis", true)},
-              grad_op({"X", "Offsets", "OffsetsTensor"}));
+               extents_slot(kShape.list, "one tensor for each extent", true), offsets,
+               offsets_slot(kOffsets.list, "one tensor for each axis", true)},
+              {shape_of("X"), "Offsets", "OffsetsTensor"});
   return true;
 }();
 
@@ -200,14 +184,13 @@ void check_fits(const Shape& y, const Shape& x) {
 
 void infer_pad(InferContext& c) {
   check_fits(c.in("Y").shape, c.in("X").shape);
-  c.out("Out") = VarMeta::tensor(c.in("Y").dtype, c.in("X").shape);
+  c.out("Out") = VarMeta::tensor(c.dtype("Y"), c.in("X").shape);
 }
 
-template <typename T>
-Step pad_forward(PrepareContext& c) {
+constexpr auto pad_forward = []<typename T>(PrepareContext& c) -> Step {
   return put<T>(c, "Y", "Out", {.extents = c.shape("Y"), .whole = c.shape("Out")},
                 static_cast<T>(c.attr<float>("pad_value")));
-}
+};
 
 void infer_pad_grad(InferContext& c) {
   check_fits(c.in("Y").shape, c.in("Out@GRAD").shape);
@@ -218,32 +201,18 @@ Step pad_backward(PrepareContext& c) {
   return take(c, "Out@GRAD", "Y@GRAD", {.extents = c.shape("Y"), .whole = c.shape("Out@GRAD")});
 }
 
-const AttrSpec kPadValue = {"pad_value", 0.0f, "the constant"};
-
 const OpDef& pad_constant_like = define_op({
     .type = "pad_constant_like",
     .doc = "Y, and a constant behind it up to the extents of X.",
     .inputs = {{.name = "X", .doc = "has the extents", .no_grad = true, .shape_only = true},
                {.name = "Y", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "of X's extents"}},
-    .attrs = {kPadValue},
+    .attrs = {{"pad_value", 0.0f, "the constant"}},
     .infer = infer_pad,
-    .grad = grad_op({"Y"}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return pad_forward<T>(c); }),
+    .grad =
+        grad_op({shape_of("Y")}, {.kernels = every_dtype(pad_backward), .infer = infer_pad_grad}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(pad_forward),
     .dtype_slot = "Y",
-});
-
-const OpDef& pad_constant_like_grad = define_op({
-    .type = "pad_constant_like_grad",
-    .doc = "Gradient of pad_constant_like.",
-    .inputs = {{.name = "Y", .doc = "input of the op", .shape_only = true},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "Y@GRAD", .doc = "gradient of Y"}},
-    .attrs = {kPadValue},
-    .infer = infer_pad_grad,
-    .kernels = every_dtype(pad_backward),
-    .dtype_slot = "Out@GRAD",
 });
 
 }  // namespace

@@ -147,10 +147,8 @@ struct ExpandAs {
 
 template <typename Op>
 void infer(InferContext& c) {
-  c.out("Out") = VarMeta::tensor(c.in("X").dtype, Op::of(c).out());
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), Op::of(c).out());
 }
-
-void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
 
 Step repeat(PrepareContext& c, const Repeats& r, size_t i = 0) {
   const Shape walk = r.walk(false);
@@ -175,16 +173,6 @@ Step add_up(PrepareContext& c, const Repeats& r, std::string_view dout, size_t i
   };
 }
 
-template <typename Op>
-Step forward(PrepareContext& c) {
-  return repeat(c, Op::of(c));
-}
-
-template <typename Op, typename T>
-Step backward(PrepareContext& c) {
-  return add_up<T>(c, Op::of(c), "Out@GRAD");
-}
-
 // ---- Definitions --------------------------------------------------------------------------------
 
 struct Row {
@@ -196,32 +184,24 @@ struct Row {
 
 template <typename Op>
 void define(const Row& row) {
-  OpDef def{.type = row.type,
-            .doc = row.doc,
-            .inputs = {{.name = "X", .doc = "tensor"}},
-            .outputs = {{.name = "Out", .doc = "copies of X"}},
-            .attrs = row.attrs,
-            .infer = infer<Op>,
-            .grad = grad_op({"X"}),
-            .kernels = every_dtype(forward<Op>),
-            .dtype_slot = "X"};
-  OpDef grad{.type = row.type + "_grad",
-             .doc = "Gradient of " + row.type + ".",
-             .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = row.attrs,
-             .infer = infer_grad,
-             .kernels = kernels_for<float, double>(
-                 []<typename T>(PrepareContext& c) { return backward<Op, T>(c); }),
-             .dtype_slot = "Out@GRAD"};
+  std::vector<Slot> inputs = {{.name = "X", .doc = "tensor"}};
+  std::vector<Use> uses = {shape_of("X")};
   for (const Slot& slot : row.more_inputs) {
-    def.inputs.push_back(slot);
-    grad.inputs.push_back(slot);
-    def.grad.uses.push_back(slot.name);
+    inputs.push_back(slot);
+    uses.push_back(slot.name);
   }
-  define_op(std::move(def));
-  define_op(std::move(grad));
+  constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
+    return add_up<T>(c, Op::of(c), "Out@GRAD");
+  };
+  define_op({.type = row.type,
+             .doc = row.doc,
+             .inputs = std::move(inputs),
+             .outputs = {{.name = "Out", .doc = "copies of X"}},
+             .attrs = row.attrs,
+             .infer = infer<Op>,
+             .grad = grad_op(std::move(uses), {.kernels = kernels_for<float, double>(backward)}),
+             .kernels = every_dtype([](PrepareContext& c) { return repeat(c, Op::of(c)); }),
+             .dtype_slot = "X"});
 }
 
 std::vector<Slot> number_slots(const IntSource& source) {
@@ -291,12 +271,8 @@ void infer_grid(InferContext& c) {
   const Ints lengths =
       lengths_of(c, c.in_count("X"), [&](size_t i) -> const Shape& { return c.in("X", i).shape; });
   for (size_t i = 0; i < lengths.size(); ++i) {
-    c.out("Out", i) = VarMeta::tensor(c.in("X", i).dtype, Shape(lengths));
+    c.out("Out", i) = VarMeta::tensor(c.dtype("X", i), Shape(lengths));
   }
-}
-
-void infer_all_grad(InferContext& c) {
-  for (size_t i = 0; i < c.in_count("X"); ++i) c.out("X@GRAD", i) = like(c.in("X", i));
 }
 
 Step run_all(std::vector<Step> steps) {
@@ -340,13 +316,12 @@ std::vector<Repeats> grids(const PrepareContext& c) {
 Step grid_forward(PrepareContext& c) { return repeat_all(c, grids(c)); }
 
 // Programs of 2.6 call the slot of the gradients outputs@GRAD.
-template <typename T>
-Step grid_backward(PrepareContext& c) {
+constexpr auto grid_backward = []<typename T>(PrepareContext& c) -> Step {
   return add_up_all<T>(c, grids(c), c.count("outputs@GRAD") > 0 ? "outputs@GRAD" : "Out@GRAD");
-}
+};
 
 void infer_grid_grad(InferContext& c) {
-  infer_all_grad(c);
+  for (size_t i = 0; i < c.in_count("X"); ++i) c.out("X@GRAD", i) = like(c.in("X", i));
   const Shape grid(
       lengths_of(c, c.in_count("X"), [&](size_t i) -> const Shape& { return c.in("X", i).shape; }));
   for (size_t i = 0; i < c.in_count("outputs@GRAD"); ++i) {
@@ -356,27 +331,27 @@ void infer_grid_grad(InferContext& c) {
   }
 }
 
+// 2.6 calls the slot differently from 1.8.
+void name_gradients_as_2x(Block& block, size_t position) {
+  Op& op = block.op(position);
+  const auto grads = op.input_list("Out@GRAD");
+  if (!op.has_input("outputs@GRAD")) op.set_input("outputs@GRAD", {grads.begin(), grads.end()});
+}
+
 const OpDef& meshgrid = define_op({
     .type = "meshgrid",
     .doc = "Repeats each vector of X over the grid that all of them span.",
     .inputs = {{.name = "X", .doc = "vectors", .list = true}},
     .outputs = {{.name = "Out", .doc = "one tensor for each vector", .list = true}},
     .infer = infer_grid,
-    .grad = grad_op({"X"}),
+    .grad = grad_op(
+        {shape_of("X")},
+        {.kernels = kernels_for<float, double>(grid_backward),
+         .infer = infer_grid_grad,
+         .inputs = {{.name = "Out@GRAD", .doc = "gradients", .optional = true, .list = true},
+                    {.name = "outputs@GRAD", .doc = "the same", .optional = true, .list = true}},
+         .spell_out = name_gradients_as_2x}),
     .kernels = every_dtype(grid_forward),
-});
-
-const OpDef& meshgrid_grad = define_op({
-    .type = "meshgrid_grad",
-    .doc = "Gradient of meshgrid.",
-    .inputs = {{.name = "X", .doc = "inputs of the op", .list = true, .shape_only = true},
-               {.name = "Out@GRAD", .doc = "gradients", .optional = true, .list = true},
-               {.name = "outputs@GRAD", .doc = "the same", .optional = true, .list = true}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
-    .infer = infer_grid_grad,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return grid_backward<T>(c); }),
-    .dtype_slot = "X",
 });
 
 // ---- broadcast_tensors --------------------------------------------------------------------------
@@ -391,7 +366,7 @@ void infer_broadcast(InferContext& c) {
   const Shape all =
       shape_of_all(c.in_count("X"), [&](size_t i) -> const Shape& { return c.in("X", i).shape; });
   for (size_t i = 0; i < c.in_count("X"); ++i) {
-    c.out("Out", i) = VarMeta::tensor(c.in("X", i).dtype, all);
+    c.out("Out", i) = VarMeta::tensor(c.dtype("X", i), all);
   }
 }
 
@@ -411,20 +386,11 @@ const OpDef& broadcast_tensors = define_op({
     .inputs = {{.name = "X", .doc = "tensors", .list = true}},
     .outputs = {{.name = "Out", .doc = "one for each", .list = true}},
     .infer = infer_broadcast,
-    .grad = grad_op({"X"}),
+    .grad = grad_op({shape_of("X")},
+                    {.kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {
+                       return add_up_all<T>(c, widenings(c), "Out@GRAD");
+                     })}),
     .kernels = every_dtype(broadcast_forward),
-});
-
-const OpDef& broadcast_tensors_grad = define_op({
-    .type = "broadcast_tensors_grad",
-    .doc = "Gradient of broadcast_tensors.",
-    .inputs = {{.name = "X", .doc = "inputs of the op", .list = true, .shape_only = true},
-               {.name = "Out@GRAD", .doc = "gradients", .list = true}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
-    .infer = infer_all_grad,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return add_up_all<T>(c, widenings(c), "Out@GRAD"); }),
-    .dtype_slot = "X",
 });
 
 }  // namespace

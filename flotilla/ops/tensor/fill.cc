@@ -111,14 +111,13 @@ void infer_constant(InferContext& c) {
   c.out("Out") = std::move(out);
 }
 
-template <typename T>
-Step prepare_constant(PrepareContext& c) {
+constexpr auto prepare_constant = []<typename T>(PrepareContext& c) -> Step {
   if (!c.has("ValueTensor")) return fill_step(c, constant_in(c).as<T>());
   return visit_dtype(c.dtype("ValueTensor"), [&](auto from) -> Step {
     return [n = c.shape("Out").numel(), value = c.in<decltype(from)>("ValueTensor"),
             out = c.out<T>("Out")] { fill(out.data(), n, static_cast<T>(*value.data())); };
   });
-}
+};
 
 const AttrSpec kDType = {"dtype", int32_t{5}, "code of the dtype of Out"};
 const AttrSpec kValue = {"value", 0.0f, "the value of every element"};
@@ -140,8 +139,7 @@ const OpDef& fill_constant = define_op({
               kForceCpu,
               {"place_type", int32_t{-1}, "which kind of memory Out lies in"}},
     .infer = infer_constant,
-    .kernels =
-        kernels_for_all([]<typename T>(PrepareContext& c) { return prepare_constant<T>(c); }),
+    .kernels = kernels_for_all(prepare_constant),
     .dtype_slot = "Out",
 });
 
@@ -156,10 +154,9 @@ void infer_batch_like(InferContext& c) {
   c.out("Out") = VarMeta::tensor(dtype_attr(c), std::move(shape));
 }
 
-template <typename T>
-Step prepare_batch_like(PrepareContext& c) {
+constexpr auto prepare_batch_like = []<typename T>(PrepareContext& c) -> Step {
   return fill_step(c, constant_in(c).as<T>());
-}
+};
 
 const OpDef& fill_constant_batch_size_like = define_op({
     .type = "fill_constant_batch_size_like",
@@ -174,8 +171,7 @@ const OpDef& fill_constant_batch_size_like = define_op({
               kStrValue,
               kForceCpu},
     .infer = infer_batch_like,
-    .kernels =
-        kernels_for_all([]<typename T>(PrepareContext& c) { return prepare_batch_like<T>(c); }),
+    .kernels = kernels_for_all(prepare_batch_like),
     .dtype_slot = "Out",
 });
 
@@ -189,10 +185,9 @@ void infer_any_like(InferContext& c) {
 
 void infer_zeros_like(InferContext& c) { c.out("Out") = like(c.in("X")); }
 
-template <typename T>
-Step prepare_any_like(PrepareContext& c) {
+constexpr auto prepare_any_like = []<typename T>(PrepareContext& c) -> Step {
   return fill_step(c, constant_of(c.attr<float>("value")).as<T>());
-}
+};
 
 Step prepare_zeros(PrepareContext& c) {
   return [bytes = c.shape("Out").numel() * size_of(c.dtype("Out")), out = c.out_bytes("Out")] {
@@ -210,8 +205,7 @@ const OpDef& fill_any_like = define_op({
     .outputs = {{.name = "Out", .doc = "same shape as X"}},
     .attrs = {kValue, {"dtype", int32_t{-1}, "code of the dtype of Out; -1: that of X"}},
     .infer = infer_any_like,
-    .kernels =
-        kernels_for_all([]<typename T>(PrepareContext& c) { return prepare_any_like<T>(c); }),
+    .kernels = kernels_for_all(prepare_any_like),
     .dtype_slot = "Out",
 });
 

@@ -85,8 +85,6 @@ void infer_gather(InferContext& c) {
   c.out("Out") = VarMeta::tensor(x.dtype, Shape(std::move(dims)));
 }
 
-void infer_like_x(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
-
 Step gather_forward(PrepareContext& c) {
   const Shape& x = c.shape("X");
   const Rows r = rows_of(x, axis_of(c, x), c.shape("Index").numel());
@@ -120,8 +118,7 @@ void put_row(T* to, const T* from, int64_t n, bool overwrite) {
 
 // Rows may repeat, so they are added in order; what lies before the axis is independent. With
 // `overwrite` the last of a number's gradients stays instead of their sum.
-template <typename T>
-Step gather_backward(PrepareContext& c) {
+constexpr auto gather_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X@GRAD");
   const Rows r = rows_of(x, axis_of(c, x), c.shape("Index").numel());
   const bool overwrite = c.op().type() == "gather_grad" && c.attr<bool>("overwrite");
@@ -137,7 +134,7 @@ Step gather_backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 // ---- gather_nd, scatter_nd_add ------------------------------------------------------------------
 
@@ -179,8 +176,7 @@ Shape named_shape(const Shape& x, const Shape& index) {
 }
 
 void infer_gather_nd(InferContext& c) {
-  c.out("Out") =
-      VarMeta::tensor(c.in("X").dtype, named_shape(c.in("X").shape, c.in("Index").shape));
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), named_shape(c.in("X").shape, c.in("Index").shape));
 }
 
 Step take_entries(PrepareContext& c, std::string_view in, std::string_view out) {
@@ -198,8 +194,7 @@ Step take_entries(PrepareContext& c, std::string_view in, std::string_view out) 
 
 Step gather_nd_forward(PrepareContext& c) { return take_entries(c, "X", "Out"); }
 
-template <typename T>
-Step gather_nd_backward(PrepareContext& c) {
+constexpr auto gather_nd_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X@GRAD");
   return [e = entries_of(x, c.shape("Index")), n = x.numel(), numbers = Numbers(c, "Index"),
           dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
@@ -208,7 +203,7 @@ Step gather_nd_backward(PrepareContext& c) {
       add_row(din.data() + e.row(numbers, i) * e.width, dout.data() + i * e.width, e.width);
     }
   };
-}
+};
 
 void infer_scatter_nd_add(InferContext& c) {
   const Shape named = named_shape(c.in("X").shape, c.in("Index").shape);
@@ -218,8 +213,7 @@ void infer_scatter_nd_add(InferContext& c) {
   c.out("Out") = like(c.in("X"));
 }
 
-template <typename T>
-Step scatter_nd_add_forward(PrepareContext& c) {
+constexpr auto scatter_nd_add_forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   c.in_place("X", "Out");
   return [e = entries_of(x, c.shape("Index")), n = x.numel(), numbers = Numbers(c, "Index"),
@@ -229,7 +223,7 @@ Step scatter_nd_add_forward(PrepareContext& c) {
       add_row(out.data() + e.row(numbers, i) * e.width, updates.data() + i * e.width, e.width);
     }
   };
-}
+};
 
 Step both(Step first, Step second) {
   if (!first) return second;
@@ -238,11 +232,6 @@ Step both(Step first, Step second) {
     first();
     second();
   };
-}
-
-void infer_scatter_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("Out@GRAD"));
-  c.out("Updates@GRAD") = like(c.in("Updates"));
 }
 
 Step scatter_nd_add_backward(PrepareContext& c) {
@@ -268,8 +257,7 @@ void infer_scatter(InferContext& c) {
 
 // With `overwrite` the last row of a number stays. Without, the rows of a number are added up, and
 // what X held there is dropped.
-template <typename T>
-Step scatter_forward(PrepareContext& c) {
+constexpr auto scatter_forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const Rows r = rows_of(x, 0, c.shape("Ids").numel());
   c.in_place("X", "Out");
@@ -286,11 +274,10 @@ Step scatter_forward(PrepareContext& c) {
       put_row(row, from + i * r.width, r.width, overwrite);
     }
   };
-}
+};
 
 // X gets the gradient but for the rows that were written; Updates get theirs.
-template <typename T>
-Step scatter_backward(PrepareContext& c) {
+constexpr auto scatter_backward = []<typename T>(PrepareContext& c) -> Step {
   const Rows r = rows_of(c.shape("Out@GRAD"), 0, c.shape("Ids").numel());
   Step dx, updates;
   if (c.has("Updates@GRAD")) {
@@ -312,7 +299,7 @@ Step scatter_backward(PrepareContext& c) {
     };
   }
   return both(updates, dx);
-}
+};
 
 // ---- Definitions --------------------------------------------------------------------------------
 
@@ -326,126 +313,69 @@ std::vector<Kernel> arithmetic(F f) {
 }
 
 const Slot kX = {.name = "X", .doc = "tensor"};
-const Slot kXShape = {.name = "X", .doc = "input of the op", .shape_only = true};
-const Slot kDout = {.name = "Out@GRAD", .doc = "gradient of the result"};
-const std::vector<Slot> kDx = {{.name = "X@GRAD", .doc = "gradient of X"}};
+const Slot kUpdates = {.name = "Updates", .doc = "the rows to put"};
 
-void define_gathers() {
-  const Slot axis = {.name = "Axis", .doc = "instead of `axis`", .optional = true, .no_grad = true};
-  const std::vector<AttrSpec> gather_attrs = {
-      {"axis", int32_t{0}, "the axis whose rows are taken"},
-      {"overwrite", false, "of 1.x: a number's last gradient stays instead of the sum"}};
-  const std::vector<AttrSpec> select_attrs = {{"dim", int32_t{0}, "the axis whose rows are taken"}};
-  const auto backward =
-      arithmetic([]<typename T>(PrepareContext& c) { return gather_backward<T>(c); });
+const OpDef& gather = define_op({
+    .type = "gather",
+    .doc = "The rows of X with the numbers in Index.",
+    .inputs = {kX,
+               numbers_slot("Index"),
+               {.name = "Axis", .doc = "instead of `axis`", .optional = true, .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "one row for each number"}},
+    .attrs = {{"axis", int32_t{0}, "the axis whose rows are taken"},
+              {"overwrite", false, "of 1.x: a number's last gradient stays instead of the sum"}},
+    .infer = infer_gather,
+    .grad = grad_op({shape_of("X"), "Index", "Axis"}, {.kernels = arithmetic(gather_backward)}),
+    .kernels = every_dtype(gather_forward),
+    .dtype_slot = "X",
+});
 
-  define_op({.type = "gather",
-             .doc = "The rows of X with the numbers in Index.",
-             .inputs = {kX, numbers_slot("Index"), axis},
-             .outputs = {{.name = "Out", .doc = "one row for each number"}},
-             .attrs = gather_attrs,
-             .infer = infer_gather,
-             .grad = grad_op({"X", "Index", "Axis"}),
-             .kernels = every_dtype(gather_forward),
-             .dtype_slot = "X"});
-  define_op({.type = "gather_grad",
-             .doc = "Gradient of gather.",
-             .inputs = {kXShape, numbers_slot("Index"), axis, kDout},
-             .outputs = kDx,
-             .attrs = gather_attrs,
-             .infer = infer_like_x,
-             .kernels = backward,
-             .dtype_slot = "Out@GRAD"});
-  define_op({.type = "index_select",
-             .doc = "The rows of X with the numbers in Index.",
-             .inputs = {kX, numbers_slot("Index")},
-             .outputs = {{.name = "Out", .doc = "one row for each number"}},
-             .attrs = select_attrs,
-             .infer = infer_gather,
-             .grad = grad_op({"X", "Index"}),
-             .kernels = every_dtype(gather_forward),
-             .dtype_slot = "X"});
-  define_op({.type = "index_select_grad",
-             .doc = "Gradient of index_select.",
-             .inputs = {kXShape, numbers_slot("Index"), kDout},
-             .outputs = kDx,
-             .attrs = select_attrs,
-             .infer = infer_like_x,
-             .kernels = backward,
-             .dtype_slot = "Out@GRAD"});
-}
+const OpDef& index_select = define_op({
+    .type = "index_select",
+    .doc = "The rows of X with the numbers in Index.",
+    .inputs = {kX, numbers_slot("Index")},
+    .outputs = {{.name = "Out", .doc = "one row for each number"}},
+    .attrs = {{"dim", int32_t{0}, "the axis whose rows are taken"}},
+    .infer = infer_gather,
+    .grad = grad_op({shape_of("X"), "Index"}, {.kernels = arithmetic(gather_backward)}),
+    .kernels = every_dtype(gather_forward),
+    .dtype_slot = "X",
+});
 
-void define_gather_nd() {
-  define_op({.type = "gather_nd",
-             .doc = "The rows of X whose first axes the entries of Index name.",
-             .inputs = {kX, numbers_slot("Index")},
-             .outputs = {{.name = "Out", .doc = "one row for each entry"}},
-             .infer = infer_gather_nd,
-             .grad = grad_op({"X", "Index"}),
-             .kernels = every_dtype(gather_nd_forward),
-             .dtype_slot = "X"});
-  define_op({.type = "gather_nd_grad",
-             .doc = "Gradient of gather_nd.",
-             .inputs = {kXShape, numbers_slot("Index"), kDout},
-             .outputs = kDx,
-             .infer = infer_like_x,
-             .kernels =
-                 arithmetic([]<typename T>(PrepareContext& c) { return gather_nd_backward<T>(c); }),
-             .dtype_slot = "Out@GRAD"});
-}
+const OpDef& gather_nd = define_op({
+    .type = "gather_nd",
+    .doc = "The rows of X whose first axes the entries of Index name.",
+    .inputs = {kX, numbers_slot("Index")},
+    .outputs = {{.name = "Out", .doc = "one row for each entry"}},
+    .infer = infer_gather_nd,
+    .grad = grad_op({shape_of("X"), "Index"}, {.kernels = arithmetic(gather_nd_backward)}),
+    .kernels = every_dtype(gather_nd_forward),
+    .dtype_slot = "X",
+});
 
-void define_scatters() {
-  const Slot updates = {.name = "Updates", .doc = "the rows to put"};
-  const Slot updates_shape = {.name = "Updates", .doc = "input of the op", .shape_only = true};
-  const std::vector<Slot> both_grads = {
-      {.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-      {.name = "Updates@GRAD", .doc = "gradient of Updates", .optional = true}};
-  const std::vector<AttrSpec> scatter_attrs = {
-      {"overwrite", true, "rows replace those of X; otherwise they add up"}};
+const OpDef& scatter = define_op({
+    .type = "scatter",
+    .doc = "X with the rows of the numbers in Ids replaced.",
+    .inputs = {kX, numbers_slot("Ids"), kUpdates},
+    .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
+    .attrs = {{"overwrite", true, "rows replace those of X; otherwise they add up"}},
+    .infer = infer_scatter,
+    .grad = grad_op({"Ids", shape_of("Updates")}, {.kernels = arithmetic(scatter_backward)}),
+    .kernels = arithmetic(scatter_forward),
+    .dtype_slot = "X",
+});
 
-  define_op(
-      {.type = "scatter",
-       .doc = "X with the rows of the numbers in Ids replaced.",
-       .inputs = {kX, numbers_slot("Ids"), updates},
-       .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
-       .attrs = scatter_attrs,
-       .infer = infer_scatter,
-       .grad = grad_op({"Ids", "Updates"}),
-       .kernels = arithmetic([]<typename T>(PrepareContext& c) { return scatter_forward<T>(c); }),
-       .dtype_slot = "X"});
-  define_op(
-      {.type = "scatter_grad",
-       .doc = "Gradient of scatter.",
-       .inputs = {numbers_slot("Ids"), updates_shape, kDout},
-       .outputs = both_grads,
-       .attrs = scatter_attrs,
-       .infer = infer_scatter_grad,
-       .kernels = arithmetic([]<typename T>(PrepareContext& c) { return scatter_backward<T>(c); }),
-       .dtype_slot = "Out@GRAD"});
-  define_op({.type = "scatter_nd_add",
-             .doc = "X with rows added where the entries of Index say.",
-             .inputs = {kX, numbers_slot("Index"), updates},
-             .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
-             .infer = infer_scatter_nd_add,
-             .grad = grad_op({"Index", "Updates"}),
-             .kernels = arithmetic(
-                 []<typename T>(PrepareContext& c) { return scatter_nd_add_forward<T>(c); }),
-             .dtype_slot = "X"});
-  define_op({.type = "scatter_nd_add_grad",
-             .doc = "Gradient of scatter_nd_add.",
-             .inputs = {numbers_slot("Index"), updates_shape, kDout},
-             .outputs = both_grads,
-             .infer = infer_scatter_grad,
-             .kernels = every_dtype(scatter_nd_add_backward),
-             .dtype_slot = "Out@GRAD"});
-}
-
-const bool kDefined = [] {
-  define_gathers();
-  define_gather_nd();
-  define_scatters();
-  return true;
-}();
+const OpDef& scatter_nd_add = define_op({
+    .type = "scatter_nd_add",
+    .doc = "X with rows added where the entries of Index say.",
+    .inputs = {kX, numbers_slot("Index"), kUpdates},
+    .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
+    .infer = infer_scatter_nd_add,
+    .grad =
+        grad_op({"Index", shape_of("Updates")}, {.kernels = every_dtype(scatter_nd_add_backward)}),
+    .kernels = arithmetic(scatter_nd_add_forward),
+    .dtype_slot = "X",
+});
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -72,8 +72,7 @@ void infer(InferContext& c) {
   c.out("Out") = like(x, Shape{x.shape[0], count, 1});
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t rows = c.shape("X")[0], width = c.shape("X")[1], count = c.shape("Out")[1];
   return [=, mod = static_cast<uint64_t>(c.attr<int64_t>("mod_by")), x = c.in_bytes("X"),
           out = c.out<T>("Out")] {
@@ -85,7 +84,7 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 const OpDef& hash = define_op({
     .type = "hash",
@@ -95,8 +94,7 @@ const OpDef& hash = define_op({
     .attrs = {{"num_hash", 1, "numbers for each row"},
               {"mod_by", int64_t{100000}, "they stay below"}},
     .infer = infer,
-    .kernels =
-        kernels_for<int32_t, int64_t>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .kernels = kernels_for<int32_t, int64_t>(forward),
 });
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "flotilla/device/allocator.h"
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/grad_context.h"
 #include "flotilla/op/needs_value.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -257,36 +258,23 @@ Step pad_backward(PrepareContext& c) {
 }
 
 template <typename Op>
-void define_pad(const std::string& type, std::vector<AttrSpec> attrs, bool grad_reads_x) {
-  const Slot paddings = {
-      .name = "Paddings", .doc = "instead of `paddings`", .optional = true, .no_grad = true};
-  OpDef def{.type = type,
-            .doc = "X with a border.",
-            .inputs = {{.name = "X", .doc = "tensor"}},
-            .outputs = {{.name = "Out", .doc = "X inside a border"}},
-            .attrs = attrs,
-            .infer = infer_pad<Op>,
-            .grad = grad_reads_x ? grad_op({"X", "Paddings"}) : grad_op({}),
-            .kernels = kernels_for<float, double, int32_t, int64_t>(
-                []<typename T>(PrepareContext& c) { return pad_forward<Op, T>(c); }),
-            .dtype_slot = "X"};
-  OpDef grad{
-      .type = type + "_grad",
-      .doc = "Gradient of " + type + ".",
-      .inputs = {{.name = "X", .doc = "input of the op", .optional = true, .shape_only = true},
-                 {.name = "Out@GRAD", .doc = "gradient of the result"}},
-      .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-      .attrs = std::move(attrs),
-      .infer = infer_pad_grad<Op>,
-      .kernels = kernels_for<float, double>(
-          []<typename T>(PrepareContext& c) { return pad_backward<Op, T>(c); }),
-      .dtype_slot = "Out@GRAD"};
-  if (grad_reads_x) {
-    def.inputs.push_back(paddings);
-    grad.inputs.push_back(paddings);
-  }
-  define_op(std::move(def));
-  define_op(std::move(grad));
+void define_pad(const std::string& type, std::vector<Slot> inputs, std::vector<AttrSpec> attrs,
+                std::vector<Use> uses) {
+  inputs.insert(inputs.begin(), {.name = "X", .doc = "tensor"});
+  const Slot x = {.name = "X", .doc = "input of the op", .optional = true, .shape_only = true};
+  constexpr auto forward = []<typename T>(PrepareContext& c) { return pad_forward<Op, T>(c); };
+  constexpr auto backward = []<typename T>(PrepareContext& c) { return pad_backward<Op, T>(c); };
+  define_op({.type = type,
+             .doc = "X with a border.",
+             .inputs = std::move(inputs),
+             .outputs = {{.name = "Out", .doc = "X inside a border"}},
+             .attrs = std::move(attrs),
+             .infer = infer_pad<Op>,
+             .grad = grad_op(std::move(uses), {.kernels = kernels_for<float, double>(backward),
+                                               .infer = infer_pad_grad<Op>,
+                                               .inputs = {x}}),
+             .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
+             .dtype_slot = "X"});
 }
 
 // ---- roll, flip ---------------------------------------------------------------------------------
@@ -327,19 +315,20 @@ void infer_roll(InferContext& c) {
   c.out("Out") = like(c.in("X"));
 }
 
+template <typename T>
 Step roll(PrepareContext& c, std::string_view in, std::string_view out, bool back) {
   const Shape& shape = c.shape(in);
   const Shape walked = roll_axes(c).empty() ? Shape{shape.numel()} : shape;
-  return visit_dtype(c.dtype(in), [&](auto type) -> Step {
-    using T = decltype(type);
-    return [map = IndexMap(walked, roll_tables(c, shape, back)), from = c.in<T>(in),
-            to = c.out<T>(out)] { take(map, from.data(), to.data(), T{0}); };
-  });
+  return [map = IndexMap(walked, roll_tables(c, shape, back)), from = c.in<T>(in),
+          to = c.out<T>(out)] { take(map, from.data(), to.data(), T{0}); };
 }
 
-Step roll_forward(PrepareContext& c) { return roll(c, "X", "Out", false); }
-Step roll_backward(PrepareContext& c) { return roll(c, "Out@GRAD", "X@GRAD", true); }
-void infer_roll_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("Out@GRAD")); }
+constexpr auto roll_forward = []<typename T>(PrepareContext& c) -> Step {
+  return roll<T>(c, "X", "Out", false);
+};
+constexpr auto roll_backward = []<typename T>(PrepareContext& c) -> Step {
+  return roll<T>(c, "Out@GRAD", "X@GRAD", true);
+};
 
 template <typename Context>
 Ints flip_axes(const Context& c, const Shape& x) {
@@ -399,49 +388,41 @@ const bool kDefined = [] {
   const std::vector<int32_t> none;
   const AttrSpec paddings = {"paddings", none, "width of the border, before and after"};
   const AttrSpec mode = {"mode", std::string("constant"), "what the border holds"};
-  define_pad<PadAll>("pad", {paddings, {"pad_value", 0.0f, "what the border holds"}}, false);
-  define_pad<Pad2d>("pad2d",
+  const Slot tensor = {
+      .name = "Paddings", .doc = "instead of `paddings`", .optional = true, .no_grad = true};
+  define_pad<PadAll>("pad", {}, {paddings, {"pad_value", 0.0f, "what the border holds"}}, {});
+  define_pad<Pad2d>("pad2d", {tensor},
                     {paddings,
                      mode,
                      {"pad_value", 0.0f, "the constant"},
                      {"data_format", std::string("NCHW"), "where the channels stand"}},
-                    true);
-  define_pad<Pad3d>("pad3d",
+                    {"X", "Paddings"});
+  define_pad<Pad3d>("pad3d", {tensor},
                     {paddings,
                      mode,
                      {"value", 0.0f, "the constant"},
                      {"data_format", std::string("NCDHW"), "where the channels stand"}},
-                    true);
-  const std::vector<AttrSpec> roll_attrs = {
-      {"shifts", std::vector<int64_t>{}, "how far along each axis"},
-      {"axis", std::vector<int64_t>{}, "the axes; none: X as one long row"}};
-  const Slot shifts = {
-      .name = "ShiftsTensor", .doc = "instead of `shifts`", .optional = true, .no_grad = true};
-  define_op(
-      {.type = "roll",
-       .doc = "X moved along some axes; what leaves at one end comes in at the other.",
-       .inputs = {{.name = "X", .doc = "tensor"}, shifts},
-       .outputs = {{.name = "Out", .doc = "same shape as X"}},
-       .attrs = roll_attrs,
-       .infer = infer_roll,
-       .grad = grad_op({"X", "ShiftsTensor"}),
-       .kernels = kernels_for_all([]<typename T>(PrepareContext& c) { return roll_forward(c); }),
-       .dtype_slot = "X"});
-  define_op({.type = "roll_grad",
-             .doc = "Gradient of roll.",
-             .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-                        shifts,
-                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = roll_attrs,
-             .infer = infer_roll_grad,
-             .kernels = kernels_for<float, double>(
-                 []<typename T>(PrepareContext& c) { return roll_backward(c); }),
-             .dtype_slot = "Out@GRAD"});
+                    {"X", "Paddings"});
   define_flip("flip", {{"axis", none, "the axes to reverse"}, {"dims", none, "of 1.8: the same"}});
   define_flip("reverse", {{"axis", none, "the axes to reverse"}});
   return true;
 }();
+
+const OpDef& roll_op = define_op({
+    .type = "roll",
+    .doc = "X moved along some axes; what leaves at one end comes in at the other.",
+    .inputs =
+        {{.name = "X", .doc = "tensor"},
+         {.name = "ShiftsTensor", .doc = "instead of `shifts`", .optional = true, .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "same shape as X"}},
+    .attrs = {{"shifts", std::vector<int64_t>{}, "how far along each axis"},
+              {"axis", std::vector<int64_t>{}, "the axes; none: X as one long row"}},
+    .infer = infer_roll,
+    .grad = grad_op({shape_of("X"), "ShiftsTensor"},
+                    {.kernels = kernels_for<float, double>(roll_backward)}),
+    .kernels = kernels_for_all(roll_forward),
+    .dtype_slot = "X",
+});
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -65,18 +65,6 @@ void require_known(bool known, const Op& op, const IntSource& source) {
 
 }  // namespace
 
-VarMeta like(const VarMeta& meta) {
-  VarMeta made = meta;
-  made.value.reset();
-  return made;
-}
-
-VarMeta like(const VarMeta& meta, Shape shape) {
-  VarMeta made = like(meta);
-  made.shape = std::move(shape);
-  return made;
-}
-
 void remember(VarMeta& out, std::optional<Ints> value) {
   out.value.reset();
   if (!value || !out.shape.known() || out.shape.numel() > kMostElements) return;

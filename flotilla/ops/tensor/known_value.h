@@ -22,11 +22,6 @@
 
 namespace flotilla::ops {
 
-// The description of `meta` for other elements: same kind, dtype and LoD, nothing known.
-VarMeta like(const VarMeta& meta);
-// The same with other extents.
-VarMeta like(const VarMeta& meta, Shape shape);
-
 // Keeps `value` with `out` where it is a small tensor of whole numbers, and forgets it otherwise.
 // REQUIRES: out.shape and out.dtype are set.
 void remember(VarMeta& out, std::optional<Ints> value);

@@ -45,7 +45,7 @@ int64_t range_count(T first, T last, T step) {
 
 // Where a number is not known, the size waits for the run.
 void infer_range(InferContext& c) {
-  VarMeta out = VarMeta::tensor(c.in("Start").dtype, {-1});
+  VarMeta out = VarMeta::tensor(c.dtype("Start"), {-1});
   const std::optional<Ints>&start = c.in("Start").value, &end = c.in("End").value,
         &step = c.in("Step").value;
   if (start && end && step) {
@@ -65,8 +65,7 @@ void write_range(T* to, int64_t n, T first, T step) {
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(first + static_cast<T>(i) * step);
 }
 
-template <typename T>
-Step range(PrepareContext& c) {
+constexpr auto range = []<typename T>(PrepareContext& c) -> Step {
   const In<T> start = c.in<T>("Start"), step = c.in<T>("Step");
   if (c.shape("Out").known()) {
     return [n = c.shape("Out").numel(), start, step, out = c.out<T>("Out")] {
@@ -78,7 +77,7 @@ Step range(PrepareContext& c) {
     const int64_t n = range_count(first, *end.data(), by);
     write_range(out.resize({n}), n, first, by);
   };
-}
+};
 
 const OpDef& range_op = define_op({
     .type = "range",
@@ -87,8 +86,7 @@ const OpDef& range_op = define_op({
                number("Step", "from one number to the next")},
     .outputs = {{.name = "Out", .doc = "a vector"}},
     .infer = infer_range,
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return range<T>(c); }),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(range),
 });
 
 // ---- linspace -----------------------------------------------------------------------------------
@@ -99,12 +97,11 @@ void infer_linspace(InferContext& c) {
           count ? count->at(0) : 0);
   const int64_t code = c.attr<int64_t>("dtype");
   c.out("Out") =
-      VarMeta::tensor(code < 0 ? c.in("Start").dtype : dtype_attr(c), {count ? count->at(0) : -1});
+      VarMeta::tensor(code < 0 ? c.dtype("Start") : dtype_attr(c), {count ? count->at(0) : -1});
 }
 
 // From both ends towards the middle, so that the last number is Stop to the bit.
-template <typename From>
-Step linspace(PrepareContext& c) {
+constexpr auto linspace = []<typename From>(PrepareContext& c) -> Step {
   return visit_dtype(c.dtype("Out"), [&](auto type) -> Step {
     using To = decltype(type);
     return [n = c.shape("Out").numel(), start = c.in<From>("Start"), stop = c.in<From>("Stop"),
@@ -120,7 +117,7 @@ Step linspace(PrepareContext& c) {
       }
     };
   });
-}
+};
 
 const OpDef& linspace_op = define_op({
     .type = "linspace",
@@ -130,8 +127,7 @@ const OpDef& linspace_op = define_op({
     .outputs = {{.name = "Out", .doc = "a vector"}},
     .attrs = {{"dtype", int32_t{-1}, "code of the dtype of Out; -1: that of Start"}},
     .infer = infer_linspace,
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return linspace<T>(c); }),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(linspace),
 });
 
 // ---- eye ----------------------------------------------------------------------------------------
@@ -142,13 +138,12 @@ void infer_eye(InferContext& c) {
   c.out("Out") = VarMeta::tensor(dtype_attr(c), {rows, columns < 0 ? rows : columns});
 }
 
-template <typename T>
-Step eye(PrepareContext& c) {
+constexpr auto eye = []<typename T>(PrepareContext& c) -> Step {
   return [rows = c.shape("Out")[0], columns = c.shape("Out")[1], out = c.out<T>("Out")] {
     std::fill_n(out.data(), rows * columns, T{0});
     for (int64_t i = 0; i < std::min(rows, columns); ++i) out.data()[i * columns + i] = T{1};
   };
-}
+};
 
 const OpDef& eye_op = define_op({
     .type = "eye",
@@ -158,7 +153,7 @@ const OpDef& eye_op = define_op({
               {"num_columns", int64_t{-1}, "columns; -1: as many as rows"},
               {"dtype", int32_t{5}, "code of the dtype of Out"}},
     .infer = infer_eye,
-    .kernels = kernels_for_all([]<typename T>(PrepareContext& c) { return eye<T>(c); }),
+    .kernels = kernels_for_all(eye),
 });
 
 // ---- one_hot_v2, one_hot ------------------------------------------------------------------------
@@ -201,8 +196,7 @@ Step one_hot_as(PrepareContext& c) {
       };
 }
 
-template <typename From>
-Step one_hot(PrepareContext& c) {
+constexpr auto one_hot = []<typename From>(PrepareContext& c) -> Step {
   switch (c.dtype("Out")) {
     case DType::kF64:
       return one_hot_as<From, double>(c);
@@ -213,10 +207,10 @@ Step one_hot(PrepareContext& c) {
     default:
       return one_hot_as<From, float>(c);
   }
-}
+};
 
-void define_one_hot(const std::string& type) {
-  define_op({
+const OpDef& define_one_hot(const std::string& type) {
+  return define_op({
       .type = type,
       .doc = "Each number of X as a row of zeros with a one at its place.",
       .inputs = {{.name = "X", .doc = "whole numbers", .no_grad = true},
@@ -229,11 +223,13 @@ void define_one_hot(const std::string& type) {
                 {"dtype", int32_t{5}, "code of the dtype of Out"},
                 {"allow_out_of_range", false, "a number outside [0, depth) gives zeros"}},
       .infer = infer_one_hot,
-      .kernels = kernels_for<int32_t, int64_t>(
-          []<typename T>(PrepareContext& c) { return one_hot<T>(c); }),
+      .kernels = kernels_for<int32_t, int64_t>(one_hot),
       .dtype_slot = "X",
   });
 }
+
+const OpDef& one_hot_v2_op = define_one_hot("one_hot_v2");
+const OpDef& one_hot_op = define_one_hot("one_hot");
 
 // ---- tril_triu ----------------------------------------------------------------------------------
 
@@ -242,8 +238,6 @@ void infer_triangle(InferContext& c) {
           c.in("X").shape);
   c.out("Out") = like(c.in("X"));
 }
-
-void infer_triangle_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("Out@GRAD")); }
 
 template <typename T>
 Step keep_triangle(PrepareContext& c, std::string_view in, std::string_view out) {
@@ -264,37 +258,25 @@ Step keep_triangle(PrepareContext& c, std::string_view in, std::string_view out)
   };
 }
 
-template <typename T>
-Step triangle_forward(PrepareContext& c) {
+constexpr auto triangle_forward = []<typename T>(PrepareContext& c) -> Step {
   return keep_triangle<T>(c, "X", "Out");
-}
-template <typename T>
-Step triangle_backward(PrepareContext& c) {
+};
+constexpr auto triangle_backward = []<typename T>(PrepareContext& c) -> Step {
   return keep_triangle<T>(c, "Out@GRAD", "X@GRAD");
-}
+};
 
-void define_triangle() {
-  const std::vector<AttrSpec> attrs = {
-      {"diagonal", int32_t{0}, "the diagonal that is kept too; above the main one if positive"},
-      {"lower", false, "keeps what lies below it, otherwise above"}};
-  define_op({.type = "tril_triu",
-             .doc = "The lower or upper triangle of matrices, zeros elsewhere.",
-             .inputs = {{.name = "X", .doc = "matrices in the last two axes"}},
-             .outputs = {{.name = "Out", .doc = "same shape as X"}},
-             .attrs = attrs,
-             .infer = infer_triangle,
-             .grad = grad_op({}),
-             .kernels = kernels_for_all(
-                 []<typename T>(PrepareContext& c) { return triangle_forward<T>(c); })});
-  define_op({.type = "tril_triu_grad",
-             .doc = "Gradient of tril_triu.",
-             .inputs = {{.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = attrs,
-             .infer = infer_triangle_grad,
-             .kernels = kernels_for<float, double>(
-                 []<typename T>(PrepareContext& c) { return triangle_backward<T>(c); })});
-}
+const OpDef& tril_triu = define_op({
+    .type = "tril_triu",
+    .doc = "The lower or upper triangle of matrices, zeros elsewhere.",
+    .inputs = {{.name = "X", .doc = "matrices in the last two axes"}},
+    .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
+    .attrs = {{"diagonal", int32_t{0},
+               "the diagonal that is kept too; above the main one if positive"},
+              {"lower", false, "keeps what lies below it, otherwise above"}},
+    .infer = infer_triangle,
+    .grad = grad_op({}, {.kernels = kernels_for<float, double>(triangle_backward)}),
+    .kernels = kernels_for_all(triangle_forward),
+});
 
 // ---- where --------------------------------------------------------------------------------------
 
@@ -314,8 +296,7 @@ void infer_where(InferContext& c) {
   c.out("Out") = like(x);
 }
 
-template <typename T>
-Step where_forward(PrepareContext& c) {
+constexpr auto where_forward = []<typename T>(PrepareContext& c) -> Step {
   c.in_place("X", "Out");
   c.in_place("Y", "Out");
   return [n = c.shape("X").numel(), condition = c.in<bool>("Condition"), x = c.in<T>("X"),
@@ -327,15 +308,9 @@ Step where_forward(PrepareContext& c) {
       for (int64_t i = begin; i < end; ++i) to[i] = chosen[i] ? a[i] : b[i];
     });
   };
-}
+};
 
-void infer_where_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("Y@GRAD") = like(c.in("Y"));
-}
-
-template <typename T>
-Step where_backward(PrepareContext& c) {
+constexpr auto where_backward = []<typename T>(PrepareContext& c) -> Step {
   const bool wants_x = c.has("X@GRAD"), wants_y = c.has("Y@GRAD");
   return [n = c.shape("Out@GRAD").numel(), condition = c.in<bool>("Condition"),
           dout = c.in<T>("Out@GRAD"), dx = wants_x ? c.out<T>("X@GRAD") : Out<T>(),
@@ -349,41 +324,21 @@ Step where_backward(PrepareContext& c) {
       for (int64_t i = begin; y != nullptr && i < end; ++i) y[i] = chosen[i] ? T{0} : g[i];
     });
   };
-}
+};
 
-void define_where() {
-  define_op({.type = "where",
-             .doc = "X where Condition holds, Y elsewhere.",
-             .inputs = {{.name = "Condition", .doc = "bool", .no_grad = true},
-                        {.name = "X", .doc = "tensor"},
-                        {.name = "Y", .doc = "tensor"}},
-             .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
-             .infer = infer_where,
-             .grad = grad_op({"Condition", "X", "Y"}),
-             .kernels =
-                 kernels_for_all([]<typename T>(PrepareContext& c) { return where_forward<T>(c); }),
-             .dtype_slot = "X"});
-  define_op({.type = "where_grad",
-             .doc = "Gradient of where.",
-             .inputs = {{.name = "Condition", .doc = "bool"},
-                        {.name = "X", .doc = "input of the op", .shape_only = true},
-                        {.name = "Y", .doc = "input of the op", .shape_only = true},
-                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                         {.name = "Y@GRAD", .doc = "gradient of Y", .optional = true}},
-             .infer = infer_where_grad,
-             .kernels = kernels_for<float, double>(
-                 []<typename T>(PrepareContext& c) { return where_backward<T>(c); }),
-             .dtype_slot = "Out@GRAD"});
-}
-
-const bool kDefined = [] {
-  define_one_hot("one_hot_v2");
-  define_one_hot("one_hot");
-  define_triangle();
-  define_where();
-  return true;
-}();
+const OpDef& where = define_op({
+    .type = "where",
+    .doc = "X where Condition holds, Y elsewhere.",
+    .inputs = {{.name = "Condition", .doc = "bool", .no_grad = true},
+               {.name = "X", .doc = "tensor"},
+               {.name = "Y", .doc = "tensor"}},
+    .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
+    .infer = infer_where,
+    .grad = grad_op({"Condition", shape_of("X"), shape_of("Y")},
+                    {.kernels = kernels_for<float, double>(where_backward)}),
+    .kernels = kernels_for_all(where_forward),
+    .dtype_slot = "X",
+});
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -32,8 +32,7 @@ void infer(InferContext& c) {
   c.out("Out") = like(first);
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("X");
   std::vector<In<T>> inputs;
   for (size_t i = 0; i < c.count("X"); ++i) inputs.push_back(c.in<T>("X", i));
@@ -47,15 +46,14 @@ Step forward(PrepareContext& c) {
       std::copy_n(from.data() + r * width, width, out.data() + r * width);
     }
   };
-}
+};
 
 void infer_grad(InferContext& c) {
   check_ids(c, "Out@GRAD");
   for (size_t i = 0; i < c.out_count("X@GRAD"); ++i) c.out("X@GRAD", i) = like(c.in("Out@GRAD"));
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("Out@GRAD");
   std::vector<Out<T>> grads;
   for (size_t i = 0; i < c.count("X@GRAD"); ++i) {
@@ -75,38 +73,25 @@ Step backward(PrepareContext& c) {
       }
     }
   };
-}
-
-const Slot kIds = {.name = "Ids", .doc = "i32 or i64: an input for each row", .no_grad = true};
+};
 
 const OpDef& multiplex = define_op({
     .type = "multiplex",
     .doc = "Rows, each from the input that Ids names.",
-    .inputs = {kIds, {.name = "X", .doc = "tensors of one shape", .list = true}},
+    .inputs = {{.name = "Ids", .doc = "i32 or i64: an input for each row", .no_grad = true},
+               {.name = "X", .doc = "tensors of one shape", .list = true}},
     .outputs = {{.name = "Out", .doc = "of that shape"}},
     .infer = infer,
-    .grad = grad_op({"Ids", "X"}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .grad = grad_op({"Ids", "X"}, {.kernels = kernels_for<float, double>(backward),
+                                   .infer = infer_grad,
+                                   // Paddle 1.8 leaves them out.
+                                   .inputs = {{.name = "X",
+                                               .doc = "inputs of the op",
+                                               .optional = true,
+                                               .list = true,
+                                               .shape_only = true}}}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
     .dtype_slot = "X",
-});
-
-const OpDef& multiplex_grad = define_op({
-    .type = "multiplex_grad",
-    .doc = "Gradient of multiplex.",
-    .inputs = {kIds,
-               // Paddle 1.8 leaves them out.
-               {.name = "X",
-                .doc = "inputs of the op",
-                .optional = true,
-                .list = true,
-                .shape_only = true},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
 });
 
 }  // namespace

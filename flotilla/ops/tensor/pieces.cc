@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 
@@ -112,9 +113,9 @@ Shape concat_shape(const InferContext& c, int64_t axis) {
 void infer_concat(InferContext& c) {
   const VarMeta& first = c.in("X");
   for (size_t i = 1; i < c.in_count("X"); ++i) {
-    require(c.in("X", i).dtype == first.dtype,
+    require(c.dtype("X", i) == first.dtype,
             "the tensors to concat must have one dtype, but X[0] holds {} and X[{}] holds {}",
-            first.dtype, i, c.in("X", i).dtype);
+            first.dtype, i, c.dtype("X", i));
   }
   const std::optional<int64_t> given = known_int(c, kAxisSource);
   if (!given) {
@@ -137,10 +138,6 @@ void infer_concat(InferContext& c) {
     remember(out, std::move(all));
   }
   c.out("Out") = std::move(out);
-}
-
-void infer_like_each(InferContext& c) {
-  for (size_t i = 0; i < c.in_count("X"); ++i) c.out("X@GRAD", i) = like(c.in("X", i));
 }
 
 Cut concat_cut(PrepareContext& c) {
@@ -166,22 +163,9 @@ const OpDef& concat = define_op({
     .outputs = {{.name = "Out", .doc = "the tensors side by side"}},
     .attrs = {kAxis},
     .infer = infer_concat,
-    .grad = grad_op({"X", "AxisTensor"}),
+    .grad = grad_op({shape_of("X"), "AxisTensor"}, {.kernels = every_dtype(concat_backward)}),
     .kernels = every_dtype(concat_forward),
     .dtype_slot = "X",
-});
-
-const OpDef& concat_grad = define_op({
-    .type = "concat_grad",
-    .doc = "Gradient of concat.",
-    .inputs = {{.name = "X", .doc = "inputs of concat", .list = true, .shape_only = true},
-               kAxisTensor,
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
-    .attrs = {kAxis},
-    .infer = infer_like_each,
-    .kernels = every_dtype(concat_backward),
-    .dtype_slot = "Out@GRAD",
 });
 
 // ---- split --------------------------------------------------------------------------------------
@@ -298,13 +282,13 @@ void infer_stack(InferContext& c) {
   std::optional<Ints> all = Ints();
   for (size_t i = 0; i < c.in_count("X"); ++i) {
     const VarMeta& x = c.in("X", i);
-    bool fits = x.shape.rank() == shape.rank() && x.dtype == c.in("X").dtype;
+    bool fits = x.shape.rank() == shape.rank() && x.dtype == c.dtype("X");
     for (int64_t a = 0; fits && a < shape.rank(); ++a) {
       fits = x.shape[a] == shape[a] || x.shape[a] == -1 || shape[a] == -1;
       if (shape[a] == -1) shape[a] = x.shape[a];
     }
     require(fits, "the tensors to stack must be alike, but X[0] is {}{} and X[{}] is {}{}",
-            c.in("X").dtype, c.in("X").shape, i, x.dtype, x.shape);
+            c.dtype("X"), c.in("X").shape, i, x.dtype, x.shape);
     if (!x.value || !all) {
       all.reset();
     } else {
@@ -314,7 +298,7 @@ void infer_stack(InferContext& c) {
   const int64_t axis = new_axis(shape, c.attr<int64_t>("axis"));
   Ints dims = shape.dims();
   dims.insert(dims.begin() + axis, static_cast<int64_t>(c.in_count("X")));
-  VarMeta out = VarMeta::tensor(c.in("X").dtype, Shape(std::move(dims)));
+  VarMeta out = VarMeta::tensor(c.dtype("X"), Shape(std::move(dims)));
   if (axis == 0) remember(out, std::move(all));
   c.out("Y") = std::move(out);
 }
@@ -385,24 +369,14 @@ const OpDef& stack = define_op({
     .outputs = {{.name = "Y", .doc = "one axis more than X"}},
     .attrs = {{"axis", int32_t{0}, "where the new axis stands"}},
     .infer = infer_stack,
-    .grad = grad_op({"X"}),
+    .grad = grad_op({"X"}, {.kernels = every_dtype(stack_backward),
+                            .infer = infer_stack_grad,
+                            .inputs = {{.name = "X",
+                                        .doc = "inputs of stack",
+                                        .optional = true,
+                                        .list = true,
+                                        .shape_only = true}}}),
     .kernels = every_dtype(stack_forward),
-});
-
-const OpDef& stack_grad = define_op({
-    .type = "stack_grad",
-    .doc = "Gradient of stack.",
-    .inputs = {{.name = "X",
-                .doc = "inputs of stack",
-                .optional = true,
-                .list = true,
-                .shape_only = true},
-               {.name = "Y@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradients of X", .optional = true, .list = true}},
-    .attrs = {{"axis", int32_t{0}, "where the new axis stands"}},
-    .infer = infer_stack_grad,
-    .kernels = every_dtype(stack_backward),
-    .dtype_slot = "Y@GRAD",
 });
 
 const OpDef& unstack = define_op({
@@ -412,18 +386,8 @@ const OpDef& unstack = define_op({
     .outputs = {{.name = "Y", .doc = "the slices", .list = true}},
     .attrs = {kAxis, {"num", int32_t{0}, "number of slices"}},
     .infer = infer_unstack,
-    .grad = grad_op({}),
+    .grad = grad_op({}, {.kernels = every_dtype(unstack_backward), .infer = infer_unstack_grad}),
     .kernels = every_dtype(unstack_forward),
-});
-
-const OpDef& unstack_grad = define_op({
-    .type = "unstack_grad",
-    .doc = "Gradient of unstack.",
-    .inputs = {{.name = "Y@GRAD", .doc = "gradients of the slices", .list = true}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = {kAxis, {"num", int32_t{0}, "number of slices"}},
-    .infer = infer_unstack_grad,
-    .kernels = every_dtype(unstack_backward),
 });
 
 const OpDef& unbind = define_op({

@@ -79,8 +79,7 @@ void infer_like(InferContext& c) { c.out("Out") = like(c.in("X")); }
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
-template <typename T>
-Step uniform(PrepareContext& c) {
+constexpr auto uniform = []<typename T>(PrepareContext& c) -> Step {
   const T min = c.attr<float>("min"), range = static_cast<T>(c.attr<float>("max")) - min;
   const int64_t diagonal = c.attr<int64_t>("diag_num");
   const int64_t step = c.attr<int64_t>("diag_step") + 1;
@@ -94,27 +93,24 @@ Step uniform(PrepareContext& c) {
              [=](uint32_t word) { return min + range * unit_number<T>(word); });
     for (int64_t i = 0; i < diagonal; ++i) to[i * step] = on_diagonal;
   };
-}
+};
 
-template <typename T>
-Step gaussian(PrepareContext& c) {
+constexpr auto gaussian = []<typename T>(PrepareContext& c) -> Step {
   return [mean = static_cast<T>(c.attr<float>("mean")), std = static_cast<T>(c.attr<float>("std")),
           n = c.shape("Out").numel(), source = c.random(c.attr<int64_t>("seed")),
           out = c.out<T>("Out")] { generate_normal(source.draw(), out.data(), n, mean, std); };
-}
+};
 
-template <typename T>
-Step truncated_gaussian(PrepareContext& c) {
+constexpr auto truncated_gaussian = []<typename T>(PrepareContext& c) -> Step {
   const T mean = c.attr<float>("mean"), std = c.attr<float>("std");
   return [mean, std, n = c.shape("Out").numel(), source = c.random(c.attr<int64_t>("seed")),
           out = c.out<T>("Out")] {
     generate(source.draw(), out.data(), n,
              [=](uint32_t word) { return mean + std * truncated_normal(unit_number<T>(word)); });
   };
-}
+};
 
-template <typename T>
-Step integers(PrepareContext& c) {
+constexpr auto integers = []<typename T>(PrepareContext& c) -> Step {
   const int64_t low = c.attr<int64_t>("low"), high = c.attr<int64_t>("high");
   require(low < high, "randint needs low < high, but they are {} and {}", low, high);
   return [low, range = static_cast<uint64_t>(high - low), n = c.shape("Out").numel(),
@@ -123,10 +119,9 @@ Step integers(PrepareContext& c) {
       return static_cast<T>(low + static_cast<int64_t>(word * range >> 32));
     });
   };
-}
+};
 
-template <typename T>
-Step permutation(PrepareContext& c) {
+constexpr auto permutation = []<typename T>(PrepareContext& c) -> Step {
   return [n = c.attr<int64_t>("n"), source = c.random(c.attr<int64_t>("seed")),
           out = c.out<T>("Out")] {
     const RandomStream stream = source.draw();
@@ -138,10 +133,9 @@ Step permutation(PrepareContext& c) {
       std::swap(to[i], to[wide % static_cast<uint64_t>(i + 1)]);
     }
   };
-}
+};
 
-template <typename T>
-Step bernoulli(PrepareContext& c) {
+constexpr auto bernoulli = []<typename T>(PrepareContext& c) -> Step {
   return
       [n = c.shape("X").numel(), source = c.random(0), in = c.in<T>("X"), out = c.out<T>("Out")] {
         const T* p = in.data();
@@ -153,11 +147,10 @@ Step bernoulli(PrepareContext& c) {
           }
         });
       };
-}
+};
 
 // One column of each row, as likely as its number says.
-template <typename T>
-Step choose(PrepareContext& c) {
+constexpr auto choose = []<typename T>(PrepareContext& c) -> Step {
   const int64_t seed = c.attr<int64_t>("seed");
   return [rows = c.shape("X")[0], columns = c.shape("X")[1], source = c.random(seed),
           repeats = seed != 0, runs = uint64_t{0}, x = c.in<T>("X"),
@@ -172,7 +165,7 @@ Step choose(PrepareContext& c) {
       out.data()[r] = column;
     }
   };
-}
+};
 
 // ---- Definitions --------------------------------------------------------------------------------
 
@@ -202,8 +195,7 @@ const OpDef& uniform_random = define_op({
     .outputs = kOut,
     .attrs = uniform_attrs(kShape),
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return uniform<T>(c); }),
+    .kernels = kernels_for<float, double>(uniform),
     .dtype_slot = "Out",
 });
 
@@ -224,15 +216,14 @@ OpDef batch_size_like(std::string type, std::string doc, std::vector<AttrSpec> a
   };
 }
 
-const OpDef& uniform_random_batch_size_like = define_op(batch_size_like(
-    "uniform_random_batch_size_like",
-    "Numbers spread evenly over [min, max), as many rows as Input has.", uniform_attrs(kShortShape),
-    kernels_for<float, double>([]<typename T>(PrepareContext& c) { return uniform<T>(c); })));
+const OpDef& uniform_random_batch_size_like =
+    define_op(batch_size_like("uniform_random_batch_size_like",
+                              "Numbers spread evenly over [min, max), as many rows as Input has.",
+                              uniform_attrs(kShortShape), kernels_for<float, double>(uniform)));
 
 const OpDef& gaussian_random_batch_size_like = define_op(batch_size_like(
     "gaussian_random_batch_size_like", "Normally distributed numbers, as many rows as Input has.",
-    {kShortShape, kMean, kStd, kSeed, kDType},
-    kernels_for<float, double>([]<typename T>(PrepareContext& c) { return gaussian<T>(c); })));
+    {kShortShape, kMean, kStd, kSeed, kDType}, kernels_for<float, double>(gaussian)));
 
 const OpDef& gaussian_random = define_op({
     .type = "gaussian_random",
@@ -241,8 +232,7 @@ const OpDef& gaussian_random = define_op({
     .outputs = kOut,
     .attrs = {kShape, kMean, kStd, kSeed, kDType},
     .infer = infer,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return gaussian<T>(c); }),
+    .kernels = kernels_for<float, double>(gaussian),
     .dtype_slot = "Out",
 });
 
@@ -252,8 +242,7 @@ const OpDef& truncated_gaussian_random = define_op({
     .outputs = kOut,
     .attrs = {kShortShape, kMean, kStd, kSeed, kDType},
     .infer = infer,
-    .kernels = kernels_for<float, double>(
-        []<typename T>(PrepareContext& c) { return truncated_gaussian<T>(c); }),
+    .kernels = kernels_for<float, double>(truncated_gaussian),
 });
 
 const OpDef& randint = define_op({
@@ -267,8 +256,7 @@ const OpDef& randint = define_op({
               {"dtype", int32_t{3}, "code of the dtype of Out"},
               kSeed},
     .infer = infer,
-    .kernels =
-        kernels_for<int32_t, int64_t>([]<typename T>(PrepareContext& c) { return integers<T>(c); }),
+    .kernels = kernels_for<int32_t, int64_t>(integers),
     .dtype_slot = "Out",
 });
 
@@ -280,8 +268,7 @@ const OpDef& randperm = define_op({
               {"dtype", int32_t{3}, "code of the dtype of Out"},
               kSeed},
     .infer = infer_permutation,
-    .kernels = kernels_for<int64_t, int32_t, float, double>(
-        []<typename T>(PrepareContext& c) { return permutation<T>(c); }),
+    .kernels = kernels_for<int64_t, int32_t, float, double>(permutation),
 });
 
 void infer_choice(InferContext& c) {
@@ -297,8 +284,7 @@ const OpDef& sampling_id = define_op({
     .outputs = {{.name = "Out", .doc = "i64, [rows]"}},
     .attrs = {{"min", 0.0f, "not used"}, {"max", 1.0f, "not used"}, kSeed},
     .infer = infer_choice,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return choose<T>(c); }),
+    .kernels = kernels_for<float, double>(choose),
 });
 
 const OpDef& bernoulli_op = define_op({
@@ -307,8 +293,7 @@ const OpDef& bernoulli_op = define_op({
     .inputs = {{.name = "X", .doc = "probabilities", .no_grad = true}},
     .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
     .infer = infer_like,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return bernoulli<T>(c); }),
+    .kernels = kernels_for<float, double>(bernoulli),
 });
 
 }  // namespace

@@ -102,8 +102,6 @@ void infer_grad2(InferContext& c) {
   c.out("X@GRAD") = VarMeta::tensor(dout.dtype, Shape(Ints(x.begin() + 1, x.end())));
 }
 
-void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
-
 Step forward(PrepareContext& c) { return pass_through(c, "X", "Out"); }
 Step backward(PrepareContext& c) { return pass_through(c, "Out@GRAD", "X@GRAD"); }
 
@@ -115,56 +113,29 @@ struct Row {
   void (*infer)(InferContext&);
 };
 
-const Slot kX = {.name = "X", .doc = "tensor"};
-const Slot kOut = {.name = "Out", .doc = "the elements of X with other extents"};
-
-OpDef form(const Row& row) {
-  OpDef def{.type = row.type,
+void define(const Row& row, const std::string& type, bool with_x_shape) {
+  OpDef def{.type = type,
             .doc = row.doc,
-            .inputs = {kX},
-            .outputs = {kOut},
+            .inputs = {{.name = "X", .doc = "tensor"}},
+            .outputs = {{.name = "Out", .doc = "the elements of X with other extents"}},
             .attrs = row.attrs,
             .infer = row.infer,
-            .grad = grad_op({"X"}),
             .kernels = every_dtype(forward),
             .dtype_slot = "X"};
   def.inputs.insert(def.inputs.end(), row.more_inputs.begin(), row.more_inputs.end());
-  return def;
-}
-
-void define(const Row& row) {
-  define_op(form(row));
-  define_op({.type = row.type + "_grad",
-             .doc = "Gradient of " + row.type + ".",
-             .inputs = {{.name = "X", .doc = "input of the forward op", .shape_only = true},
-                        {.name = "Out", .doc = "its result", .optional = true, .shape_only = true},
-                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = row.attrs,
-             .infer = infer_grad,
-             .kernels = every_dtype(backward),
-             .dtype_slot = "Out@GRAD"});
-}
-
-void define2(const Row& row) {
-  const std::string type = row.type == "flatten_contiguous_range" ? row.type : row.type + "2";
-  OpDef def = form(row);
-  def.type = type;
-  def.outputs.push_back({.name = "XShape",
-                         .doc = "empty; its shape holds the extents of X",
-                         .optional = true,
-                         .no_grad = true});
-  def.grad = grad_op({"XShape"});
+  if (with_x_shape) {
+    const Slot x_shape = {.name = "XShape", .doc = "the extents of X", .shape_only = true};
+    def.outputs.push_back({.name = "XShape",
+                           .doc = "empty; its shape holds the extents of X",
+                           .optional = true,
+                           .no_grad = true});
+    def.grad = grad_op(
+        {"XShape"}, {.kernels = every_dtype(backward), .infer = infer_grad2, .inputs = {x_shape}});
+  } else {
+    const Slot out = {.name = "Out", .doc = "its result", .optional = true, .shape_only = true};
+    def.grad = grad_op({shape_of("X")}, {.kernels = every_dtype(backward), .inputs = {out}});
+  }
   define_op(std::move(def));
-  define_op({.type = type + "_grad",
-             .doc = "Gradient of " + type + ".",
-             .inputs = {{.name = "XShape", .doc = "the extents of X", .shape_only = true},
-                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = row.attrs,
-             .infer = infer_grad2,
-             .kernels = every_dtype(backward),
-             .dtype_slot = "Out@GRAD"});
 }
 
 const std::vector<Row> kRows = {
@@ -208,8 +179,9 @@ const std::vector<Row> kRows = {
 
 const bool kDefined = [] {
   for (const Row& row : kRows) {
-    if (row.type != "flatten_contiguous_range") define(row);
-    define2(row);
+    const bool one_form = row.type == "flatten_contiguous_range";
+    if (!one_form) define(row, row.type, false);
+    define(row, one_form ? row.type : row.type + "2", true);
   }
   return true;
 }();

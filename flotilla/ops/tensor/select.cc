@@ -12,8 +12,6 @@
 namespace flotilla::ops {
 namespace {
 
-void infer_like_x(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
-
 // ---- masked_select ------------------------------------------------------------------------------
 
 void infer_masked(InferContext& c) {
@@ -49,8 +47,7 @@ class Mask {
   BoxCopy copy_;
 };
 
-template <typename T>
-Step masked_forward(PrepareContext& c) {
+constexpr auto masked_forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   return [n = x.numel(), mask = Mask(c, x), in = c.in<T>("X"), out = c.late_out<T>("Y")] {
     const bool* chosen = mask.data();
@@ -59,10 +56,9 @@ Step masked_forward(PrepareContext& c) {
       if (chosen[i]) *to++ = in.data()[i];
     }
   };
-}
+};
 
-template <typename T>
-Step masked_backward(PrepareContext& c) {
+constexpr auto masked_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   return [n = x.numel(), given = c.shape("Y@GRAD").numel(), mask = Mask(c, x),
           dout = c.in<T>("Y@GRAD"), din = c.out<T>("X@GRAD")] {
@@ -72,30 +68,20 @@ Step masked_backward(PrepareContext& c) {
     const T* from = dout.data();
     for (int64_t i = 0; i < n; ++i) din.data()[i] = chosen[i] ? *from++ : T{0};
   };
-}
+};
 
-void define_masked_select() {
-  const Slot mask = {.name = "Mask", .doc = "bool; repeats to the shape of X", .no_grad = true};
-  define_op({.type = "masked_select",
-             .doc = "The elements of X where Mask holds, in order.",
-             .inputs = {{.name = "X", .doc = "tensor"}, mask},
-             .outputs = {{.name = "Y", .doc = "a vector"}},
-             .infer = infer_masked,
-             .grad = grad_op({"X", "Mask"}),
-             .kernels = kernels_for_all(
-                 []<typename T>(PrepareContext& c) { return masked_forward<T>(c); }),
-             .dtype_slot = "X"});
-  define_op({.type = "masked_select_grad",
-             .doc = "Gradient of masked_select.",
-             .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-                        mask,
-                        {.name = "Y@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .infer = infer_like_x,
-             .kernels = kernels_for<float, double>(
-                 []<typename T>(PrepareContext& c) { return masked_backward<T>(c); }),
-             .dtype_slot = "Y@GRAD"});
-}
+const OpDef& masked_select = define_op({
+    .type = "masked_select",
+    .doc = "The elements of X where Mask holds, in order.",
+    .inputs = {{.name = "X", .doc = "tensor"},
+               {.name = "Mask", .doc = "bool; repeats to the shape of X", .no_grad = true}},
+    .outputs = {{.name = "Y", .doc = "a vector"}},
+    .infer = infer_masked,
+    .grad =
+        grad_op({shape_of("X"), "Mask"}, {.kernels = kernels_for<float, double>(masked_backward)}),
+    .kernels = kernels_for_all(masked_forward),
+    .dtype_slot = "X",
+});
 
 // ---- index_sample -------------------------------------------------------------------------------
 
@@ -103,9 +89,9 @@ void infer_sample(InferContext& c) {
   const Shape &x = c.in("X").shape, &index = c.in("Index").shape;
   require(x.rank() == 2 && index.rank() == 2 && (x[0] == index[0] || x[0] == -1 || index[0] == -1),
           "X and Index must be matrices with as many rows, but have shapes {} and {}", x, index);
-  require(c.in("Index").dtype == i64 || c.in("Index").dtype == i32,
-          "Index must hold int32 or int64, but holds {}", c.in("Index").dtype);
-  c.out("Out") = VarMeta::tensor(c.in("X").dtype, index);
+  require(c.dtype("Index") == i64 || c.dtype("Index") == i32,
+          "Index must hold int32 or int64, but holds {}", c.dtype("Index"));
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), index);
 }
 
 // Calls f(place in Out, place in X) for each number.
@@ -139,38 +125,25 @@ Step sample_grad(PrepareContext& c) {
   };
 }
 
-template <typename T>
-Step sample_forward(PrepareContext& c) {
+constexpr auto sample_forward = []<typename T>(PrepareContext& c) -> Step {
   return c.dtype("Index") == i32 ? sample<T, int32_t>(c) : sample<T, int64_t>(c);
-}
-template <typename T>
-Step sample_backward(PrepareContext& c) {
+};
+constexpr auto sample_backward = []<typename T>(PrepareContext& c) -> Step {
   return c.dtype("Index") == i32 ? sample_grad<T, int32_t>(c) : sample_grad<T, int64_t>(c);
-}
+};
 
-void define_index_sample() {
-  const Slot index = {
-      .name = "Index", .doc = "int32 or int64, a row for each of X", .no_grad = true};
-  define_op({.type = "index_sample",
-             .doc = "From each row of X the elements with the numbers in the same row of Index.",
-             .inputs = {{.name = "X", .doc = "matrix"}, index},
-             .outputs = {{.name = "Out", .doc = "same shape as Index"}},
-             .infer = infer_sample,
-             .grad = grad_op({"X", "Index"}),
-             .kernels = kernels_for<float, double, int32_t, int64_t>(
-                 []<typename T>(PrepareContext& c) { return sample_forward<T>(c); }),
-             .dtype_slot = "X"});
-  define_op({.type = "index_sample_grad",
-             .doc = "Gradient of index_sample.",
-             .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-                        index,
-                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .infer = infer_like_x,
-             .kernels = kernels_for<float, double>(
-                 []<typename T>(PrepareContext& c) { return sample_backward<T>(c); }),
-             .dtype_slot = "Out@GRAD"});
-}
+const OpDef& index_sample = define_op({
+    .type = "index_sample",
+    .doc = "From each row of X the elements with the numbers in the same row of Index.",
+    .inputs = {{.name = "X", .doc = "matrix"},
+               {.name = "Index", .doc = "int32 or int64, a row for each of X", .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "same shape as Index"}},
+    .infer = infer_sample,
+    .grad =
+        grad_op({shape_of("X"), "Index"}, {.kernels = kernels_for<float, double>(sample_backward)}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(sample_forward),
+    .dtype_slot = "X",
+});
 
 // ---- diag_v2 ------------------------------------------------------------------------------------
 
@@ -197,7 +170,7 @@ void infer_diag(InferContext& c) {
   } else if (x.known()) {
     out = {diagonal_of(x, offset).count};
   }
-  c.out("Out") = VarMeta::tensor(c.in("X").dtype, std::move(out));
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), std::move(out));
 }
 
 // Puts a vector onto the diagonal of a matrix, or takes it from there.
@@ -216,40 +189,25 @@ Step move_diagonal(PrepareContext& c, std::string_view in, std::string_view out,
   };
 }
 
-template <typename T>
-Step diag_forward(PrepareContext& c) {
+constexpr auto diag_forward = []<typename T>(PrepareContext& c) -> Step {
   return move_diagonal<T>(c, "X", "Out", c.attr<int64_t>("offset"),
                           static_cast<T>(c.attr<float>("padding_value")));
-}
-template <typename T>
-Step diag_backward(PrepareContext& c) {
+};
+constexpr auto diag_backward = []<typename T>(PrepareContext& c) -> Step {
   return move_diagonal<T>(c, "Out@GRAD", "X@GRAD", c.attr<int64_t>("offset"), T{0});
-}
+};
 
-void define_diag() {
-  const std::vector<AttrSpec> attrs = {
-      {"offset", int32_t{0}, "which diagonal; above the main one if positive"},
-      {"padding_value", 0.0f, "what a matrix made of a vector holds elsewhere"}};
-  define_op({.type = "diag_v2",
-             .doc = "A matrix with the vector X on a diagonal, or a diagonal of the matrix X.",
-             .inputs = {{.name = "X", .doc = "vector or matrix"}},
-             .outputs = {{.name = "Out", .doc = "matrix or vector"}},
-             .attrs = attrs,
-             .infer = infer_diag,
-             .grad = grad_op({"X"}),
-             .kernels = kernels_for<float, double, int32_t, int64_t>(
-                 []<typename T>(PrepareContext& c) { return diag_forward<T>(c); })});
-  define_op({.type = "diag_v2_grad",
-             .doc = "Gradient of diag_v2.",
-             .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-                        {.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = attrs,
-             .infer = infer_like_x,
-             .kernels = kernels_for<float, double>(
-                 []<typename T>(PrepareContext& c) { return diag_backward<T>(c); }),
-             .dtype_slot = "Out@GRAD"});
-}
+const OpDef& diag_v2 = define_op({
+    .type = "diag_v2",
+    .doc = "A matrix with the vector X on a diagonal, or a diagonal of the matrix X.",
+    .inputs = {{.name = "X", .doc = "vector or matrix"}},
+    .outputs = {{.name = "Out", .doc = "matrix or vector"}},
+    .attrs = {{"offset", int32_t{0}, "which diagonal; above the main one if positive"},
+              {"padding_value", 0.0f, "what a matrix made of a vector holds elsewhere"}},
+    .infer = infer_diag,
+    .grad = grad_op({shape_of("X")}, {.kernels = kernels_for<float, double>(diag_backward)}),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(diag_forward),
+});
 
 // ---- diag ---------------------------------------------------------------------------------------
 
@@ -260,25 +218,16 @@ void infer_square(InferContext& c) {
   c.out("Out") = VarMeta::tensor(diagonal.dtype, Shape{diagonal.shape[0], diagonal.shape[0]});
 }
 
-void define_square() {
-  define_op(
-      {.type = "diag",
-       .doc = "A square matrix with a vector on its diagonal and zeros elsewhere.",
-       .inputs = {{.name = "Diagonal", .doc = "vector", .no_grad = true}},
-       .outputs = {{.name = "Out", .doc = "matrix", .no_grad = true}},
-       .infer = infer_square,
-       .kernels = kernels_for<float, double, int32_t, int64_t>([]<typename T>(PrepareContext& c) {
-         return move_diagonal<T>(c, "Diagonal", "Out", 0, T{0});
-       })});
-}
-
-const bool kDefined = [] {
-  define_masked_select();
-  define_index_sample();
-  define_diag();
-  define_square();
-  return true;
-}();
+const OpDef& diag = define_op({
+    .type = "diag",
+    .doc = "A square matrix with a vector on its diagonal and zeros elsewhere.",
+    .inputs = {{.name = "Diagonal", .doc = "vector", .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "matrix", .no_grad = true}},
+    .infer = infer_square,
+    .kernels = kernels_for<float, double, int32_t, int64_t>([]<typename T>(PrepareContext& c) {
+      return move_diagonal<T>(c, "Diagonal", "Out", 0, T{0});
+    }),
+});
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -7,14 +7,15 @@
 #include <cstring>
 #include <optional>
 
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
 namespace {
 
 void check_mask(const InferContext& c) {
-  require(c.in("Mask").dtype == i32 && c.in("Mask").shape.numel() == 1,
-          "Mask of {} must be one i32, but is {}{}", c.op().type(), c.in("Mask").dtype,
+  require(c.dtype("Mask") == i32 && c.in("Mask").shape.numel() == 1,
+          "Mask of {} must be one i32, but is {}{}", c.op().type(), c.dtype("Mask"),
           c.in("Mask").shape);
 }
 

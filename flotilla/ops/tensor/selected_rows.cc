@@ -24,13 +24,12 @@ void infer_merge(InferContext& c) {
   c.out("Out") = c.in("X");
 }
 
-template <typename T>
-Step merge(PrepareContext& c) {
+constexpr auto merge = []<typename T>(PrepareContext& c) -> Step {
   const SparseIn<T> x = c.sparse_in<T>("X");
   return [x, out = c.sparse_out<T>("Out"), order = c.workspace<int64_t>(x.count)] {
     merge_rows(x, out, order.data());
   };
-}
+};
 
 void infer_values(InferContext& c) {
   require_sparse(c);
@@ -40,12 +39,11 @@ void infer_values(InferContext& c) {
   c.out("Out") = VarMeta::tensor(x.dtype, std::move(shape));
 }
 
-template <typename T>
-Step values(PrepareContext& c) {
+constexpr auto values = []<typename T>(PrepareContext& c) -> Step {
   return [x = c.sparse_in<T>("X"), out = c.out<T>("Out")] {
     copy_bytes(out.data(), x.value.data(), x.count * x.width * static_cast<int64_t>(sizeof(T)));
   };
-}
+};
 
 const OpDef& merge_selected_rows = define_op({
     .type = "merge_selected_rows",
@@ -53,8 +51,7 @@ const OpDef& merge_selected_rows = define_op({
     .inputs = {{.name = "X", .doc = "sparse rows"}},
     .outputs = {{.name = "Out", .doc = "sparse rows; none but rows of zeros repeat"}},
     .infer = infer_merge,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return merge<T>(c); }),
+    .kernels = kernels_for<float, double>(merge),
 });
 
 const OpDef& get_tensor_from_selected_rows = define_op({
@@ -63,8 +60,7 @@ const OpDef& get_tensor_from_selected_rows = define_op({
     .inputs = {{.name = "X", .doc = "sparse rows"}},
     .outputs = {{.name = "Out", .doc = "one row for each of X"}},
     .infer = infer_values,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return values<T>(c); }),
+    .kernels = kernels_for<float, double>(values),
 });
 
 }  // namespace

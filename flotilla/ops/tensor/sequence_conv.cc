@@ -62,8 +62,7 @@ void for_each_neighbour(const Window& w, int64_t begin, int64_t end, F&& f) {
   }
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [w = window_of(c), sequences = Sequences(c, "X"), x = c.in<T>("X"),
           filter = c.in<T>("Filter"), out = c.out<T>("Out")] {
     const std::span<const int64_t> offsets = sequences.offsets();
@@ -80,15 +79,9 @@ Step forward(PrepareContext& c) {
       });
     });
   };
-}
+};
 
-void infer_grad(InferContext& c) {
-  c.out("X@GRAD") = like(c.in("X"));
-  c.out("Filter@GRAD") = like(c.in("Filter"));
-}
-
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [w = window_of(c), sequences = Sequences(c, "X"), x = c.in<T>("X"),
           filter = c.in<T>("Filter"), dout = c.in<T>("Out@GRAD"),
           dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
@@ -127,7 +120,7 @@ Step backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"paddingTrainable", false, "rows outside of a sequence are learnt; refused"},
@@ -143,23 +136,8 @@ const OpDef& sequence_conv = define_op({
     .outputs = {{.name = "Out", .doc = "as many rows and sequences as X"}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Filter"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& sequence_conv_grad = define_op({
-    .type = "sequence_conv_grad",
-    .doc = "Gradient of sequence_conv.",
-    .inputs = {{.name = "X", .doc = "as before"},
-               {.name = "Filter", .doc = "as before"},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X", .optional = true},
-                {.name = "Filter@GRAD", .doc = "gradient of Filter", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
+    .grad = grad_op({"X", "Filter"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

@@ -70,8 +70,7 @@ void pool_rows(Pooling pooling, const T* rows, int64_t n, int64_t width, T* to, 
     std::for_each(to, to + width, [=](T& v) { v /= std::sqrt(count); });
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const bool wants_places = c.has("MaxIndex"), nested = c.meta("Out").lod_level > 0;
   return [pooling = pooling_of(c), width = x.numel(1, x.rank()), count = c.shape("Out")[0],
@@ -93,9 +92,7 @@ Step forward(PrepareContext& c) {
       }
     });
   };
-}
-
-void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+};
 
 // The gradient of one sequence's rows.
 template <typename T>
@@ -122,8 +119,7 @@ void spread_rows(Pooling pooling, const T* g, int64_t n, int64_t width, T* rows,
   }
 }
 
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const Pooling pooling = pooling_of(c);
   const bool needs_places = pooling == Pooling::kMax;
@@ -142,7 +138,7 @@ Step backward(PrepareContext& c) {
                       index ? index.data() + s * width : nullptr);
         });
       };
-}
+};
 
 const std::vector<AttrSpec> kAttrs = {
     {"is_test", false, "not used"},
@@ -160,23 +156,8 @@ const OpDef& sequence_pool = define_op({
                  .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "MaxIndex"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& sequence_pool_grad = define_op({
-    .type = "sequence_pool_grad",
-    .doc = "Gradient of sequence_pool.",
-    .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-               {.name = "MaxIndex", .doc = "where the largest stood", .optional = true},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
+    .grad = grad_op({shape_of("X"), "MaxIndex"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

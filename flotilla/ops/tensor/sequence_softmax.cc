@@ -21,8 +21,7 @@ void infer(InferContext& c) {
   c.out("Out") = c.in("X");
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [sequences = Sequences(c, "X"), x = c.in<T>("X"), out = c.out<T>("Out")] {
     const std::span<const int64_t> offsets = sequences.offsets();
     parallel_for(sequences.count(), [&](int64_t s) {
@@ -35,13 +34,10 @@ Step forward(PrepareContext& c) {
       for (int64_t i = 0; i < end - from; ++i) to[i] /= sum;
     });
   };
-}
-
-void infer_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
+};
 
 // dX = (dOut - sum(dOut * Out)) * Out
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [sequences = Sequences(c, "X"), out = c.in<T>("Out"), dout = c.in<T>("Out@GRAD"),
           dx = c.out<T>("X@GRAD")] {
     const std::span<const int64_t> offsets = sequences.offsets();
@@ -53,7 +49,7 @@ Step backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 const OpDef& sequence_softmax = define_op({
     .type = "sequence_softmax",
@@ -62,23 +58,8 @@ const OpDef& sequence_softmax = define_op({
     .outputs = {{.name = "Out", .doc = "same shape and sequences as X"}},
     .attrs = {{"use_cudnn", false, "not used"}, {"data_format", "AnyLayout", "not used"}},
     .infer = infer,
-    .grad = grad_op({"X", "Out"}),
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
-
-const OpDef& sequence_softmax_grad = define_op({
-    .type = "sequence_softmax_grad",
-    .doc = "Gradient of sequence_softmax.",
-    .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-               {.name = "Out", .doc = "its result"},
-               {.name = "Out@GRAD", .doc = "gradient of the result"}},
-    .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = {{"use_cudnn", false, "not used"}, {"data_format", "AnyLayout", "not used"}},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Out@GRAD",
+    .grad = grad_op({shape_of("X"), "Out"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for<float, double>(forward),
 });
 
 }  // namespace

@@ -18,8 +18,7 @@ void infer(InferContext& c) {
   c.out("Out") = like(c.in("X"));
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t ids = c.attr<int64_t>("index_num"), shards = c.attr<int64_t>("nshards");
   return [ids, size = (ids + shards - 1) / shards, shard = c.attr<int64_t>("shard_id"),
           other = static_cast<T>(c.attr<int64_t>("ignore_value")), n = c.shape("X").numel(),
@@ -31,7 +30,7 @@ Step forward(PrepareContext& c) {
       out.data()[i] = id / size == shard ? static_cast<T>(id % size) : other;
     });
   };
-}
+};
 
 const OpDef& shard_index = define_op({
     .type = "shard_index",
@@ -43,8 +42,7 @@ const OpDef& shard_index = define_op({
               {"shard_id", 0, "which one"},
               {"ignore_value", -1, "for ids of other shards"}},
     .infer = infer,
-    .kernels =
-        kernels_for<int32_t, int64_t>([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .kernels = kernels_for<int32_t, int64_t>(forward),
 });
 
 }  // namespace

@@ -79,16 +79,17 @@ void remember_slice(VarMeta& out, const VarMeta& in, const Range& range) {
   remember(out, std::move(taken));
 }
 
-void infer(InferContext& c, bool strided) {
+template <bool kStrided>
+void infer(InferContext& c) {
   const VarMeta& in = c.in("Input");
   const Ints axes = c.attr<Ints>("axes");
   const MaybeInts starts = ints_of(c, kStarts), ends = ints_of(c, kEnds);
-  const Ints strides = strides_of(c, axes.size(), strided);
+  const Ints strides = strides_of(c, axes.size(), kStrided);
   check_counts(c.op(), axes.size(), starts.size(), ends.size(), strides.size());
   if (c.running()) {
     known_ints(c, kStarts);
     known_ints(c, kEnds);
-    if (strided) known_ints(c, kStrides);
+    if (kStrided) known_ints(c, kStrides);
   }
   Shape shape = in.shape;
   Range range;
@@ -108,10 +109,6 @@ void infer(InferContext& c, bool strided) {
   remember_slice(out, in, range);
   c.out("Out") = std::move(out);
 }
-
-void infer_slice(InferContext& c) { infer(c, false); }
-void infer_strided_slice(InferContext& c) { infer(c, true); }
-void infer_grad(InferContext& c) { c.out("Input@GRAD") = like(c.in("Input")); }
 
 // Where the slice lies in a tensor of `shape`.
 struct Box {
@@ -140,8 +137,9 @@ Box box_of(const PrepareContext& c, const Shape& shape, bool strided) {
   return box;
 }
 
-Step forward(PrepareContext& c, bool strided) {
-  const Box box = box_of(c, c.shape("Input"), strided);
+template <bool kStrided>
+Step forward(PrepareContext& c) {
+  const Box box = box_of(c, c.shape("Input"), kStrided);
   const int64_t size = size_of(c.dtype("Input"));
   const BoxCopy copy(box.extents, box.slice_strides, box.whole_strides, size);
   const bool empty = c.shape("Out").numel() == 0;
@@ -151,8 +149,9 @@ Step forward(PrepareContext& c, bool strided) {
   };
 }
 
-Step backward(PrepareContext& c, bool strided) {
-  const Box box = box_of(c, c.shape("Input@GRAD"), strided);
+template <bool kStrided>
+Step backward(PrepareContext& c) {
+  const Box box = box_of(c, c.shape("Input@GRAD"), kStrided);
   const int64_t size = size_of(c.dtype("Input@GRAD"));
   const BoxCopy copy(box.extents, box.whole_strides, box.slice_strides, size);
   const bool empty = c.shape("Out@GRAD").numel() == 0;
@@ -161,26 +160,6 @@ Step backward(PrepareContext& c, bool strided) {
     zero_bytes(din.data(), bytes);
     if (!empty) copy.run(din.data() + offset, dout.data());
   };
-}
-
-Step slice_forward(PrepareContext& c) { return forward(c, false); }
-Step slice_backward(PrepareContext& c) { return backward(c, false); }
-Step strided_forward(PrepareContext& c) { return forward(c, true); }
-Step strided_backward(PrepareContext& c) { return backward(c, true); }
-
-std::vector<Slot> with_numbers(std::vector<Slot> slots, bool strided) {
-  std::vector<std::string> names = {"StartsTensor", "EndsTensor"};
-  if (strided) names.push_back("StridesTensor");
-  for (const std::string& name : names) {
-    slots.push_back(
-        {.name = name, .doc = "instead of the attribute", .optional = true, .no_grad = true});
-    slots.push_back({.name = name + "List",
-                     .doc = "one tensor for each axis, instead of the attribute",
-                     .optional = true,
-                     .list = true,
-                     .no_grad = true});
-  }
-  return slots;
 }
 
 std::vector<AttrSpec> attrs(bool strided) {
@@ -194,38 +173,40 @@ std::vector<AttrSpec> attrs(bool strided) {
   return attrs;
 }
 
-void define(const std::string& type, const std::string& doc, bool strided) {
+template <bool kStrided>
+void define(const std::string& type, const std::string& doc) {
+  std::vector<IntSource> sources = {kStarts, kEnds};
+  if (kStrided) sources.push_back(kStrides);
+  std::vector<Slot> inputs = {{.name = "Input", .doc = "tensor"}};
+  std::vector<Use> uses = {shape_of("Input")};
+  for (const IntSource& source : sources) {
+    inputs.push_back({.name = std::string(source.tensor),
+                      .doc = "instead of the attribute",
+                      .optional = true,
+                      .no_grad = true});
+    inputs.push_back({.name = std::string(source.list),
+                      .doc = "one tensor for each axis, instead of the attribute",
+                      .optional = true,
+                      .list = true,
+                      .no_grad = true});
+    uses.insert(uses.end(), {std::string(source.tensor), std::string(source.list)});
+  }
   define_op({
       .type = type,
       .doc = doc,
-      .inputs = with_numbers({{.name = "Input", .doc = "tensor"}}, strided),
+      .inputs = std::move(inputs),
       .outputs = {{.name = "Out", .doc = "the elements inside the ranges"}},
-      .attrs = attrs(strided),
-      .infer = strided ? infer_strided_slice : infer_slice,
-      .grad = strided ? grad_op({"Input", "StartsTensor", "StartsTensorList", "EndsTensor",
-                                 "EndsTensorList", "StridesTensor", "StridesTensorList"})
-                      : grad_op({"Input", "StartsTensor", "StartsTensorList", "EndsTensor",
-                                 "EndsTensorList"}),
-      .kernels = every_dtype(strided ? strided_forward : slice_forward),
+      .attrs = attrs(kStrided),
+      .infer = infer<kStrided>,
+      .grad = grad_op(std::move(uses), {.kernels = every_dtype(backward<kStrided>)}),
+      .kernels = every_dtype(forward<kStrided>),
       .dtype_slot = "Input",
-  });
-  define_op({
-      .type = type + "_grad",
-      .doc = "Gradient of " + type + ".",
-      .inputs = with_numbers({{.name = "Input", .doc = "input of the op", .shape_only = true},
-                              {.name = "Out@GRAD", .doc = "gradient of the result"}},
-                             strided),
-      .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input"}},
-      .attrs = attrs(strided),
-      .infer = infer_grad,
-      .kernels = every_dtype(strided ? strided_backward : slice_backward),
-      .dtype_slot = "Out@GRAD",
   });
 }
 
 const bool kDefined = [] {
-  define("slice", "Cuts ranges out of some axes.", false);
-  define("strided_slice", "Cuts ranges with a step out of some axes.", true);
+  define<false>("slice", "Cuts ranges out of some axes.");
+  define<true>("strided_slice", "Cuts ranges with a step out of some axes.");
   return true;
 }();
 

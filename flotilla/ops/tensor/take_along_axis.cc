@@ -63,27 +63,21 @@ class Places {
   int64_t axis_ = 0, extent_ = 0;
 };
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [places = Places(c), n = c.shape("Index").numel(), in = c.in<T>("Input"),
           out = c.out<T>("Result")] {
     parallel_for(n, 8, [&](int64_t i) { out.data()[i] = in.data()[places.of(i)]; });
   };
-}
-
-void infer_grad(InferContext& c) { c.out("Input@GRAD") = like(c.in("Input")); }
+};
 
 // An element may be taken several times: one thread adds its gradients up, in order.
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [places = Places(c), n = c.shape("Index").numel(), all = c.shape("Input").numel(),
           dout = c.in<T>("Result@GRAD"), dx = c.out<T>("Input@GRAD")] {
     std::fill_n(dx.data(), all, T{0});
     for (int64_t i = 0; i < n; ++i) dx.data()[places.of(i)] += dout.data()[i];
   };
-}
-
-const AttrSpec kAxis = {"Axis", 0, "the axis that Index counts along"};
+};
 
 const OpDef& take_along_axis = define_op({
     .type = "take_along_axis",
@@ -91,25 +85,12 @@ const OpDef& take_along_axis = define_op({
     .inputs = {{.name = "Input", .doc = "tensor"},
                {.name = "Index", .doc = "i64 or i32, as many axes as Input", .no_grad = true}},
     .outputs = {{.name = "Result", .doc = "the shape of Index"}},
-    .attrs = {kAxis},
+    .attrs = {{"Axis", 0, "the axis that Index counts along"}},
     .infer = infer,
-    .grad = grad_op({"Input", "Index"}),
-    .kernels = kernels_for_all([]<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .grad =
+        grad_op({shape_of("Input"), "Index"}, {.kernels = kernels_for<float, double>(backward)}),
+    .kernels = kernels_for_all(forward),
     .dtype_slot = "Input",
-});
-
-const OpDef& take_along_axis_grad = define_op({
-    .type = "take_along_axis_grad",
-    .doc = "Gradient of take_along_axis.",
-    .inputs = {{.name = "Input", .doc = "input of the op", .shape_only = true},
-               {.name = "Index", .doc = "as before"},
-               {.name = "Result@GRAD", .doc = "gradient of Result"}},
-    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input"}},
-    .attrs = {kAxis},
-    .infer = infer_grad,
-    .kernels =
-        kernels_for<float, double>([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-    .dtype_slot = "Result@GRAD",
 });
 
 }  // namespace

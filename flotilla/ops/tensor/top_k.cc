@@ -120,11 +120,10 @@ void infer_top_k(InferContext& c) {
   c.out("Out") = std::move(out);
 }
 
-template <typename T>
-Step forward(PrepareContext& c) {
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const bool largest = !takes_axis(c) || c.attr<bool>("largest");
   return pick<T>(c, axis_of(c), known_int(c, kCount), largest);
-}
+};
 
 void infer_argsort(InferContext& c) {
   const VarMeta& x = c.in("X");
@@ -134,11 +133,10 @@ void infer_argsort(InferContext& c) {
   c.out("Indices").dtype = i64;
 }
 
-template <typename T>
-Step argsort_forward(PrepareContext& c) {
+constexpr auto argsort_forward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t axis = c.attr<int64_t>("axis");
   return pick<T>(c, axis, slices_of(c.shape("X"), axis).n, c.attr<bool>("descending"));
-}
+};
 
 void infer_grad(InferContext& c) {
   const Shape &x = c.in("X").shape, &indices = c.in("Indices").shape;
@@ -152,8 +150,7 @@ void infer_grad(InferContext& c) {
 }
 
 // Every gradient goes back to where its element stood; the others get none.
-template <typename T>
-Step backward(PrepareContext& c) {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Slices whole = slices_of(c.shape("X"), axis_of(c));
   const int64_t k = slices_of(c.shape("Indices"), axis_of(c)).n;
   return [whole, k, indices = c.in<int64_t>("Indices"), dout = c.in<T>("Out@GRAD"),
@@ -172,16 +169,12 @@ Step backward(PrepareContext& c) {
       }
     });
   };
-}
+};
 
 template <typename F>
 std::vector<Kernel> arithmetic(F f) {
   return kernels_for<float, double, int32_t, int64_t>(f);
 }
-
-const std::vector<Slot> kOutputs = {
-    {.name = "Out", .doc = "the elements"},
-    {.name = "Indices", .doc = "int64: where they stand along the axis", .no_grad = true}};
 
 void define(const std::string& type, const std::string& doc, std::vector<Slot> inputs,
             std::vector<AttrSpec> attrs, void (*infer)(InferContext&),
@@ -189,22 +182,19 @@ void define(const std::string& type, const std::string& doc, std::vector<Slot> i
   define_op({.type = type,
              .doc = doc,
              .inputs = std::move(inputs),
-             .outputs = kOutputs,
-             .attrs = attrs,
+             .outputs = {{.name = "Out", .doc = "the elements"},
+                         {.name = "Indices",
+                          .doc = "int64: where they stand along the axis",
+                          .no_grad = true}},
+             .attrs = std::move(attrs),
              .infer = infer,
-             .grad = grad_op({"X", "Indices"}),
+             .grad = grad_op(
+                 {shape_of("X"), "Indices"},
+                 {.kernels = arithmetic(backward),
+                  .infer = infer_grad,
+                  .inputs = {{.name = "Out@GRAD", .doc = "gradient of Out", .like = "Indices"}}}),
              .kernels = std::move(kernels),
              .dtype_slot = "X"});
-  define_op({.type = type + "_grad",
-             .doc = "Gradient of " + type + ".",
-             .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
-                        {.name = "Indices", .doc = "where the elements stood"},
-                        {.name = "Out@GRAD", .doc = "gradient of Out", .like = "Indices"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = std::move(attrs),
-             .infer = infer_grad,
-             .kernels = arithmetic([]<typename T>(PrepareContext& c) { return backward<T>(c); }),
-             .dtype_slot = "Out@GRAD"});
 }
 
 const bool kDefined = [] {
@@ -217,16 +207,16 @@ const bool kDefined = [] {
   const AttrSpec k = {"k", int32_t{1}, "how many elements of each slice"};
   const AttrSpec axis = {"axis", int32_t{-1}, "direction of a slice"};
   define("top_k", "The k largest elements of each row, in descending order.", {x, count}, {k},
-         infer_top_k, arithmetic([]<typename T>(PrepareContext& c) { return forward<T>(c); }));
+         infer_top_k, arithmetic(forward));
   define("top_k_v2", "The k largest or smallest elements of each slice, in order.", {x, count},
          {k,
           axis,
           {"largest", true, "largest first; otherwise smallest first"},
           {"sorted", true, "whether the order matters; they always are in order"}},
-         infer_top_k, arithmetic([]<typename T>(PrepareContext& c) { return forward<T>(c); }));
+         infer_top_k, arithmetic(forward));
   define("argsort", "The elements of each slice in order.", {x},
          {axis, {"descending", false, "largest first"}}, infer_argsort,
-         arithmetic([]<typename T>(PrepareContext& c) { return argsort_forward<T>(c); }));
+         arithmetic(argsort_forward));
   return true;
 }();
 

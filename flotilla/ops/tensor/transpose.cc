@@ -72,47 +72,33 @@ Step backward(PrepareContext& c) {
   };
 }
 
-const std::vector<AttrSpec> kAttrs = {
-    {"axis", std::vector<int32_t>{}, "for each axis of Out, which axis of X it is"},
-    {"data_format", std::string("AnyLayout"), "not used"}};
-
-void define(const std::string& type, bool with_x_shape) {
-  OpDef def{.type = type,
-            .doc = "The axes of X in another order.",
-            .inputs = {{.name = "X", .doc = "tensor"}},
-            .outputs = {{.name = "Out", .doc = "the elements of X"}},
-            .attrs = kAttrs,
-            .infer = infer,
-            .grad = with_x_shape ? grad_op({"XShape"}) : grad_op({"X"}),
-            .kernels = every_dtype(forward)};
-  OpDef grad{.type = type + "_grad",
-             .doc = "Gradient of " + type + ".",
-             .inputs = {{.name = "Out@GRAD", .doc = "gradient of the result"}},
-             .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-             .attrs = kAttrs,
-             .infer = infer_grad,
-             .kernels = every_dtype(backward),
-             .dtype_slot = "Out@GRAD"};
-  const auto shape_of = [](std::string name) {
-    return Slot{.name = std::move(name), .doc = "not needed", .optional = true, .shape_only = true};
-  };
-  if (with_x_shape) {
-    def.outputs.push_back({.name = "XShape",
-                           .doc = "empty; its shape holds the extents of X",
-                           .optional = true,
-                           .no_grad = true});
-    grad.inputs.push_back(shape_of("XShape"));
-  } else {
-    grad.inputs.push_back(shape_of("X"));
-    grad.inputs.push_back(shape_of("Out"));
-  }
-  define_op(std::move(def));
-  define_op(std::move(grad));
+void define(const std::string& type, std::vector<Slot> outputs, GradRule grad) {
+  outputs.insert(outputs.begin(), {.name = "Out", .doc = "the elements of X"});
+  grad.op.kernels = every_dtype(backward);
+  grad.op.infer = infer_grad;
+  define_op(
+      {.type = type,
+       .doc = "The axes of X in another order.",
+       .inputs = {{.name = "X", .doc = "tensor"}},
+       .outputs = std::move(outputs),
+       .attrs = {{"axis", std::vector<int32_t>{}, "for each axis of Out, which axis of X it is"},
+                 {"data_format", std::string("AnyLayout"), "not used"}},
+       .infer = infer,
+       .grad = std::move(grad),
+       .kernels = every_dtype(forward)});
 }
 
 const bool kDefined = [] {
-  define("transpose", false);
-  define("transpose2", true);
+  const auto unneeded = [](const char* slot) {
+    return Slot{.name = slot, .doc = "not needed", .optional = true, .shape_only = true};
+  };
+  define("transpose", {}, grad_op({"X"}, {.inputs = {unneeded("X"), unneeded("Out")}}));
+  define("transpose2",
+         {{.name = "XShape",
+           .doc = "empty; its shape holds the extents of X",
+           .optional = true,
+           .no_grad = true}},
+         grad_op({shape_of("XShape")}));
   return true;
 }();
 

@@ -166,12 +166,11 @@ Step sorted(PrepareContext& c) {
   };
 }
 
-template <typename T>
-Step unique_forward(PrepareContext& c) {
+constexpr auto unique_forward = []<typename T>(PrepareContext& c) -> Step {
   if (!c.attr<bool>("is_sorted")) return forward<T>(c);
   const bool wide = from_paddle(static_cast<int>(c.attr<int64_t>("dtype"))) == i64;
   return wide ? sorted<T, int64_t>(c) : sorted<T, int32_t>(c);
-}
+};
 
 // ---- Definitions --------------------------------------------------------------------------------
 
@@ -195,8 +194,7 @@ const OpDef& unique = define_op({
               {"axis", std::vector<int32_t>{}, "along which slices are compared; none: elements"},
               {"is_sorted", false, "in ascending order, from a tensor of any shape"}},
     .infer = infer_unique,
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return unique_forward<T>(c); }),
+    .kernels = kernels_for<float, double, int32_t, int64_t>(unique_forward),
 });
 
 const OpDef& unique_with_counts = define_op({

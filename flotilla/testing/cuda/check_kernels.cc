@@ -31,7 +31,7 @@ InferContext::Metas metas_of(const Slots& slots, const Named& values) {
 bool has_cuda_kernel(const Op& op, const Named& values) {
   const OpDef& def = op_def(op.type());
   const DType dtype =
-      kernel_dtype(def, metas_of(op.inputs(), values), metas_of(op.outputs(), values));
+      kernel_dtype(op, def, metas_of(op.inputs(), values), metas_of(op.outputs(), values));
   return std::any_of(def.kernels.begin(), def.kernels.end(), [&](const Kernel& kernel) {
     return kernel.device == kCuda && kernel.dtype == dtype;
   });

@@ -37,7 +37,7 @@ Step GpuHost::prepare(const Op& op, const Values& inputs, const Values& outputs)
   };
   PrepareContext::Ports reads = ports(inputs, in), writes = ports(outputs, out);
   PrepareContext context(op, def, std::move(reads), std::move(writes), *this);
-  return find_kernel(def, kCuda, kernel_dtype(def, in, out)).prepare(context);
+  return find_kernel(def, kCuda, kernel_dtype(op, def, in, out)).prepare(context);
 }
 
 void GpuHost::move() {

@@ -1,0 +1,207 @@
+"""Counts what the size of a contract shows in: repeated blocks, lines an operator, large classes.
+
+    tools/counts.py [--tree FOLDER] [--forward-types N] [--show]
+
+FOLDER is a checkout, of any commit (git worktree add FOLDER COMMIT); this one by default. The
+forward op types come from its tests/ops/registry.txt; a commit that has none needs N.
+
+  repeated blocks     pairs of blocks of 8 or more lines of code in flotilla/ops, without tests, that
+                      are equal once names, numbers and texts are replaced. A line of code holds a
+                      name or a literal; includes and comments are left out. A pair is as long as it
+                      can be, and its blocks do not overlap.
+  lines an op         lines of .cc and .h in flotilla/ops, without tests, over forward op types
+  largest class       the class in flotilla with the most methods, and those behind it
+  files that name it  files, beside its own and without tests and comments, that name a thing which
+                      exists: what somebody edits who adds one like it
+"""
+
+import argparse
+import collections
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BLOCK = 8
+KEYWORDS = frozenset(
+    """alignas auto bool break case catch char class concept const consteval constexpr continue
+    default delete do double else enum explicit extern false final float for friend if inline int
+    int8_t int16_t int32_t int64_t long mutable namespace new noexcept nullptr operator override
+    private protected public requires return short signed size_t sizeof static static_cast struct
+    switch template this throw true try typedef typename uint8_t uint16_t uint32_t uint64_t union
+    unsigned using virtual void volatile while""".split()
+)
+TOKEN = re.compile(
+    r"""(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?P<number>\d[\w.']*)|(?P<name>[A-Za-z_]\w*)"""
+    r"""|(?P<mark>::|->|<<|>>|&&|\|\||[-+*/%<>=!]=|\S)"""
+)
+# A thing that exists, and the names of its own files.
+ADDED = {
+    "softmax": ("softmax", ("softmax.", "softmax_rows.")),
+    "sequence op": ("sequence_concat", ("sequence_concat.",)),
+    "optimizer": ("adadelta", ("adadelta.",)),
+    "strategy": ("local_?sgd", ("local_sgd.",)),
+}
+
+
+def is_test(path):
+    return path.stem.endswith("_test") or "testing" in path.parts
+
+
+def sources(folder, *suffixes):
+    found = (path for path in sorted(folder.rglob("*")) if path.suffix in suffixes)
+    return [path for path in found if not is_test(path.relative_to(folder.parent))]
+
+
+def without_comments(text):
+    """`text` with as many lines: a comment becomes nothing, what is quoted stays."""
+    pattern = r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+
+    def keep(match):
+        found = match.group()
+        return "\n" * found.count("\n") if found.startswith("/") else found
+
+    return re.sub(pattern, keep, text, flags=re.DOTALL)
+
+
+def shape(line):
+    """The line with names and literals replaced; None where it holds neither."""
+    tokens, says = [], False
+    for match in TOKEN.finditer(line):
+        kind, token = match.lastgroup, match.group()
+        if kind == "name" and token not in KEYWORDS:
+            token = "N"
+        elif kind in ("text", "number"):
+            token = "L"
+        says = says or kind != "mark"
+        tokens.append(token)
+    return " ".join(tokens) if says else None
+
+
+def code_lines(path):
+    """(number, shape) of the lines of code."""
+    lines = without_comments(path.read_text(errors="replace")).splitlines()
+    shapes = ((n, shape(line)) for n, line in enumerate(lines, 1) if not line.startswith("#"))
+    return [(n, found) for n, found in shapes if found is not None]
+
+
+def repeated_blocks(folder):
+    """Pairs ((path, line), (path, line), lines), each as long as it can be."""
+    codes = [(path, code_lines(path)) for path in sources(folder, ".cc", ".h")]
+    shapes = [[found for _, found in lines] for _, lines in codes]
+    places = collections.defaultdict(list)
+    for f, file_shapes in enumerate(shapes):
+        for i in range(len(file_shapes) - BLOCK + 1):
+            places[tuple(file_shapes[i : i + BLOCK])].append((f, i))
+    pairs = []
+    for group in places.values():
+        for a, (f, i) in enumerate(group):
+            for g, j in group[a + 1 :]:
+                if f == g and j < i + BLOCK:
+                    continue
+                if i > 0 and j > 0 and shapes[f][i - 1] == shapes[g][j - 1]:
+                    continue  # a part of the pair that begins a line before
+                length = BLOCK
+                most = min(len(shapes[f]) - i, len(shapes[g]) - j)
+                while length < most and shapes[f][i + length] == shapes[g][j + length]:
+                    length += 1
+                first, second = (codes[f][0], codes[f][1][i][0]), (codes[g][0], codes[g][1][j][0])
+                pairs.append((first, second, length))
+    return pairs
+
+
+def class_bodies(text):
+    """(name, body) of each class and struct, those inside others included."""
+    for match in re.finditer(
+        r"\b(?:class|struct)\s+(?:[A-Z_]+\([^)]*\)\s*)?(\w+)[^;{}()]*\{", text
+    ):
+        depth, end = 1, match.end()
+        while depth and end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        yield match.group(1), text[match.end() : end - 1]
+
+
+def methods(body):
+    """How many functions a class declares or defines, its constructors and operators included, but
+    for those that are deleted or defaulted."""
+    flat, depth = [], 0  # the body without what lies in braces
+    for character in body:
+        if character == "}":
+            depth -= 1
+        if depth == 0:
+            flat.append(";" if character == "}" else character)
+        if character == "{":
+            depth += 1
+    count = 0
+    for statement in re.split(
+        r"[;{}]", re.sub(r"\b(public|private|protected)\s*:", ";", "".join(flat))
+    ):
+        statement = re.sub(r"FLT_\w+\([^()]*\)", "", statement).strip()
+        if re.match(r"(using|friend|enum|class|struct|static_assert|typedef)\b", statement):
+            continue
+        head = re.split(r"=(?!=)(?!.*operator)", statement)[0]
+        named = re.search(r"(\w+|operator\s*\S+)\s*\(", head)
+        if named and not re.search(r"=\s*(delete|default)\s*$", statement):
+            # A member of type std::function<R(A)> has its parentheses inside of angle brackets.
+            count += head[: named.start()].count("<") == head[: named.start()].count(">")
+    return count
+
+
+def largest_classes(folder):
+    found = []
+    for path in sources(folder, ".cc", ".h"):
+        for name, body in class_bodies(without_comments(path.read_text(errors="replace"))):
+            found.append((methods(body), name, path))
+    return sorted(found, key=lambda row: (-row[0], str(row[2])))
+
+
+def files_that_name(tree, name, own, folders, *suffixes):
+    word = re.compile(rf"(?<![A-Za-z0-9_]){name}(?![a-z0-9_])", re.IGNORECASE)
+    paths = (path for folder in folders for path in sources(tree / folder, *suffixes))
+    others = (path for path in paths if not path.name.startswith(own))
+    return [path for path in others if word.search(without_comments(path.read_text()))]
+
+
+def forward_types(tree, given):
+    dump = tree / "tests/ops/registry.txt"
+    if dump.exists():
+        types = re.findall(r"^op (\w+)", dump.read_text(), re.MULTILINE)
+        return sum(not re.search(r"_grad\d?$", found) for found in types)
+    if given is None:
+        sys.exit(f"{dump} does not exist; say --forward-types N")
+    return given
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--tree", type=pathlib.Path, default=ROOT, help="the checkout to count in")
+    parser.add_argument("--forward-types", type=int, help="where the checkout has no registry.txt")
+    parser.add_argument("--show", action="store_true", help="list the pairs and the files, too")
+    options = parser.parse_args()
+    tree = options.tree.resolve()
+    ops = tree / "flotilla" / "ops"
+
+    pairs = repeated_blocks(ops)
+    print(f"repeated blocks: {len(pairs)}")
+    for (first, line), (second, other), length in pairs if options.show else ():
+        print(f"  {first.relative_to(ops)}:{line} {second.relative_to(ops)}:{other} {length} lines")
+    lines = sum(
+        len(path.read_text(errors="replace").splitlines()) for path in sources(ops, ".cc", ".h")
+    )
+    types = forward_types(tree, options.forward_types)
+    print(f"lines an op: {lines / types:.1f} ({lines} lines, {types} forward op types)")
+    print("largest class:")
+    for count, name, path in largest_classes(tree / "flotilla")[:8]:
+        print(f"  {count} {name} ({path.relative_to(tree)})")
+    print("files that name it:")
+    for what, (name, own) in ADDED.items():
+        cpp = files_that_name(tree, name, own, ("flotilla", "python/src", "cli"), ".cc", ".h")
+        python = files_that_name(tree, name, own, ("python/paddle",), ".py")
+        print(f"  {what}: {len(cpp)} of C++, {len(python)} of Python")
+        for path in [*cpp, *python] if options.show else ():
+            print(f"    {path.relative_to(tree)}")
+
+
+if __name__ == "__main__":
+    main()
