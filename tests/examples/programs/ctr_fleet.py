@@ -38,6 +38,7 @@ def parse_args():
     parser.add_argument("--embedding_size", type=int, default=10)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--learning_rate", type=float, default=1e-3)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--infer", action="store_true")
     return parser.parse_args()
 
@@ -199,6 +200,7 @@ def train_with_py_reader(args, exe, reader, avg_cost, auc_var, batch_auc_var):
 def train(args):
     role = role_maker.PaddleCloudRoleMaker()
     fleet.init(role)
+    fluid.default_startup_program().random_seed = args.seed
     model = CTR()
     inputs = model.input_data()
     reader = None
