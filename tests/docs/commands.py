@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 
+import watched
 from documents import ROOT
 
 BIN = ROOT / "build/dev/bin"
@@ -40,9 +41,7 @@ PLACEHOLDER = re.compile(r"^([A-Z][A-Z_]*|<.*>|\.\.\.|…)$")
 
 @functools.cache
 def help_of(*command):
-    done = subprocess.run(
-        [*command, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60
-    )
+    done = watched.run([*command, "--help"], cwd=ROOT)
     if done.returncode:
         raise ValueError(f"{' '.join(command)} --help exits with {done.returncode}: {done.stderr}")
     return done.stdout
@@ -92,7 +91,7 @@ def check_binary(program, arguments):
     takes_nothing = not any(PLACEHOLDER.match(word) or not word.startswith("-") for word in rest)
     if problem or not takes_nothing or "REQUIRED" in help_of(*command):
         return problem
-    done = subprocess.run([*command, *rest], capture_output=True, text=True, timeout=60)
+    done = watched.run([*command, *rest])
     return f"it exits with {done.returncode}: {done.stderr}" if done.returncode else None
 
 
@@ -110,7 +109,7 @@ def check_launcher(arguments):
 def check_python(arguments):
     if arguments[:1] == ["-m"]:
         module = ["-c", f"import importlib.util as u; assert u.find_spec({arguments[1]!r})"]
-        done = subprocess.run([sys.executable, *module], cwd=ROOT, capture_output=True, timeout=60)
+        done = watched.run([sys.executable, *module], cwd=ROOT, text=False)
         if done.returncode:
             return f"python finds no module {arguments[1]}"
         return None if arguments[1] == "pytest" else unknown_words_of_module(arguments)

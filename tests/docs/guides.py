@@ -12,11 +12,12 @@ import signal
 import subprocess
 import sys
 
+import watched
 from commands import BIN
 from documents import ROOT, split
 
 GUIDES = ROOT / "docs/guide"
-LIMIT = 120  # seconds; a block that takes longer hangs
+LIMIT = 120  # seconds; a block that does not get on for longer hangs
 FREE = re.compile(
     r"\d+(?:\.\d+)?(?= (?:s|ms|us|%)\b|%| %)|(?<![.\d])\d{4,}(?![.\d])"
 )  # times, ports, processes
@@ -144,7 +145,7 @@ class Session:
 
     def problems(self):
         """Waits for the end; one text for each command that does not do what is shown."""
-        output, _ = self.process.communicate(timeout=LIMIT)
+        output, _ = watched.communicate(self.process, seconds=LIMIT)
         *outputs, rest = re.split(rf"{MARK} (\d+)\n", output)
         if len(outputs) != 2 * len(self.commands) or rest:
             yield f"{self.block}: the shell does not get to the end:\n{output}"

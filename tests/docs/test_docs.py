@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 import pytest
+import watched
 from commands import check
 from documents import ROOT, blocks, documents, inline_code, links
 
@@ -55,14 +56,8 @@ def test_python_blocks_run(document, tmp_path):
         return
     feed = json.dumps([[b.document, b.line, b.text] for b in wanted])
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", RUNNER],
-        input=feed,
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
+    done = watched.run(
+        [sys.executable, "-c", RUNNER], input=feed, cwd=tmp_path, env=environment, seconds=300
     )
     assert done.returncode == 0, f"{done.stderr}\nits output was:\n{done.stdout[-2000:]}"
 
@@ -105,9 +100,7 @@ def test_cpp_block_compiles(block):
     if all(folded(part) in sources() for part in block.text.split("\n\n")):  # a quotation
         return
     command, folder = compiler()
-    done = subprocess.run(
-        command, input=as_unit(block), cwd=folder, capture_output=True, text=True, timeout=300
-    )
+    done = watched.run(command, input=as_unit(block), cwd=folder, seconds=300)
     assert done.returncode == 0, f"{block} does not compile:\n{done.stderr[:4000]}"
 
 
@@ -117,7 +110,7 @@ int main() { return flotilla::layers::data("x", {-1, 4}).shape() == flotilla::Sh
 
 
 def run_cmake(*words):
-    done = subprocess.run(["cmake", *words], capture_output=True, text=True, timeout=300)
+    done = watched.run(["cmake", *words], seconds=300)
     assert done.returncode == 0, f"cmake {' '.join(map(str, words))}:\n{done.stdout}{done.stderr}"
 
 

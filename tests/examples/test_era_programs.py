@@ -7,11 +7,11 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 
 import _flotilla as core
 import pytest
+import watched
 from paddle.compat import _report, _table
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
@@ -24,13 +24,11 @@ def run(folder, name, *arguments):
     path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "FLT_DOWNLOAD": "0", "FLT_THREADS": "1", "PATH": path}
     environment.pop("FLT_TEST_DATA", None)
-    done = subprocess.run(
+    done = watched.run(
         [sys.executable, f"{name}.py", *map(str, arguments)],
         cwd=folder,
         env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
+        seconds=240,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -14,11 +14,12 @@ import sys
 
 import _flotilla as core
 import pytest
+import watched
 from job import FLEETRUN
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 BINARIES = PROGRAMS.parents[2] / "build" / "dev" / "bin"
-LIMIT = 120  # seconds
+LIMIT = 120  # seconds without progress
 
 
 @pytest.fixture
@@ -43,14 +44,7 @@ def environment(**variables):
 
 def run(folder, *command):
     """What a program prints."""
-    done = subprocess.run(
-        [str(one) for one in command],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-    )
+    done = watched.run([str(one) for one in command], cwd=folder, env=environment(), seconds=LIMIT)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -74,7 +68,7 @@ def by_hand(folder, script, processes, *arguments, **variables):
         for one in processes
     ]
     try:
-        outputs = [one.communicate(timeout=LIMIT)[0] for one in started]
+        outputs = [watched.communicate(one, seconds=LIMIT)[0] for one in started]
     finally:
         for one in started:
             one.kill()

@@ -2,10 +2,10 @@
 
 import math
 import pathlib
-import subprocess
 import sys
 
 import pytest
+import watched
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEPS = 5
@@ -24,9 +24,7 @@ CASES = {
 def losses(*command):
     """The lines that an example prints."""
     arguments = ["--steps", str(STEPS), "--init", "1"]
-    done = subprocess.run(
-        [*map(str, command), *arguments], capture_output=True, text=True, cwd=ROOT, timeout=300
-    )
+    done = watched.run([*map(str, command), *arguments], cwd=ROOT, seconds=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 

@@ -8,10 +8,10 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
-from job import FLEETRUN, LIMIT
+import watched
+from job import FLEETRUN
 
 FLOTILLA = str(pathlib.Path(FLEETRUN).with_name("flotilla"))
 
@@ -69,7 +69,7 @@ class Host:
         Host.started.append(self.process)
 
     def wait(self):
-        self.out, self.err = self.process.communicate(timeout=LIMIT)
+        self.out, self.err = watched.communicate(self.process)
         return self.process.returncode
 
     def environments(self, role="worker"):
@@ -77,10 +77,11 @@ class Host:
         return [json.loads(log.read_text()) for log in logs]
 
     def wait_for(self, name):
-        deadline = time.monotonic() + LIMIT
-        while not (self.folder / name).exists():
-            assert time.monotonic() < deadline and self.process.poll() is None
-            time.sleep(0.01)
+        def there():
+            assert self.process.poll() is None, f"it ended before there was {name}"
+            return (self.folder / name).exists()
+
+        watched.wait_until(there, f"{name} did not come")
 
 
 class Network:

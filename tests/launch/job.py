@@ -10,9 +10,10 @@ import sys
 import textwrap
 import time
 
+import watched
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FLEETRUN = os.environ.get("FLT_FLEETRUN", str(ROOT / ".venv" / "bin" / "fleetrun"))
-LIMIT = 60  # seconds; a job that takes longer hangs
 
 
 def find_processes(*variables):
@@ -34,11 +35,8 @@ def find_processes(*variables):
 
 def wait_for_process(*variables):
     """A process with these variables, as soon as there is one."""
-    deadline = time.monotonic() + LIMIT
-    while not (found := find_processes(*variables)):
-        assert time.monotonic() < deadline, f"there is no process with {variables}"
-        time.sleep(0.01)
-    return found[0]
+    there = watched.wait_until(lambda: find_processes(*variables), f"no process with {variables}")
+    return there[0]
 
 
 class Job:
@@ -69,9 +67,9 @@ class Job:
             },
         )
 
-    def wait(self, limit=LIMIT):
+    def wait(self):
         """Waits for the end of the launcher; the value is its exit code."""
-        self.out, self.err = self.process.communicate(timeout=limit)
+        self.out, self.err = watched.communicate(self.process)
         self.seconds = time.monotonic() - self.started
         return self.process.returncode
 
@@ -84,12 +82,14 @@ class Job:
 
     def wait_for(self, path, count=1):
         """Waits until the processes have written `count` files that match `path`."""
-        deadline = time.monotonic() + LIMIT
-        while len(found := list(pathlib.Path(self.folder).glob(path))) < count:
-            assert time.monotonic() < deadline, f"{path} did not appear in {self.folder}"
+
+        def there():
+            found = list(pathlib.Path(self.folder).glob(path))
+            if len(found) >= count:
+                return found
             assert self.process.poll() is None, "the launcher ended: " + self.process.stderr.read()
-            time.sleep(0.01)
-        return found
+
+        return watched.wait_until(there, f"{path} did not appear in {self.folder}")
 
     def pids(self):
         """Every process that inherited this job's environment, the launcher included."""
@@ -106,12 +106,10 @@ class Job:
         pids = [self.pid_of(role, rank) for role, rank in who]
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
-        deadline = time.monotonic() + LIMIT
-        while set(pids) & set(self.pids()):
-            assert time.monotonic() < deadline, f"still there: {pids}"
+        watched.wait_until(lambda: not set(pids) & set(self.pids()), f"still there: {pids}")
 
     def assert_nothing_left(self, seconds=2.0):
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + watched.room(seconds)
         while left := self.pids():
             assert time.monotonic() < deadline, f"still there: {left}"
             time.sleep(0.02)

@@ -9,7 +9,8 @@ import textwrap
 import time
 
 import pytest
-from job import FLEETRUN, LIMIT
+import watched
+from job import FLEETRUN
 
 LINES = 40_000
 
@@ -65,7 +66,7 @@ def test_a_dead_worker_is_noticed_although_nobody_reads(tmp_path, stuck):
     outputs = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     job = start(tmp_path, FAILS, "--nproc_per_node=2", **outputs | dict.fromkeys(stuck, write))
     try:
-        assert job.wait(LIMIT) == 3
+        assert watched.wait(job) == 3
     finally:
         job.kill()
         os.close(read)
@@ -80,12 +81,9 @@ def test_an_interrupt_is_heard_although_nobody_reads(tmp_path):
     waits = FAILS.replace("sys.exit(3)", "time.sleep(1000)")
     job = start(tmp_path, waits, "--nproc_per_node=2", "--tee", stdout=write, stderr=write)
     try:
-        deadline = time.monotonic() + LIMIT
-        while len(list(tmp_path.glob("printed.*"))) < 2:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        watched.wait_until(lambda: len(list(tmp_path.glob("printed.*"))) == 2, "printed.*")
         job.send_signal(signal.SIGINT)
-        assert job.wait(LIMIT) == 128 + signal.SIGINT
+        assert watched.wait(job) == 128 + signal.SIGINT
     finally:
         job.kill()
         os.close(read)
@@ -95,12 +93,9 @@ def test_an_interrupt_is_heard_although_nobody_reads(tmp_path):
 def test_a_late_reader_gets_everything(tmp_path):
     outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     job = start(tmp_path, PRINTS, "--nproc_per_node=1", **outputs)
-    deadline = time.monotonic() + LIMIT
-    while not list(tmp_path.glob("printed.*")):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    watched.wait_until(lambda: list(tmp_path.glob("printed.*")), "printed.*")
     time.sleep(1)
-    out, err = job.communicate(timeout=LIMIT)
+    out, err = watched.communicate(job)
     assert job.returncode == 0
     shown = [line for line in out.decode().splitlines() if line.startswith("line ")]
     assert [int(line.split()[1]) for line in shown] == list(range(LINES))
@@ -111,7 +106,7 @@ def test_a_log_that_is_a_pipe_without_a_reader_is_refused(tmp_path):
     (tmp_path / "log").mkdir()
     os.mkfifo(tmp_path / "log" / "workerlog.0")
     job = start(tmp_path, "print(1)", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    _, err = job.communicate(timeout=LIMIT)
+    _, err = watched.communicate(job)
     assert job.returncode == 2
     assert "workerlog.0 cannot be written: it is a named pipe that nobody reads" in err.decode()
 
@@ -121,6 +116,6 @@ def test_a_host_that_there_is_not_is_named(tmp_path, order):
     hosts = ",".join(["127.0.0.1", "no-such-host.invalid"][::order])
     outputs = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     job = start(tmp_path, "print(1)", f"--ips={hosts}", **outputs)
-    _, err = job.communicate(timeout=LIMIT)
+    _, err = watched.communicate(job)
     assert job.returncode == 2
     assert 'but no host has the name "no-such-host.invalid"' in err.decode()

@@ -6,6 +6,7 @@ import sys
 import textwrap
 
 import pytest
+import watched
 from job import FLEETRUN, Job
 
 SHOW = """
@@ -186,9 +187,7 @@ def test_lines_of_all_processes_arrive_whole_with_tee(tmp_path):
     ],
 )
 def test_bad_command_lines_start_nothing_and_give_2(tmp_path, words, sentence):
-    done = subprocess.run(
-        [FLEETRUN, "--quiet", *words], cwd=tmp_path, capture_output=True, text=True, timeout=20
-    )
+    done = watched.run([FLEETRUN, "--quiet", *words], cwd=tmp_path)
     assert done.returncode == 2
     assert sentence in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -213,13 +212,7 @@ def test_the_modules_of_the_older_eras_are_other_names(tmp_path, module, options
     script = "import sys; print(sys.executable, sys.argv[1:], flush=True)\n"
     (tmp_path / "train.py").write_text(script + textwrap.dedent(TOGETHER % len(logs)))
     command = [sys.executable, "-m", f"paddle.distributed.{module}", *options]
-    done = subprocess.run(
-        [*command, "train.py", "--distributed"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = watched.run([*command, "train.py", "--distributed"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for log in logs:
         assert (tmp_path / log).read_text() == f"{sys.executable} ['--distributed']\n"

@@ -3,10 +3,10 @@
 import os
 import re
 import shlex
-import subprocess
 import sys
 
 import pytest
+import watched
 from job import FLEETRUN, ROOT
 
 TEXT = (ROOT / "docs" / "launch.md").read_text()
@@ -23,9 +23,7 @@ OPTIONS = set(re.findall(r"(?<![\w-])--[a-z_]+(?![\w-])", TEXT)) - {"--epochs", 
 
 def run(words, folder):
     env = {**os.environ, "FLT_PYTHON": sys.executable, "PYTHONPATH": str(folder)}
-    return subprocess.run(
-        [FLEETRUN, *words], cwd=folder, env=env, capture_output=True, text=True, timeout=60
-    )
+    return watched.run([FLEETRUN, *words], cwd=folder, env=env)
 
 
 def test_there_are_commands():

@@ -9,8 +9,9 @@ import threading
 import time
 
 import pytest
+import watched
 from hosts import Host
-from job import FLEETRUN, LIMIT, Job
+from job import FLEETRUN, Job
 
 BAD_TEXT = r"""
 import os, sys, time
@@ -42,11 +43,10 @@ def test_last_lines_that_are_no_text_name_the_culprit_on_every_host(tmp_path, po
 def test_a_log_folder_whose_name_is_no_text_is_no_obstacle(tmp_path):
     folder = os.fsencode(tmp_path) + b"/f\xfcr"
     os.mkdir(folder)
-    done = subprocess.run(
+    done = watched.run(
         [FLEETRUN, "--nproc_per_node=1", "--json", b"--log_dir=" + folder, "/bin/false"],
-        capture_output=True,
         cwd=tmp_path,
-        timeout=LIMIT,
+        text=False,
     )
     assert done.returncode == 1
     assert "worker 0 failed first" in done.stderr.decode(errors="replace")
@@ -112,8 +112,8 @@ def test_a_slow_reader_of_much_output_hears_of_a_death(tmp_path):
     while not (tmp_path / "there").exists():
         time.sleep(0.01)
     error = process.stderr.read().decode()
-    reader.join(LIMIT)
-    assert process.wait(LIMIT) == 3
+    reader.join()
+    assert watched.wait(process) == 3
     assert "worker 1 failed first" in error
     text = b"".join(shown).decode()
     assert "MB of output are left out here" in text
@@ -158,8 +158,8 @@ def test_a_flood_of_output_does_not_delay_the_news_of_a_death(tmp_path, piece):
             with open(f"/proc/{job.process.pid}/status") as status:
                 found = [int(line.split()[1]) for line in status if line.startswith("VmHWM")]
             peak = max([peak, *found])  # a process that has ended has none
-    listener.join(LIMIT)
-    code = job.process.wait(LIMIT)
+    listener.join()
+    code = watched.wait(job.process)
     (tmp_path / "log" / "workerlog.0").unlink()  # pytest keeps the folder
     assert code == 3
     assert "worker 1 failed first" in errors[0]

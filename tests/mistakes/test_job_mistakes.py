@@ -10,8 +10,9 @@ import textwrap
 import time
 
 import pytest
+import watched
 from hosts import Host, free_port
-from job import FLEETRUN, LIMIT, Job
+from job import FLEETRUN, Job
 
 NET = """
     import sys
@@ -229,13 +230,8 @@ def refused(folder, *words, **variables):
     """What a command that starts nothing says."""
     (folder / "train.py").write_text("print('started')\n")
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_", "FLAGS_"))}
-    done = subprocess.run(
-        [FLEETRUN, *words],
-        cwd=folder,
-        env={**clean, "FLT_PYTHON": sys.executable, **variables},
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
+    done = watched.run(
+        [FLEETRUN, *words], cwd=folder, env={**clean, "FLT_PYTHON": sys.executable, **variables}
     )
     assert done.returncode == 2 and "started" not in done.stdout, done.stdout + done.stderr
     return done.stderr.splitlines()[-1]

@@ -3,21 +3,18 @@
 import gzip
 import os
 import pathlib
-import subprocess
 import sys
 
-import pytest
-
 import _flotilla as core
+import pytest
+import watched
 
 FLOTILLA = pathlib.Path(sys.executable).with_name("flotilla")
 CRITEO = "1" + "\t5" * 13 + "\t05db9164" * 26 + "\n"
 
 
 def check(*arguments):
-    done = subprocess.run(
-        [FLOTILLA, "check", "data", *arguments], capture_output=True, text=True, timeout=60
-    )
+    done = watched.run([FLOTILLA, "check", "data", *arguments])
     return done.returncode, done.stdout, done.stderr
 
 

@@ -2,11 +2,11 @@
 
 import pathlib
 import re
-import subprocess
 import sys
 
 import paddle
 import pytest
+import watched
 from paddle import compat
 from paddle.compat import _report, _table
 from paddle.compat.__main__ import main
@@ -128,12 +128,7 @@ def test_report_of_a_whole_program(tmp_path, capsys):
 def test_report_says_what_to_do_about_the_rest(tmp_path):
     path = tmp_path / "train.py"
     path.write_text("import paddle\n\npaddle.enable_static()\nmodel = paddle.Model(None)\n")
-    run = subprocess.run(
-        [sys.executable, "-m", "paddle.compat", "report", str(path)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    run = watched.run([sys.executable, "-m", "paddle.compat", "report", str(path)])
     assert run.returncode == 1 and run.stderr == ""
     first, _, missing, there = run.stdout.splitlines()
     assert first.endswith("uses 2 names of Paddle; Flotilla has 1.")
@@ -170,12 +165,7 @@ def test_what_is_no_program_is_refused(tmp_path, capsys):
 
 def test_the_page_is_up_to_date():
     """Otherwise: python -m paddle.compat table > docs/compatibility.md"""
-    run = subprocess.run(
-        [sys.executable, "-m", "paddle.compat", "table"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    run = watched.run([sys.executable, "-m", "paddle.compat", "table"], seconds=120)
     assert run.returncode == 0, run.stderr
     assert run.stdout == (ROOT / "docs" / "compatibility.md").read_text()
 

@@ -10,6 +10,7 @@ import numpy as np
 import paddle
 import paddle.fluid as fluid
 import pytest
+import watched
 from paddle import static
 from paddle.fluid import layers
 
@@ -358,5 +359,5 @@ def test_ctrl_c_ends_a_loop_without_end():
         job.stdout.readline()
         time.sleep(0.3)
         job.send_signal(signal.SIGINT)
-        _, err = job.communicate(timeout=60)
+        _, err = watched.communicate(job)
     assert err.rstrip().endswith("KeyboardInterrupt")

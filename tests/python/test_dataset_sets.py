@@ -17,6 +17,7 @@ import numpy as np
 import paddle
 import paddle.fluid as fluid
 import pytest
+import watched
 from paddle import dataset
 from paddle.dataset import _generate, _sets, common
 from paddle.dataset.__main__ import main
@@ -108,12 +109,7 @@ def test_list(home, capsys, monkeypatch):
 
 
 def test_list_as_a_command(home):
-    run = subprocess.run(
-        [sys.executable, "-m", "paddle.dataset", "--list"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    run = watched.run([sys.executable, "-m", "paddle.dataset", "--list"])
     assert run.returncode == 0 and run.stderr == ""
     assert f"{home}/.cache/paddle/dataset/flowers\n" in run.stdout
 
@@ -297,7 +293,7 @@ def test_processes_make_a_set_once(tmp_path):
         for _ in range(3)
     ]
     for job in jobs:
-        out, err = job.communicate(timeout=60)
+        out, err = watched.communicate(job)
         assert out == f"{tmp_path}/.cache/flotilla/uci_housing\n"
         assert err.count("uci_housing is a set that Flotilla generated") == 1
     files = sorted(os.listdir(tmp_path / ".cache" / "flotilla" / "uci_housing"))

@@ -2,15 +2,16 @@
 
 import pathlib
 import re
-import subprocess
 import sys
+
+import watched
 
 DEMO = pathlib.Path(__file__).parents[2] / "examples" / "python" / "demo.py"
 
 
 def test_the_demo_learns_digits_in_one_process_in_two_and_with_a_server():
     command = [sys.executable, str(DEMO), "--epochs", "2", "--steps", "400"]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    done = watched.run(command, encoding="utf-8", seconds=120)
     assert done.returncode == 0, done.stdout + done.stderr
     data, *parts = re.split(r"\n\n\d\. in ", done.stdout.rstrip("\n"))
     assert "MNIST" in data

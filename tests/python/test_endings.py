@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+import watched
 
 PRELUDE = """
 import os, sys, threading, time
@@ -27,9 +28,7 @@ def network(size=64):
 
 
 def run(code, seconds=120):
-    return subprocess.run(
-        [sys.executable, "-c", PRELUDE + code], capture_output=True, text=True, timeout=seconds
-    )
+    return watched.run([sys.executable, "-c", PRELUDE + code], seconds=seconds)
 
 
 @pytest.mark.parametrize("steps", ["short", "long", "python"])
@@ -137,7 +136,7 @@ def test_ctrl_c_during_the_import_does_not_crash():
         process.stdout.readline()  # CPython itself may not be interrupted before
         time.sleep(random.uniform(0, whole))
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=60)
+        _, error = watched.communicate(process)
         # 0: it had ended; -2: before the interpreter handled signals, or by KeyboardInterrupt
         assert process.returncode in (0, 1, -signal.SIGINT, 130), (process.returncode, error)
         assert "Fatal" not in error and "terminate called" not in error, error

@@ -12,6 +12,7 @@ import time
 import numpy as np
 import paddle
 import pytest
+import watched
 from paddle import fluid, static
 
 SIZES = (7, 0, 9, 5)  # records of the files
@@ -335,13 +336,15 @@ def test_ctrl_c_ends_a_run_and_all_it_started(tmp_path):
     )
     (tmp_path / "one").write_text("1 0.5\n")
     process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
-    deadline = time.time() + 60
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
-        assert process.poll() is None and time.time() < deadline
-        time.sleep(0.05)
+
+    def reads():
+        assert process.poll() is None
+        return (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip()
+
+    watched.wait_until(reads, "nothing is read")
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = watched.communicate(process)
     assert out == "interrupted 1\n"
     assert process.returncode == 0
     with pytest.raises(ProcessLookupError):
@@ -350,7 +353,7 @@ def test_ctrl_c_ends_a_run_and_all_it_started(tmp_path):
 
 def threads_since(before):
     """The threads that came after `before` and stay; one that was joined may still be listed for a moment."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + watched.room(10)
     while (found := set(os.listdir("/proc/self/task")) - before) and time.monotonic() < end:
         time.sleep(0.01)
     return found

@@ -3,9 +3,9 @@
 import os
 import pathlib
 import re
-import subprocess
 
 import _flotilla as core
+import watched
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PICKED, WRITTEN = (ROOT / "tests/fuzz" / name for name in ("cases.txt", "written_cases.txt"))
@@ -46,14 +46,7 @@ def test_written_programs_run_to_the_end(tmp_path):
             bytes_ = bytes([number % 256, number // 256, 0, 1, 0, 1])
             (tmp_path / f"{number}_{copy}").write_bytes(bytes_)
     command = [ROOT / "build/dev/bin/run_program_fuzz", f"-runs={copies * written}", tmp_path]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = watched.run(command, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}, seconds=300)
     assert done.returncode == 0, done.stderr[-3000:]
     counted = f"programs: {copies * written}, of which 100.0% got a plan and 100.0% ran to the end"
     assert counted in done.stderr, done.stderr[-3000:]

@@ -5,15 +5,14 @@ import io
 import os
 import pickle
 import struct
-import subprocess
 import sys
 import tarfile
 import tracemalloc
 
 import numpy as np
-import pytest
-
 import paddle
+import pytest
+import watched
 from paddle.base import restricted_pickle
 from paddle.dataset import cifar, common
 
@@ -204,7 +203,7 @@ def test_every_reader_refuses_them_in_one_sentence(tmp_path):
         paths.append(tmp_path / f"{i}.pdparams")
         paths[-1].write_bytes(b"\x80\x05" + body + b".")
     command = [sys.executable, "-c", READERS, *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = watched.run(command, seconds=300)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) < 1000, done.stdout  # megabytes
 

@@ -2,12 +2,12 @@
 
 import random
 import resource
-import subprocess
 import sys
 
 import numpy as np
 import paddle
 import pytest
+import watched
 import wire
 from paddle import static
 
@@ -248,8 +248,6 @@ def test_wrong_bits_never_crash():
     program = f"import sys; sys.path[:0] = {sys.path!r}\n"
     program += "import paddle; paddle.enable_static()\n"
     program += "import test_hostile_programs as t; t.flip_bits(300)"
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=300
-    )
+    done = watched.run([sys.executable, "-W", "ignore", "-c", program], seconds=300)
     assert done.returncode == 0, done.stderr[-2000:]
     assert 30 < int(done.stdout) < 300

@@ -2,10 +2,10 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
+import watched
 
 TRAIN = """
 import json
@@ -29,12 +29,8 @@ print(json.dumps([float(exe.run(feed=feed, fetch_list=[loss])[0]) for _ in range
 
 
 def run_with(isa):
-    return subprocess.run(
-        [sys.executable, "-c", TRAIN],
-        env={**os.environ, "FLT_MAX_ISA": isa},
-        capture_output=True,
-        text=True,
-        timeout=120,
+    return watched.run(
+        [sys.executable, "-c", TRAIN], env={**os.environ, "FLT_MAX_ISA": isa}, seconds=120
     )
 
 

@@ -1,12 +1,12 @@
 """The package itself: what importing it loads, its names, places, flags and versions."""
 
-import subprocess
 import sys
 
 import numpy as np
 import paddle
 import paddle.fluid as fluid
 import pytest
+import watched
 from paddle import static
 
 
@@ -14,13 +14,7 @@ def python(code, **environment):
     """What a fresh interpreter prints, and says on stderr."""
     import os
 
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        timeout=60,
-    )
+    done = watched.run([sys.executable, "-c", code], env={**os.environ, **environment})
     return done.stdout.strip(), done.stderr.strip()
 
 
@@ -82,7 +76,7 @@ def test_a_missing_name_is_answered_with_the_nearest(module, name, near):
 def test_one_hint_is_enough():
     """Python 3.10 and later add one of their own where they find a near name."""
     command = [sys.executable, "-c", "import paddle; paddle.static.nn.sequence_padd"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = watched.run(command, seconds=120)
     assert done.returncode == 1 and done.stderr.count("Did you mean") == 1
     assert done.stderr.rstrip().endswith("Did you mean paddle.static.nn.sequence_pad?")
 

@@ -12,9 +12,9 @@ import textwrap
 import time
 
 import _flotilla as core
-import pytest
-
 import paddle.distributed as dist
+import pytest
+import watched
 
 NAMES = (
     "PADDLE_TRAINER_ID PADDLE_CURRENT_ENDPOINT PADDLE_TRAINERS_NUM PADDLE_TRAINER_ENDPOINTS "
@@ -130,7 +130,7 @@ def test_queues_pipes_and_locks_travel():
     results, lock, total = method.Queue(), method.Lock(), method.Value("i", 0)
     ours, theirs = method.Pipe()
     context = dist.spawn(use_them, args=(results, lock, total, theirs), nprocs=2, join=False)
-    assert sorted(results.get(timeout=60) for _ in range(2)) == [0, 1]
+    assert sorted(results.get() for _ in range(2)) == [0, 1]
     ours.send("hello")
     assert ours.recv() == "hello to you"
     assert context.join() and total.value == 2
@@ -168,7 +168,7 @@ def test_who_ignores_the_request_to_end_is_killed_within_two_seconds():
     began = time.monotonic()
     with pytest.raises(RuntimeError, match="process 1 .*"):
         context.join()
-    assert time.monotonic() - began < 8, "1.5 s of grace, and room for a busy machine"
+    assert time.monotonic() - began < watched.room(8), "1.5 s of grace, and room for a busy machine"
     assert not context.processes[0].is_alive()
 
 
@@ -197,7 +197,7 @@ def test_a_script_may_spawn_its_own_functions(tmp_path):
     (block,) = re.findall(r"```python\n(.*?)```", document.read_text(), re.DOTALL)
     script = tmp_path / "script.py"
     script.write_text(block)
-    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    ran = watched.run([sys.executable, str(script)], seconds=120)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == "['hello from 0 of 2', 'hello from 1 of 2']\n"
 
@@ -221,22 +221,25 @@ def script_that(folder, *lines):
 
 
 def start(script, **more):
-    here = os.pathsep.join([str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    env = {**os.environ, "PYTHONPATH": here}
+    folders = [str(pathlib.Path(file).parent) for file in (__file__, watched.__file__)]
+    path = os.pathsep.join([*folders, os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": path}
     env.pop("PYTHONUNBUFFERED", None)  # with it a line is several writes
     return subprocess.Popen([sys.executable, str(script)], cwd=script.parent, env=env, **more)
 
 
 def wait_for_workers(folder, parent):
-    deadline = time.monotonic() + 60
-    while len(files := list(folder.glob("pid.*"))) < 2:
-        assert time.monotonic() < deadline and parent.poll() is None
-        time.sleep(0.02)
+    def all_there():
+        assert parent.poll() is None
+        return len(list(folder.glob("pid.*"))) == 2
+
+    watched.wait_until(all_there, "not all workers have come")
+    files = folder.glob("pid.*")
     return [file.name.split(".")[1] for file in files]
 
 
 def assert_gone(pids):
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + watched.room(10)
     while any(os.path.exists(f"/proc/{pid}") for pid in pids):
         assert time.monotonic() < deadline, "they outlive their parent"
         time.sleep(0.02)
@@ -244,7 +247,7 @@ def assert_gone(pids):
 
 def test_all_workers_speak_where_the_caller_does(tmp_path):
     script = script_that(tmp_path, "dist.spawn(say, nprocs=2)")
-    said = start(script, stdout=subprocess.PIPE, text=True).communicate(timeout=120)[0]
+    said = watched.communicate(start(script, stdout=subprocess.PIPE, text=True), seconds=120)[0]
     assert sorted(said.splitlines()) == ["worker 0 speaks", "worker 1 speaks"]
     assert list(tmp_path.iterdir()) == [script], "no logs"
 
@@ -263,7 +266,7 @@ def test_an_interrupt_of_the_parent_alone_ends_all(tmp_path):
     )
     pids = wait_for_workers(tmp_path, parent)
     parent.send_signal(signal.SIGINT)
-    assert b"KeyboardInterrupt" in parent.communicate(timeout=60)[1]
+    assert b"KeyboardInterrupt" in watched.communicate(parent)[1]
     assert_gone(pids)
 
 
@@ -274,7 +277,7 @@ def test_daemons_end_with_a_parent_that_is_done(tmp_path):
         "    time.sleep(0.02)",
     ]
     parent = start(script_that(tmp_path, *lines))
-    assert parent.wait(timeout=60) == 0
+    assert watched.wait(parent) == 0
     assert_gone([file.name.split(".")[1] for file in tmp_path.glob("pid.*")])
 
 
@@ -298,5 +301,5 @@ def test_a_script_without_its_guard_is_told(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import paddle.distributed as dist\nimport time\n")
     script.write_text(script.read_text() + "dist.spawn(time.sleep, args=(0,), nprocs=2)\n")
-    said = start(script, stderr=subprocess.PIPE).communicate(timeout=60)[1]
+    said = watched.communicate(start(script, stderr=subprocess.PIPE))[1]
     assert b"before the\n        current process has finished its bootstrapping phase" in said

@@ -13,6 +13,7 @@ import numpy as np
 import paddle
 import paddle.fluid as fluid
 import pytest
+import watched
 
 GENERATOR = np.random.RandomState(7)
 ROWS = GENERATOR.rand(50, 3).astype("float32")
@@ -302,12 +303,12 @@ def test_a_manifest_of_another_form_is_passed_over(tmp_path, text, capsys):
 def test_a_killed_process_goes_on(tmp_path):
     """SIGKILL in the middle, as if while a checkpoint is written; then the same program again."""
     script = tmp_path / "program.py"
-    here = pathlib.Path(__file__).parent
+    folders = [str(pathlib.Path(file).parent) for file in (__file__, watched.__file__)]
     script.write_text(
         textwrap.dedent(
             f"""
             import sys, time
-            sys.path[:0] = [{str(here)!r}]
+            sys.path[:0] = {folders}
             import paddle.fluid as fluid
             import test_trainer as t
 
@@ -332,7 +333,7 @@ def test_a_killed_process_goes_on(tmp_path):
     first.stdout.close()
     assert last == ["4", "2"]
     (tmp_path / "kept" / f".checkpoint_99.{first.pid}").mkdir()  # as if it was writing
-    done = subprocess.run(job, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = watched.run(job, cwd=tmp_path, seconds=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "4 3"
     expected = train(trainer(), 10).ravel().tolist()

@@ -4,7 +4,8 @@ import pathlib
 import time
 
 import numpy as np
-from job import LIMIT, Job
+import watched
+from job import Job
 
 # Ids up to 63, each with a weight of its own.
 NET = """
@@ -175,10 +176,10 @@ class Disturbed(Job):
 
     def wait_for_step(self, step, worker=0):
         """Waits until a worker has done so many steps."""
-        deadline = time.monotonic() + LIMIT
+        patience = watched.Patience()
         mark = pathlib.Path(self.folder, f"step.{worker}")
         while not mark.exists() or int(mark.read_text()) < step:
-            assert time.monotonic() < deadline, f"worker {worker} did not come to step {step}"
+            assert not patience.over(), f"worker {worker} did not come to step {step}"
             if self.process.poll() is not None:
                 self.wait()
                 raise AssertionError("the launcher ended: " + self.err + self.out)

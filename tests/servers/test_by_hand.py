@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import watched
 from hosts import free_port
 from job import Job
 
@@ -25,7 +26,7 @@ def run(folder, script, processes, **environment):
         for variables in processes
     ]
     try:
-        outputs = [one.communicate(timeout=60)[0] for one in started]
+        outputs = [watched.communicate(one)[0] for one in started]
     finally:
         for one in started:
             one.kill()

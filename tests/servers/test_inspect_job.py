@@ -2,8 +2,8 @@
 
 import pathlib
 import re
-import subprocess
 
+import watched
 from job import FLEETRUN, Job
 from regression import NET
 
@@ -30,7 +30,7 @@ SCRIPT = """
 
 def inspect(*arguments):
     command = [FLOTILLA, "inspect", "job", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return watched.run(command)
 
 
 def test_workers_tables_and_staleness_are_shown(tmp_path):

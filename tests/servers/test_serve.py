@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+import watched
 from job import FLEETRUN, Job
 
 FLOTILLA = str(pathlib.Path(FLEETRUN).with_name("flotilla"))
@@ -65,9 +66,7 @@ def test_a_folder_that_goes_with_the_job_is_not_synced(tmp_path, options, said, 
 
 def test_must_know_the_servers_of_its_job():
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PADDLE_")}
-    done = subprocess.run(
-        [FLOTILLA, "serve"], env=clean, capture_output=True, text=True, timeout=20
-    )
+    done = watched.run([FLOTILLA, "serve"], env=clean)
     assert done.returncode == 1
     assert "must know the servers of its job: say --servers" in done.stderr
 
@@ -101,13 +100,11 @@ def test_workers_and_servers_in_cpp_and_python_compute_the_same(tmp_path, server
     examples = pathlib.Path(__file__).parents[2] / "examples"
     for program in (BINARIES / "example_served_mlp", examples / "python" / "served_mlp.py"):
         counts = [f"--server_num={servers}", "--worker_num=2"]
-        done = subprocess.run(
+        done = watched.run(
             [FLEETRUN, *counts, "--quiet", program, "--steps=5", "--init=1"],
             cwd=tmp_path,
             env={**os.environ, "FLT_PYTHON": sys.executable, "FLT_DOWNLOAD": "0"},
-            capture_output=True,
-            text=True,
-            timeout=120,
+            seconds=120,
         )
         assert done.returncode == 0, done.stderr
         losses.append(done.stdout.split())

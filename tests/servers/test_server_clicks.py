@@ -105,9 +105,8 @@ def read(path):
 
 
 def train(folder, options, mode, batch, rate):
-    limit = 250 if FULL else 60
     job = Job(folder, options, SCRIPT, MODE=mode, BATCH=str(batch), RATE=str(rate))
-    assert job.wait(limit) == 0, job.err
+    assert job.wait() == 0, job.err
     return json.loads((folder / "found.json").read_text())
 
 

@@ -13,7 +13,7 @@ import time
 import _flotilla as core
 import numpy as np
 import pytest
-from job import LIMIT
+import watched
 from regression import Disturbed
 
 FULL = bool(os.environ.get("FLT_TEST_FULL"))
@@ -49,8 +49,8 @@ def goes_on(folder, calm, options=KEPT, **settings):
 
 def kill_all(job):
     job.kill()
-    job.process.communicate(timeout=LIMIT)
-    job.assert_nothing_left(LIMIT)
+    watched.communicate(job.process)
+    job.assert_nothing_left(60)
 
 
 # ---- The log ----------------------------------------------------------------------------------------
@@ -92,10 +92,12 @@ def test_a_torn_log_goes_on_from_its_last_whole_push(tmp_path, calm):
 # ---- Kills while something is written ---------------------------------------------------------------
 
 
-def wait_for_unfinished(job, pattern, seconds, there=True):
-    """Waits until something is half written, or no longer, for at most so long. Whether it is so."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and job.process.poll() is None:
+def wait_for_unfinished(job, pattern, seconds=None, there=True):
+    """Waits until something is half written, or no longer, for at most so long (where that is given),
+    and while the job gets on. Whether it is so."""
+    patience = watched.Patience()
+    deadline = time.monotonic() + (seconds or float("inf"))
+    while time.monotonic() < deadline and job.process.poll() is None and not patience.over():
         with contextlib.suppress(OSError):  # a folder that goes while it is looked at
             if any(pathlib.Path(job.folder).glob(pattern)) == there:
                 return True
@@ -111,12 +113,12 @@ def test_a_kill_during_a_snapshot_changes_nothing(tmp_path, calm, seed):
     unfinished = "tables/server-0-of-1/snapshot.*.unfinished"
     kills = 0
     for _ in range(3 if FULL else 1):
-        if wait_for_unfinished(job, unfinished, 5 if kills else LIMIT):
+        if wait_for_unfinished(job, unfinished, 5 if kills else None):
             time.sleep(draw.uniform(0, 0.01))
             job.kill_processes(("server", 0))
             kills += 1
             # What was left is removed when the server is back.
-            assert wait_for_unfinished(job, unfinished, LIMIT, there=False)
+            assert wait_for_unfinished(job, unfinished, there=False)
     (tmp_path / "go").touch()
     assert job.wait() == 0, job.err
     assert kills > 0 and f"restart {kills} of 9" in job.err

@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+import watched
 from job import Job
 
 # A regression in step. At step 20 each worker says that it is there; worker 1 does DEED.
@@ -113,11 +114,11 @@ def test_whoever_waits_for_servers_can_be_interrupted(tmp_path):
         time.sleep(0.3)
         began = time.monotonic()
         worker.send_signal(signal.SIGINT)
-        out = worker.communicate(timeout=20)[0]
+        out = watched.communicate(worker)[0]
         assert "KeyboardInterrupt" in out, out
-        assert time.monotonic() - began < 8
+        assert time.monotonic() - began < watched.room(8)
         # The worker is lost, which ends a job without a launcher.
-        assert server.wait(timeout=20) != 0
+        assert watched.wait(server) != 0
     finally:
         for one in (server, worker):
             one.kill()

@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from job import LIMIT
+import watched
 from regression import Disturbed
 
 FULL = bool(os.environ.get("FLT_TEST_FULL"))
@@ -29,8 +29,8 @@ def train_until(step, folder, **settings):
     job = Disturbed(folder, UNTIL=str(step), **TWO, **settings)
     job.wait_for_step(step)
     job.kill()
-    job.process.communicate(timeout=LIMIT)
-    job.assert_nothing_left(LIMIT)
+    watched.communicate(job.process)
+    job.assert_nothing_left(60)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def takes(address, tls, certificate):
     if certificate:
         context.load_cert_chain(tls["FLT_TLS_CERT"], tls["FLT_TLS_KEY"])
     host, port = address.split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as plain:
+    with socket.create_connection((host, int(port))) as plain:
         try:
             with context.wrap_socket(plain, server_hostname=tls["FLT_TLS_NAME"]) as secure:
                 return len(secure.recv(9)) == 9

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+import watched
 from regression import Disturbed
 from test_server_network import TwoHosts
 
@@ -27,10 +28,10 @@ class Cut(TwoHosts):
 
     def wait_for_step(self, step, host=0):
         mark = self.hosts[host].folder / f"step.{host}"
-        deadline = time.monotonic() + 60
+        patience = watched.Patience()
         while not mark.exists() or int(mark.read_text()) < step:
             assert self.hosts[host].process.poll() is None, self.hosts[host].wait()
-            assert time.monotonic() < deadline, f"step {step} was not reached"
+            assert not patience.over(), f"step {step} was not reached"
             time.sleep(0.002)
 
 

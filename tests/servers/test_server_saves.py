@@ -10,7 +10,8 @@ import _flotilla as core
 import numpy as np
 import paddle
 import pytest
-from job import LIMIT, Job
+import watched
+from job import Job
 from regression import NET
 
 FULL = bool(os.environ.get("FLT_TEST_FULL"))
@@ -169,16 +170,16 @@ class Saving(Job):
 
     def wait_until(self, there):
         """Waits until it is so."""
-        deadline = time.monotonic() + LIMIT
+        patience = watched.Patience()
         while not there():
             assert self.process.poll() is None, self.process.stderr.read()
-            assert time.monotonic() < deadline, "the worker saves nothing"
+            assert not patience.over(), "the worker saves nothing"
             time.sleep(0.001)
 
     def end(self):
         self.kill()
-        self.process.communicate(timeout=LIMIT)
-        self.assert_nothing_left(LIMIT)
+        watched.communicate(self.process)
+        self.assert_nothing_left(60)
 
     def seconds_of_a_save(self):
         begun, ended = self.folder / "begun.1.npz", self.folder / "ended.1"

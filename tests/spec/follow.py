@@ -11,12 +11,13 @@ import sys
 
 import printed
 import pytest
+import watched
 from job import FLEETRUN
 
 PRELUDES = pathlib.Path(__file__).parent / "preludes"
 DATA = os.environ.get("FLT_TEST_DATA")
 FULL = bool(os.environ.get("FLT_TEST_FULL"))
-LIMIT = 280  # seconds; a command that takes longer hangs
+LIMIT = 280  # seconds; a command that does not get on for longer hangs
 
 FOLLOWED = set()  # (document, key) of every command that some test runs
 
@@ -74,8 +75,8 @@ class Started:
     def wait(self, log_dir="log"):
         """Waits for the end, which must be a good one."""
         try:
-            out = self.process.communicate(timeout=LIMIT)[0]
-        except subprocess.TimeoutExpired:
+            out = watched.communicate(self.process, seconds=LIMIT)[0]
+        except AssertionError:  # it hangs
             self.close()
             out = self.process.communicate()[0]
         logs = {path.name: path.read_text() for path in sorted(self.folder.glob(f"{log_dir}/*"))}

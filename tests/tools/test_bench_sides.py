@@ -2,11 +2,11 @@
 and a zlib module that is loaded after it crashes or finds an "inconsistent stream state"."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import watched
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -37,11 +37,10 @@ def test_zlib_is_loaded_before_paddle(command, tmp_path):
     (package / "__init__.py").write_text(STAND_IN)
     seen = tmp_path / "seen"
     script, *arguments = command
-    subprocess.run(
+    watched.run(
         [sys.executable, BENCHMARKS / script, *arguments],
         env={**os.environ, "PYTHONPATH": str(tmp_path), "SEEN": str(seen)},
         cwd=tmp_path,
-        capture_output=True,
-        timeout=60,
+        text=False,
     )
     assert seen.read_text() == "zlib first"
