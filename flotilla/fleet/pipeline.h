@@ -1,14 +1,18 @@
 // flotilla/fleet/pipeline.h
 //
-// Which passes make a program of one process a program of many: one table, in order.
+// Makes a program of one process that of one among many, by the passes of a strategy
+// (passes/pass.h) and the role of this process.
 
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "flotilla/fleet/role.h"
 #include "flotilla/ir/program.h"
+#include "flotilla/layers/optimizer.h"
+#include "flotilla/passes/pass.h"
 #include "flotilla/passes/strategy.h"
 
 namespace flotilla::fleet {
@@ -28,6 +32,34 @@ struct Applied {
   // "gradients are averaged over workers": how what workers have learned is merged; "" for one
   // that is alone.
   std::string merging = {};
+};
+
+std::vector<std::string> names_of(const std::vector<passes::PassReport>& reports);
+
+// While it lives, the passes of the strategy that belong around a backward pass run in every
+// minimize().
+class StrategyStages final : public layers::BackwardStages {
+ public:
+  StrategyStages(const Role& role, passes::DistributedStrategy strategy,
+                 std::span<const passes::PassRow> rows = passes::all_passes());
+  ~StrategyStages() override;
+  StrategyStages(const StrategyStages&) = delete;
+  StrategyStages& operator=(const StrategyStages&) = delete;
+
+  Var& before_backward(Var& loss) override;
+  void after_backward(Var& loss, std::vector<ParamGrad>& params_grads) override;
+
+  // What passes have said so far.
+  const std::vector<std::string>& notices() const { return notices_; }
+
+ private:
+  passes::PassContext context_of(Var& loss) const;
+
+  const Role role_;
+  const passes::DistributedStrategy strategy_;
+  const std::span<const passes::PassRow> rows_;
+  std::vector<std::string> notices_;
+  layers::BackwardStages* const outer_;
 };
 
 // Makes the programs of minimize() those of a rank among role.workers. A process alone exchanges

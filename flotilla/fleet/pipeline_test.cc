@@ -115,7 +115,7 @@ TEST_F(Pipeline, PrintsTheProgramAfterAPass) {
   ::testing::internal::CaptureStderr();
   apply(passes::DistributedStrategy());
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, HasSubstr("after insert_all_reduce:"));
+  EXPECT_THAT(said, HasSubstr("after insert_all_reduce ("));
   EXPECT_THAT(said, HasSubstr("c_allreduce_sum(X=fc_0.w_0@GRAD)"));
 }
 
@@ -150,6 +150,50 @@ TEST_F(Pipeline, MayBeCalledAfterEachMinimize) {
   EXPECT_EQ(count("fused_all_reduce"), 2);
   EXPECT_EQ(count("scale"), 2);
   EXPECT_EQ(startup_->global_block().count("c_broadcast"), 4);
+}
+
+// A strategy that changes the forward ops: the loss goes through tanh.
+void squash_loss(passes::PassContext& c) {
+  Var& squashed = layers::tanh(*c.loss);
+  c.loss = &squashed;
+}
+
+// One that changes gradients: the last parameter has none.
+void freeze_last(passes::PassContext& c) {
+  EXPECT_EQ(c.main.global_block().count("sgd"), 0);
+  c.params_grads->pop_back();
+}
+
+TEST_F(Pipeline, PassesTakePartAroundTheBackwardPass) {
+  const std::vector<passes::PassRow> rows = {
+      {.name = "squash_loss",
+       .stage = passes::PassStage::kBeforeBackward,
+       .option = "amp",
+       .run = squash_loss},
+      {.name = "freeze_last", .stage = passes::PassStage::kAfterBackward, .run = freeze_last}};
+  passes::DistributedStrategy strategy;
+  strategy.set("amp", true);
+  {
+    const StrategyStages stages(rank(0, 2), strategy, rows);
+    layers::sgd(0.5).minimize(linear());
+    EXPECT_THAT(stages.notices(), IsEmpty());
+  }
+  EXPECT_EQ(count("tanh"), 1);
+  EXPECT_EQ(count("tanh_grad"), 1);
+  EXPECT_EQ(count("sgd"), 1);
+
+  layers::sgd(0.5).minimize(linear());  // the stages are over
+  EXPECT_EQ(count("tanh"), 1);
+  EXPECT_EQ(count("sgd"), 3);
+}
+
+TEST_F(Pipeline, SaysWhatIsLeftOutByName) {
+  layers::sgd(0.5).minimize(linear());
+  const EnvGuard skip("FLT_SKIP_PASSES", "fuse_all_reduce");
+  const Applied applied = apply(passes::DistributedStrategy());
+  EXPECT_THAT(applied.passes, ElementsAre("insert_all_reduce", "broadcast_parameters"));
+  EXPECT_THAT(applied.notices, ElementsAre("FLT_SKIP_PASSES leaves out fuse_all_reduce: gradients "
+                                           "are exchanged in a few buckets."));
 }
 
 TEST_F(Pipeline, RefusesOtherRoles) {

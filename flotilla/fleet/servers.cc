@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "flotilla/base/error.h"
-#include "flotilla/ir/verify.h"
 #include "flotilla/passes/pass.h"
 #include "flotilla/passes/strategy.pb.h"
 #include "flotilla/passes/strategy_support.h"
@@ -54,12 +53,15 @@ std::vector<std::string> partial_decays(const std::vector<passes::ServerTable>& 
 AppliedServers apply_servers(Program& main, Program& startup, const Role& role,
                              const PsOptions& options) {
   require(!role.collective, "this process is of a collective job, which has no parameter servers");
-  AppliedServers made = {.options = options, .tables = passes::ps_split(main, startup, options)};
-  made.applied.passes = {std::string(passes::kServerPass)};
-  if (options.mode != PsMode::kGeo) made.applied.notices = partial_decays(made.tables);
-  passes::dump_after(passes::kServerPass, main);
-  verify(main, Stage::kParallel);
-  verify(startup, Stage::kParallel);
+  passes::PassContext context = {.main = main, .startup = &startup, .servers = options};
+  AppliedServers made = {.options = options};
+  made.applied.passes = names_of(run_passes(passes::PassStage::kAfterUpdate, context));
+  made.tables = std::move(context.tables);
+  made.applied.notices = std::move(context.notices);
+  if (options.mode == PsMode::kGeo) return made;
+  for (std::string& notice : partial_decays(made.tables)) {
+    made.applied.notices.push_back(std::move(notice));
+  }
   return made;
 }
 

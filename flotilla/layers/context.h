@@ -18,6 +18,8 @@
 
 namespace flotilla::layers {
 
+class BackwardStages;
+
 struct Context {
   std::shared_ptr<Program> main = std::make_shared<Program>();
   std::shared_ptr<Program> startup = std::make_shared<Program>();
@@ -25,6 +27,8 @@ struct Context {
   // How parameters start that say nothing themselves, instead of what their layer chooses.
   std::optional<Initializer> weight_initializer = {};
   std::optional<Initializer> bias_initializer = {};
+  // What takes part in backward passes (optimizer.h); null: nobody.
+  BackwardStages* stages = nullptr;
 };
 
 // The process' context.

@@ -164,9 +164,14 @@ Optimizer::Result Optimizer::minimize(Var& loss, const MinimizeOptions& options)
 }
 
 std::vector<ParamGrad> Optimizer::backward(Var& loss, const MinimizeOptions& options) {
-  return append_backward(loss, {.parameter_list = options.parameters.empty() ? options_.parameters
-                                                                             : options.parameters,
-                                .no_grad_set = options.no_grad_set});
+  BackwardStages* const stages = context().stages;
+  Var& differentiated = stages != nullptr ? stages->before_backward(loss) : loss;
+  std::vector<ParamGrad> params_grads = append_backward(
+      differentiated,
+      {.parameter_list = options.parameters.empty() ? options_.parameters : options.parameters,
+       .no_grad_set = options.no_grad_set});
+  if (stages != nullptr) stages->after_backward(differentiated, params_grads);
+  return params_grads;
 }
 
 std::vector<Op*> Optimizer::apply_gradients(std::vector<ParamGrad> params_grads) {

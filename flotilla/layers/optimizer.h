@@ -55,6 +55,17 @@ struct MinimizeOptions {
   std::vector<std::string> no_grad_set = {};
 };
 
+// What else happens around every backward pass while it is context().stages: the passes of a
+// strategy (fleet/pipeline.h).
+class BackwardStages {
+ public:
+  virtual ~BackwardStages() = default;
+  // Returns the loss to differentiate: this one, or another that was made of it.
+  virtual Var& before_backward(Var& loss) = 0;
+  // Updates will be appended for what it leaves in `params_grads`.
+  virtual void after_backward(Var& loss, std::vector<ParamGrad>& params_grads) = 0;
+};
+
 // The order of what is appended is Paddle's: parameters by name; clipping; decay of all; updates.
 //
 // L2 decay adds coeff * p to the gradient g of p, L1 decay coeff * sign(p). Momentum takes L2 decay

@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "flotilla/passes/exchange.h"
+#include "flotilla/passes/pass.h"
 #include "flotilla/passes/uses.h"
 
 namespace flotilla::passes {
@@ -84,6 +85,13 @@ void broadcast_parameters(Program& startup, const BroadcastOptions& options) {
   }
   block.push_back(
       Op(std::string(kWaitForExchange), {{"X", vars}}, {{"Out", vars}}, {{"ring_id", kWorldRing}}));
+}
+
+void broadcast_parameters(PassContext& context) {
+  const Ranks& ranks = context.ranks;
+  broadcast_parameters(
+      *context.startup,
+      {.rank = ranks.rank, .nranks = ranks.count, .endpoints = ranks.endpoints});
 }
 
 }  // namespace flotilla::passes

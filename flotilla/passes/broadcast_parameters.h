@@ -12,6 +12,8 @@
 
 namespace flotilla::passes {
 
+struct PassContext;
+
 struct BroadcastOptions {
   int64_t rank = 0;
   int64_t nranks = 1;
@@ -23,5 +25,7 @@ struct BroadcastOptions {
 // optimizers, is sent from rank 0 to all. What is sent already is not sent again, so that the
 // program may be handed in after each minimize().
 void broadcast_parameters(Program& startup, const BroadcastOptions& options);
+
+void broadcast_parameters(PassContext& context);
 
 }  // namespace flotilla::passes

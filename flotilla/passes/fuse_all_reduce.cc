@@ -16,6 +16,8 @@
 #include <numeric>
 
 #include "flotilla/passes/exchange.h"
+#include "flotilla/passes/pass.h"
+#include "flotilla/passes/strategy.pb.h"
 #include "flotilla/passes/uses.h"
 
 namespace flotilla::passes {
@@ -152,6 +154,14 @@ std::string fuse_all_reduce(Program& program, const BucketSizes& sizes) {
       "Find all_reduce operators: {}. To make the speed faster, some all_reduce ops are fused "
       "during training, after fusion, the number of all_reduce ops is {}.",
       before, after);
+}
+
+void fuse_all_reduce(PassContext& context) {
+  constexpr int64_t kMegabyte = 1 << 20;
+  const strategy::DistributedStrategy& settings = context.settings();
+  context.fusion = fuse_all_reduce(
+      context.main, {.ends = static_cast<int64_t>(settings.last_comm_group_size_mb() * kMegabyte),
+                     .between = settings.fuse_grad_size_in_mb() * kMegabyte});
 }
 
 }  // namespace flotilla::passes

@@ -13,6 +13,8 @@
 
 namespace flotilla::passes {
 
+struct PassContext;
+
 // The first bucket is small so that exchange starts early, the last one because nothing is left to
 // compute beside it. A program whose gradients would fill no more than these two has one bucket.
 struct BucketSizes {
@@ -27,5 +29,8 @@ std::vector<size_t> split_into_buckets(std::span<const int64_t> bytes, const Buc
 // REQUIRES: insert_all_reduce ran before. Returns what Paddle says of it: how many exchanges there
 // were and are; "" where there was none to fuse.
 std::string fuse_all_reduce(Program& program, const BucketSizes& sizes);
+
+// The same by the sizes of the strategy; what Paddle says goes into context.fusion.
+void fuse_all_reduce(PassContext& context);
 
 }  // namespace flotilla::passes

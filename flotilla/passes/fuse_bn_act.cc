@@ -239,8 +239,8 @@ void fuse(Block& block, const Chain& chain, std::vector<Fusion>& fusions) {
                                           fused_attrs(grad_def, norm, relu_grad))});
 }
 
-void run(Program& program, PassContext& context, bool residual) {
-  Block& block = program.global_block();
+void run(PassContext& context, bool residual) {
+  Block& block = context.main.global_block();
   const std::string type = residual ? "fused_bn_add_act" : "fused_bn_act";
   const Uses uses(block, context);
   std::vector<Chain> chains;
@@ -259,8 +259,8 @@ void run(Program& program, PassContext& context, bool residual) {
 
 }  // namespace
 
-void fuse_bn_act(Program& program, PassContext& context) { run(program, context, false); }
+void fuse_bn_act(PassContext& context) { run(context, false); }
 
-void fuse_bn_add_act(Program& program, PassContext& context) { run(program, context, true); }
+void fuse_bn_add_act(PassContext& context) { run(context, true); }
 
 }  // namespace flotilla::passes

@@ -7,10 +7,10 @@
 namespace flotilla::passes {
 
 // A batch norm and the relu behind it become one op, and so do their gradients.
-void fuse_bn_act(Program& program, PassContext& context);
+void fuse_bn_act(PassContext& context);
 
 // A batch norm, the sum with a tensor of the same shape and the relu behind it become one op, and
 // so do their gradients.
-void fuse_bn_add_act(Program& program, PassContext& context);
+void fuse_bn_add_act(PassContext& context);
 
 }  // namespace flotilla::passes

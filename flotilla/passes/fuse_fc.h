@@ -7,6 +7,6 @@
 namespace flotilla::passes {
 
 // A product with a weight, a bias and an activation become one op.
-void fuse_fc(Program& program, PassContext& context);
+void fuse_fc(PassContext& context);
 
 }  // namespace flotilla::passes

@@ -118,8 +118,8 @@ Fusion fuse(const Block& block, const Match& match) {
 
 }  // namespace
 
-void fuse_fc_grad(Program& program, PassContext& context) {
-  Block& block = program.global_block();
+void fuse_fc_grad(PassContext& context) {
+  Block& block = context.main.global_block();
   const Uses uses(block, context);
   std::vector<Fusion> fusions;
   for (size_t i = 0; i < block.size(); ++i) {

@@ -7,6 +7,6 @@
 namespace flotilla::passes {
 
 // The gradients of an activation, a bias and a product with a weight become one op.
-void fuse_fc_grad(Program& program, PassContext& context);
+void fuse_fc_grad(PassContext& context);
 
 }  // namespace flotilla::passes

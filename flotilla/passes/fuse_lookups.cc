@@ -373,8 +373,8 @@ Fusion fuse_backward(const Block& block, const Join& join, ShorterSums& sums) {
 
 }  // namespace
 
-void fuse_lookups(Program& program, PassContext& context) {
-  Block& block = program.global_block();
+void fuse_lookups(PassContext& context) {
+  Block& block = context.main.global_block();
   const Uses uses(block, context);
   std::vector<Fusion> fusions;
   ShorterSums sums;

@@ -152,8 +152,8 @@ Fusion fuse(const Block& block, const Group& group) {
 
 }  // namespace
 
-void fuse_optimizer(Program& program, PassContext&) {
-  Block& block = program.global_block();
+void fuse_optimizer(PassContext& context) {
+  Block& block = context.main.global_block();
   std::vector<Fusion> fusions;
   for (const Group& group : find_groups(block)) fusions.push_back(fuse(block, group));
   apply(block, std::move(fusions));

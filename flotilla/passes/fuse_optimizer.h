@@ -7,6 +7,6 @@
 namespace flotilla::passes {
 
 // Updates all parameters of an optimizer in one op.
-void fuse_optimizer(Program& program, PassContext& context);
+void fuse_optimizer(PassContext& context);
 
 }  // namespace flotilla::passes

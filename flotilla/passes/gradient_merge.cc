@@ -17,7 +17,9 @@
 
 #include "flotilla/op/build.h"
 #include "flotilla/passes/gradients.h"
+#include "flotilla/passes/pass.h"
 #include "flotilla/passes/periodic.h"
+#include "flotilla/passes/strategy.pb.h"
 
 namespace flotilla::passes {
 namespace {
@@ -98,6 +100,12 @@ void gradient_merge(Program& main, Program& startup, const MergeOptions& options
                   {.name = "gradient_merge", .steps = options.steps, .role = kOptimizeRole},
                   std::move(body));
   block.insert_before(position, std::move(additions));
+}
+
+void gradient_merge(PassContext& context) {
+  const strategy::GradientMergeConfig& config = context.settings().gradient_merge_configs();
+  gradient_merge(context.main, *context.startup,
+                 {.steps = config.k_steps(), .average = config.avg()});
 }
 
 }  // namespace flotilla::passes

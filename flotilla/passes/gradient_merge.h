@@ -10,6 +10,8 @@
 
 namespace flotilla::passes {
 
+struct PassContext;
+
 struct MergeOptions {
   int64_t steps = 1;
   bool average = true;  // otherwise the update sees their sum
@@ -18,5 +20,8 @@ struct MergeOptions {
 // Where ranks exchange gradients it is insert_all_reduce that runs after this: they exchange what
 // was merged, in the steps that update. REQUIRES: the program has updates, none merged before.
 void gradient_merge(Program& main, Program& startup, const MergeOptions& options);
+
+// The same by strategy.gradient_merge_configs.
+void gradient_merge(PassContext& context);
 
 }  // namespace flotilla::passes

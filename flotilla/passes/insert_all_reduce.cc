@@ -21,6 +21,8 @@
 
 #include "flotilla/passes/exchange.h"
 #include "flotilla/passes/gradients.h"
+#include "flotilla/passes/pass.h"
+#include "flotilla/passes/strategy.pb.h"
 
 namespace flotilla::passes {
 namespace {
@@ -113,6 +115,15 @@ void insert_all_reduce(Program& program, const ExchangeOptions& options) {
           "the program has no op that starts the backward pass of a loss (op_role {}), so that the "
           "gradients cannot be averaged over {} ranks",
           kBackwardRole | kLossRole, options.nranks);
+}
+
+void insert_all_reduce(PassContext& context) {
+  const strategy::DistributedStrategy& settings = context.settings();
+  const std::string& scale = settings.gradient_scale_configs().scale_strategy();
+  insert_all_reduce(context.main, {.nranks = context.ranks.count,
+                                   .average = scale == "avg" || scale == "samples",
+                                   .by_samples = scale == "samples",
+                                   .use_calc_stream = settings.calc_comm_same_stream()});
 }
 
 }  // namespace flotilla::passes

@@ -11,6 +11,8 @@
 
 namespace flotilla::passes {
 
+struct PassContext;
+
 struct ExchangeOptions {
   int64_t nranks = 1;
 
@@ -27,5 +29,8 @@ struct ExchangeOptions {
 // they are, so that a program with two losses may be handed in after each minimize().
 // REQUIRES: the program has backward ops and updates.
 void insert_all_reduce(Program& program, const ExchangeOptions& options);
+
+// The same by strategy.gradient_scale_configs and strategy.calc_comm_same_stream.
+void insert_all_reduce(PassContext& context);
 
 }  // namespace flotilla::passes

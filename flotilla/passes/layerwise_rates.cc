@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "flotilla/op/infer.h"
+#include "flotilla/passes/pass.h"
+#include "flotilla/passes/strategy.pb.h"
 #include "flotilla/passes/uses.h"
 
 namespace flotilla::passes {
@@ -91,6 +93,22 @@ std::vector<std::string> use_lamb(Program& program, const LambOptions& options) 
   };
   say_if_none(replace_updates(program, "adam", "lamb", change), "lamb", "Adam", said);
   return said;
+}
+
+void lars(PassContext& context) {
+  const strategy::LarsConfig& config = context.settings().lars_configs();
+  const auto& exclude = config.exclude_from_weight_decay();
+  context.say(use_lars(context.main, {.coeff = config.lars_coeff(),
+                                      .weight_decay = config.lars_weight_decay(),
+                                      .epsilon = config.epsilon(),
+                                      .exclude = {exclude.begin(), exclude.end()}}));
+}
+
+void lamb(PassContext& context) {
+  const strategy::LambConfig& config = context.settings().lamb_configs();
+  const auto& exclude = config.exclude_from_weight_decay();
+  context.say(use_lamb(context.main, {.weight_decay = config.lamb_weight_decay(),
+                                      .exclude = {exclude.begin(), exclude.end()}}));
 }
 
 }  // namespace flotilla::passes

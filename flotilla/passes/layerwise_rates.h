@@ -12,6 +12,8 @@
 
 namespace flotilla::passes {
 
+struct PassContext;
+
 struct LarsOptions {
   float coeff = 0.001f;
   float weight_decay = 0.0005f;
@@ -30,5 +32,9 @@ struct LambOptions {
 // is not done.
 std::vector<std::string> use_lars(Program& program, const LarsOptions& options);
 std::vector<std::string> use_lamb(Program& program, const LambOptions& options);
+
+// The same by strategy.lars_configs and strategy.lamb_configs.
+void lars(PassContext& context);
+void lamb(PassContext& context);
 
 }  // namespace flotilla::passes

@@ -12,7 +12,9 @@
 
 #include "flotilla/passes/exchange.h"
 #include "flotilla/passes/gradients.h"
+#include "flotilla/passes/pass.h"
 #include "flotilla/passes/periodic.h"
+#include "flotilla/passes/strategy.pb.h"
 
 namespace flotilla::passes {
 
@@ -41,6 +43,13 @@ void local_sgd(Program& main, Program& startup, const LocalSgdOptions& options) 
       main, startup, position,
       {.name = "local_sgd", .steps = options.steps, .until = options.begin, .role = kOptimizeRole},
       std::move(body));
+}
+
+void local_sgd(PassContext& context) {
+  const strategy::LocalSGDConfig& config = context.settings().localsgd_configs();
+  local_sgd(
+      context.main, *context.startup,
+      {.nranks = context.ranks.count, .steps = config.k_steps(), .begin = config.begin_step()});
 }
 
 }  // namespace flotilla::passes

@@ -10,6 +10,8 @@
 
 namespace flotilla::passes {
 
+struct PassContext;
+
 struct LocalSgdOptions {
   int64_t nranks = 1;
   int64_t steps = 1;  // between two exchanges
@@ -18,5 +20,8 @@ struct LocalSgdOptions {
 
 // Instead of insert_all_reduce. REQUIRES: the program has updates.
 void local_sgd(Program& main, Program& startup, const LocalSgdOptions& options);
+
+// The same by strategy.localsgd_configs.
+void local_sgd(PassContext& context);
 
 }  // namespace flotilla::passes

@@ -19,6 +19,7 @@
 #include <set>
 
 #include "flotilla/passes/gradients.h"
+#include "flotilla/passes/pass.h"
 
 namespace flotilla::passes {
 namespace {
@@ -387,6 +388,10 @@ void look_up_here(Program& program) {
     }
   }
   rewrite.apply();
+}
+
+void ps_split(PassContext& context) {
+  context.tables = ps_split(context.main, *context.startup, *context.servers);
 }
 
 }  // namespace flotilla::passes

@@ -12,6 +12,8 @@
 
 namespace flotilla::passes {
 
+struct PassContext;
+
 enum class PsMode {
   kSync,       // all workers' gradients of a step make one update
   kAsync,      // each push is an update; values come in now and then
@@ -51,6 +53,8 @@ struct PsOptions {
 //
 // Clipping and the decay of dense parameters stay with the worker, on its own gradients.
 std::vector<ServerTable> ps_split(Program& main, Program& startup, const PsOptions& options);
+// The same by context.servers; the tables go into context.tables.
+void ps_split(PassContext& context);
 
 // For a program that only looks, e.g. a clone for tests that was made before ps_split: lookups of
 // the sparse tables go to servers, and leave keys that are new without a row.

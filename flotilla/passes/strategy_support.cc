@@ -6,6 +6,7 @@
 #include <array>
 
 #include "flotilla/base/error.h"
+#include "flotilla/passes/pass.h"
 #include "flotilla/passes/strategy.pb.h"
 #include "flotilla/passes/strategy_field.h"
 
@@ -100,11 +101,17 @@ std::string sentence(const Missing& missing, const Setting& value) {
                      missing.instead);
 }
 
+// An option that switches a pass on is not missing, whatever a list says of it.
+bool has_pass(std::string_view option) {
+  return std::any_of(all_passes().begin(), all_passes().end(),
+                     [&](const PassRow& row) { return row.option == option; });
+}
+
 template <typename Rows>
 void add_switched_on(const Strategy& strategy, const Rows& rows, std::vector<std::string>& said) {
   for (const Missing& row : rows) {
     const Setting value = strategy.get(row.field);
-    if (value == Setting(true)) said.push_back(sentence(row, value));
+    if (value == Setting(true) && !has_pass(row.field)) said.push_back(sentence(row, value));
   }
 }
 
@@ -163,6 +170,27 @@ std::vector<std::string> unsupported_by_servers(const DistributedStrategy& strat
     add_nested("a_sync_configs", setting, kCommunicatorUnused, said);
   }
   return said;
+}
+
+DistributedStrategy translate(const FluidStrategy& strategy) {
+  const strategy::FluidStrategy& s = strategy.message();
+  const std::string& mode = s.collective_mode();
+  require(mode.empty() || mode == "grad_allreduce" || mode == "local_sgd",
+          "collective_mode must be \"grad_allreduce\" or \"local_sgd\", but is \"{}\"", mode);
+  DistributedStrategy made;
+  made.set("localsgd", s.use_local_sgd() || mode == "local_sgd");
+  made.set("sync_batch_norm", s.sync_batch_norm());
+  made.set("fuse_all_reduce_ops", s.fuse_all_reduce_ops());
+  // 0 divides by the number of ranks; 1 and 2 leave the gradient of the loss to the program.
+  made.set("gradient_scale_configs",
+           {{"scale_strategy", s.gradient_scale_strategy() == 0 ? "avg" : "customized"}});
+  made.set("nccl_comm_num", s.nccl_comm_num());
+  made.set("use_hierarchical_allreduce", s.use_hierarchical_allreduce());
+  made.set("amp", s.use_amp());
+  made.set("amp_configs", {{"init_loss_scaling", static_cast<double>(s.amp_loss_scaling())}});
+  made.set("recompute", s.forward_recompute());
+  made.set("recompute_configs", {{"checkpoints", strategy.get("recompute_checkpoints")}});
+  return made;
 }
 
 void check(const DistributedStrategy& strategy) {

@@ -17,6 +17,9 @@ std::vector<std::string> unsupported(const FluidStrategy& strategy);
 // The same for a job with parameter servers.
 std::vector<std::string> unsupported_by_servers(const DistributedStrategy& strategy);
 
+// What a strategy of 1.8 asks for, as one of 2.x.
+DistributedStrategy translate(const FluidStrategy& strategy);
+
 // Refuses options that contradict each other or cannot be meant.
 void check(const DistributedStrategy& strategy);
 

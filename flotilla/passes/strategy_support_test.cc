@@ -33,6 +33,27 @@ TEST(Unsupported, SaysWhatHappensInstead) {
                                               "arithmetic stays in the type of the parameters."));
 }
 
+TEST(Translate, SaysOptionsOf18InWordsOf2x) {
+  FluidStrategy fluid;
+  fluid.set("collective_mode", "local_sgd");
+  fluid.set("sync_batch_norm", true);
+  fluid.set("fuse_all_reduce_ops", false);
+  fluid.set("gradient_scale_strategy", 1);
+  fluid.set("forward_recompute", true);
+  fluid.set("recompute_checkpoints", std::vector<Setting>{"h"});
+  DistributedStrategy expected;
+  expected.set("localsgd", true);
+  expected.set("sync_batch_norm", true);
+  expected.set("fuse_all_reduce_ops", false);
+  expected.set("gradient_scale_configs", {{"scale_strategy", "customized"}});
+  expected.set("recompute", true);
+  expected.set("recompute_configs", {{"checkpoints", std::vector<Setting>{"h"}}});
+  const DistributedStrategy translated = translate(fluid);
+  for (const std::string& name : expected.names()) {
+    EXPECT_EQ(translated.get(name), expected.get(name)) << name;
+  }
+}
+
 // What is neither done nor said would change nothing in silence.
 TEST(Unsupported, EveryFieldIsDoneOrSaid) {
   const std::set<std::string> done = {"localsgd",

@@ -8,6 +8,8 @@
 
 #include "flotilla/passes/sync_batch_norm.h"
 
+#include "flotilla/passes/pass.h"
+
 namespace flotilla::passes {
 namespace {
 
@@ -30,5 +32,7 @@ int64_t sync_batch_norm(Program& program) {
   }
   return count;
 }
+
+void sync_batch_norm(PassContext& context) { sync_batch_norm(context.main); }
 
 }  // namespace flotilla::passes

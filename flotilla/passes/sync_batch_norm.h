@@ -8,7 +8,11 @@
 
 namespace flotilla::passes {
 
+struct PassContext;
+
 // Returns how many were found. Those that use their running statistics stay as they are.
 int64_t sync_batch_norm(Program& program);
+
+void sync_batch_norm(PassContext& context);
 
 }  // namespace flotilla::passes

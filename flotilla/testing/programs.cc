@@ -59,8 +59,8 @@ std::shared_ptr<Program> build(std::string_view program_text) {
 }
 
 void run_pass(passes::Pass pass, Program& program, const std::vector<std::string>& fetches) {
-  passes::PassContext context(fetches);
-  pass(program, context);
+  passes::PassContext context = {.main = program, .fetches = {fetches.begin(), fetches.end()}};
+  pass(context);
   verify(program, Stage::kParallel);
 }
 

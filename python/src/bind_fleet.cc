@@ -7,6 +7,7 @@
 #include "flotilla/fleet/role.h"
 #include "flotilla/passes/gradient_merge.h"
 #include "flotilla/passes/strategy.h"
+#include "flotilla/passes/strategy_support.h"
 
 namespace flotilla::python {
 namespace {
@@ -147,11 +148,48 @@ void bind_apply(nb::module_& m) {
       "what to say when the program first runs, and how workers merge what they learned.");
 }
 
+// A context manager: the stages are the process' while it is entered.
+class EnteredStages {
+ public:
+  EnteredStages(Role role, passes::DistributedStrategy strategy)
+      : role_(std::move(role)), strategy_(std::move(strategy)) {}
+
+  EnteredStages& enter() {
+    stages_.emplace(role_, strategy_);
+    return *this;
+  }
+  // What passes have said.
+  std::vector<std::string> leave() {
+    std::vector<std::string> notices = stages_ ? stages_->notices() : std::vector<std::string>();
+    stages_.reset();
+    return notices;
+  }
+
+ private:
+  Role role_;
+  passes::DistributedStrategy strategy_;
+  std::optional<fleet::StrategyStages> stages_;
+};
+
+void bind_stages(nb::module_& m) {
+  nb::class_<EnteredStages>(m, "StrategyStages",
+                            "Passes of a strategy around the backward passes between enter and "
+                            "leave, which returns what they say.")
+      .def(nb::init<Role, passes::DistributedStrategy>())
+      .def("__init__",
+           [](EnteredStages* made, const Role& role, const passes::FluidStrategy& strategy) {
+             new (made) EnteredStages(role, passes::translate(strategy));
+           })
+      .def("enter", &EnteredStages::enter, nb::rv_policy::reference)
+      .def("leave", &EnteredStages::leave);
+}
+
 }  // namespace
 
 void bind_fleet(nb::module_& m) {
   bind_strategy(m);
   bind_role(m);
+  bind_stages(m);
   bind_apply<passes::DistributedStrategy>(m);
   bind_apply<passes::FluidStrategy>(m);
   m.def("log_info", &log::write_info, nb::arg("text"), "A line of the log, for people to read.");

@@ -35,6 +35,19 @@ def distribute(role, main, startup, strategy, optimizer=None):
             main._before_run = (*main._before_run, exchanging(main))
 
 
+@contextlib.contextmanager
+def _around_backward(role, strategy):
+    """Let the passes of a strategy take part in the backward pass that is made inside."""
+    options = getattr(strategy, "_core", None)  # strategies for servers of 1.8 have none
+    stages = core.StrategyStages(role, options or core.DistributedStrategy()).enter()
+    try:
+        yield
+    finally:
+        notices = stages.leave()
+    for notice in notices:
+        warnings.warn(notice, stacklevel=4)
+
+
 class DistributedOptimizer:
     """An optimizer of which ``minimize`` makes the program of this process.
 
@@ -54,7 +67,8 @@ class DistributedOptimizer:
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Add the backward pass, the exchange with other workers or with servers and the update;
         returns (ops, [(parameter, gradient)])."""
-        made = self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
+        with _around_backward(self._role, self._strategy):
+            made = self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
         main, startup = loss.block.program, startup_program or default_startup_program()
         distribute(self._role, main, startup, self._strategy, self._optimizer)
         return made
