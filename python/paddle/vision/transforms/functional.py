@@ -7,6 +7,7 @@ work is done in C++.
 
 import math
 import numbers
+from fractions import Fraction
 
 import numpy as np
 
@@ -315,6 +316,23 @@ def rotate(img, angle, interpolation="nearest", expand=False, center=None, fill=
     return _warp(img, to[1], to[0], plane_map, interpolation, fill)
 
 
+def _solve(rows, values):
+    """The solution of a few linear equations, exact up to the last rounding. LAPACK's differs in its
+    last bits from machine to machine, and these decide where the border of an image lies."""
+    table = [[Fraction(number) for number in (*row, value)] for row, value in zip(rows, values)]
+    for i in range(len(table)):
+        pivot = next((r for r in range(i, len(table)) if table[r][i] != 0), None)
+        if pivot is None:
+            raise ValueError("three of the four points lie on one line, or two in one place")
+        table[i], table[pivot] = table[pivot], table[i]
+        table[i] = [number / table[i][i] for number in table[i]]
+        for r in range(len(table)):
+            factor = table[r][i]
+            if r != i and factor != 0:
+                table[r] = [a - factor * b for a, b in zip(table[r], table[i])]
+    return [float(row[-1]) for row in table]
+
+
 def perspective(img, startpoints, endpoints, interpolation="nearest", fill=0):
     """Moves four points of the image, and all others with them."""
     rows, values = [], []
@@ -322,15 +340,13 @@ def perspective(img, startpoints, endpoints, interpolation="nearest", fill=0):
         rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y])
         rows.append([0, 0, 0, x, y, 1, -v * x, -v * y])
         values += [u, v]
-    plane_map = np.linalg.lstsq(
-        np.array(rows, np.float64), np.array(values, np.float64), rcond=None
-    )
+    plane_map = _solve(rows, values)
     width, height = size_of(img)
     if kind_of(img) == "pil":
         fill = _even_fill(fill, _depth(img))
     else:
         fill = _packed_fill(fill, _depth(img), "cv2")
-    return _warp(img, height, width, plane_map[0], interpolation, fill)
+    return _warp(img, height, width, plane_map, interpolation, fill)
 
 
 def to_grayscale(img, num_output_channels=1):
