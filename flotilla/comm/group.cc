@@ -22,18 +22,8 @@ Call reducing(Verb verb, int64_t count, DType dtype, Reduce how) {
 
 }  // namespace
 
-Group::Group(std::vector<int> ranks, int rank) : ranks_(std::move(ranks)), rank_(rank) {
-  invariant(rank >= 0 && rank < size(), "rank {} of a group of {}", rank, size());
-}
-
-void Group::act_for(const Call& call) {
-  call_ = call;
-  is_layer_ = true;
-}
-
 bool Group::begin(const Call& call, const void* in, void* out) {
-  if (!is_layer_) call_ = call;
-  if (aborted()) throw_aborted();
+  begin_call(call);
   require(call.bytes >= 0, "{}: the length must be 0 or more, but is {}", name_of(call.verb),
           call.bytes);
   if (size() == 1) copy(in, out, call.bytes);
@@ -60,7 +50,7 @@ void Group::reduce(const void* in, void* out, int64_t count, DType dtype, Reduce
   Call call = reducing(Verb::kReduce, count, dtype, how);
   call.root = root;
   if (!begin(call, in, out)) return;
-  if (rank_ == root) return do_all_reduce(in, out, count, dtype, how);
+  if (rank() == root) return do_all_reduce(in, out, count, dtype, how);
   const auto unused = std::make_unique<char[]>(static_cast<size_t>(call.bytes));
   do_all_reduce(in, unused.get(), count, dtype, how);
 }
@@ -89,7 +79,7 @@ void Group::gather(const void* in, void* out, int64_t count, Element element, in
   if (!begin(moving(Verb::kGather, count, element, root), in, out)) return;
   const int64_t bytes = count * element.bytes;
   do_barrier();  // the call is that of all, before two of them wait for each other
-  if (rank_ != root) return do_send(in, bytes, root);
+  if (rank() != root) return do_send(in, bytes, root);
   for (int r = 0; r < size(); ++r) {
     if (r != root) do_recv(bytes_at(out, bytes * r), bytes, r);
   }
@@ -101,7 +91,7 @@ void Group::scatter(const void* in, void* out, int64_t count, Element element, i
   if (!begin(moving(Verb::kScatter, count, element, root), in, out)) return;
   const int64_t bytes = count * element.bytes;
   do_barrier();
-  if (rank_ != root) return do_recv(out, bytes, root);
+  if (rank() != root) return do_recv(out, bytes, root);
   for (int r = 0; r < size(); ++r) {
     if (r != root) do_send(bytes_at(in, bytes * r), bytes, r);
   }
@@ -126,7 +116,7 @@ void Group::in_twos(F&& work) {
 
 void Group::send(const void* data, int64_t count, Element element, int to) {
   check_member(Verb::kSend, to);
-  require(to != rank_, "send: rank {} cannot send to itself", rank_of(rank_));
+  require(to != rank(), "send: rank {} cannot send to itself", rank_of(rank()));
   if (begin(moving(Verb::kSend, count, element, to), nullptr, nullptr)) {
     in_twos([&] { do_send(data, count * element.bytes, to); });
   }
@@ -134,52 +124,12 @@ void Group::send(const void* data, int64_t count, Element element, int to) {
 
 void Group::recv(void* data, int64_t count, Element element, int from) {
   check_member(Verb::kRecv, from);
-  require(from != rank_, "recv: rank {} cannot receive from itself", rank_of(rank_));
+  require(from != rank(), "recv: rank {} cannot receive from itself", rank_of(rank()));
   if (begin(moving(Verb::kRecv, count, element, from), nullptr, nullptr)) {
     in_twos([&] { do_recv(data, count * element.bytes, from); });
   }
 }
 
 void Group::barrier() { begin({.verb = Verb::kBarrier}, nullptr, nullptr); }
-
-void Group::abort(const std::string& reason) {
-  {
-    const MutexLock lock(mutex_);
-    if (reason_.empty()) reason_ = reason.empty() ? "the job ends" : reason;
-  }
-  aborted_ = true;
-  wake();
-}
-
-std::string Group::reason() const {
-  const MutexLock lock(mutex_);
-  return reason_;
-}
-
-void Group::throw_aborted() const {
-  const MutexLock lock(mutex_);
-  throw Error(ErrorKind::kUnavailable, fmt::format("{} of rank {} was ended: {}",
-                                                   name_of(call_.verb), rank_of(rank_), reason_));
-}
-
-void Group::refuse_other(int member, const Call& theirs) const {
-  // The same words on all sides.
-  const bool after = rank_ < member;
-  refuse(
-      "rank {} calls {}, but rank {} {}: all members of a group make the same calls with the "
-      "same lengths and types, in the same order",
-      rank_of(after ? rank_ : member), (after ? call_ : theirs).text(),
-      rank_of(after ? member : rank_), (after ? theirs : call_).text());
-}
-
-void Group::tell(const std::string& reason) {
-  abort(reason);
-  if (lost_) lost_(reason);
-}
-
-void Group::lose(const std::string& reason) {
-  tell(reason);
-  throw_aborted();
-}
 
 }  // namespace flotilla::comm

@@ -14,17 +14,14 @@
 
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "flotilla/base/dtype.h"
-#include "flotilla/base/mutex.h"
 #include "flotilla/comm/call.h"
+#include "flotilla/comm/member.h"
 
 namespace flotilla::comm {
 
@@ -34,17 +31,8 @@ enum class Reduce { kSum, kMax, kMin, kProd, kAverage };
 // connection was closed.
 constexpr std::chrono::milliseconds kForTheLauncher{500};
 
-class Group {
+class Group : public Member {
  public:
-  virtual ~Group() = default;
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
-
-  int rank() const { return rank_; }
-  int size() const { return static_cast<int>(ranks_.size()); }
-  // The rank in the job of a member: what it is called where it is named.
-  int rank_of(int member) const { return ranks_[static_cast<size_t>(member)]; }
-
   // Where something is reduced, `in` and `out` are the same or do not overlap, and elements are
   // f32, f64, bf16, i32 or i64. Elsewhere they do not overlap.
   void all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how);
@@ -67,21 +55,8 @@ class Group {
   void recv(void* data, int64_t count, Element element, int from);
   void barrier();
 
-  // For a group that is a layer of another one: what its members compare is the call of that one.
-  void act_for(const Call& call);
-
-  // Ends the call that waits and all later ones, here; the first reason counts.
-  void abort(const std::string& reason);
-  // Why; "": nobody has.
-  std::string reason() const;
-
-  // `tell(reason)` is called where a call finds a member gone, before it throws. Set before the
-  // first call.
-  void on_lost(std::function<void(const std::string& reason)> tell) { lost_ = std::move(tell); }
-
  protected:
-  // This one is ranks[rank].
-  Group(std::vector<int> ranks, int rank);
+  Group(std::vector<int> ranks, int rank) : Member(std::move(ranks), rank) {}
 
   // What a backend brings. `size` is at least 2, lengths are positive and roots exist.
   virtual void do_all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) = 0;
@@ -93,21 +68,6 @@ class Group {
   virtual void do_send(const void* data, int64_t bytes, int to) = 0;
   virtual void do_recv(void* data, int64_t bytes, int from) = 0;
   virtual void do_barrier() = 0;
-  // Called by abort(), from any thread: whoever waits must look at aborted() again.
-  virtual void wake() = 0;
-
-  bool aborted() const { return aborted_.load(); }
-  // Throws that the call was ended, and why. REQUIRES: aborted()
-  [[noreturn]] void throw_aborted() const;
-  // Aborts, and passes the reason on.
-  void tell(const std::string& reason);
-  // The same where a backend finds a member gone.
-  [[noreturn]] void lose(const std::string& reason);
-
-  // The call in progress.
-  const Call& call() const { return call_; }
-  // Throws that a member makes another call than this one.
-  [[noreturn]] void refuse_other(int member, const Call& theirs) const;
 
  private:
   // Refuses bad arguments; false: there is nothing to do for several.
@@ -116,15 +76,6 @@ class Group {
   // Calls `work`, in which only two members meet: of what they refuse the others are told.
   template <typename F>
   void in_twos(F&& work);
-
-  const std::vector<int> ranks_;
-  const int rank_;
-  Call call_;
-  bool is_layer_ = false;
-  std::atomic<bool> aborted_ = false;
-  mutable Mutex mutex_;
-  std::string reason_ FLT_GUARDED_BY(mutex_);
-  std::function<void(const std::string&)> lost_;
 };
 
 }  // namespace flotilla::comm
