@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -27,59 +26,31 @@ constexpr std::chrono::milliseconds kLook{5};
 GlooGroup::GlooGroup(std::shared_ptr<Mesh> mesh, std::vector<int> ranks, int rank, uint64_t channel)
     : Group(std::move(ranks), rank),
       mesh_(std::move(mesh)),
-      channel_(channel),
-      firsts_(
-          std::make_unique_for_overwrite<char[]>(static_cast<size_t>(2 * size() * kFirstBytes))) {}
-
-GlooGroup::~GlooGroup() { forget(); }
+      firsts_(size()),
+      transfers_(*mesh_, channel) {}
 
 void GlooGroup::move(int with, const Part& part) {
-  const int peer = rank_of(with);
-  const auto add = [&](std::unique_ptr<Mesh::Transfer> transfer) {
-    const MutexLock lock(moving_mutex_);
-    moving_.push_back({with, std::move(transfer)});
-    ++started_;
-  };
   try {
-    if (part.recv_bytes > 0) add(mesh_->recv(peer, channel_, part.to, part.recv_bytes));
-    if (part.send_bytes > 0) add(mesh_->send(peer, channel_, part.from, part.send_bytes));
-  } catch (const std::exception& error) {
-    lost(with, error.what());
+    transfers_.start(rank_of(with), part);
+  } catch (const Transfers::Lost& connection) {
+    lost(connection);
   }
 }
 
 void GlooGroup::arrive(int64_t mark) {
-  // Whoever aborts from now on sees all of it.
-  bool there = !aborted();
-  while (there && arrived_ < mark) {
-    Moving* next = nullptr;
-    {
-      const MutexLock lock(moving_mutex_);
-      next = &moving_.front();
-    }
-    try {
-      there = next->transfer->wait();
-    } catch (const std::exception& error) {
-      lost(next->with, error.what());
-    }
-    const MutexLock lock(moving_mutex_);
-    moving_.pop_front();
-    ++arrived_;
+  try {
+    // Whoever aborts from now on sees all of it.
+    if (!aborted() && transfers_.wait(mark)) return;
+  } catch (const Transfers::Lost& connection) {
+    lost(connection);
   }
-  if (there) return;
-  forget();
+  transfers_.forget();
   throw_aborted();
 }
 
-void GlooGroup::forget() {
-  const MutexLock lock(moving_mutex_);
-  arrived_ = started_;
-  moving_.clear();
-}
-
-void GlooGroup::lost(int member, const std::string& why) {
-  forget();
-  const int rank = rank_of(member);
+void GlooGroup::lost(const Transfers::Lost& connection) {
+  transfers_.forget();
+  const int rank = connection.rank;
   if (const std::string said = mesh_->why_left(rank); !said.empty() && !aborted()) lose(said);
   // The store takes a moment to be sure that another host's process is gone, and then says which.
   const auto until = Clock::now() + kForTheLauncher + rpc::Outage::from_environment().come_back;
@@ -87,13 +58,10 @@ void GlooGroup::lost(int member, const std::string& why) {
   if (aborted()) throw_aborted();
   if (const std::string known = mesh_->why_gone(rank); !known.empty()) lose(known);
   lose(fmt::format("the connection to rank {} on host {} is lost: {}", rank, mesh_->address(rank),
-                   why));
+                   connection.what()));
 }
 
-void GlooGroup::wake() {
-  const MutexLock lock(moving_mutex_);
-  for (const Moving& moving : moving_) moving.transfer->interrupt();
-}
+void GlooGroup::wake() { transfers_.interrupt(); }
 
 template <typename F>
 void GlooGroup::for_others(F&& work) {
@@ -107,42 +75,18 @@ void GlooGroup::for_others(F&& work) {
 template <typename F>
 int64_t GlooGroup::start(F&& part) {
   for_others([&](int r) { move(r, part(r)); });
-  return started_;
-}
-
-template <typename F>
-void GlooGroup::exchange(F&& part) {
-  arrive(start(part));
-}
-
-char* GlooGroup::first_to(int member) const { return firsts_.get() + 2 * member * kFirstBytes; }
-char* GlooGroup::first_from(int member) const { return first_to(member) + kFirstBytes; }
-
-GlooGroup::Head GlooGroup::head_from(int member) const {
-  Head head;
-  std::memcpy(&head, first_from(member), sizeof head);
-  return head;
+  return transfers_.started();
 }
 
 void GlooGroup::start_call(int with, const Part& part, bool follows) {
-  const Head head = {.call = call(), .follows = follows};
-  std::memcpy(first_to(with), &head, sizeof head);
-  copy(part.from, first_to(with) + sizeof head, part.send_bytes);
-  move(with, {.from = first_to(with),
-              .to = first_from(with),
-              .send_bytes = static_cast<int64_t>(sizeof head) + part.send_bytes,
-              .recv_bytes = kFirstBytes});
-}
-
-void GlooGroup::take_part(int with, const Part& part) const {
-  copy(first_from(with) + sizeof(Head), part.to, part.recv_bytes);
+  move(with, firsts_.write(with, {.call = call(), .follows = follows}, part));
 }
 
 void GlooGroup::refuse_difference(bool followed) {
   int other = -1;
   for (int r = 0; r < size(); ++r) {
     const bool met = r != rank() && mesh_->connected(rank_of(r));
-    if (met && other < 0 && !call().fits(head_from(r).call)) other = r;
+    if (met && other < 0 && !call().fits(firsts_.head_from(r).call)) other = r;
   }
   if (other < 0) return;
   // What somebody has sent beside the call is taken, and answered where it waits for that, so that
@@ -151,22 +95,22 @@ void GlooGroup::refuse_difference(bool followed) {
   if (!followed) {
     char* const unused = scratch_.at_least(piece_room() * size());
     start([&](int r) {
-      if (head_from(r).follows == 0) return Part{};
+      if (firsts_.head_from(r).follows == 0) return Part{};
       return Part{&nothing, unused + piece_room() * r, 1, piece_room()};
     });
   }
-  arrive(started_);
-  refuse_other(other, head_from(other).call);
+  arrive(transfers_.started());
+  refuse_other(other, firsts_.head_from(other).call);
 }
 
 template <typename F>
 void GlooGroup::call_and_exchange(int64_t longest, F&& part) {
-  const bool is_short = longest <= kShortBytes;
+  const bool is_short = longest <= FirstMessages::kShortBytes;
   for_others([&](int r) { start_call(r, is_short ? part(r) : Part{}, false); });
-  arrive(started_);
+  arrive(transfers_.started());
   refuse_difference(false);
-  if (!is_short) return exchange(part);
-  for_others([&](int r) { take_part(r, part(r)); });
+  if (!is_short) return arrive(start(part));
+  for_others([&](int r) { firsts_.take_part(r, part(r)); });
 }
 
 void GlooGroup::trade(const std::vector<Part>& parts) {
@@ -177,13 +121,14 @@ void GlooGroup::trade(const std::vector<Part>& parts) {
 }
 
 void GlooGroup::call_and_move(int with, const Part& part) {
-  const bool is_short = part.send_bytes + part.recv_bytes <= kShortBytes;
+  const bool is_short = part.send_bytes + part.recv_bytes <= FirstMessages::kShortBytes;
   start_call(with, is_short ? part : Part{}, false);
-  arrive(started_);
-  if (const Call theirs = head_from(with).call; !call().fits(theirs)) refuse_other(with, theirs);
-  if (is_short) return take_part(with, part);
+  arrive(transfers_.started());
+  if (const Call theirs = firsts_.head_from(with).call; !call().fits(theirs))
+    refuse_other(with, theirs);
+  if (is_short) return firsts_.take_part(with, part);
   move(with, part);
-  arrive(started_);
+  arrive(transfers_.started());
 }
 
 void GlooGroup::combine_with(const char* others, int64_t room, const char* mine, void* out,
@@ -195,7 +140,7 @@ void GlooGroup::combine_with(const char* others, int64_t room, const char* mine,
 
 void GlooGroup::do_all_reduce(const void* in, void* out, int64_t count, DType dtype, Reduce how) {
   const int64_t bytes = count * size_of(dtype);
-  if (bytes > kShortBytes) return all_reduce_in_pieces(in, out, count, dtype, how);
+  if (bytes > FirstMessages::kShortBytes) return all_reduce_in_pieces(in, out, count, dtype, how);
   char* const others = scratch_.at_least(bytes * size());
   call_and_exchange(bytes, [&](int r) {
     return Part{bytes_at(in, 0), others + bytes * r, bytes, bytes};
@@ -226,7 +171,7 @@ void GlooGroup::all_reduce_in_pieces(const void* in, void* out, int64_t count, D
   // The first piece is on its way while calls are compared, and each next one while one is added
   // up.
   for_others([&](int r) { start_call(r, {}, true); });
-  const int64_t called = started_;
+  const int64_t called = transfers_.started();
   int64_t mark = start_piece(piece(0));
   arrive(called);
   refuse_difference(true);
@@ -242,7 +187,7 @@ void GlooGroup::all_reduce_in_pieces(const void* in, void* out, int64_t count, D
     if (one_step) continue;
     start([&](int r) { return Part{sum, p.out + p.begin(r), bytes, p.bytes(r)}; });
   }
-  arrive(started_);
+  arrive(transfers_.started());
 }
 
 int64_t GlooGroup::start_piece(const Piece& p) {
@@ -271,7 +216,7 @@ void GlooGroup::do_reduce_scatter(const void* in, void* out, int64_t count, DTyp
 void GlooGroup::do_broadcast(void* data, int64_t bytes, int root) {
   const bool gives = rank() == root;
   char* all = static_cast<char*>(data);
-  if (bytes <= kShortBytes || size() == 2) {
+  if (bytes <= FirstMessages::kShortBytes || size() == 2) {
     return call_and_exchange(bytes, [&](int r) {
       return Part{all, all, gives ? bytes : 0, r == root ? bytes : 0};
     });
@@ -284,9 +229,9 @@ void GlooGroup::do_broadcast(void* data, int64_t bytes, int root) {
   call_and_exchange(bytes, [&](int r) {
     return Part{all + begin(r), all + begin(rank()), gives ? length(r) : 0, r == root ? mine : 0};
   });
-  exchange([&](int r) {
+  arrive(start([&](int r) {
     return Part{all + begin(rank()), all + begin(r), r == root ? 0 : mine, gives ? 0 : length(r)};
-  });
+  }));
 }
 
 void GlooGroup::do_all_gather(const void* in, void* out, int64_t bytes) {
