@@ -7,12 +7,6 @@
 namespace flotilla::autodiff {
 namespace {
 
-// Marks are \x01<number>\x01, which no name of a variable holds. A rule may build the name of a
-// temporary from one.
-constexpr char kMark = '\x01';
-
-std::string mark_text(size_t number) { return fmt::format("{}{}{}", kMark, number, kMark); }
-
 // Whether the op reads the variable only where gradients never flow.
 bool is_statistic(const Op& op, const OpDef& def, const std::string& var) {
   return std::all_of(def.inputs.begin(), def.inputs.end(), [&](const Slot& slot) {
@@ -20,22 +14,6 @@ bool is_statistic(const Op& op, const OpDef& def, const std::string& var) {
     return slot.no_grad || std::find(vars.begin(), vars.end(), var) == vars.end();
   });
 }
-
-// Sets the user's line for what is appended while it lives; keeps the caller's where it is unknown.
-class CallstackGuard {
- public:
-  CallstackGuard(Program& program, const std::vector<std::string>& callstack)
-      : build_(program.build()), before_(build_.callstack) {
-    if (!callstack.empty()) build_.callstack = callstack;
-  }
-  ~CallstackGuard() { build_.callstack = std::move(before_); }
-  CallstackGuard(const CallstackGuard&) = delete;
-  CallstackGuard& operator=(const CallstackGuard&) = delete;
-
- private:
-  BuildState& build_;
-  std::vector<std::string> before_;
-};
 
 // Takes back what was added to a block, unless it is told that all went well.
 class Rollback {
@@ -80,20 +58,21 @@ Attrs inherited_attrs(const Op& op, const OpDef* def) {
 }
 
 Walk::Walk(Block& block, Wanted wanted, const Names& leaves)
-    : block_(block), wanted_(std::move(wanted)), flow_(block, wanted_, leaves) {}
+    : block_(block),
+      wanted_(std::move(wanted)),
+      flow_(block, wanted_, leaves),
+      drafts_(std::make_shared<Drafts>(block)) {}
 
 void Walk::seed(const std::string& var, Op op, int32_t role) {
-  const std::string mark = add_part(var);
-  op.set_output("Out", {mark});
-  draft(std::move(op), role);
+  op.set_output("Out", {drafts_->names().add_part(var)});
+  drafts_->add(std::move(op), role);
 }
 
 void Walk::seed(const std::string& var, const std::string& gradient) {
-  parts_[var].push_back(gradient);
+  drafts_->names().add_part(var, gradient);
 }
 
 void Walk::run() {
-  walking_ = true;
   for (size_t i = block_.size(); i-- > 0;) {
     try {
       visit(i);
@@ -102,7 +81,7 @@ void Walk::run() {
       throw;
     }
   }
-  walking_ = false;
+  drafts_->set_callstack({});
 }
 
 void Walk::visit(size_t position) {
@@ -111,8 +90,9 @@ void Walk::visit(size_t position) {
   if (flow.skipped) return;
   position_ = position;
   const std::vector<std::string> written = op.output_names();
-  const bool reached = std::any_of(written.begin(), written.end(),
-                                   [&](const auto& name) { return parts_.contains(name); });
+  const bool reached = std::any_of(written.begin(), written.end(), [&](const auto& name) {
+    return drafts_->names().has_parts(name);
+  });
   if (!reached) return;
   if (flow.needed) {
     require((op.role() & kBackwardRole) == 0,
@@ -120,10 +100,11 @@ void Walk::visit(size_t position) {
             op.type());
     op_def(op.type());  // refuses an unknown one
   }
+  drafts_->set_callstack(op.attr_or<std::vector<std::string>>("op_callstack", {}));
   output_grads_.clear();
   for (const auto& [slot, vars] : op.outputs()) {
     for (const std::string& name : vars) {
-      const std::string gradient = take(name);
+      const std::string gradient = drafts_->take(name);
       if (wanted_.vars.has_value() && !gradient.empty()) taken_.emplace(name, gradient);
       output_grads_[slot].push_back(gradient);
     }
@@ -144,7 +125,8 @@ void Walk::emit_grad_op() {
   const OpDef& grad_def = op_def(flow_.op(position_).def->grad_type());
   Slots inputs = grad_op_inputs(grad_def);
   Slots outputs = grad_op_outputs(grad_def);
-  draft(Op(grad_def.type, std::move(inputs), std::move(outputs), inherited_attrs(op(), &grad_def)));
+  drafts_->add(
+      Op(grad_def.type, std::move(inputs), std::move(outputs), inherited_attrs(op(), &grad_def)));
 }
 
 Slots Walk::grad_op_inputs(const OpDef& grad_def) {
@@ -182,8 +164,8 @@ Slots Walk::grad_op_outputs(const OpDef& grad_def) {
             "{} gives no gradient of {}, but {} needs it", grad_def.type, slot,
             fmt::join(op().input_list(slot), ", "));
     for (size_t i = 0; i < needs.size(); ++i) {
-      outputs[grad_name(slot)].push_back(needs[i] ? add_part(op().input_list(slot)[i])
-                                                  : std::string(kEmptyVar));
+      outputs[grad_name(slot)].push_back(
+          needs[i] ? drafts_->names().add_part(op().input_list(slot)[i]) : std::string(kEmptyVar));
     }
   }
   return outputs;
@@ -198,7 +180,7 @@ std::string Walk::input_grad(std::string_view slot, size_t i) {
   const auto& inputs = flow_.op(position_).inputs;
   const auto found = inputs.find(slot);
   if (found == inputs.end() || i >= found->second.size() || !found->second[i]) return "";
-  return add_part(op().input_list(slot)[i]);
+  return drafts_->names().add_part(op().input_list(slot)[i]);
 }
 
 void Walk::emit(std::string type, Slots inputs, Slots outputs, Attrs attrs) {
@@ -212,55 +194,19 @@ void Walk::emit(std::string type, Slots inputs, Slots outputs, Attrs attrs) {
     }
   }
   attrs.merge(inherited_attrs(op(), nullptr));
-  draft(Op(std::move(type), std::move(inputs), std::move(outputs), std::move(attrs)));
+  drafts_->add(Op(std::move(type), std::move(inputs), std::move(outputs), std::move(attrs)));
 }
 
 std::string Walk::gradient_of(const std::string& var) {
-  if (!taken_.contains(var)) taken_.emplace(var, take(var));
+  if (!taken_.contains(var)) taken_.emplace(var, drafts_->take(var));
   return taken_.at(var);
-}
-
-std::string Walk::take(const std::string& var) {
-  const auto node = parts_.extract(var);
-  if (node.empty()) return "";
-  const std::vector<std::string>& parts = node.mapped();
-  const auto name_part = [&](const std::string& part, std::string name) {
-    if (part.front() == kMark) names_[std::stoul(part.substr(1))] = std::move(name);
-  };
-  if (parts.size() == 1) {
-    name_part(parts.front(), base_name(var));
-    return parts.front();
-  }
-  for (const std::string& part : parts) {
-    name_part(part, fmt::format("{}@RENAME@block{}@{}", base_name(var), block_.index(),
-                                part_counts_[var]++));
-  }
-  draft(Op("sum", {{"X", parts}}, {{"Out", {base_name(var)}}}));
-  return base_name(var);
 }
 
 std::string Walk::zeros(const std::string& var) {
   if (var == kEmptyVar) return var;
-  draft(Op("fill_zeros_like", {{"X", {value_of(var, false)}}}, {{"Out", {base_name(var)}}}));
-  return base_name(var);
-}
-
-std::string Walk::add_part(const std::string& var) {
-  std::string mark = mark_text(names_.size());
-  names_.emplace_back();
-  parts_[var].push_back(mark);
-  return mark;
-}
-
-const std::string& Walk::base_name(const std::string& var) {
-  std::string& name = bases_[var];
-  if (name.empty()) {
-    name = grad_name(var);
-    for (int n = 0; block_.find_var_recursive(name) != nullptr; ++n) {
-      name = fmt::format("{}_{}", grad_name(var), n);
-    }
-  }
-  return name;
+  const std::string gradient = drafts_->names().base_name(var);
+  drafts_->add(Op("fill_zeros_like", {{"X", {value_of(var, false)}}}, {{"Out", {gradient}}}));
+  return gradient;
 }
 
 std::string Walk::value_of(const std::string& var, bool is_input) {
@@ -270,76 +216,13 @@ std::string Walk::value_of(const std::string& var, bool is_input) {
   if (*overwriter == position_ && is_statistic(op(), *flow_.op(position_).def, var)) {
     return value_of(var, false);
   }
-  return saved(var, *overwriter);
-}
-
-std::string Walk::saved(const std::string& var, size_t before) {
-  for (const Saved& saved : saved_) {
-    if (saved.var == var && saved.before == before) return saved.copy;
-  }
-  std::string copy = fmt::format("{}@SAVED@{}", var, saved_.size());
-  while (block_.find_var_recursive(copy) != nullptr) copy += '_';
-  saved_.push_back({var, copy, before});
-  return copy;
-}
-
-void Walk::draft(Op op, int32_t role) {
-  Draft made{.op = std::move(op), .role = role};
-  if (walking_) {
-    made.callstack = block_.op(position_).attr_or<std::vector<std::string>>("op_callstack", {});
-  }
-  drafts_.push_back(std::move(made));
-}
-
-std::string Walk::name_of(const std::string& gradient) const {
-  const size_t begin = gradient.find(kMark);
-  if (begin == std::string::npos) return gradient;
-  const size_t end = gradient.find(kMark, begin + 1);
-  const std::string& name = names_[std::stoul(gradient.substr(begin + 1, end - begin - 1))];
-  return gradient.substr(0, begin) + name + gradient.substr(end + 1);
-}
-
-Slots Walk::named(const Slots& slots) const {
-  Slots out = slots;
-  for (auto& [slot, vars] : out) {
-    for (std::string& name : vars) name = name_of(name);
-  }
-  return out;
+  return drafts_->saved(var, *overwriter);
 }
 
 size_t Walk::append() {
   Rollback rollback(block_);
-  const size_t begin = append_to(block_);
+  const size_t begin = drafts_->append_to(block_);
   rollback.keep();
-  return begin;
-}
-
-size_t Walk::append_to(Block& target) {
-  while (!parts_.empty()) take(std::string(parts_.begin()->first));
-  // Back to front, so that the positions of the earlier ones stay valid.
-  std::stable_sort(saved_.begin(), saved_.end(),
-                   [](const Saved& a, const Saved& b) { return a.before > b.before; });
-  for (const Saved& saved : saved_) {
-    const RoleGuard role(block_.program(), kForwardRole);
-    insert_op(block_, saved.before, "assign", {{"X", {saved.var}}}, {{"Out", {saved.copy}}});
-  }
-  for (const std::string& leaf : leaves_) {
-    const Var& var = block_.var(leaf);
-    target.add_var({.name = grad_name(leaf), .dtype = var.dtype, .shape = var.shape});
-  }
-  const size_t begin = target.size();
-  for (Draft& draft : drafts_) {
-    const RoleGuard role(block_.program(), draft.role);
-    const CallstackGuard callstack(block_.program(), draft.callstack);
-    if (draft.inside) {
-      Block& inner = block_.program().create_block(target.index());
-      inner.set_forward_block(draft.inside->block_.index());
-      draft.inside->append_to(inner);
-      draft.op.set_attr("sub_block", BlockRef{inner.index()});
-    }
-    append_op(target, draft.op.type(), named(draft.op.inputs()), named(draft.op.outputs()),
-              draft.op.attrs());
-  }
   return begin;
 }
 

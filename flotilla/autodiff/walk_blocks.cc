@@ -1,5 +1,7 @@
 // Gradients of ops with a block of their own: an op with a block of gradients, in Paddle's form.
 
+#include <initializer_list>
+
 #include "flotilla/autodiff/walk.h"
 #include "flotilla/ir/structure.h"
 
@@ -8,6 +10,16 @@ namespace {
 
 std::vector<std::string> copied(std::span<const std::string> names) {
   return {names.begin(), names.end()};
+}
+
+// What the gradient op of `op` reads of it.
+Slots block_grad_inputs(const Op& op, std::initializer_list<std::string_view> slots) {
+  Slots inputs;
+  for (const std::string_view slot : slots) {
+    inputs[std::string(slot)] =
+        copied(op.has_input(slot) ? op.input_list(slot) : op.output_list(slot));
+  }
+  return inputs;
 }
 
 }  // namespace
@@ -26,61 +38,25 @@ std::shared_ptr<Walk> Walk::inside(const Names& carried) const {
   all.insert(carried.begin(), carried.end());
   auto made = std::make_shared<Walk>(sub_block(op()),
                                      Wanted{.vars = Names(), .constants = wanted_.constants}, all);
-  // Whoever runs the block finds them by these names.
-  for (const std::string& leaf : leaves) made->bases_[leaf] = grad_name(leaf);
-  for (const std::string& name : carried) made->bases_[name] = grad_name(name) + "@ROUND";
-  made->leaves_ = std::move(leaves);
-  return made;
-}
-
-void Walk::rename_reads(const std::function<std::string(const Var&)>& rename) {
-  for (Draft& draft : drafts_) {
-    const Slots inputs = draft.op.inputs();
-    for (auto [slot, vars] : inputs) {
-      // The other slots of such an op only name what its block reads and writes.
-      if (draft.inside && slot != "Cond") continue;
-      for (std::string& name : vars) {
-        const Var* var = block_.find_var_recursive(name);
-        if (var != nullptr) name = rename(*var);
-      }
-      draft.op.set_input(slot, vars);
-    }
-    if (draft.inside) draft.inside->rename_reads(rename);
+  made->drafts_->set_leaves(std::move(leaves));
+  for (const std::string& name : carried) {
+    made->drafts_->names().set_base_name(name, grad_name(name) + "@ROUND");
   }
+  return made;
 }
 
 // What op() saw of variables outside its block, where they are overwritten later.
 void Walk::read_what_was_there(Walk& inside) {
   const Names changed = names_inside(op()).written;
-  inside.rename_reads([&](const Var& var) {
+  inside.drafts_->rename_reads([&](const Var& var) {
     const bool outside = block_.find_var_recursive(var.name) == &var;
     return outside ? value_of(var.name, !changed.contains(var.name)) : var.name;
   });
 }
 
-// In a block that runs again, what it left in a variable outside is gone later; what it found there
-// has been saved.
-void Walk::keep_ends_of_rounds(const Names& changed) {
-  rename_reads([&](const Var& var) {
-    const bool outside = block_.find_var(var.name) == nullptr && changed.contains(var.name) &&
-                         block_.find_var_recursive(var.name) == &var;
-    return outside ? saved(var.name, block_.size()) : var.name;
-  });
-}
-
-// What a gradient op reads of op().
-Slots Walk::block_grad_inputs(std::initializer_list<std::string_view> slots) const {
-  Slots inputs;
-  for (const std::string_view slot : slots) {
-    inputs[std::string(slot)] =
-        copied(op().has_input(slot) ? op().input_list(slot) : op().output_list(slot));
-  }
-  return inputs;
-}
-
 void Walk::emit_conditional_grad() {
   const std::shared_ptr<Walk> made = inside({});
-  Slots inputs = block_grad_inputs({"Cond", "Input", "Out", "Scope"}), outputs;
+  Slots inputs = block_grad_inputs(op(), {"Cond", "Input", "Out", "Scope"}), outputs;
   for (size_t i = 0; i < op().output_list("Out").size(); ++i) {
     const std::string& out = op().output_list("Out")[i];
     const std::string gradient = output_grad("Out", i);
@@ -98,14 +74,15 @@ void Walk::emit_conditional_grad() {
   read_what_was_there(*made);
   bool any = false;
   for (const std::string& input : op().input_list("Input")) {
-    const bool flows = made->leaves_.contains(input) && !made->take(input).empty();
-    outputs["Input@GRAD"].push_back(flows ? add_part(input) : std::string(kEmptyVar));
+    const bool flows = made->drafts_->is_leaf(input) && !made->drafts_->take(input).empty();
+    outputs["Input@GRAD"].push_back(flows ? drafts_->names().add_part(input)
+                                          : std::string(kEmptyVar));
     any = any || flows;
   }
   if (!any) return;
-  draft(Op("conditional_block_grad", std::move(inputs), std::move(outputs),
-           inherited_attrs(op(), flow_.op(position_).def)));
-  drafts_.back().inside = made;
+  drafts_->add(Op("conditional_block_grad", std::move(inputs), std::move(outputs),
+                  inherited_attrs(op(), flow_.op(position_).def)),
+               kBackwardRole, made->drafts_);
 }
 
 // The gradients of what goes from round to round stay under one name outside the block: it holds
@@ -127,13 +104,13 @@ void Walk::emit_while_grad() {
     made->seed(outs[i], Op("assign", {{"X", {carrier}}}, {}), kBackwardRole);
   }
   made->run();
-  made->keep_ends_of_rounds(names_inside(op()).written);
+  made->drafts_->keep_ends_of_rounds(names_inside(op()).written);
   read_what_was_there(*made);
-  Slots inputs = block_grad_inputs({"X", "Out", "StepScopes"}), outputs;
+  Slots inputs = block_grad_inputs(op(), {"X", "Out", "StepScopes"}), outputs;
   for (const auto& [name, carrier] : carriers) {
-    const std::string before = made->take(name);
-    made->draft(Op(before.empty() ? "fill_zeros_like" : "assign",
-                   {{"X", {before.empty() ? name : before}}}, {{"Out", {carrier}}}));
+    const std::string before = made->drafts_->take(name);
+    made->drafts_->add(Op(before.empty() ? "fill_zeros_like" : "assign",
+                          {{"X", {before.empty() ? name : before}}}, {{"Out", {carrier}}}));
     inputs["Out@GRAD"].push_back(carrier);
   }
   const std::vector<std::string> ins = copied(op().input_list("X"));
@@ -142,16 +119,16 @@ void Walk::emit_while_grad() {
     std::string gradient(kEmptyVar);
     if (flow_.op(position_).inputs.at("X")[i] && carriers.contains(input)) {
       gradient = carriers.at(input);
-      parts_[input].push_back(gradient);
-    } else if (made->leaves_.contains(input) && !made->take(input).empty()) {
-      gradient = add_part(input);
+      drafts_->names().add_part(input, gradient);
+    } else if (made->drafts_->is_leaf(input) && !made->drafts_->take(input).empty()) {
+      gradient = drafts_->names().add_part(input);
     }
     outputs["X@GRAD"].push_back(gradient);
   }
   Attrs attrs = inherited_attrs(op(), flow_.op(position_).def);
   attrs["original_output_grad"] = inputs["Out@GRAD"];
-  draft(Op("while_grad", std::move(inputs), std::move(outputs), std::move(attrs)));
-  drafts_.back().inside = made;
+  drafts_->add(Op("while_grad", std::move(inputs), std::move(outputs), std::move(attrs)),
+               kBackwardRole, made->drafts_);
 }
 
 }  // namespace flotilla::autodiff
