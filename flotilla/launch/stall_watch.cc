@@ -1,12 +1,8 @@
-// What does not move: found, shown as a table of where everyone stands, and ended where
-// --stall_timeout asks for it.
+#include "flotilla/launch/stall_watch.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "flotilla/launch/print.h"
-#include "flotilla/launch/run_state.h"
 
 namespace flotilla::launch {
 namespace {
@@ -24,24 +20,32 @@ std::string doing_of(const Members::Seen& seen) {
 
 }  // namespace
 
-struct Run::Stuck {
-  Outcome culprit = {};  // with no role where all wait for each other
-  std::string sentence = {};
-};
+StallWatch::StallWatch(const JobOptions& options, const Members& members, Processes& processes)
+    : end_(options.stall_timeout),
+      warning_(options.stall_warning),
+      members_(members),
+      processes_(processes) {}
 
-double Run::stall_limit() const {
-  const double end = options_.stall_timeout, warning = options_.stall_warning;
-  return end > 0 && warning > 0 ? std::min(end, warning) : std::max(end, warning);
+double StallWatch::limit() const {
+  return end_ > 0 && warning_ > 0 ? std::min(end_, warning_) : std::max(end_, warning_);
 }
 
-Running* Run::find(const std::string& name) {
-  for (Running& running : running_) {
-    if (running.outcome.name() == name && running.child) return &running;
-  }
-  return nullptr;
+bool StallWatch::due() {
+  if (limit() == 0 || seconds_since(looked_) < limit() / 8) return false;
+  looked_ = Clock::now();
+  return true;
 }
 
-std::vector<Standing> Run::standing() {
+std::optional<Stuck> StallWatch::find_to_end() { return end_ > 0 ? find(end_) : std::nullopt; }
+
+std::optional<Stuck> StallWatch::find_to_warn_of() {
+  if (warning_ == 0 || seconds_since(warned_) < warning_) return std::nullopt;
+  std::optional<Stuck> found = find(warning_);
+  if (found) set_warned();
+  return found;
+}
+
+std::vector<Standing> StallWatch::standing() const {
   std::vector<Standing> rows;
   const std::vector<Members::Seen> members = members_.all();
   for (const Members::Seen& seen : members) {
@@ -53,7 +57,7 @@ std::vector<Standing> Run::standing() {
                     .doing = reported ? doing_of(seen) : "joined the job"});
     if (reported) rows.back().step = seen.member.last.step;
   }
-  for (const Running& running : running_) {
+  for (const Running& running : processes_.all()) {
     const bool done = !running.runs() && running.outcome.ended && running.outcome.ending.ok();
     if (!running.child && !done) continue;
     const auto left = std::find_if(members.begin(), members.end(), [&](const Members::Seen& seen) {
@@ -73,20 +77,7 @@ std::vector<Standing> Run::standing() {
   return rows;
 }
 
-std::string Run::status() {
-  std::string text = fmt::format(
-      "job {} (launcher {}): {} {}, running for {:.0f} s, restarts: {}\n", options_.job_id,
-      getpid(), job_.mode == Mode::kServers ? "parameter servers" : "collective", options_.script,
-      seconds_since(began_), restarts_);
-  text += standing_table(together({standing()}, ""));
-  for (size_t i = 0; store_ && i < job_.endpoints.servers.size(); ++i) {
-    const std::optional<std::string> place = store_->find(fmt::format("ps/status/{}", i));
-    if (place) text += fmt::format("status {} {}\n", i, *place);
-  }
-  return text;
-}
-
-std::optional<Run::Stuck> Run::find_stuck(double limit) {
+std::optional<Stuck> StallWatch::find(double limit) {
   const auto stopped = [](const Running& running) {
     Stuck found{.culprit = running.outcome};
     found.culprit.stuck =
@@ -94,7 +85,7 @@ std::optional<Run::Stuck> Run::find_stuck(double limit) {
     found.sentence = sentence_of(found.culprit);
     return found;
   };
-  for (Running& running : running_) {
+  for (Running& running : processes_.all()) {
     if (!running.child || !running.child->stopped()) {
       running.stopped.reset();
       continue;
@@ -110,7 +101,7 @@ std::optional<Run::Stuck> Run::find_stuck(double limit) {
                      "nothing has moved for {:.0f} s: all workers wait for each other", limit)};
   }
   const Members::Seen& first = still.front();
-  const Running* local = find(first.name());
+  const Running* local = processes_.find(first.name());
   Stuck found{.culprit = {.role = first.member.role,
                           .rank = first.member.rank,
                           .host = first.member.host,
@@ -123,47 +114,6 @@ std::optional<Run::Stuck> Run::find_stuck(double limit) {
                   first.member.last.step, doing_of(first));
   found.sentence = sentence_of(found.culprit);
   return found;
-}
-
-void Run::check_stall() {
-  const double limit = stall_limit();
-  if (ending_ || meeting_ != Meeting::kTogether || limit == 0 || seconds_since(looked_) < limit / 8)
-    return;
-  looked_ = Clock::now();
-  const double end = options_.stall_timeout, warning = options_.stall_warning;
-  if (end > 0) {
-    if (const std::optional<Stuck> found = find_stuck(end)) return end_stuck(*found);
-  }
-  if (warning == 0 || seconds_since(warned_) < warning) return;
-  if (const std::optional<Stuck> found = find_stuck(warning)) {
-    warned_ = Clock::now();
-    if (link_) return link_->report_stall(stalls_, found->sentence);
-    warn_of_stall(found->sentence, {standing()});
-  }
-}
-
-void Run::warn_of_stall(const std::string& sentence,
-                        const std::vector<std::vector<Standing>>& parts) {
-  say(log_line("WARNING", sentence + "; this is where everyone stands:") +
-      standing_table(together(parts, "")));
-}
-
-void Run::end_stuck(const Stuck& found) {
-  if (found.culprit.role.empty()) {
-    stalled_ = found.sentence;
-    if (link_) link_->report_failure({.stuck = stalled_});
-    take_stock();
-    return begin_end(stalled_, SIGTERM, kGraceAfterFailure);
-  }
-  stock_ = {standing()};
-  if (Running* local = find(found.culprit.name())) {
-    // Its end is then a failure like any other, with the same ways to go on.
-    local->outcome.stuck = found.culprit.stuck;
-    return local->child->send(SIGKILL);
-  }
-  culprit_ = link_ ? link_->report_failure(found.culprit) : found.culprit;
-  take_stock();
-  begin_end(found.sentence, SIGTERM, kGraceAfterFailure);
 }
 
 }  // namespace flotilla::launch

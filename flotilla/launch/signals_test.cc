@@ -1,6 +1,6 @@
-// flotilla/launch/run_state_test.cc
+// flotilla/launch/signals_test.cc
 
-#include "flotilla/launch/run_state.h"
+#include "flotilla/launch/signals.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,0 +1,19 @@
+#include "flotilla/launch/voice.h"
+
+#include <fcntl.h>
+
+#include "flotilla/base/error.h"
+
+namespace flotilla::launch {
+
+Voice::Voice(const JobOptions& options)
+    : quiet_(options.quiet), events_fd_(static_cast<int>(options.events_fd)) {
+  require(!is_heard() || fcntl(events_fd_, F_SETFD, FD_CLOEXEC) == 0,
+          "--events_fd is {}, but no descriptor has it", events_fd_);
+}
+
+void Voice::tell(std::string_view event) {
+  if (is_heard()) outlet_.write(events_fd_, event);
+}
+
+}  // namespace flotilla::launch
