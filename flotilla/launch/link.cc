@@ -53,6 +53,14 @@ Outcome outcome_of(const std::string& text) {
           .last_lines = {failed.last_lines().begin(), failed.last_lines().end()}};
 }
 
+std::string numbered(std::string_view name, int64_t number) {
+  return fmt::format("{}/{}", name, number);
+}
+
+std::string standing_key(const std::string& moment, int64_t host) {
+  return fmt::format("standing/{}/{}", moment, host);
+}
+
 }  // namespace
 
 // What the store's threads have brought. Shared, because a last message may come while the link is
@@ -79,7 +87,10 @@ struct Link::Inbox {
   }
 };
 
-Link::Link(Options options) : options_(std::move(options)), inbox_(std::make_shared<Inbox>()) {}
+Link::Link(Options options)
+    : options_(std::move(options)),
+      keys_(fmt::format("launch/{}/", options_.attempt)),
+      inbox_(std::make_shared<Inbox>()) {}
 Link::~Link() = default;
 
 bool Link::connect() {
@@ -114,7 +125,7 @@ bool Link::connect() {
 }
 
 void Link::announce() {
-  client_->watch(key(""),
+  client_->watch(keys_,
                  [inbox = inbox_](const std::string& key, const std::optional<std::string>& value) {
                    const MutexLock lock(inbox->mutex);
                    if (value) {
@@ -127,7 +138,7 @@ void Link::announce() {
   HostThere there;
   there.set_address(options_.hosts[static_cast<size_t>(options_.self)]);
   there.set_plan(options_.plan);
-  client_->set_leased(key("host", options_.self), there.SerializeAsString());
+  client_->set_leased(keys_ + numbered("host", options_.self), there.SerializeAsString());
 }
 
 int Link::fd() const { return inbox_->wake.get(); }
@@ -143,28 +154,17 @@ std::optional<std::string> Link::seen(const std::string& key) const {
   return found == inbox_->keys.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::string Link::key(const std::string& name) const {
-  return fmt::format("launch/{}/{}", options_.attempt, name);
-}
-std::string Link::key(const char* name, int64_t host) const {
-  return key(fmt::format("{}/{}", name, host));
-}
-
-std::string Link::standing_key(const std::string& moment, int64_t host) const {
-  return key(fmt::format("standing/{}/{}", moment, host));
-}
-
 bool Link::all_have(const char* name) const {
   for (size_t i = 0; i < options_.hosts.size(); ++i) {
-    if (!seen(key(name, static_cast<int64_t>(i)))) return false;
+    if (!seen(keys_ + numbered(name, static_cast<int64_t>(i)))) return false;
   }
   return true;
 }
 
 bool Link::all_joined() {
-  if (const std::optional<std::string> why = seen(key("refused"))) refuse("{}", *why);
+  if (const std::optional<std::string> why = seen(keys_ + "refused")) refuse("{}", *why);
   for (size_t i = 0; i < options_.hosts.size(); ++i) {
-    const std::optional<std::string> text = seen(key("host", static_cast<int64_t>(i)));
+    const std::optional<std::string> text = seen(keys_ + numbered("host", static_cast<int64_t>(i)));
     if (!text) return false;
     HostThere there;
     require(there.ParseFromString(*text), "host {} sent what cannot be read", options_.hosts[i]);
@@ -182,7 +182,7 @@ bool Link::all_joined() {
 // The others may not have seen this host yet, and what it said of itself goes when it does.
 void Link::refuse_for_all(const std::string& why) {
   try {
-    client_->set(key("refused"), why);
+    client_->set(keys_ + "refused", why);
   } catch (const Error&) {
     // Whoever has the store is gone too.
   }
@@ -192,7 +192,9 @@ void Link::refuse_for_all(const std::string& why) {
 std::vector<std::string> Link::missing() const {
   std::vector<std::string> found;
   for (size_t i = 0; i < options_.hosts.size(); ++i) {
-    if (!seen(key("host", static_cast<int64_t>(i)))) found.push_back(options_.hosts[i]);
+    if (!seen(keys_ + numbered("host", static_cast<int64_t>(i)))) {
+      found.push_back(options_.hosts[i]);
+    }
   }
   return found;
 }
@@ -210,7 +212,7 @@ std::string Link::look_for_others(milliseconds patience) const {
     std::string why;
     try {
       rpc::StoreClient visitor(settings);
-      const std::optional<std::string> text = visitor.find(key("host", 0));
+      const std::optional<std::string> text = visitor.find(keys_ + numbered("host", 0));
       HostThere there;
       if (!text || !there.ParseFromString(*text)) continue;
       why = fmt::format(
@@ -218,7 +220,7 @@ std::string Link::look_for_others(milliseconds patience) const {
           "every "
           "host the same list in the same order",
           host, there.plan(), options_.hosts[0], options_.plan);
-      visitor.set(key("refused"), why);  // it waits too, and may be gone before it answers
+      visitor.set(keys_ + "refused", why);  // it waits too, and may be gone before it answers
     } catch (const Error&) {
       // Nobody serves a store there, as it should be.
     }
@@ -228,7 +230,7 @@ std::string Link::look_for_others(milliseconds patience) const {
 }
 
 Outcome Link::report_failure(const Outcome& outcome) {
-  if (!client_->post(key("failed"), text_of(outcome), true)) return outcome;
+  if (!client_->post(keys_ + "failed", text_of(outcome), true)) return outcome;
   // Not for long: the store may be out of reach, and this host's processes are to be ended.
   const Clock::time_point until = Clock::now() + kAnswer;
   while (!failure() && lost().empty() && Clock::now() < until) {
@@ -238,15 +240,17 @@ Outcome Link::report_failure(const Outcome& outcome) {
 }
 
 std::optional<Outcome> Link::failure() const {
-  const std::optional<std::string> text = seen(key("failed"));
+  const std::optional<std::string> text = seen(keys_ + "failed");
   return text ? std::optional(outcome_of(*text)) : std::nullopt;
 }
 
 void Link::report_stall(int64_t number, const std::string& sentence) {
-  client_->post(key("stall", number), sentence, true);
+  client_->post(keys_ + numbered("stall", number), sentence, true);
 }
 
-std::optional<std::string> Link::stall(int64_t number) const { return seen(key("stall", number)); }
+std::optional<std::string> Link::stall(int64_t number) const {
+  return seen(keys_ + numbered("stall", number));
+}
 
 bool Link::say_standing(const std::string& moment, const std::vector<Standing>& rows) {
   Stands stands;
@@ -259,13 +263,13 @@ bool Link::say_standing(const std::string& moment, const std::vector<Standing>& 
     stand.set_doing(row.doing);
     stand.set_stopped(row.stopped);
   }
-  return client_->post(standing_key(moment, options_.self), stands.SerializeAsString());
+  return client_->post(keys_ + standing_key(moment, options_.self), stands.SerializeAsString());
 }
 
 std::vector<std::vector<Standing>> Link::standings(const std::string& moment) const {
   std::vector<std::vector<Standing>> parts;
   for (int64_t host = 0; host < std::ssize(options_.hosts); ++host) {
-    const std::optional<std::string> text = seen(standing_key(moment, host));
+    const std::optional<std::string> text = seen(keys_ + standing_key(moment, host));
     Stands stands;
     if (!text || !stands.ParseFromString(*text)) continue;
     std::vector<Standing>& part = parts.emplace_back();
@@ -283,13 +287,16 @@ std::vector<std::vector<Standing>> Link::standings(const std::string& moment) co
 
 bool Link::all_said_standing(const std::string& moment) const {
   for (int64_t host = 0; host < std::ssize(options_.hosts); ++host) {
-    if (seen(key("host", host)) && !seen(standing_key(moment, host))) return false;
+    const bool there = seen(keys_ + numbered("host", host)).has_value();
+    if (there && !seen(keys_ + standing_key(moment, host))) return false;
   }
   return true;
 }
 
-void Link::say_workers_done() { client_->post(key("workers_done", options_.self), ""); }
-void Link::say_done() { client_->post(key("done", options_.self), ""); }
+void Link::say_workers_done() {
+  client_->post(keys_ + numbered("workers_done", options_.self), "");
+}
+void Link::say_done() { client_->post(keys_ + numbered("done", options_.self), ""); }
 bool Link::all_workers_done() const { return all_have("workers_done"); }
 bool Link::all_done() const { return all_have("done"); }
 

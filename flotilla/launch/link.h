@@ -86,14 +86,11 @@ class Link {
 
   void announce();
   [[noreturn]] void refuse_for_all(const std::string& why);
-  // Where this attempt's keys are.
-  std::string key(const std::string& name) const;
-  std::string key(const char* name, int64_t host) const;
-  std::string standing_key(const std::string& moment, int64_t host) const;
   bool all_have(const char* name) const;
   std::optional<std::string> seen(const std::string& key) const;
 
   const Options options_;
+  const std::string keys_;  // where those of this attempt are
   std::shared_ptr<Inbox> inbox_;
   std::unique_ptr<rpc::StoreClient> client_;
 };

@@ -16,6 +16,15 @@ using std::chrono::milliseconds;
 
 constexpr size_t kLinesShown = 20;
 
+// Where the time went, as JSON; people are told too, unless they are told why the job failed.
+std::string say_report(const RunReport& report, bool explained, Voice& voice) {
+  if (const std::string text = text_of(report); !text.empty() && !explained) {
+    voice.say(log_line("INFO", "where the time went:") + text);
+  }
+  if (!report.warning.empty()) voice.explain(log_line("WARNING", report.warning));
+  return json_of(report);
+}
+
 }  // namespace
 
 void Run::check_stall() {
@@ -24,12 +33,7 @@ void Run::check_stall() {
   const std::optional<Stuck> found = watch_.find_to_warn_of();
   if (!found) return;
   if (hosts_.has_link()) return hosts_.report_stall(found->sentence);
-  warn_of_stall(found->sentence, {watch_.standing()});
-}
-
-void Run::warn_of_stall(const std::string& sentence, const Hosts::Parts& parts) {
-  voice_.say(log_line("WARNING", sentence + "; this is where everyone stands:") +
-             standing_table(together(parts, "")));
+  voice_.say(stall_warning(found->sentence, {watch_.standing()}));
 }
 
 void Run::end_stuck(const Stuck& found) {
@@ -124,21 +128,11 @@ void Run::begin_end(const std::string& reason, int signal, milliseconds grace) {
   kill_at_ = Clock::now() + grace;
 }
 
-std::string Run::say_report() {
+int Run::close() {
   const double launcher =
       std::chrono::duration<double>(processes_.all().front().started - began_).count();
-  const RunReport report = make_report(store_.members().all(), launcher);
-  if (const std::string text = text_of(report); !text.empty() && !end_.explained()) {
-    voice_.say(log_line("INFO", "where the time went:") + text);
-  }
-  if (!report.warning.empty()) {
-    voice_.explain(log_line("WARNING", report.warning));
-  }
-  return json_of(report);
-}
-
-int Run::close() {
-  const std::string report = say_report();
+  const std::string report =
+      say_report(make_report(store_.members().all(), launcher), end_.explained(), voice_);
   if (!end_.culprit) end_.culprit = missed_;
   // Whoever asked for events explains what failed.
   if (!end_.culprit || !voice_.is_heard()) {

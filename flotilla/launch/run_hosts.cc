@@ -72,7 +72,9 @@ void Run::follow_hosts() {
     watch_.set_warned();
     return watch_.standing();
   };
-  if (const auto stall = hosts_.next_stall(stand)) warn_of_stall(stall->sentence, stall->parts);
+  if (const auto stall = hosts_.next_stall(stand)) {
+    voice_.say(stall_warning(stall->sentence, stall->parts));
+  }
   follow_failure();
   if (group_restarts_ && !processes_.anyone_runs()) return restart_group();
   if (!ending_ && processes_.workers_done()) hosts_.say_workers_done();

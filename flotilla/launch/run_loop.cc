@@ -211,8 +211,9 @@ void Run::on_parent_gone() {
 
 void Run::on_end(Running& running) {
   if (!running.outcome.ending.ok() && !ending_) fail(running);
-  if (!hosts_.has_link() && !ending_ && processes_.workers_done() && processes_.anyone_runs())
+  if (!hosts_.has_link() && !ending_ && processes_.workers_done() && processes_.anyone_runs()) {
     finish_servers();
+  }
 }
 
 std::string Run::status() {

@@ -60,7 +60,6 @@ class Run {
 
   // What does not move (run_ending.cc).
   void check_stall();
-  void warn_of_stall(const std::string& sentence, const Hosts::Parts& parts);
   void end_stuck(const Stuck& found);
 
   // Several hosts (run_hosts.cc).
@@ -79,7 +78,6 @@ class Run {
   void say_workers_exit();
   // The processes hear the reason through the store; "": all went well.
   void begin_end(const std::string& reason, int signal, std::chrono::milliseconds grace);
-  std::string say_report();  // and returns it as JSON
   int close();
 
   const JobOptions& options_;

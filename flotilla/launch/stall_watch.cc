@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "flotilla/launch/print.h"
+
 namespace flotilla::launch {
 namespace {
 
@@ -19,6 +21,12 @@ std::string doing_of(const Members::Seen& seen) {
 }
 
 }  // namespace
+
+std::string stall_warning(const std::string& sentence,
+                          const std::vector<std::vector<Standing>>& parts) {
+  return log_line("WARNING", sentence + "; this is where everyone stands:") +
+         standing_table(together(parts, ""));
+}
 
 StallWatch::StallWatch(const JobOptions& options, const Members& members, Processes& processes)
     : end_(options.stall_timeout),

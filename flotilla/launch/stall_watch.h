@@ -22,6 +22,10 @@ struct Stuck {
   std::string sentence = {};
 };
 
+// What people are told, with where everyone stands as each host knows it.
+std::string stall_warning(const std::string& sentence,
+                          const std::vector<std::vector<Standing>>& parts);
+
 class StallWatch {
  public:
   // REQUIRES: members and processes live as long as this
