@@ -11,6 +11,7 @@
 #include "flotilla/base/log.h"
 #include "flotilla/ps/floats.h"
 #include "flotilla/ps/initial.h"
+#include "flotilla/ps/sparse_row.h"
 
 namespace flotilla::ps {
 namespace {
@@ -31,32 +32,17 @@ SparseStats& SparseStats::operator+=(const SparseStats& other) {
   return *this;
 }
 
-struct SparsePart::Row {
-  std::span<float> value;
-  std::span<float> state;
-};
-
 SparsePart::SparsePart(const TableSpec& table, int64_t memory, const std::filesystem::path& cold)
     : table_(table),
       rule_(table),
       width_(static_cast<size_t>(table.width)),
       state_(static_cast<size_t>(rule_.state_size(table.width))),
+      row_bytes_(sizeof(ColdHead) + (width_ + state_) * sizeof(float)),
       arena_(sizeof(int64_t) + (width_ + state_) * sizeof(float)),
       memory_(memory),
       cold_(memory > 0 ? std::make_unique<ColdRows>(cold) : nullptr),
       shards_(kShards),
       grad_(width_) {}
-
-int64_t SparsePart::key_at(const std::byte* row) {
-  int64_t key;
-  std::memcpy(&key, row, sizeof key);
-  return key;
-}
-
-SparsePart::Row SparsePart::row_at(std::byte* bytes) const {
-  auto* value = reinterpret_cast<float*>(bytes + sizeof(int64_t));
-  return {{value, width_}, {value + width_, state_}};
-}
 
 auto SparsePart::hash_of_row() const {
   return [this](uint32_t row) { return hash_of(key_at(arena_.at(row))); };
@@ -90,7 +76,7 @@ SparsePart::Found SparsePart::add(int64_t key, uint64_t hash) {
 
 SparsePart::Found SparsePart::create(int64_t key, uint64_t hash) {
   const Found made = add(key, hash);
-  const Row row = row_at(made.row);
+  const SparseRow row(made.row, width_, state_);
   fill_initial(table_, key, row.value);
   rule_.start(row.state, table_.width);
   if (table_.scores) scores_[made.slot->row] = 0;
@@ -117,7 +103,7 @@ void SparsePart::make_room() {
 
 void SparsePart::send_to_disk(Shard& shard, int64_t most) {
   absl::flat_hash_set<uint32_t> chosen;
-  std::vector<std::byte> bytes(row_bytes());
+  std::vector<std::byte> bytes(row_bytes_);
   shard.index.for_each([&](KeyIndex::Slot& slot) {
     if (slot.used != 0 || static_cast<int64_t>(chosen.size()) == most) {
       slot.used = 0;
@@ -133,11 +119,6 @@ void SparsePart::send_to_disk(Shard& shard, int64_t most) {
                      [&](const KeyIndex::Slot& slot) { return !chosen.contains(slot.row); });
   for (const uint32_t row : chosen) arena_.give_back(row);
   resident_ -= static_cast<int64_t>(chosen.size());
-}
-
-void SparsePart::prefetch_row(const std::byte* row, size_t bytes) const {
-  const std::byte* line = row - reinterpret_cast<uintptr_t>(row) % 64;
-  for (; line < row + bytes; line += 64) __builtin_prefetch(line, 1, 3);
 }
 
 // Calls work(i, guess) for i in [0, count), where `guess` is almost always the row of the i-th key
@@ -210,45 +191,9 @@ void SparsePart::pull_with_state(const Keys& keys, float* rows) {
   make_room();
 }
 
-// Fills merged_ with each key once, in the order in which they first come.
-void SparsePart::merge(const Keys& keys, const float* values, const Effect& effect) {
-  merged_.clear();
-  const uint64_t mask = std::bit_ceil(keys.count * 2 + 1) - 1;
-  places_.assign(mask + 1, 0);
-  // Two rows at least make a sum.
-  if (sums_.size() < keys.count / 2 * width_) sums_.resize(keys.count / 2 * width_);
-  float* next_sum = sums_.data();
-  for (size_t i = 0; i < keys.count; ++i) {
-    const size_t position = keys.position(i);
-    const int64_t key = keys.ids[position];
-    const uint64_t hash = hash_of(key);
-    if (effect.lsn <= shard_of(hash).lsn) continue;
-    const float* row = values + position * width_;
-    uint64_t at = hash & mask;
-    while (places_[at] != 0 && merged_[places_[at] - 1].key != key) at = (at + 1) & mask;
-    if (places_[at] == 0) {
-      merged_.push_back({key, hash, row, 1});
-      places_[at] = static_cast<uint32_t>(merged_.size());
-      continue;
-    }
-    Merged& merged = merged_[places_[at] - 1];
-    if (effect.action == Action::kAssign) {
-      merged.values = row;
-      continue;
-    }
-    if (merged.count++ == 1) {
-      std::copy_n(merged.values, width_, next_sum);
-      merged.values = next_sum;
-      next_sum += width_;
-    }
-    float* sum = const_cast<float*>(merged.values);  // it lies in sums_
-    for (size_t j = 0; j < width_; ++j) sum[j] += row[j];
-  }
-}
-
 // A key without a row, in a table with admission: it is counted, and gets its row when it is time.
 // The gradient of that appearance belongs to the zeros that were pulled, and is dropped too.
-void SparsePart::count_appearance(const Merged& merged) {
+void SparsePart::count_appearance(const MergedKeys::Key& merged) {
   auto& waiting_keys = shard_of(merged.hash).waiting;
   Waiting& waiting = waiting_keys[merged.key];
   waiting.unseen = 0;
@@ -261,7 +206,7 @@ void SparsePart::count_appearance(const Merged& merged) {
   }
 }
 
-void SparsePart::apply(const Merged& merged, const Effect& effect) {
+void SparsePart::apply(const MergedKeys::Key& merged, const Effect& effect) {
   const float* given = merged.values;
   if (effect.action != Action::kAssign && effect.scale != 1) {
     for (size_t i = 0; i < width_; ++i) grad_[i] = given[i] * effect.scale;
@@ -282,7 +227,7 @@ void SparsePart::apply(const Merged& merged, const Effect& effect) {
   found.slot->unseen = 0;
   found.slot->changed = 1;
   if (table_.scores) scores_[found.slot->row] += static_cast<float>(merged.count);
-  const Row row = row_at(found.row);
+  const SparseRow row(found.row, width_, state_);
   switch (effect.action) {
     case Action::kGradient:
       if (rule_.decays()) {
@@ -303,7 +248,10 @@ void SparsePart::apply(const Merged& merged, const Effect& effect) {
 }
 
 void SparsePart::push(const Keys& keys, const float* values, const Effect& effect) {
-  merge(keys, values, effect);
+  merged_.merge(
+      keys, values, width_,
+      effect.action == Action::kAssign ? MergedKeys::Equal::kLast : MergedKeys::Equal::kSum,
+      [&](uint64_t hash) { return effect.lsn <= shard_of(hash).lsn; });
   in_blocks(
       merged_.size(), arena_.stride(), [&](size_t i) { return merged_[i].hash; },
       [&](size_t i, std::byte*) { apply(merged_[i], effect); });
@@ -362,7 +310,7 @@ void SparsePart::collect(int shard, std::vector<int64_t>& keys, std::vector<floa
   }
   shards_[static_cast<size_t>(shard)].index.for_each([&](const KeyIndex::Slot& slot) {
     std::byte* row = arena_.at(slot.row);
-    const std::span<const float> value = row_at(row).value;
+    const std::span<const float> value = SparseRow(row, width_, state_).value;
     keys.push_back(key_at(row));
     values.insert(values.end(), value.begin(), value.end());
   });

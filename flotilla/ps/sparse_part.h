@@ -21,20 +21,12 @@
 
 #include "flotilla/ps/cold_rows.h"
 #include "flotilla/ps/key_index.h"
+#include "flotilla/ps/merged_keys.h"
 #include "flotilla/ps/row_arena.h"
 #include "flotilla/ps/rule.h"
 #include "flotilla/ps/table.h"
 
 namespace flotilla::ps {
-
-// The keys of a request that belong to one owner: ids[where[i]], or ids[i] where `where` is null.
-struct Keys {
-  const int64_t* ids = nullptr;
-  const uint32_t* where = nullptr;
-  size_t count = 0;
-
-  size_t position(size_t i) const { return where == nullptr ? i : where[i]; }
-};
 
 enum class Action : uint8_t {
   kGradient = 0,  // the rule takes a step
@@ -148,26 +140,10 @@ class SparsePart {
     absl::flat_hash_map<int64_t, Waiting> waiting;
     uint64_t lsn = 0;  // that it was loaded with
   };
-  // A key of a push, once.
-  struct Merged {
-    int64_t key = 0;
-    uint64_t hash = 0;
-    const float* values = nullptr;
-    uint32_t count = 0;
-  };
   struct Found {
     std::byte* row = nullptr;
     KeyIndex::Slot* slot = nullptr;
   };
-  struct Row;  // names the parts of a row's bytes
-  // A row on disk is this, then values and state.
-  struct ColdHead {
-    uint32_t history = 0;
-    float score = 0;
-  };
-
-  Row row_at(std::byte* bytes) const;
-  static int64_t key_at(const std::byte* row);
   Shard& shard_of(uint64_t hash) { return shards_[static_cast<size_t>(shard_of_hash(hash))]; }
   // Null where the key has no row.
   Found find(int64_t key, uint64_t hash);
@@ -177,8 +153,7 @@ class SparsePart {
   // Sends the rows that were not used for longest to disk, until enough is free.
   void make_room();
   void send_to_disk(Shard& shard, int64_t most);
-  // A row without its key, as it lies on disk and in snapshots.
-  size_t row_bytes() const { return sizeof(ColdHead) + (width_ + state_) * sizeof(float); }
+  // A row without its key, as it lies on disk and in snapshots: row_bytes_.
   void put_row(const KeyIndex::Slot& slot, std::span<std::byte> to) const;
   void get_row(std::span<const std::byte> from, const Found& to);
   auto hash_of_row() const;
@@ -186,19 +161,18 @@ class SparsePart {
   template <typename Change>
   void update_histories(int shard, Change change);
 
-  void prefetch_row(const std::byte* row, size_t bytes) const;
   template <typename HashOf, typename Work>
   void in_blocks(size_t count, size_t row_bytes, HashOf hash_at, Work work);
 
   void copy_out(int64_t key, uint64_t hash, std::byte* guess, float* to, bool create);
-  void merge(const Keys& keys, const float* values, const Effect& effect);
-  void apply(const Merged& merged, const Effect& effect);
-  void count_appearance(const Merged& merged);
+  void apply(const MergedKeys::Key& merged, const Effect& effect);
+  void count_appearance(const MergedKeys::Key& merged);
 
   const TableSpec table_;
   const Rule rule_;
   const size_t width_;
   const size_t state_;
+  const size_t row_bytes_;
   RowArena arena_;
   const int64_t memory_;
   std::unique_ptr<ColdRows> cold_;  // null: all rows are in memory
@@ -210,9 +184,7 @@ class SparsePart {
   SparseStats stats_;
 
   // Workspace of a push.
-  std::vector<Merged> merged_;
-  std::vector<uint32_t> places_;
-  std::vector<float> sums_;
+  MergedKeys merged_;
   std::vector<float> grad_;
   std::vector<std::byte> cold_row_;
 };

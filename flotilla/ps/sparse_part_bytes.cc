@@ -8,6 +8,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/ps/bytes.h"
 #include "flotilla/ps/sparse_part.h"
+#include "flotilla/ps/sparse_row.h"
 
 namespace flotilla::ps {
 
@@ -62,11 +63,11 @@ int64_t SparsePart::save(int number, std::vector<std::byte>& bytes, SaveMode mod
     shard.index.for_each([&](const KeyIndex::Slot& slot) { rows += slot.fresh(); });
     see_cold([&](int64_t, std::span<const std::byte>) { ++rows; });
   }
-  bytes.resize(16 + rows * (sizeof(int64_t) + row_bytes()) + shard.waiting.size() * 16);
+  bytes.resize(16 + rows * (sizeof(int64_t) + row_bytes_) + shard.waiting.size() * 16);
   ByteWriter to(bytes);
   to.put<uint64_t>(rows);
   to.put<uint64_t>(shard.waiting.size());
-  std::vector<std::byte> row(row_bytes());
+  std::vector<std::byte> row(row_bytes_);
   shard.index.for_each([&](const KeyIndex::Slot& slot) {
     if (!wanted(slot.history())) return;
     to.put<int64_t>(key_at(arena_.at(slot.row)));
@@ -104,7 +105,7 @@ void SparsePart::load(int number, std::span<const std::byte> bytes, uint64_t lsn
           "shard {} of table {} can be loaded only while it is empty", number, table_.name);
   ByteReader from(bytes);
   const auto rows = from.get<uint64_t>(), waiting = from.get<uint64_t>();
-  const size_t row_size = sizeof(int64_t) + row_bytes();
+  const size_t row_size = sizeof(int64_t) + row_bytes_;
   require(from.left() / row_size >= rows && (from.left() - rows * row_size) / 16 == waiting &&
               (from.left() - rows * row_size) % 16 == 0,
           "shard {} of table {} has {} bytes, which do not hold {} rows and {} keys that wait",
@@ -121,7 +122,7 @@ void SparsePart::load(int number, std::span<const std::byte> bytes, uint64_t lsn
     require(delta || found.row == nullptr, "shard {} of table {} holds key {} twice", number,
             table_.name, key);
     if (found.row == nullptr) found = add(key, hash);
-    get_row(from.get_bytes(row_bytes()), found);
+    get_row(from.get_bytes(row_bytes_), found);
     if (mode != LoadMode::kSnapshot) found.slot->changed = found.slot->copied = 0;
     shard.waiting.erase(key);
     make_room();
