@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -27,7 +26,6 @@ constexpr int64_t kRowsAtOnce = 1 << 16;
 
 constexpr char kWaitsForServers[] = "waits for the parameter servers";
 constexpr char kWaitsForValues[] = "waits until worker 0 has given the servers their first values";
-constexpr char kWaitsForWorkers[] = "waits for the other workers";
 
 std::shared_ptr<ps::Client> make_client(const TableWorker::Options& options, Board& board,
                                         const std::string& token) {
@@ -67,19 +65,14 @@ TableWorker::TableWorker(Membership& membership, Options options)
       membership_(membership),
       board_(membership, options_.while_waiting),
       client_(make_client(options_, board_, membership.token())),
-      rank_(static_cast<int>(options_.role.index)),
-      workers_(static_cast<int>(options_.role.workers)) {
-  board_.set_leased(key("alive"), fmt::to_string(membership_.self().attempt));
-  board_.set(key("barrier"), "0");
-  board_.set(key("gather"), "0");
+      meeting_(membership, board_, static_cast<int>(options_.role.index),
+               static_cast<int>(options_.role.workers)) {
   listening_ = membership_.on_stop([client = client_](const std::string& why) {  //
     client->abort(why);
   });
 }
 
 TableWorker::~TableWorker() = default;
-
-std::string TableWorker::key(const char* name) const { return fmt::format("{}/{}", name, rank_); }
 
 ps::Worker& TableWorker::prepare(const passes::PsOptions& how,
                                  std::vector<passes::ServerTable> tables) {
@@ -121,7 +114,7 @@ void TableWorker::connect(Scope& scope) {
   }
   announce(ps::Presence::kPresent);
   // The store itself knows: what the board says may be a moment old.
-  const bool first = rank_ == 0 && !membership_.store().find("ps/ready");
+  const bool first = meeting_.rank() == 0 && !membership_.store().find("ps/ready");
   const std::vector<ps::TableSpec> specs = table_specs(tables_, mode_, *worker_);
   if (first) client_->create(specs);
   if (!first) board_.wait_for("ready", kWaitsForValues);
@@ -244,58 +237,28 @@ Tensor TableWorker::read_rows(const passes::ServerTable& table) {
 // ---- Other workers ------------------------------------------------------------------------------
 
 void TableWorker::announce(ps::Presence::State state) {
-  const ps::Presence presence{.rank = rank_,
+  const ps::Presence presence{.rank = meeting_.rank(),
                               .attempt = static_cast<uint64_t>(membership_.self().attempt),
                               .version = ++version_,
                               .state = state};
   // Servers end when they read in the store that all have left: they must have answered by then.
   client_->announce(presence);
-  board_.set(key("presence"), ps::print(presence));
-}
-
-// A worker that was started again comes to what the others have passed: it need not wait.
-void TableWorker::wait_for_all(const char* name, int64_t count) {
-  const auto here = [&](const BoardEntries& entries) {
-    for (int rank = 0; rank < workers_; ++rank) {
-      const auto counted = entries.find(fmt::format("{}/{}", name, rank));
-      if (counted == entries.end()) return false;
-      const bool gone = !entries.contains(fmt::format("alive/{}", rank));
-      if (!gone && std::stoll(counted->second) < count) return false;
-    }
-    return true;
-  };
-  board_.wait(here, kWaitsForWorkers);
-}
-
-void TableWorker::meet() {
-  board_.set(key("barrier"), fmt::to_string(++barriers_));
-  wait_for_all("barrier", barriers_);
+  board_.set(fmt::format("presence/{}", presence.rank), ps::print(presence));
 }
 
 std::vector<std::optional<std::string>> TableWorker::gather(const std::string& mine) {
   const Progress::Span span(options_.progress, Progress::Kind::kBarrier, kWaitsForWorkers);
-  const auto place = [](int64_t count, int rank) {
-    return fmt::format("gather/{}/{}.", count, rank);
-  };
-  rpc::StoreClient& store = membership_.store();
-  store.set(place(++gathers_, rank_), mine);
-  board_.set(key("gather"), fmt::to_string(gathers_));
-  wait_for_all("gather", gathers_);
-  std::vector<std::optional<std::string>> all;
-  for (int rank = 0; rank < workers_; ++rank) all.push_back(store.find(place(gathers_, rank)));
-  // Who has come to this one has read the last one.
-  if (gathers_ > 1) store.erase(place(gathers_ - 1, rank_));
-  return all;
+  return meeting_.gather(mine);
 }
 
 void TableWorker::barrier() {
   const Progress::Span span(options_.progress, Progress::Kind::kBarrier, kWaitsForWorkers);
-  if (!connected() || stopped_) return meet();
+  if (!connected() || stopped_) return meeting_.barrier();
   worker_->flush();
   announce(ps::Presence::kAway);
-  meet();
+  meeting_.barrier();
   announce(ps::Presence::kPresent);
-  meet();  // nobody begins a round that others do not know to be part of
+  meeting_.barrier();  // nobody begins a round that others do not know to be part of
 }
 
 void TableWorker::stop() {
@@ -306,8 +269,7 @@ void TableWorker::stop() {
     // Servers may end now: what still asked them would wait for their return.
     client_->abort("this worker has left its servers: ask them before fleet.stop_worker()");
   }
-  const std::string all = fmt::to_string(std::numeric_limits<int64_t>::max());
-  for (const char* counter : {"barrier", "gather"}) board_.set(key(counter), all);
+  meeting_.leave();
   stopped_ = true;
 }
 

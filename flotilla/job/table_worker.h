@@ -24,6 +24,7 @@
 #include "flotilla/fleet/role.h"
 #include "flotilla/job/board.h"
 #include "flotilla/job/membership.h"
+#include "flotilla/job/worker_meeting.h"
 #include "flotilla/passes/ps_split.h"
 #include "flotilla/ps/client.h"
 #include "flotilla/ps/worker.h"
@@ -83,8 +84,7 @@ class TableWorker {
   // Waits until all workers that are there have come to this barrier. Rounds of synchronous
   // training go on without those who wait here.
   void barrier();
-  // What every worker gives, in the order of ranks; nothing of those that are gone. For small
-  // values: they go through the store.
+  // As WorkerMeeting does.
   std::vector<std::optional<std::string>> gather(const std::string& mine);
 
   // Returns when all that was pushed is applied; from then on nobody waits for this worker.
@@ -98,23 +98,16 @@ class TableWorker {
   void give(Scope& scope);
   void take(Scope& scope, bool dense_only);
   void announce(ps::Presence::State state);
-  void meet();
-  // Waits until every worker has counted `name` up to `count`, or is gone.
-  void wait_for_all(const char* name, int64_t count);
-  std::string key(const char* name) const;
 
   const Options options_;
   Membership& membership_;
   Board board_;
   const std::shared_ptr<ps::Client> client_;
-  const int rank_;
-  const int workers_;
+  WorkerMeeting meeting_;
   passes::PsMode mode_ = {};
   std::vector<passes::ServerTable> tables_;
   std::unique_ptr<ps::Worker> worker_;
   uint64_t version_ = 0;  // of the presence
-  int64_t barriers_ = 0;
-  int64_t gathers_ = 0;
   bool stopped_ = false;
   Membership::Listening listening_;  // the first to go
 };

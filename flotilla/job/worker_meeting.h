@@ -1,0 +1,52 @@
+// flotilla/job/worker_meeting.h
+//
+// Where the workers of a job with servers wait for each other, over its board (board.h): each
+// counts to how many barriers and gathers it has come, and nobody waits for one that is gone.
+//
+// Thread safety: one thread at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flotilla/job/board.h"
+#include "flotilla/job/membership.h"
+
+namespace flotilla::job {
+
+// What a worker is doing meanwhile, for those who ask.
+inline constexpr char kWaitsForWorkers[] = "waits for the other workers";
+
+class WorkerMeeting {
+ public:
+  // This is worker `rank` of so many, and is there from now on. `membership` and `board` outlive
+  // it.
+  WorkerMeeting(Membership& membership, Board& board, int rank, int workers);
+
+  int rank() const { return rank_; }
+
+  // Waits until all workers that are there have come to this barrier.
+  void barrier();
+  // What every worker gives, in the order of ranks; nothing of those that are gone. For small
+  // values: they go through the store.
+  std::vector<std::optional<std::string>> gather(const std::string& mine);
+  // Nobody waits for this worker any more.
+  void leave();
+
+ private:
+  // Says how far this worker has counted, and waits until all have, or are gone.
+  void count(const char* name, int64_t count);
+  std::string key(const char* name) const;
+
+  Membership& membership_;
+  Board& board_;
+  const int rank_;
+  const int workers_;
+  int64_t barriers_ = 0;
+  int64_t gathers_ = 0;
+};
+
+}  // namespace flotilla::job
