@@ -50,6 +50,16 @@ std::shared_ptr<grpc::Channel> open_channel(const StoreClient::Options& options)
   return grpc::CreateCustomChannel(options.address, credentials, settings);
 }
 
+// False: it took too long, or `stop` said so.
+bool connects(grpc::Channel& channel, const std::function<bool()>& stop) {
+  const auto until = std::chrono::system_clock::now() + kConnect;
+  while (std::chrono::system_clock::now() < until) {
+    if (channel.WaitForConnected(std::chrono::system_clock::now() + kPause)) return true;
+    if (stop()) return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 StoreClient::Session::Session(Options options)
@@ -74,7 +84,12 @@ StoreClient::Session::Session(Options options)
     hang_up();
     throw;
   }
-  hear_early_stop();
+  std::string stop;  // the job had stopped before this process came
+  {
+    const MutexLock lock(mutex_);
+    stop = early_stop_;
+  }
+  if (!stop.empty()) hear_stop(stop);
   if (returns_) keeper_ = start_thread<std::thread>("keeps the session", [this] { keep(); });
 }
 
@@ -186,7 +201,7 @@ void StoreClient::Session::check_welcome() {
     if (connection_->welcomed) return;
     if (!connection_->refusal.empty()) refuse("{}", connection_->refusal);
     if (!ended_.empty()) unavailable(ended_);
-    if (!returns_ || refused()) unavailable(why_lost());
+    if (!returns_ || connection_->refused()) unavailable(why_lost());
   }
   if (come_back()) return;
   const MutexLock lock(mutex_);
@@ -244,7 +259,9 @@ bool StoreClient::Session::come_back() {
     if (closed >= outage_.come_back) break;
     if (dialed.ok()) {
       auto channel = open_channel(options_);
-      if (connects(*channel)) greet(std::move(channel), outage_.retry());
+      if (connects(*channel, [this] { return given_up(); })) {
+        greet(std::move(channel), outage_.retry());
+      }
     }
     if (given_up()) return false;
     {
@@ -254,7 +271,7 @@ bool StoreClient::Session::come_back() {
         break;
       }
       if (connection_) refusal = connection_->refusal;
-      if (refused()) refusal = why_lost();
+      if (connection_ && connection_->refused()) refusal = why_lost();
     }
     if (!refusal.empty()) break;
     // Beyond that this process was stopped itself.
@@ -272,15 +289,6 @@ bool StoreClient::Session::come_back() {
   return welcome_or_end(away, told, refusal);
 }
 
-bool StoreClient::Session::connects(grpc::Channel& channel) {
-  const auto until = std::chrono::system_clock::now() + kConnect;
-  while (std::chrono::system_clock::now() < until) {
-    if (channel.WaitForConnected(std::chrono::system_clock::now() + kPause)) return true;
-    if (given_up()) return false;
-  }
-  return false;
-}
-
 bool StoreClient::Session::welcome_or_end(milliseconds away, bool told,
                                           const std::string& refusal) {
   bool welcomed = false, not_yet = false;
@@ -288,7 +296,7 @@ bool StoreClient::Session::welcome_or_end(milliseconds away, bool told,
   {
     const MutexLock lock(mutex_);
     welcomed = connection_ && connection_->welcomed;
-    not_yet = answered(grpc::StatusCode::ABORTED);
+    not_yet = connection_ && connection_->answered(grpc::StatusCode::ABORTED);
     why = why_lost();
     if (left_ && !refusal.empty()) why = kForgotten;
   }
@@ -311,25 +319,20 @@ bool StoreClient::Session::welcome_or_end(milliseconds away, bool told,
   return false;
 }
 
-bool StoreClient::Session::refused() const {
-  return answered(grpc::StatusCode::UNAUTHENTICATED) ||
-         answered(grpc::StatusCode::PERMISSION_DENIED);
-}
-
-bool StoreClient::Session::answered(grpc::StatusCode code) const {
-  return connection_ && connection_->done && connection_->status.error_code() == code;
-}
-
 std::string StoreClient::Session::why_lost() const {
+  const auto answered = [this](grpc::StatusCode code) FLT_REQUIRES(mutex_) {
+    return connection_ && connection_->answered(code);
+  };
   if (answered(grpc::StatusCode::UNAUTHENTICATED)) {
     return fmt::format(
         "the store at {} refused this process: its FLT_JOB_TOKEN is not that of the job",
         options_.address);
   }
   if (answered(grpc::StatusCode::PERMISSION_DENIED) || answered(grpc::StatusCode::ABORTED)) {
-    return fmt::format("the store at {} {}: {}", options_.address,
-                       refused() ? "refused this process" : "does not take this process yet",
-                       printable(connection_->status.error_message()));
+    return fmt::format(
+        "the store at {} {}: {}", options_.address,
+        connection_->refused() ? "refused this process" : "does not take this process yet",
+        printable(connection_->status.error_message()));
   }
   return fmt::format("the connection to the store of the job was lost, at {}", options_.address);
 }
@@ -371,15 +374,6 @@ void StoreClient::Session::say_here() {
   request.set_heard(heard_);
   unacknowledged_ = unacknowledged_bytes_ = 0;
   connection_->send(std::make_shared<const Request>(std::move(request)));
-}
-
-void StoreClient::Session::hear_early_stop() {
-  std::string stop;
-  {
-    const MutexLock lock(mutex_);
-    stop = early_stop_;
-  }
-  if (!stop.empty()) hear_stop(stop);
 }
 
 void StoreClient::Session::hear_stop(const std::string& reason) {

@@ -51,6 +51,13 @@ class StoreClient::Connection final : public grpc::ClientBidiReactor<Request, Re
   }
   bool idle() const { return queue_.empty(); }
 
+  // The store has ended it with this code.
+  bool answered(grpc::StatusCode code) const { return done && status.error_code() == code; }
+  bool refused() const {
+    return answered(grpc::StatusCode::UNAUTHENTICATED) ||
+           answered(grpc::StatusCode::PERMISSION_DENIED);
+  }
+
   // Gives the stream back to gRPC, which calls OnDone when nothing is left to do.
   void close() {
     context_.TryCancel();
@@ -116,11 +123,7 @@ class StoreClient::Session {
   void keep();
   // False: there is nothing to come back to, and whoever waits has been told.
   bool come_back();
-  bool connects(grpc::Channel& channel);
   bool welcome_or_end(std::chrono::milliseconds away, bool told, const std::string& refusal);
-  // With which the store has ended the connection.
-  bool answered(grpc::StatusCode code) const FLT_REQUIRES(mutex_);
-  bool refused() const FLT_REQUIRES(mutex_);
   std::string why_lost() const FLT_REQUIRES(mutex_);
   void say_goodbye();
 
@@ -130,8 +133,6 @@ class StoreClient::Session {
       FLT_REQUIRES(mutex_);
 
   void say_here() FLT_REQUIRES(mutex_);
-  // The job had stopped before this process came: known once its greeting is over.
-  void hear_early_stop();
   void hear_stop(const std::string& reason);
   void hear(Connection& connection, Reply& reply);
   void hear_welcome(Connection& connection, const Reply& reply) FLT_REQUIRES(mutex_);
