@@ -189,7 +189,7 @@ std::string TableServer::run(const std::function<void()>& while_waiting) {
     wake();
   });
   snapshot_began_ = Clock::now();
-  snapshot_log_bytes_ = store_->log_bytes();
+  snapshot_log_bytes_ = store_->progress().log_bytes;
   try {
     publish();
   } catch (const Error& error) {
@@ -276,15 +276,15 @@ void TableServer::look_for_snapshot() {
   if (options_.directory.empty()) return warn_of_memory();
   const double seconds = std::chrono::duration<double>(Clock::now() - snapshot_began_).count();
   const bool due = options_.snapshot_seconds > 0 && seconds >= options_.snapshot_seconds;
-  const int64_t log_bytes = store_->log_bytes();
+  const int64_t log_bytes = store_->progress().log_bytes;
   if (!due && log_bytes - snapshot_log_bytes_ < options_.snapshot_bytes) return;
   snapshot_began_ = Clock::now();
   snapshot_log_bytes_ = log_bytes;
-  if (store_->records() != store_->snapshot_record()) start_snapshot();
+  if (store_->progress().records != store_->progress().snapshot_record) start_snapshot();
 }
 
 void TableServer::warn_of_memory() {
-  const uint64_t records = store_->records();
+  const uint64_t records = store_->progress().records;
   if (warned_of_memory_ || records == 0) return;
   const double seconds = std::chrono::duration<double>(Clock::now() - snapshot_began_).count();
   warned_of_memory_ = true;

@@ -191,7 +191,7 @@ bool Service::park(const Request& request, const std::shared_ptr<Call>& call) {
 void Service::count_missed(int rank) {
   const uint64_t taken = taken_[static_cast<size_t>(rank)];
   if (taken == kNoRecord) return;
-  const auto missed = static_cast<int64_t>(store_.records() - taken);
+  const auto missed = static_cast<int64_t>(store_.progress().records - taken);
   ++free_pushes_;
   missed_updates_ += missed;
   int64_t most = most_missed_;
@@ -284,7 +284,7 @@ std::vector<size_t> Service::floats_of(const Step& step) const {
 }
 
 void Service::answer_pulls(int rank, const Step& step, Call& call) {
-  if (!step.pulls.empty()) taken_[static_cast<size_t>(rank)] = store_.records();
+  if (!step.pulls.empty()) taken_[static_cast<size_t>(rank)] = store_.progress().records;
   const std::vector<size_t> floats = floats_of(step);
   size_t all = 0;
   for (const size_t one : floats) all += even(one);

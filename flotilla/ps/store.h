@@ -21,59 +21,21 @@
 
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <map>
-#include <memory>
 #include <span>
-#include <string>
-#include <thread>
 #include <vector>
 
 #include "flotilla/base/fd.h"
 #include "flotilla/base/mutex.h"
-#include "flotilla/ps/change.h"
-#include "flotilla/ps/dense_table.h"
-#include "flotilla/ps/log_writer.h"
-#include "flotilla/ps/shard_pool.h"
-#include "flotilla/ps/snapshot.h"
-#include "flotilla/ps/sparse_table.h"
-#include "flotilla/ps/values.h"
+#include "flotilla/ps/contents.h"
+#include "flotilla/ps/store_options.h"
 
 namespace flotilla::ps {
 
-struct StoreOptions {
-  // Empty: tables live in memory alone, and a crash loses all since the last save().
-  std::filesystem::path directory = {};
-  // Without a log, a crash loses what was pushed since the last snapshot.
-  bool log = true;
-  LogOptions log_options = {};
-  // Older ones go, and with them the log before the oldest that stays.
-  int keep_snapshots = 2;
-
-  Share share = {};
-  int owners = 1;  // threads
-};
-
-struct StoreStats {
-  struct Table {
-    TableSpec spec = {};
-    SparseStats sparse = {};  // of a dense table: its rows are one, pushed and refused count pushes
-  };
-  std::vector<Table> tables = {};
-  uint64_t records = 0;          // applied, ever
-  uint64_t snapshot_record = 0;  // up to which the last snapshot goes
-  int64_t log_bytes = 0;         // written since the start
-  int64_t writes = 0;            // to the log; records may share one
-  int64_t repeated = 0;          // pushes that were acknowledged without being applied again
-};
-
 class Store {
  public:
-  explicit Store(StoreOptions options);
-  ~Store();
+  explicit Store(const StoreOptions& options);
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
@@ -81,7 +43,7 @@ class Store {
   bool recovered() const { return recovered_; }
 
   // In memory alone: empty.
-  const std::filesystem::path& directory() const { return options_.directory; }
+  const std::filesystem::path& directory() const { return contents_.options.directory; }
 
   // Where the values come from.
   Values values();
@@ -92,7 +54,7 @@ class Store {
 
   // A table that is there already must have the same description.
   void create(const TableSpec& table);
-  std::vector<TableSpec> tables() const;
+  std::vector<TableSpec> tables() const { return contents_.tables.specs(); }
 
   enum class Outcome { kApplied, kRepeated };
   // When it returns the push is in the log and applied. Throws kInvalidArgument for a push that
@@ -115,9 +77,6 @@ class Store {
   size_t width(uint32_t table) const;
   // Appends the rows of a shard of a sparse table; none where another server holds it.
   void collect(uint32_t table, int shard, std::vector<int64_t>& keys, std::vector<float>& values);
-  // Calls f for all rows of a sparse table, shard by shard; pushes go on meanwhile.
-  using SeeRows = std::function<void(std::span<const int64_t> keys, std::span<const float> values)>;
-  void for_each_row(uint32_t table, const SeeRows& f);
 
   // Returns how many rows went.
   int64_t shrink(uint32_t table, const Shrink& rule);
@@ -144,84 +103,16 @@ class Store {
 
   // Waits for what is under way, as all that asks the owners does.
   StoreStats stats();
-  // Parts of it for which nobody waits.
-  uint64_t snapshot_record() const { return snapshot_record_; }
-  int64_t log_bytes() const { return log_ ? log_->written() : 0; }
-  // How many records are applied, or will be before anything that comes later.
-  uint64_t records() const { return record_; }
+  StoreProgress progress() const;
 
  private:
-  struct Table;
-  struct Pending;
-  using Tables = std::map<uint32_t, std::unique_ptr<Table>>;
-
-  void check(const Push& push) const;
-  void note_change(Action action);  // of the leader
-  Table& table_of(uint32_t id) const;
-  Table& add_table(std::unique_ptr<Table> table);
-
-  // Takes part in a group: returns when `pending` is in the log and handed to the owners.
-  void commit(Pending& pending);
-  void wait_for(Pending& pending);
-  void run_group(const std::vector<Pending*>& group);
-  bool take_ids(Pending& pending, std::map<uint64_t, uint64_t>& next) const;
-  // Runs f between two groups; at once in one that runs already.
-  void in_order(const std::function<void()>& f);
-
-  void recover();
-  void check_mark();
-  bool load_snapshot(const std::filesystem::path& directory);
-  void replay(const Record& record);
-  void load_pieces(const std::filesystem::path& directory, const TableManifest& from, Table& table,
-                   LoadMode mode);
-
-  void write_sparse(SnapshotWriter& writer, Table& table, SaveMode mode);
-  void write_dense(SnapshotWriter& writer, Table& table);
-  // With the tables of `instead` in the place of those of the same numbers.
-  void write_snapshot(const std::filesystem::path& directory, bool own, const SaveOptions& what,
-                      const Tables& instead);
-  // REQUIRES: snapshot_mutex_ is held
-  void write_next_snapshot(const Tables& instead);
-  void remove_old_snapshots(size_t keep);
-
-  // Of a checkpoint: the folder of a part, a table in it, and what becomes of the copy.
-  using SeeSaved = std::function<void(const std::filesystem::path& part, const TableManifest& saved,
-                                      LoadMode mode)>;
-  void for_each_saved(const std::filesystem::path& directory, uint32_t only,
-                      const SeeSaved& see) const;
-  Table* find_like(const TableSpec& saved) const;
-  std::unique_ptr<Table> make_next(Table& table, LoadMode mode);
-  void put_in_place(Tables made);
-
-  const StoreOptions options_;
-  Fd lock_;
-  Mutex create_mutex_;  // two workers may ask for the same table at the same time
-  ShardPool pool_;
-
-  mutable Mutex tables_mutex_;
-  Tables tables_ FLT_GUARDED_BY(tables_mutex_);
-
-  // One thread at a time leads: it writes the records of all who wait, and hands them to the
-  // owners.
-  mutable Mutex mutex_;
-  Condition changed_;
-  std::vector<Pending*> waiting_ FLT_GUARDED_BY(mutex_);
-  bool leading_ FLT_GUARDED_BY(mutex_) = false;
-  std::thread::id orders_ FLT_GUARDED_BY(mutex_);  // who is in in_order()
-
-  // Of the leader.
-  std::unique_ptr<LogWriter> log_;     // null: none
-  std::atomic<uint64_t> record_ = 0;   // the last that was handed to the owners; others may read
-  std::map<uint64_t, uint64_t> last_;  // worker to sequence
-  Values values_;
-  int64_t writes_ = 0;
-  int64_t repeated_ = 0;
-
-  bool recovered_ = false;
-  std::atomic<bool> broken_ = false;  // an owner could not do what the log says
-
+  // In the order in which they are taken.
+  Mutex create_mutex_;    // two workers may ask for the same table at the same time
   Mutex snapshot_mutex_;  // one snapshot, save or load at a time
-  std::atomic<uint64_t> snapshot_record_ = 0;
+
+  Fd lock_;
+  Contents contents_;
+  bool recovered_ = false;
 };
 
 }  // namespace flotilla::ps

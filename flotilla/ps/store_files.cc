@@ -1,6 +1,4 @@
-// flotilla/ps/store_files.cc
-//
-// How a store comes back: snapshots and recovery. store_load.cc has the way of checkpoints into it.
+#include "flotilla/ps/store_files.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +6,6 @@
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
 #include "flotilla/ps/bytes.h"
-#include "flotilla/ps/store_table.h"
 
 namespace flotilla::ps {
 namespace {
@@ -44,16 +41,14 @@ void remove_leftovers(const std::filesystem::path& directory) {
   for (const auto& path : found) std::filesystem::remove_all(path);
 }
 
-}  // namespace
-
 // ---- Writing ------------------------------------------------------------------------------------
 
 // All shards of a table, one of every owner at a time. The owners copy theirs between two pushes;
 // here they are written while the owners go on.
-void Store::write_sparse(SnapshotWriter& writer, Table& table, SaveMode mode) {
-  std::vector<std::vector<int>> shards(static_cast<size_t>(options_.owners));
+void write_sparse(Contents& contents, SnapshotWriter& writer, StoreTable& table, SaveMode mode) {
+  std::vector<std::vector<int>> shards(static_cast<size_t>(contents.options.owners));
   for (int shard = 0; shard < kShards; ++shard) {
-    if (!options_.share.holds(shard)) continue;
+    if (!contents.options.share.holds(shard)) continue;
     shards[static_cast<size_t>(table.sparse->owner_of(shard))].push_back(shard);
   }
   const size_t rounds =
@@ -69,9 +64,9 @@ void Store::write_sparse(SnapshotWriter& writer, Table& table, SaveMode mode) {
       rows[i] = table.sparse->part(owner).save(shards[i][round], bytes[i], mode);
     });
     uint64_t record = 0;
-    in_order([&] {
-      record = record_;
-      pool_.submit(job);
+    contents.journal.in_order([&] {
+      record = contents.journal.records();
+      contents.pool.submit(job);
     });
     job.wait();
     for (size_t i = 0; i < shards.size(); ++i) {
@@ -81,36 +76,37 @@ void Store::write_sparse(SnapshotWriter& writer, Table& table, SaveMode mode) {
   }
 }
 
-void Store::write_dense(SnapshotWriter& writer, Table& table) {
+void write_dense(Contents& contents, SnapshotWriter& writer, StoreTable& table) {
   std::vector<std::byte> bytes;
   ShardPool::Job job([&](int owner) {
-    if (owner == table.dense->owner(options_.owners)) bytes = table.dense->save();
+    if (owner == table.dense->owner(contents.options.owners)) bytes = table.dense->save();
   });
   uint64_t record = 0;
-  in_order([&] {
-    record = record_;
-    pool_.submit(job);
+  contents.journal.in_order([&] {
+    record = contents.journal.records();
+    contents.pool.submit(job);
   });
   job.wait();
   writer.add_piece({.slice = table.dense->slice(), .record = record, .rows = 1}, bytes);
 }
 
 // `own`: for this server to go on with, not for others.
-void Store::write_snapshot(const std::filesystem::path& directory, bool own,
-                           const SaveOptions& what, const Tables& instead) {
-  Manifest head = {.share = options_.share, .delta = what.mode == SaveMode::kDelta};
-  std::vector<std::pair<Table*, Powers>> tables;
-  in_order([&] {
-    head.record = record_;
+void write_snapshot(Contents& contents, const std::filesystem::path& directory, bool own,
+                    const SaveOptions& what, const Tables& instead) {
+  Manifest head = {.share = contents.options.share, .delta = what.mode == SaveMode::kDelta};
+  std::vector<std::pair<StoreTable*, Powers>> tables;
+  contents.journal.in_order([&] {
+    head.record = contents.journal.records();
     if (own) {
-      head.values = values_;
-      for (const auto& [worker, sequence] : last_) head.last_pushes.push_back({worker, sequence});
-      if (log_) log_->rotate();
+      head.values = contents.values;
+      for (const auto& [worker, sequence] : contents.journal.last_pushes()) {
+        head.last_pushes.push_back({worker, sequence});
+      }
+      if (contents.journal.log()) contents.journal.log()->rotate();
     }
-    const MutexLock lock(tables_mutex_);
-    for (const auto& [id, table] : tables_) {
-      if (what.covers(id) && !instead.contains(id)) {
-        tables.emplace_back(table.get(), table->powers);
+    for (StoreTable* table : contents.tables.all()) {
+      if (what.covers(table->spec.id) && !instead.contains(table->spec.id)) {
+        tables.emplace_back(table, table->powers);
       }
     }
     for (const auto& [id, table] : instead) tables.emplace_back(table.get(), table->powers);
@@ -118,202 +114,189 @@ void Store::write_snapshot(const std::filesystem::path& directory, bool own,
   SnapshotWriter writer(directory, head);
   for (const auto& [table, powers] : tables) {
     writer.begin_table(table->spec, powers);
-    table->sparse ? write_sparse(writer, *table, what.mode) : write_dense(writer, *table);
+    table->sparse ? write_sparse(contents, writer, *table, what.mode)
+                  : write_dense(contents, writer, *table);
   }
   writer.finish();
-  if (own) snapshot_record_ = head.record;
-}
-
-void Store::snapshot() {
-  require(!options_.directory.empty(), "a store without a directory has no snapshots");
-  const MutexLock lock(snapshot_mutex_);
-  write_next_snapshot({});
-  remove_old_snapshots(static_cast<size_t>(std::max(options_.keep_snapshots, 1)));
-}
-
-void Store::write_next_snapshot(const Tables& instead) {
-  const std::vector<uint64_t> numbers = snapshots_in(options_.directory);
-  const uint64_t number = numbers.empty() ? 1 : numbers.front() + 1;
-  write_snapshot(snapshot_path(options_.directory, number), true, {}, instead);
-}
-
-void Store::remove_old_snapshots(size_t keep) {
-  const std::vector<uint64_t> numbers = snapshots_in(options_.directory);
-  for (size_t i = keep; i < numbers.size(); ++i) {
-    // Under a name that does not count, so that a kill leaves no half of it.
-    const std::filesystem::path path = snapshot_path(options_.directory, numbers[i]);
-    const std::filesystem::path doomed = path.string() + ".old.unfinished";
-    std::filesystem::rename(path, doomed);
-    std::filesystem::remove_all(doomed);
-  }
-  if (!log_ || numbers.size() < keep) return;
-  const std::filesystem::path oldest = snapshot_path(options_.directory, numbers[keep - 1]);
-  log_->remove_up_to(read_manifest(oldest).record);
-}
-
-void Store::save(const std::filesystem::path& directory, const SaveOptions& what) {
-  if (what.table != kAllTables) table_of(what.table);
-  const MutexLock lock(snapshot_mutex_);  // or a load could come between two of its pieces
-  std::filesystem::create_directories(directory);
-  write_snapshot(directory / part_name(options_.share), false, what, {});
-}
-
-void Store::saved(const SaveOptions& what) {
-  for (const TableSpec& spec : tables()) {
-    Table& table = table_of(spec.id);
-    if (!what.covers(spec.id) || !table.sparse) continue;
-    pool_.run([&](int owner) { table.sparse->part(owner).saved(); });
-  }
+  if (own) contents.snapshot_record = head.record;
 }
 
 // ---- Reading ------------------------------------------------------------------------------------
 
-// Pieces of a snapshot keep their record numbers. Those of a checkpoint belong to another log: they
-// count as they are now.
-void Store::load_pieces(const std::filesystem::path& directory, const TableManifest& from,
-                        Table& table, LoadMode mode) {
-  for (const Piece& piece : from.pieces) {
-    const uint64_t number = mode == LoadMode::kSnapshot ? piece.record : records();
-    if (table.dense) {
-      table.dense->load(read_piece(directory, from.spec, piece), piece.slice, number);
-    } else if (piece.shard >= 0 && options_.share.holds(piece.shard)) {
-      table.sparse->part(table.sparse->owner_of(piece.shard))
-          .load(piece.shard, read_piece(directory, from.spec, piece), number, mode);
-    }
-  }
-}
-
-bool Store::load_snapshot(const std::filesystem::path& directory) {
+bool load_snapshot(Contents& contents, const std::filesystem::path& directory) {
   try {
     const Manifest manifest = read_manifest(directory);
-    require(manifest.share == options_.share,
+    require(manifest.share == contents.options.share,
             "{} is of server {} of {}, but this is server {} of {}", directory.string(),
-            manifest.share.server, manifest.share.servers, options_.share.server,
-            options_.share.servers);
+            manifest.share.server, manifest.share.servers, contents.options.share.server,
+            contents.options.share.servers);
     for (const TableManifest& table : manifest.tables) {
-      Table& made = add_table(std::make_unique<Table>(table.spec, options_));
+      StoreTable& made =
+          contents.tables.add(std::make_unique<StoreTable>(table.spec, contents.options));
       made.powers = table.powers;
-      load_pieces(directory, table, made, LoadMode::kSnapshot);
+      load_pieces(contents, directory, table, made, LoadMode::kSnapshot);
     }
-    for (const PushId& id : manifest.last_pushes) last_[id.worker] = id.sequence;
+    for (const PushId& id : manifest.last_pushes) {
+      contents.journal.last_pushes()[id.worker] = id.sequence;
+    }
     // One from before ids were written was made of tables that had been trained.
-    values_ = manifest.values.value_or(Values{.used = true});
-    record_ = snapshot_record_ = manifest.record;
+    contents.values = manifest.values.value_or(Values{.used = true});
+    contents.journal.set_records(manifest.record);
+    contents.snapshot_record = manifest.record;
     return true;
   } catch (const Error& error) {
     log::warning("{} cannot be used, the one before it is tried: {}", directory.string(),
                  error.what());
-    last_.clear();
-    values_ = {};
-    const MutexLock lock(tables_mutex_);
-    tables_.clear();
+    contents.journal.last_pushes().clear();
+    contents.values = {};
+    contents.tables.clear();
     return false;
   }
 }
 
-void Store::replay(const Record& record) {
-  record_ = record.number;
+void replay(Contents& contents, const Record& record) {
+  contents.journal.set_records(record.number);
   if (record.kind == RecordKind::kTable) {
     const auto* text = reinterpret_cast<const char*>(record.body.data());
     const TableSpec spec = parse_table({text, record.body.size()});
-    add_table(std::make_unique<Table>(spec, options_));
+    contents.tables.add(std::make_unique<StoreTable>(spec, contents.options));
     return;
   }
   if (record.kind == RecordKind::kShrink) {
     ByteReader from(record.body);
-    Table& table = table_of(from.get<uint32_t>());
+    StoreTable& table = contents.tables.sparse_at(from.get<uint32_t>(), "rows to shrink");
     Shrink rule;
     rule.max_unseen = from.get<uint32_t>();
     rule.min_score = from.get<float>();
     rule.decay = from.get<float>();
-    require(table.sparse != nullptr, "the dense table {} has no rows to shrink", table.spec.name);
-    table.sparse->shrink(pool_, rule, record.number);
-    values_.as_loaded = false;
+    table.sparse->shrink(contents.pool, rule, record.number);
+    contents.values.as_loaded = false;
     return;
   }
   if (record.kind == RecordKind::kValues) {
     ByteReader from(record.body);
-    values_.id = from.get<uint64_t>();
+    contents.values.id = from.get<uint64_t>();
     const auto server = from.get<uint32_t>(), servers = from.get<uint32_t>();
     const Share share = {static_cast<int>(server), static_cast<int>(servers)};
-    require(share == options_.share, "the log is of server {} of {}, but this is server {} of {}",
-            server, servers, options_.share.server, options_.share.servers);
+    require(share == contents.options.share,
+            "the log is of server {} of {}, but this is server {} of {}", server, servers,
+            contents.options.share.server, contents.options.share.servers);
     return;
   }
   require(record.kind == RecordKind::kPush, "there is no kind {} of records",
           static_cast<uint32_t>(record.kind));
   const Push push = decode_push(record.body);
-  check(push);
-  for (const PushId& id : push.ids) last_[id.worker] = id.sequence;
+  contents.tables.check(push);
+  for (const PushId& id : push.ids) contents.journal.last_pushes()[id.worker] = id.sequence;
   for (const Change& change : push.changes) {
-    Table& table = table_of(change.table);
-    const Effect effect = {change.action,
-                           {change.lr, table.powers.beta1, table.powers.beta2},
-                           change.scale,
-                           record.number};
-    if (change.action == Action::kGradient) table.powers = table.rule.next(table.powers);
-    note_change(change.action);
+    StoreTable& table = contents.tables.at(change.table);
+    const Effect effect = table.next_effect(change, record.number);
+    contents.note_change(change.action);
     if (table.sparse) {
-      table.sparse->push(pool_, change.keys, change.values, effect);
+      table.sparse->push(contents.pool, change.keys, change.values, effect);
     } else {
       table.dense->push(change.values, effect);
     }
   }
 }
 
-void Store::recover() {
-  remove_leftovers(options_.directory);
-  for (const uint64_t number : snapshots_in(options_.directory)) {
-    if (load_snapshot(snapshot_path(options_.directory, number))) break;
-  }
-  const uint64_t before = record_;
-  require(before == 0 || !options_.log || has_log(options_.directory),
-          "{} has a snapshot up to record {} but no log, which would have what came after it: put "
-          "the files log.* back, or begin with an empty folder, from a checkpoint if there is one",
-          options_.directory.string(), before);
-  record_ = replay_log(options_.directory, record_, [this](const Record& record) {
-    try {
-      replay(record);
-    } catch (Error& error) {
-      error.note("record",
-                 fmt::format("{} of the log in {}", record.number, options_.directory.string()));
-      throw;
-    }
-  });
-  recovered_ = !tables().empty();
-  if (recovered_) {
-    log::info("tables in {}: {} records from a snapshot, {} from the log",
-              options_.directory.string(), before, record_ - before);
-  }
-  check_mark();
-}
-
 // The log and the snapshots say what there is; the mark says what there was.
-void Store::check_mark() {
-  const std::filesystem::path path = options_.directory / "ready";
-  const FoundMark found = read_ready_mark(options_.directory);
+void check_mark(Contents& contents) {
+  const std::filesystem::path path = contents.options.directory / "ready";
+  const FoundMark found = read_ready_mark(contents.options.directory);
   const uint64_t record = found.mark ? found.mark->record : found.empty ? 1 : 0;
   require(
-      record <= record_,
+      record <= contents.journal.records(),
       "{} says that the tables had values at record {}, but the log and the snapshots beside it "
       "end at record {}: put the missing files back, or begin with an empty folder, from a "
       "checkpoint if there is one",
-      path.string(), record, record_.load());
-  if (values_.id == 0 && found.empty) {
-    values_.id = kUnnamedValues;
+      path.string(), record, contents.journal.records());
+  if (contents.values.id == 0 && found.empty) {
+    contents.values.id = kUnnamedValues;
     return;
   }
-  require(values_.id != 0 || !found.exists,
+  require(contents.values.id != 0 || !found.exists,
           "{} says that the tables have values, but the log and the snapshots beside it do not: "
           "remove it if it is from another folder",
           path.string());
-  const ReadyMark expected = {options_.share, values_.id, record};
-  if (values_.id == 0 || found.mark == expected) return;
+  const ReadyMark expected = {contents.options.share, contents.values.id, record};
+  if (contents.values.id == 0 || found.mark == expected) return;
   if (found.exists) {
     log::warning("{} is not the mark of the tables beside it, which are whole: it is written again",
                  path.string());
   }
-  write_ready_mark(options_.directory, {options_.share, values_.id, record_});
+  write_ready_mark(contents.options.directory,
+                   {contents.options.share, contents.values.id, contents.journal.records()});
+}
+
+}  // namespace
+
+void load_pieces(const Contents& contents, const std::filesystem::path& directory,
+                 const TableManifest& from, StoreTable& table, LoadMode mode) {
+  for (const Piece& piece : from.pieces) {
+    const uint64_t number = mode == LoadMode::kSnapshot ? piece.record : contents.journal.records();
+    if (table.dense) {
+      table.dense->load(read_piece(directory, from.spec, piece), piece.slice, number);
+    } else if (piece.shard >= 0 && contents.options.share.holds(piece.shard)) {
+      table.sparse->part(table.sparse->owner_of(piece.shard))
+          .load(piece.shard, read_piece(directory, from.spec, piece), number, mode);
+    }
+  }
+}
+
+bool recover(Contents& contents) {
+  remove_leftovers(contents.options.directory);
+  for (const uint64_t number : snapshots_in(contents.options.directory)) {
+    if (load_snapshot(contents, snapshot_path(contents.options.directory, number))) break;
+  }
+  const uint64_t before = contents.journal.records();
+  require(before == 0 || !contents.options.log || has_log(contents.options.directory),
+          "{} has a snapshot up to record {} but no log, which would have what came after it: put "
+          "the files log.* back, or begin with an empty folder, from a checkpoint if there is one",
+          contents.options.directory.string(), before);
+  contents.journal.set_records(
+      replay_log(contents.options.directory, before, [&](const Record& record) {
+        try {
+          replay(contents, record);
+        } catch (Error& error) {
+          error.note("record", fmt::format("{} of the log in {}", record.number,
+                                           contents.options.directory.string()));
+          throw;
+        }
+      }));
+  const bool recovered = !contents.tables.specs().empty();
+  if (recovered) {
+    log::info("tables in {}: {} records from a snapshot, {} from the log",
+              contents.options.directory.string(), before, contents.journal.records() - before);
+  }
+  check_mark(contents);
+  return recovered;
+}
+
+void write_next_snapshot(Contents& contents, const Tables& instead) {
+  const std::vector<uint64_t> numbers = snapshots_in(contents.options.directory);
+  const uint64_t number = numbers.empty() ? 1 : numbers.front() + 1;
+  write_snapshot(contents, snapshot_path(contents.options.directory, number), true, {}, instead);
+}
+
+void remove_old_snapshots(Contents& contents, size_t keep) {
+  const std::vector<uint64_t> numbers = snapshots_in(contents.options.directory);
+  for (size_t i = keep; i < numbers.size(); ++i) {
+    // Under a name that does not count, so that a kill leaves no half of it.
+    const std::filesystem::path path = snapshot_path(contents.options.directory, numbers[i]);
+    const std::filesystem::path doomed = path.string() + ".old.unfinished";
+    std::filesystem::rename(path, doomed);
+    std::filesystem::remove_all(doomed);
+  }
+  if (!contents.journal.log() || numbers.size() < keep) return;
+  const std::filesystem::path oldest = snapshot_path(contents.options.directory, numbers[keep - 1]);
+  contents.journal.log()->remove_up_to(read_manifest(oldest).record);
+}
+
+void write_checkpoint(Contents& contents, const std::filesystem::path& directory,
+                      const SaveOptions& what) {
+  std::filesystem::create_directories(directory);
+  write_snapshot(contents, directory / part_name(contents.options.share), false, what, {});
 }
 
 }  // namespace flotilla::ps

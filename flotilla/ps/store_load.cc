@@ -1,17 +1,13 @@
-// flotilla/ps/store_load.cc
-//
-// How a checkpoint becomes the contents of a store:
-//
-//   pushes wait ──► new tables are read ──► a snapshot with them ──► they take the place of the old
-//                        │ fails: nothing has changed      │ is whole: from here a restart has them
+#include "flotilla/ps/store_load.h"
 
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "flotilla/base/crc32c.h"
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
-#include "flotilla/ps/store_table.h"
+#include "flotilla/ps/store_files.h"
 
 namespace flotilla::ps {
 namespace {
@@ -54,10 +50,11 @@ Values after_load(const Values& before, uint64_t checkpoint) {
   return after;
 }
 
-}  // namespace
+// The folder of a part of a checkpoint, a table in it, and what becomes of the copy.
+using SeeSaved = std::function<void(const std::filesystem::path& part, const TableManifest& saved,
+                                    LoadMode mode)>;
 
-void Store::for_each_saved(const std::filesystem::path& directory, uint32_t only,
-                           const SeeSaved& see) const {
+void for_each_saved(const std::filesystem::path& directory, uint32_t only, const SeeSaved& see) {
   const int servers = servers_of(directory);
   bool found = false;
   for (int server = 0; server < servers; ++server) {
@@ -74,8 +71,8 @@ void Store::for_each_saved(const std::filesystem::path& directory, uint32_t only
 }
 
 // The table whose place what was saved takes; null: none.
-Store::Table* Store::find_like(const TableSpec& saved) const {
-  for (const TableSpec& there : tables()) {
+StoreTable* find_like(const TableSet& tables, const TableSpec& saved) {
+  for (const TableSpec& there : tables.specs()) {
     if (there.name != saved.name) {
       require(there.id != saved.id, "the tables {} and {} have the same number {}", there.name,
               saved.name, saved.id);
@@ -84,55 +81,39 @@ Store::Table* Store::find_like(const TableSpec& saved) const {
     const int64_t state = Rule(there).state_size(1), saved_state = Rule(saved).state_size(1);
     require(there.kind == saved.kind && there.width == saved.width && state == saved_state,
             "what was saved of \"{}\" has another form than \"{}\"", print(saved), print(there));
-    return &table_of(there.id);
+    return &tables.at(there.id);
   }
   return nullptr;
 }
 
-void Store::check_checkpoint(const std::filesystem::path& directory, uint32_t only) const {
-  for_each_saved(directory, only,
-                 [&](const std::filesystem::path& part, const TableManifest& saved, LoadMode) {
-                   find_like(saved.spec);
-                   for (const Piece& piece : saved.pieces) {
-                     if (piece.shard < 0 || options_.share.holds(piece.shard)) {
-                       read_piece(part, saved.spec, piece);
-                     }
-                   }
-                 });
-}
-
 // An empty table like the one that is there, or, for a delta, with the same rows. Dense tables come
 // whole in either case.
-std::unique_ptr<Store::Table> Store::make_next(Table& table, LoadMode mode) {
-  auto made = std::make_unique<Table>(table.spec, options_, table.version + 1);
+std::unique_ptr<StoreTable> make_next(Contents& contents, StoreTable& table, LoadMode mode) {
+  auto made = std::make_unique<StoreTable>(table.spec, contents.options, table.version + 1);
   if (mode != LoadMode::kDelta || !table.sparse) return made;
-  pool_.run([&](int owner) {
+  contents.pool.run([&](int owner) {
     std::vector<std::byte> bytes;
     for (int shard = 0; shard < kShards; ++shard) {
       if (table.sparse->owner_of(shard) != owner) continue;
       table.sparse->part(owner).save(shard, bytes);
-      made->sparse->part(owner).load(shard, bytes, records());
+      made->sparse->part(owner).load(shard, bytes, contents.journal.records());
     }
   });
   return made;
 }
 
-void Store::put_in_place(Tables made) {
+void put_in_place(Contents& contents, Tables made) {
   for (auto& [id, next] : made) {
-    const auto there = [&]() -> Table* {
-      const MutexLock lock(tables_mutex_);
-      const auto found = tables_.find(id);
-      return found == tables_.end() ? nullptr : found->second.get();
-    }();
+    StoreTable* const there = contents.tables.find(id);
     if (there == nullptr) {
-      add_table(std::move(next));
+      contents.tables.add(std::move(next));
       continue;
     }
     // Nobody but its owner holds a part; whatever it has to do comes before or after this.
-    pool_.run([&](int owner) {
+    contents.pool.run([&](int owner) {
       if (there->sparse) {
         there->sparse->exchange(owner, *next->sparse);
-      } else if (there->dense->owner(options_.owners) == owner) {
+      } else if (there->dense->owner(contents.options.owners) == owner) {
         there->dense->take(*next->dense);
       }
     });
@@ -145,49 +126,66 @@ void Store::put_in_place(Tables made) {
   }
 }
 
-void Store::load(const std::filesystem::path& directory, uint32_t only) {
-  const MutexLock creating(create_mutex_);
-  const MutexLock lock(snapshot_mutex_);
+}  // namespace
+
+void check_checkpoint(const Contents& contents, const std::filesystem::path& directory,
+                      uint32_t only) {
+  for_each_saved(directory, only,
+                 [&](const std::filesystem::path& part, const TableManifest& saved, LoadMode) {
+                   find_like(contents.tables, saved.spec);
+                   for (const Piece& piece : saved.pieces) {
+                     if (piece.shard < 0 || contents.options.share.holds(piece.shard)) {
+                       read_piece(part, saved.spec, piece);
+                     }
+                   }
+                 });
+}
+
+void load_checkpoint(Contents& contents, const std::filesystem::path& directory, uint32_t only) {
   uint64_t id = 0;
-  in_order([&] {
-    invariant(!broken_, "a push that is in the log could not be applied; restart the server");
+  contents.journal.in_order([&] {
+    contents.journal.check_whole();
     Tables made;
     for_each_saved(
         directory, only,
         [&](const std::filesystem::path& part, const TableManifest& saved, LoadMode mode) {
-          Table* there = find_like(saved.spec);
-          std::unique_ptr<Table>& next = made[there == nullptr ? saved.spec.id : there->spec.id];
+          StoreTable* there = find_like(contents.tables, saved.spec);
+          std::unique_ptr<StoreTable>& next =
+              made[there == nullptr ? saved.spec.id : there->spec.id];
           if (!next) {
-            next = there == nullptr ? std::make_unique<Table>(saved.spec, options_)
-                                    : make_next(*there, mode);
+            next = there == nullptr ? std::make_unique<StoreTable>(saved.spec, contents.options)
+                                    : make_next(contents, *there, mode);
           }
           next->powers = saved.powers;
-          load_pieces(part, saved, *next, mode);
+          load_pieces(contents, part, saved, *next, mode);
         });
-    const Values before = values_;
-    values_ = after_load(before, only == kAllTables ? id_of_checkpoint(directory) : 0);
-    id = values_.id;
+    const Values before = contents.values;
+    contents.values = after_load(before, only == kAllTables ? id_of_checkpoint(directory) : 0);
+    id = contents.values.id;
     try {
-      if (!options_.directory.empty()) write_next_snapshot(made);
+      if (!contents.options.directory.empty()) write_next_snapshot(contents, made);
     } catch (...) {
-      values_ = before;
+      contents.values = before;
       throw;
     }
     try {
-      put_in_place(std::move(made));
+      put_in_place(contents, std::move(made));
     } catch (...) {
-      broken_ = true;  // the snapshot has more than the memory
+      contents.journal.set_broken();  // the snapshot has more than the memory
       throw;
     }
   });
-  if (options_.directory.empty()) return;
+  if (contents.options.directory.empty()) return;
   try {
-    if (id != 0) write_ready_mark(options_.directory, {options_.share, id, snapshot_record_});
+    if (id != 0) {
+      write_ready_mark(contents.options.directory,
+                       {contents.options.share, id, contents.snapshot_record});
+    }
   } catch (const Error& error) {
     log::warning("{}; the next start does it", error.what());
   }
   // What came before it is another story: a restart must not go back there.
-  remove_old_snapshots(1);
+  remove_old_snapshots(contents, 1);
 }
 
 }  // namespace flotilla::ps

@@ -13,6 +13,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/ps/round_merge.h"
+#include "flotilla/ps/snapshot.h"
 #include "flotilla/testing/errors.h"
 #include "flotilla/testing/temp_dir.h"
 
@@ -344,12 +345,15 @@ TEST_F(StoreTest, ACheckpointGoesIntoTablesOfTheSameForm) {
   Store store(options());
   EXPECT_TRUE(store.recovered());
   std::map<int64_t, Floats> rows;
-  store.for_each_row(7, [&](std::span<const int64_t> keys, std::span<const float> values) {
+  for (int shard = 0; shard < kShards; ++shard) {
+    Ids keys;
+    Floats values;
+    store.collect(7, shard, keys, values);
     for (size_t i = 0; i < keys.size(); ++i) {
       rows[keys[i]].assign(values.begin() + static_cast<long>(i) * 3,
                            values.begin() + static_cast<long>(i) * 3 + 3);
     }
-  });
+  }
   const Made made(9, 1);
   EXPECT_EQ(rows.size(), std::set<int64_t>(made.keys.begin(), made.keys.end()).size());
   Store origin({});
