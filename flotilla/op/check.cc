@@ -99,14 +99,16 @@ struct Told {
 };
 
 // The outputs of the forward op: as its inputs tell them, where they are all known, or as far as
-// they are known themselves.
+// they are known themselves. An optional input that the gradient op cannot have may have been
+// there.
 Told forward_outputs(const Op& op, const OpDef& forward, const Metas& inputs, SlotVars& looked_at) {
+  const OpDef& gradient = op_def(op.type());
   const Metas known = forward_metas(forward, inputs);
   Metas ins, outs, given;
   bool complete = forward.infer != nullptr;
   for (const Slot& slot : forward.inputs) {
     if (const auto found = known.find(slot.name); found != known.end()) ins.insert(*found);
-    const bool may_lack = slot.optional && !slot.decides_shape;
+    const bool may_lack = slot.optional && gradient.find_input(slot.name) != nullptr;
     complete = complete && (may_lack || count_of(ins, slot.name) > 0);
   }
   for (const Slot& slot : forward.outputs) {

@@ -77,6 +77,7 @@ OpDef gradient_of(const OpDef& forward) {
             .attrs = forward.attrs,
             .infer = rule.op.infer != nullptr ? rule.op.infer : infer_like_variables,
             .kernels = rule.op.kernels,
+            .lower = rule.op.lower,
             .spell_out = rule.op.spell_out};
   for (const Use& use : rule.uses) def.inputs.push_back(used_slot(forward, use));
   const std::vector<Slot> results = differentiable(forward.outputs);

@@ -20,6 +20,7 @@ namespace flotilla {
 class Block;           // ir/program.h
 class GradContext;     // op/grad_context.h
 class InferContext;    // op/infer.h
+class LowerContext;    // op/lower.h
 class Op;              // ir/op.h
 class PrepareContext;  // kernel/prepare.h
 
@@ -33,8 +34,6 @@ struct Slot {
   bool list = false;        // holds any number of variables
   bool no_grad = false;     // never differentiated: labels, indices, shapes, saved statistics
   bool shape_only = false;  // the kernel reads its shape, never its elements; or writes none
-  // What it says decides shapes of outputs, and the gradient op does not have it.
-  bool decides_shape = false;
 
   // The rule for its size, which holds before a kernel sees it (op/check.h).
   std::string like = {};  // has the extents of this input, entry by entry
@@ -69,6 +68,7 @@ Use shape_of(std::string slot);
 // What a gradient op has beside what follows from its forward op (op/gradient.h).
 struct GradOp {
   std::vector<Kernel> kernels = {};
+  void (*lower)(LowerContext&) = nullptr;  // as that of OpDef
   // Null: every gradient has the extents and dtype of its variable.
   void (*infer)(InferContext&) = nullptr;
   // Inputs that other releases write, or in the place of those that follow.
@@ -84,6 +84,7 @@ struct GradRule {
   Kind kind = kNone;
   std::vector<Use> uses = {};  // kGradOp
   GradOp op = {};
+  bool of_body = false;                  // kGradOp: follows from OpDef::lower
   void (*emit)(GradContext&) = nullptr;  // kCustom
 };
 
@@ -93,6 +94,10 @@ inline GradRule no_grad() { return {}; }
 // Emits <type>_grad: it reads the forward slots in `uses` and the gradient of every output, and
 // writes the gradient of every input that needs one. Slots marked no_grad are left out.
 GradRule grad_op(std::vector<Use> uses, GradOp op = {});
+
+// The same for an op that has `lower`: the gradient is that of its body. Its gradient operator
+// reads all inputs, unless `uses` names them.
+GradRule grad_of_body(std::vector<Use> uses = {});
 
 // Emits what the function says, for operators whose gradient is made of others (sum, scale, cast).
 GradRule custom_grad(void (*emit)(GradContext&));
@@ -108,6 +113,8 @@ struct OpDef {
   void (*infer)(InferContext&) = nullptr;
   GradRule grad = no_grad();         // by default not differentiable
   std::vector<Kernel> kernels = {};  // <op>.cu adds its own with add_kernels()
+  // The op in terms of others (op/lower.h), for devices and dtypes without a kernel.
+  void (*lower)(LowerContext&) = nullptr;
   std::string dtype_slot = {};  // whose dtype picks the kernel; by default the first input that is
                                 // there, or the first output
   bool side_effect = false;     // runs even where nobody reads what it writes
@@ -137,6 +144,7 @@ const OpDef& op_def(std::string_view type);
 const OpDef* forward_of(std::string_view type);
 // Sorted.
 std::vector<std::string> op_types();
+bool has_kernel(const OpDef& def, Device device, DType dtype);
 // Refuses with the list of those that exist.
 const Kernel& find_kernel(const OpDef& def, Device device, DType dtype);
 

@@ -25,7 +25,6 @@ class Printer {
     if (slot.optional) text_ += " optional";
     if (slot.no_grad) text_ += " no_grad";
     if (slot.shape_only) text_ += " shape_only";
-    if (slot.decides_shape) text_ += " decides_shape";
     if (slot.one) text_ += " one";
     if (!slot.like.empty()) text_ += " like " + slot.like;
     end_line(slot.doc);
@@ -57,6 +56,10 @@ class Printer {
     for (const auto& [device, dtypes] : by_device) {
       text_ += fmt::format("  kernels {}:{}\n", device, dtypes);
     }
+    const OpDef* forward = forward_of(def.type);
+    if (def.lower != nullptr) text_ += "  lowered to other ops\n";
+    if (forward != nullptr && forward->grad.of_body)
+      text_ += "  lowered to the gradient of its body\n";
   }
 
   std::string take() { return std::move(text_); }

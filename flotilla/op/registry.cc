@@ -48,8 +48,14 @@ std::string OpDef::grad_type() const {
 }
 
 const OpDef& define_op(OpDef def) {
+  if (def.grad.of_body && def.grad.uses.empty()) {
+    for (const Slot& slot : def.inputs) def.grad.uses.emplace_back(slot.name);
+  }
   const OpDef& defined = add_to(registry(), std::move(def));
-  if (!defined.grad.op.kernels.empty()) add_to(registry(), gradient_of(defined));
+  const GradRule& rule = defined.grad;
+  if (!rule.op.kernels.empty() || rule.op.lower != nullptr || rule.of_body) {
+    add_to(registry(), gradient_of(defined));
+  }
   return defined;
 }
 
@@ -89,6 +95,12 @@ std::vector<std::string> op_types() {
   return types;
 }
 
+bool has_kernel(const OpDef& def, Device device, DType dtype) {
+  return std::any_of(def.kernels.begin(), def.kernels.end(), [&](const Kernel& kernel) {
+    return kernel.device == device && kernel.dtype == dtype;
+  });
+}
+
 const Kernel& find_kernel(const OpDef& def, Device device, DType dtype) {
   std::string there;
   for (const Kernel& kernel : def.kernels) {
@@ -108,6 +120,10 @@ Use shape_of(std::string slot) {
 
 GradRule grad_op(std::vector<Use> uses, GradOp op) {
   return {.kind = GradRule::kGradOp, .uses = std::move(uses), .op = std::move(op)};
+}
+
+GradRule grad_of_body(std::vector<Use> uses) {
+  return {.kind = GradRule::kGradOp, .uses = std::move(uses), .of_body = true};
 }
 
 GradRule custom_grad(void (*emit)(GradContext&)) {

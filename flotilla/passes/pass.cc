@@ -18,6 +18,7 @@
 #include "flotilla/passes/insert_all_reduce.h"
 #include "flotilla/passes/layerwise_rates.h"
 #include "flotilla/passes/local_sgd.h"
+#include "flotilla/passes/lower.h"
 #include "flotilla/passes/strategy.pb.h"
 #include "flotilla/passes/sync_batch_norm.h"
 
@@ -26,7 +27,9 @@ namespace {
 
 bool without_servers(const PassContext& c) { return !c.servers.has_value(); }
 bool among_ranks(const PassContext& c) { return c.ranks.count > 1; }
-bool exchanges_gradients(const PassContext& c) { return among_ranks(c) && !c.settings().localsgd(); }
+bool exchanges_gradients(const PassContext& c) {
+  return among_ranks(c) && !c.settings().localsgd();
+}
 bool merges_steps(const PassContext& c) {
   return without_servers(c) && c.settings().gradient_merge_configs().k_steps() > 1;
 }
@@ -116,7 +119,8 @@ void PassContext::say(std::vector<std::string> sentences) {
 
 const std::vector<PassRow>& all_passes() {
   using enum PassStage;
-  // Of the plan's, the gradients of fc come first: then nothing measures the products any more.
+  // Of the plan's, `lower` comes first: what it leaves can be fused. Then the gradients of fc:
+  // after them nothing measures the products any more.
   static const std::vector<PassRow> rows = {
       {"lars", kAfterUpdate, "lars", without_servers, lars,
        "Momentum becomes LARS: a learning rate for each parameter"},
@@ -128,14 +132,16 @@ const std::vector<PassRow>& all_passes() {
        "gradients add up, and every k-th step updates"},
       {"insert_all_reduce", kAfterUpdate, "", exchanges_gradients, insert_all_reduce,
        "ranks exchange each gradient where it is ready"},
-      {"fuse_all_reduce", kAfterUpdate, "fuse_all_reduce_ops", exchanges_gradients,
-       fuse_all_reduce, "gradients are exchanged in a few buckets"},
+      {"fuse_all_reduce", kAfterUpdate, "fuse_all_reduce_ops", exchanges_gradients, fuse_all_reduce,
+       "gradients are exchanged in a few buckets"},
       {"local_sgd", kAfterUpdate, "localsgd", among_ranks, local_sgd,
        "ranks average their parameters every k steps, instead of gradients"},
       {"broadcast_parameters", kAfterUpdate, "", among_ranks, broadcast_parameters,
        "all ranks start from what rank 0 drew"},
       {"ps_split", kAfterUpdate, "", with_servers, ps_split,
        "parameters live on servers, and the worker pulls and pushes"},
+      {"lower", kPlan, "", nullptr, lower, "ops without a kernel become what they are made of",
+       true},
       {"fuse_fc_grad", kPlan, "", nullptr, fuse_fc_grad,
        "gradients of activation, bias and product in one op"},
       {"fuse_fc", kPlan, "", nullptr, fuse_fc,
@@ -160,7 +166,7 @@ std::vector<PassReport> run_passes(PassStage stage, PassContext& context,
   std::vector<PassReport> done;
   bool checked = false;
   for (const PassRow& row : rows) {
-    if (row.stage != stage || skips_all || !is_wanted(row, context)) continue;
+    if (row.stage != stage || (skips_all && !row.needed) || !is_wanted(row, context)) continue;
     if (holds(skipped, row.name)) {
       // What it leaves out of plans changes no result.
       if (stage != PassStage::kPlan) {
@@ -184,9 +190,10 @@ std::vector<PassReport> run_passes(PassStage stage, PassContext& context,
 
 std::shared_ptr<Program> run_plan_passes(const Program& program,
                                          const std::vector<std::string>& fetches,
-                                         std::vector<PassReport>* report) {
+                                         std::vector<PassReport>* report, Device device) {
   std::shared_ptr<Program> copy = program.clone();
-  PassContext context = {.main = *copy, .fetches = {fetches.begin(), fetches.end()}};
+  PassContext context = {
+      .main = *copy, .fetches = {fetches.begin(), fetches.end()}, .device = device};
   std::vector<PassReport> done = run_passes(PassStage::kPlan, context);
   if (report != nullptr) *report = std::move(done);
   return copy;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "flotilla/autodiff/backward.h"
+#include "flotilla/base/device.h"
 #include "flotilla/ir/program.h"
 #include "flotilla/passes/ps_split.h"
 #include "flotilla/passes/strategy.h"
@@ -51,6 +52,7 @@ struct PassContext {
   Ranks ranks = {};
   std::optional<PsOptions> servers = {};  // of a job with parameter servers
   std::set<std::string, std::less<>> fetches = {};
+  Device device = kCpu;  // where a plan will run
 
   // Around the backward pass. One before it may put another loss here, one after it may put other
   // gradients: updates take those.
@@ -77,6 +79,7 @@ struct PassRow {
   bool (*when)(const PassContext&) = nullptr;  // what else must hold; null: nothing
   Pass run = nullptr;
   std::string_view doc = {};  // one sentence
+  bool needed = false;        // `all` does not leave it out
 };
 
 // In the order in which they run.
@@ -98,6 +101,7 @@ std::vector<PassReport> run_passes(PassStage stage, PassContext& context,
 // pass that ran.
 std::shared_ptr<Program> run_plan_passes(const Program& program,
                                          const std::vector<std::string>& fetches,
-                                         std::vector<PassReport>* report = nullptr);
+                                         std::vector<PassReport>* report = nullptr,
+                                         Device device = kCpu);
 
 }  // namespace flotilla::passes

@@ -76,8 +76,7 @@ TEST(RunPasses, NamesTheOneThatBreaksAProgram) {
        .run = [](PassContext& c) { c.main.global_block().op(0).set_input("Grad", {"nowhere"}); }}};
   const auto program = build(kTwoUpdates);
   PassContext context = {.main = *program};
-  const std::string message =
-      message_of([&] { run_passes(PassStage::kPlan, context, rows); });
+  const std::string message = message_of([&] { run_passes(PassStage::kPlan, context, rows); });
   EXPECT_THAT(message, HasSubstr("nowhere"));
   EXPECT_THAT(message, HasSubstr("breaks"));
   EXPECT_THAT(message, Not(HasSubstr("harmless")));
@@ -85,11 +84,10 @@ TEST(RunPasses, NamesTheOneThatBreaksAProgram) {
 
 // Leaving out a pass of a plan changes no result; leaving out one of a strategy does, and is said.
 TEST(RunPasses, SaysWhatIsLeftOutOfAStrategy) {
-  const std::vector<PassRow> rows = {
-      {.name = "halve_steps",
-       .stage = PassStage::kAfterUpdate,
-       .run = [](PassContext& c) { c.main.global_block().erase(0); },
-       .doc = "half of the updates are gone"}};
+  const std::vector<PassRow> rows = {{.name = "halve_steps",
+                                      .stage = PassStage::kAfterUpdate,
+                                      .run = [](PassContext& c) { c.main.global_block().erase(0); },
+                                      .doc = "half of the updates are gone"}};
   const auto program = build(kTwoUpdates);
   PassContext context = {.main = *program};
   {
@@ -140,8 +138,8 @@ TEST(PlanPasses, RefuseANameThatNoneHas) {
                  "FLT_SKIP_PASSES names the pass \"fuse_optimiser\", which is not there. Did you "
                  "mean \"fuse_optimizer\"? There are: all, lars, lamb, sync_batch_norm, "
                  "gradient_merge, insert_all_reduce, fuse_all_reduce, local_sgd, "
-                 "broadcast_parameters, ps_split, fuse_fc_grad, fuse_fc, fuse_bn_act, "
-                 "fuse_bn_add_act, fuse_lookups, fuse_optimizer");
+                 "broadcast_parameters, ps_split, lower, fuse_fc_grad, fuse_fc, "
+                 "fuse_bn_act, fuse_bn_add_act, fuse_lookups, fuse_optimizer");
 }
 
 TEST(PlanPasses, PrintTheProgramAfterOne) {

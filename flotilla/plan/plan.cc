@@ -56,7 +56,8 @@ class Held {
 class CompiledPlan final : public Plan {
  public:
   explicit CompiledPlan(const PlanRequest& request)
-      : program_(passes::run_plan_passes(with_sound_blocks(request.program), request.fetches)),
+      : program_(passes::run_plan_passes(with_sound_blocks(request.program), request.fetches, nullptr,
+                                         request.device)),
         planner_(*program_, request),
         guarded_(request.guarded) {
     planner_.run();

@@ -168,6 +168,7 @@ std::set<DType> cpu_dtypes(const OpDef& def) {
   for (const Kernel& kernel : def.kernels) {
     if (kernel.device == kCpu) found.insert(kernel.dtype);
   }
+  if (def.lower != nullptr) found.insert({f32, f64});  // by way of other ops
   return found;
 }
 

@@ -5,15 +5,8 @@
 //   rank_loss         log(1 + exp(d)) - Label d, d = Left - Right (RankNet: Burges et al., 2005)
 //   margin_rank_loss  max(0, margin - Label (X1 - X2));  Activated: 1 where that is above zero
 
-#include <algorithm>
-#include <cmath>
-
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/loss/softplus.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/optional_slots.h"
+#include "flotilla/op/infer.h"
+#include "flotilla/op/lower.h"
 
 namespace flotilla::ops {
 namespace {
@@ -32,28 +25,12 @@ void infer_rank(InferContext& c) {
   c.out("Out") = like(c.in("Label"));
 }
 
-constexpr auto rank = []<typename T>(PrepareContext& c) -> Step {
-  return [n = c.shape("Label").numel(), label = c.in<T>("Label"), left = c.in<T>("Left"),
-          right = c.in<T>("Right"), out = c.out<T>("Out")] {
-    parallel_for(n, 16, [&](int64_t i) {
-      const T d = left.data()[i] - right.data()[i];
-      out.data()[i] = softplus(d) - label.data()[i] * d;
-    });
-  };
-};
-
-constexpr auto rank_grad = []<typename T>(PrepareContext& c) -> Step {
-  return [n = c.shape("Label").numel(), label = c.in<T>("Label"), left = c.in<T>("Left"),
-          right = c.in<T>("Right"), dout = c.in<T>("Out@GRAD"), dleft = wanted<T>(c, "Left@GRAD"),
-          dright = wanted<T>(c, "Right@GRAD")] {
-    parallel_for(n, 16, [&](int64_t i) {
-      const T d = left.data()[i] - right.data()[i];
-      const T slope = dout.data()[i] * (1 / (1 + std::exp(-d)) - label.data()[i]);
-      if (dleft) dleft.data()[i] = slope;
-      if (dright) dright.data()[i] = -slope;
-    });
-  };
-};
+// From the threshold on softplus is its argument, to the last bit of a double.
+void lower_rank(LowerContext& c) {
+  const std::string d = c.apply("elementwise_sub", c.in("Left"), c.in("Right"));
+  c.result("Out", c.apply("elementwise_sub", c.apply("softplus", d, {{"threshold", 40.0f}}),
+                          c.apply("elementwise_mul", c.in("Label"), d)));
+}
 
 const OpDef& rank_loss = define_op({
     .type = "rank_loss",
@@ -63,8 +40,8 @@ const OpDef& rank_loss = define_op({
                {.name = "Right", .doc = "scores"}},
     .outputs = {{.name = "Out", .doc = "a loss for each pair"}},
     .infer = infer_rank,
-    .grad = grad_op({"Label", "Left", "Right"}, {.kernels = kernels_for<float, double>(rank_grad)}),
-    .kernels = kernels_for<float, double>(rank),
+    .grad = grad_of_body(),
+    .lower = lower_rank,
 });
 
 void infer_margin(InferContext& c) {
@@ -73,33 +50,26 @@ void infer_margin(InferContext& c) {
   c.out("Activated") = like(c.in("Label"));
 }
 
-constexpr auto margin = []<typename T>(PrepareContext& c) -> Step {
-  return [n = c.shape("Label").numel(), margin = static_cast<T>(c.attr<float>("margin")),
-          label = c.in<T>("Label"), x1 = c.in<T>("X1"), x2 = c.in<T>("X2"), out = c.out<T>("Out"),
-          activated = c.out<T>("Activated")] {
-    parallel_for(n, 4, [&](int64_t i) {
-      const T loss = margin - label.data()[i] * (x1.data()[i] - x2.data()[i]);
-      out.data()[i] = std::max(loss, T{0});
-      activated.data()[i] = static_cast<T>(loss > 0);
-    });
-  };
-};
+void lower_margin(LowerContext& c) {
+  const std::string order = c.apply("elementwise_sub", c.in("X1"), c.in("X2"));
+  const std::string room = c.apply("elementwise_mul", c.in("Label"), order);
+  const std::string loss = c.apply(
+      "relu", c.apply("scale", room, {{"scale", -1.0f}, {"bias", c.attr<float>("margin")}}));
+  c.result("Out", loss);
+  c.result("Activated", c.apply("sign", loss));
+}
 
 void infer_margin_grad(InferContext& c) {
   c.out("X1@GRAD") = like(c.in("Label"));
   c.out("X2@GRAD") = like(c.in("Label"));
 }
 
-constexpr auto margin_grad = []<typename T>(PrepareContext& c) -> Step {
-  return [n = c.shape("Label").numel(), label = c.in<T>("Label"), activated = c.in<T>("Activated"),
-          dout = c.in<T>("Out@GRAD"), d1 = wanted<T>(c, "X1@GRAD"), d2 = wanted<T>(c, "X2@GRAD")] {
-    parallel_for(n, 4, [&](int64_t i) {
-      const T slope = dout.data()[i] * activated.data()[i] * label.data()[i];
-      if (d1) d1.data()[i] = -slope;
-      if (d2) d2.data()[i] = slope;
-    });
-  };
-};
+void lower_margin_grad(LowerContext& c) {
+  const std::string label = c.apply("elementwise_mul", c.in("Activated"), c.in("Label"));
+  const std::string slope = c.apply("elementwise_mul", c.in("Out@GRAD"), label);
+  c.result("X1@GRAD", c.apply("scale", slope, {{"scale", -1.0f}}));
+  c.result("X2@GRAD", slope);
+}
 
 const OpDef& margin_rank_loss = define_op({
     .type = "margin_rank_loss",
@@ -112,9 +82,9 @@ const OpDef& margin_rank_loss = define_op({
          {.name = "Out", .doc = "a loss for each pair", .like = "Label"}},
     .attrs = {{"margin", 0.0f, "how far apart a pair must be to cost nothing"}},
     .infer = infer_margin,
-    .grad = grad_op({"Label", "Activated"}, {.kernels = kernels_for<float, double>(margin_grad),
-                                             .infer = infer_margin_grad}),
-    .kernels = kernels_for<float, double>(margin),
+    .grad =
+        grad_op({"Label", "Activated"}, {.lower = lower_margin_grad, .infer = infer_margin_grad}),
+    .lower = lower_margin,
 });
 
 }  // namespace

@@ -1,16 +1,13 @@
 // flotilla/ops/loss/regression.cc
 //
-// huber_loss:     Residual = Y - X;  Out = r^2 / 2 where |r| <= delta, else delta * (|r| - delta /
-// 2) smooth_l1_loss: Diff = InsideWeight * (X - Y);  Out = row sums of OutsideWeight * f(Diff),
-// where
-//                 f(d) = (sigma * d)^2 / 2 for |d| < 1 / sigma^2, else |d| - 1 / (2 * sigma^2)
+// huber_loss:     Residual = Y - X;  Out = r^2 / 2 where |r| <= delta, else delta (|r| - delta / 2)
+// smooth_l1_loss: Diff = InsideWeight (X - Y);  Out = row sums of OutsideWeight f(Diff), where
+//                 f(d) = (sigma d)^2 / 2 for |d| < 1 / sigma^2, else |d| - 1 / (2 sigma^2)
+//
+// Both are a (r - a / 2) for a = r, cut off where the square ends; a is the slope, too.
 
-#include <algorithm>
-#include <cmath>
-
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
+#include "flotilla/op/infer.h"
+#include "flotilla/op/lower.h"
 
 namespace flotilla::ops {
 namespace {
@@ -22,41 +19,41 @@ void check_same_shape(const InferContext& c, std::string_view slot) {
   require(fits, "{} must have the shape of X, but is {} and X is {}", slot, other, x);
 }
 
+std::string times(LowerContext& c, const std::string& x, float factor) {
+  return factor == 1 ? x : c.apply("scale", x, {{"scale", factor}});
+}
+
+std::string cut_off(LowerContext& c, const std::string& x, float limit) {
+  return c.apply("clip", x, {{"min", -limit}, {"max", limit}});
+}
+
+// ---- huber_loss ---------------------------------------------------------------------------------
+
 void infer_huber(InferContext& c) {
   check_same_shape(c, "Y");
   c.out("Out") = c.in("X");
   c.out("Residual") = c.in("X");
 }
 
-constexpr auto huber = []<typename T>(PrepareContext& c) -> Step {
-  const int64_t n = c.shape("X").numel();
-  return [n, delta = static_cast<T>(c.attr<float>("delta")), x = c.in<T>("X"), y = c.in<T>("Y"),
-          residual = c.out<T>("Residual"), out = c.out<T>("Out")] {
-    parallel_for(n, 8, [&](int64_t i) {
-      const T r = y.data()[i] - x.data()[i], size = std::abs(r);
-      residual.data()[i] = r;
-      out.data()[i] = size <= delta ? r * r / 2 : delta * (size - delta / 2);
-    });
-  };
-};
+void lower_huber(LowerContext& c) {
+  const std::string residual = c.apply("elementwise_sub", c.in("Y"), c.in("X"));
+  const std::string slope = cut_off(c, residual, c.attr<float>("delta"));
+  c.result("Residual", residual);
+  c.result("Out", c.apply("elementwise_mul", slope,
+                          c.apply("elementwise_sub", residual, times(c, slope, 0.5f))));
+}
 
 void infer_huber_grad(InferContext& c) {
   c.out("X@GRAD") = c.in("Residual");
   c.out("Y@GRAD") = c.in("Residual");
 }
 
-constexpr auto huber_grad = []<typename T>(PrepareContext& c) -> Step {
-  const int64_t n = c.shape("Residual").numel();
-  return [n, delta = static_cast<T>(c.attr<float>("delta")), residual = c.in<T>("Residual"),
-          dout = c.in<T>("Out@GRAD"), dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
-          dy = c.has("Y@GRAD") ? c.out<T>("Y@GRAD") : Out<T>()] {
-    parallel_for(n, 8, [&](int64_t i) {
-      const T slope = std::clamp(residual.data()[i], -delta, delta) * dout.data()[i];
-      if (dx) dx.data()[i] = -slope;
-      if (dy) dy.data()[i] = slope;
-    });
-  };
-};
+void lower_huber_grad(LowerContext& c) {
+  const std::string slope = c.apply(
+      "elementwise_mul", cut_off(c, c.in("Residual"), c.attr<float>("delta")), c.in("Out@GRAD"));
+  c.result("X@GRAD", times(c, slope, -1));
+  c.result("Y@GRAD", slope);
+}
 
 const OpDef& huber_loss = define_op({
     .type = "huber_loss",
@@ -66,10 +63,11 @@ const OpDef& huber_loss = define_op({
                 {.name = "Residual", .doc = "Y - X", .no_grad = true, .like = "X"}},
     .attrs = {{"delta", 1.0f, "where the square becomes a straight line"}},
     .infer = infer_huber,
-    .grad = grad_op({"Residual"},
-                    {.kernels = kernels_for<float, double>(huber_grad), .infer = infer_huber_grad}),
-    .kernels = kernels_for<float, double>(huber),
+    .grad = grad_op({"Residual"}, {.lower = lower_huber_grad, .infer = infer_huber_grad}),
+    .lower = lower_huber,
 });
+
+// ---- smooth_l1_loss -----------------------------------------------------------------------------
 
 void infer_smooth(InferContext& c) {
   check_same_shape(c, "Y");
@@ -83,25 +81,25 @@ void infer_smooth(InferContext& c) {
   c.out("Out").shape = {x[0], 1};
 }
 
-constexpr auto smooth = []<typename T>(PrepareContext& c) -> Step {
-  const int64_t rows = c.shape("X")[0], width = c.shape("X").numel(1, c.shape("X").rank());
-  const T sigma2 = static_cast<T>(c.attr<float>("sigma")) * static_cast<T>(c.attr<float>("sigma"));
-  return [=, x = c.in<T>("X"), y = c.in<T>("Y"), diff = c.out<T>("Diff"), out = c.out<T>("Out"),
-          inside = c.has("InsideWeight") ? c.in<T>("InsideWeight") : In<T>(),
-          outside = c.has("OutsideWeight") ? c.in<T>("OutsideWeight") : In<T>()] {
-    parallel_for(rows, width * 8, [&](int64_t row) {
-      T sum = 0;
-      for (int64_t i = row * width; i < (row + 1) * width; ++i) {
-        const T d = (x.data()[i] - y.data()[i]) * (inside ? inside.data()[i] : T{1});
-        const T size = std::abs(d);
-        const T value = size < 1 / sigma2 ? sigma2 * d * d / 2 : size - 1 / (2 * sigma2);
-        diff.data()[i] = d;
-        sum += value * (outside ? outside.data()[i] : T{1});
-      }
-      out.data()[row] = sum;
-    });
-  };
-};
+float sigma2_of(const LowerContext& c) { return c.attr<float>("sigma") * c.attr<float>("sigma"); }
+
+std::string weighted(LowerContext& c, const std::string& x, std::string_view slot) {
+  return c.has(slot) ? c.apply("elementwise_mul", x, c.in(slot)) : x;
+}
+
+void lower_smooth(LowerContext& c) {
+  const float sigma2 = sigma2_of(c);
+  const std::string diff =
+      weighted(c, c.apply("elementwise_sub", c.in("X"), c.in("Y")), "InsideWeight");
+  const std::string slope = cut_off(c, times(c, diff, sigma2), 1);
+  const std::string rest = c.apply("elementwise_sub", diff, times(c, slope, 0.5f / sigma2));
+  const std::string loss = weighted(c, c.apply("elementwise_mul", slope, rest), "OutsideWeight");
+  std::vector<int32_t> axes;
+  for (int64_t a = 1; a < c.shape("X").rank(); ++a) axes.push_back(static_cast<int32_t>(a));
+  c.result("Diff", diff);
+  c.result("Out", c.apply("reshape2", c.apply("reduce_sum", loss, {{"dim", axes}}),
+                          {{"shape", std::vector<int32_t>{-1, 1}}}));
+}
 
 void infer_smooth_grad(InferContext& c) {
   const Shape &diff = c.in("Diff").shape, &gradient = c.in("Out@GRAD").shape;
@@ -112,23 +110,15 @@ void infer_smooth_grad(InferContext& c) {
   c.out("Y@GRAD") = c.in("Diff");
 }
 
-constexpr auto smooth_grad = []<typename T>(PrepareContext& c) -> Step {
-  const int64_t n = c.shape("Diff").numel(), width = n / std::max<int64_t>(1, c.shape("Diff")[0]);
-  const T sigma2 = static_cast<T>(c.attr<float>("sigma")) * static_cast<T>(c.attr<float>("sigma"));
-  return [=, diff = c.in<T>("Diff"), dout = c.in<T>("Out@GRAD"),
-          inside = c.has("InsideWeight") ? c.in<T>("InsideWeight") : In<T>(),
-          outside = c.has("OutsideWeight") ? c.in<T>("OutsideWeight") : In<T>(),
-          dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
-          dy = c.has("Y@GRAD") ? c.out<T>("Y@GRAD") : Out<T>()] {
-    parallel_for(n, 8, [&](int64_t i) {
-      T slope = std::clamp(sigma2 * diff.data()[i], T{-1}, T{1}) * dout.data()[i / width];
-      if (inside) slope *= inside.data()[i];
-      if (outside) slope *= outside.data()[i];
-      if (dx) dx.data()[i] = slope;
-      if (dy) dy.data()[i] = -slope;
-    });
-  };
-};
+void lower_smooth_grad(LowerContext& c) {
+  const std::string rows =
+      c.apply("reshape2", c.in("Out@GRAD"), {{"shape", std::vector<int32_t>{-1}}});
+  std::string slope = cut_off(c, times(c, c.in("Diff"), sigma2_of(c)), 1);
+  slope = c.apply("elementwise_mul", slope, rows, {{"axis", 0}});
+  slope = weighted(c, weighted(c, slope, "InsideWeight"), "OutsideWeight");
+  c.result("X@GRAD", slope);
+  c.result("Y@GRAD", times(c, slope, -1));
+}
 
 const Slot kInside = {
     .name = "InsideWeight", .doc = "factors of the differences", .optional = true, .no_grad = true};
@@ -149,10 +139,10 @@ const OpDef& smooth_l1_loss = define_op({
     .attrs = {{"sigma", 1.0f, "how soon the square becomes a straight line"}},
     .infer = infer_smooth,
     .grad = grad_op({"InsideWeight", "OutsideWeight", "Diff"},
-                    {.kernels = kernels_for<float, double>(smooth_grad),
+                    {.lower = lower_smooth_grad,
                      .infer = infer_smooth_grad,
                      .inputs = {like_diff(kInside), like_diff(kOutside)}}),
-    .kernels = kernels_for<float, double>(smooth),
+    .lower = lower_smooth,
 });
 
 }  // namespace

@@ -1,9 +1,9 @@
 // flotilla/ops/math/mv.cc
 //
-// mv: Out = X Vec, a matrix times a vector.  dX = dOut Vec^T;  dVec = X^T dOut
+// mv: Out = X Vec, a matrix times a vector.
 
-#include "flotilla/ops/math/product.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/op/infer.h"
+#include "flotilla/op/lower.h"
 
 namespace flotilla::ops {
 namespace {
@@ -16,29 +16,7 @@ void infer(InferContext& c) {
   c.out("Out") = VarMeta::tensor(c.dtype("X"), Shape{x[0]});
 }
 
-template <typename T>
-Step multiply(PrepareContext& c, const onednn::MatmulProblem& problem, std::string_view a,
-              std::string_view b, std::string_view out) {
-  if (!c.has(out)) return [] {};
-  return [product = Product<T>(c, problem), x = c.in<T>(a), y = c.in<T>(b), to = c.out<T>(out)] {
-    product.run(x.data(), y.data(), to.data());
-  };
-}
-
-constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  const Shape& x = c.shape("X");
-  return multiply<T>(c, {.m = x[0], .n = 1, .k = x[1]}, "X", "Vec", "Out");
-};
-
-constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const int64_t m = c.shape("X")[0], k = c.shape("X")[1];
-  return [dx = multiply<T>(c, {.m = m, .n = k, .k = 1}, "Out@GRAD", "Vec", "X@GRAD"),
-          dvec = multiply<T>(c, {.m = k, .n = 1, .k = m, .transpose_a = true}, "X", "Out@GRAD",
-                             "Vec@GRAD")] {
-    dx();
-    dvec();
-  };
-};
+void lower(LowerContext& c) { c.result("Out", c.apply("matmul_v2", c.in("X"), c.in("Vec"))); }
 
 const OpDef& mv = define_op({
     .type = "mv",
@@ -46,8 +24,8 @@ const OpDef& mv = define_op({
     .inputs = {{.name = "X", .doc = "m x k"}, {.name = "Vec", .doc = "k elements"}},
     .outputs = {{.name = "Out", .doc = "m elements"}},
     .infer = infer,
-    .grad = grad_op({"X", "Vec"}, {.kernels = kernels_for<float, double>(backward)}),
-    .kernels = kernels_for<float, double>(forward),
+    .grad = grad_of_body(),
+    .lower = lower,
 });
 
 }  // namespace

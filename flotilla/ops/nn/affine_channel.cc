@@ -3,11 +3,9 @@
 // affine_channel: each channel of images times a number of Scale, plus one of Bias. A batch norm
 // that no longer learns.
 
-#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/infer.h"
+#include "flotilla/op/lower.h"
 #include "flotilla/ops/nn/channels.h"
-#include "flotilla/ops/nn/slices.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -32,27 +30,17 @@ void infer(InferContext& c) {
   c.out("Out") = like(c.in("X"));
 }
 
-// Calls f(channel, element) for all elements: those of a channel one after the other, in one
-// thread.
-template <typename F>
-void for_each_channel(const Slices& s, F f) {
-  parallel_for(s.n, s.count() * 2, [&](int64_t channel) {
-    for (int64_t image = 0; image < s.outer; ++image) {
-      const int64_t begin = (image * s.n + channel) * s.stride;
-      for (int64_t i = begin; i < begin + s.stride; ++i) f(channel, i);
-    }
-  });
+// A number for each channel, beside the channels of X.
+std::string combine(LowerContext& c, std::string type, const std::string& x, std::string numbers) {
+  numbers = c.apply("reshape2", std::move(numbers), {{"shape", std::vector<int32_t>{-1}}});
+  const auto axis = static_cast<int32_t>(axis_of(c, c.shape("X")));
+  return c.apply(std::move(type), x, std::move(numbers), {{"axis", axis}});
 }
 
-constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  const Shape& x = c.shape("X");
-  return [s = slices(x, axis_of(c, x)), in = c.in<T>("X"), scale = c.in<T>("Scale"),
-          bias = c.in<T>("Bias"), out = c.out<T>("Out")] {
-    for_each_channel(s, [&](int64_t channel, int64_t i) {
-      out.data()[i] = in.data()[i] * scale.data()[channel] + bias.data()[channel];
-    });
-  };
-};
+void lower(LowerContext& c) {
+  const std::string scaled = combine(c, "elementwise_mul", c.in("X"), c.in("Scale"));
+  c.result("Out", combine(c, "elementwise_add", scaled, c.in("Bias")));
+}
 
 void infer_grad(InferContext& c) {
   check_channels(c, "Scale");
@@ -60,23 +48,23 @@ void infer_grad(InferContext& c) {
   c.out("Scale@GRAD") = c.out("Bias@GRAD") = like(c.in("Scale"));
 }
 
-constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
+void lower_grad(LowerContext& c) {
   const Shape& x = c.shape("X");
-  return [s = slices(x, axis_of(c, x)), in = c.in<T>("X"), scale = c.in<T>("Scale"),
-          dout = c.in<T>("Out@GRAD"), dx = wanted<T>(c, "X@GRAD"),
-          dscale = wanted<T>(c, "Scale@GRAD"), dbias = wanted<T>(c, "Bias@GRAD")] {
-    for (int64_t channel = 0; channel < s.n; ++channel) {
-      if (dscale) dscale.data()[channel] = 0;
-      if (dbias) dbias.data()[channel] = 0;
-    }
-    for_each_channel(s, [&](int64_t channel, int64_t i) {
-      const T g = dout.data()[i];
-      if (dx) dx.data()[i] = g * scale.data()[channel];
-      if (dscale) dscale.data()[channel] += g * in.data()[i];
-      if (dbias) dbias.data()[channel] += g;
-    });
+  const std::string& dout = c.in("Out@GRAD");
+  std::vector<int32_t> others;
+  for (int64_t a = 0; a < x.rank(); ++a) {
+    if (a != axis_of(c, x)) others.push_back(static_cast<int32_t>(a));
+  }
+  const auto of_channels = [&](const std::string& elements) {
+    return c.apply("reshape2", c.apply("reduce_sum", elements, {{"dim", others}}),
+                   {{"shape", c.shape("Scale").dims()}});
   };
-};
+  c.result("X@GRAD", combine(c, "elementwise_mul", dout, c.in("Scale")));
+  if (c.wants("Scale@GRAD")) {
+    c.result("Scale@GRAD", of_channels(c.apply("elementwise_mul", dout, c.in("X"))));
+  }
+  if (c.wants("Bias@GRAD")) c.result("Bias@GRAD", of_channels(dout));
+}
 
 const OpDef& affine_channel = define_op({
     .type = "affine_channel",
@@ -87,9 +75,8 @@ const OpDef& affine_channel = define_op({
     .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
     .attrs = {{"data_layout", "AnyLayout", "NCHW or NHWC"}},
     .infer = infer,
-    .grad = grad_op({"X", "Scale"},
-                    {.kernels = kernels_for<float, double>(backward), .infer = infer_grad}),
-    .kernels = kernels_for<float, double>(forward),
+    .grad = grad_op({"X", "Scale"}, {.lower = lower_grad, .infer = infer_grad}),
+    .lower = lower,
 });
 
 }  // namespace

@@ -158,12 +158,9 @@ constexpr auto reset = []<typename T>(PrepareContext& c) -> Step {
 const OpDef& lod_reset = define_op({
     .type = "lod_reset",
     .doc = "Gives the rows of X other sequences.",
-    .inputs = {{.name = "X", .doc = "rows"},
-               {.name = "Y",
-                .doc = "whose LoD is taken, or offsets",
-                .optional = true,
-                .no_grad = true,
-                .decides_shape = true}},
+    .inputs =
+        {{.name = "X", .doc = "rows"},
+         {.name = "Y", .doc = "whose LoD is taken, or offsets", .optional = true, .no_grad = true}},
     .outputs = {{.name = "Out", .doc = "X with other sequences", .like = "X"}},
     .attrs = {{"target_lod", std::vector<int32_t>{}, "offsets, where Y is not there"},
               {"append", false, "whether they become a level below those of X"}},

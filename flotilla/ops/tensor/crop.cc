@@ -131,18 +131,12 @@ constexpr auto crop_backward = []<typename T>(PrepareContext& c) -> Step {
   return put<T>(c, "Out@GRAD", "X@GRAD", box, T{0});
 };
 
-Slot offsets_slot(std::string_view name, std::string doc, bool list) {
+Slot numbers_slot(std::string_view name, std::string doc, bool list) {
   return {.name = std::string(name),
           .doc = std::move(doc),
           .optional = true,
           .list = list,
           .no_grad = true};
-}
-
-Slot extents_slot(std::string_view name, std::string doc, bool list) {
-  Slot slot = offsets_slot(name, std::move(doc), list);
-  slot.decides_shape = true;
-  return slot;
 }
 
 void define_crop(const std::string& type, std::vector<Slot> numbers, std::vector<Use> uses) {
@@ -162,14 +156,14 @@ void define_crop(const std::string& type, std::vector<Slot> numbers, std::vector
 }
 
 const bool kDefined = [] {
-  const Slot offsets = offsets_slot(kOffsets.tensor, "instead of `offsets`", false);
-  Slot pattern = extents_slot("Y", "has the extents, instead of `shape`", false);
+  const Slot offsets = numbers_slot(kOffsets.tensor, "instead of `offsets`", false);
+  Slot pattern = numbers_slot("Y", "has the extents, instead of `shape`", false);
   pattern.shape_only = true;
   define_crop("crop", {pattern, offsets}, {shape_of("X"), "Offsets"});
   define_crop("crop_tensor",
-              {extents_slot(kShape.tensor, "instead of `shape`", false),
-               extents_slot(kShape.list, "one tensor for each extent", true), offsets,
-               offsets_slot(kOffsets.list, "one tensor for each axis", true)},
+              {numbers_slot(kShape.tensor, "instead of `shape`", false),
+               numbers_slot(kShape.list, "one tensor for each extent", true), offsets,
+               numbers_slot(kOffsets.list, "one tensor for each axis", true)},
               {shape_of("X"), "Offsets", "OffsetsTensor"});
   return true;
 }();

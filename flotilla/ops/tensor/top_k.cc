@@ -199,11 +199,7 @@ void define(const std::string& type, const std::string& doc, std::vector<Slot> i
 
 const bool kDefined = [] {
   const Slot x = {.name = "X", .doc = "tensor"};
-  const Slot count = {.name = "K",
-                      .doc = "instead of `k`",
-                      .optional = true,
-                      .no_grad = true,
-                      .decides_shape = true};
+  const Slot count = {.name = "K", .doc = "instead of `k`", .optional = true, .no_grad = true};
   const AttrSpec k = {"k", int32_t{1}, "how many elements of each slice"};
   const AttrSpec axis = {"axis", int32_t{-1}, "direction of a slice"};
   define("top_k", "The k largest elements of each row, in descending order.", {x, count}, {k},

@@ -1,0 +1,68 @@
+// flotilla/op/lower.h
+//
+// An operator in terms of others: `lower` of its definition appends ops that compute the same, and
+// says which of their results are its outputs.
+//
+//   void lower(LowerContext& c) {  // Out = X + Weight (Y - X)
+//     const std::string way = c.apply("elementwise_sub", c.in("Y"), c.in("X"));
+//     c.result("Out", c.apply("elementwise_add", c.in("X"),
+//                             c.apply("elementwise_mul", way, c.in("Weight"))));
+//   }
+//
+// passes/lower.h replaces an op by its body where the device has no kernel for it. Programs that
+// are printed or saved keep the op.
+
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "flotilla/ir/program.h"
+#include "flotilla/op/infer.h"
+#include "flotilla/op/op_def.h"
+
+namespace flotilla {
+
+class LowerContext {
+ public:
+  // By slot and place in it.
+  using Results = std::map<std::pair<std::string, size_t>, std::string>;
+
+  // The body goes to the end of `block`, which has the variables that `op` reads.
+  LowerContext(Block& block, const Op& op, const OpDef& def);
+
+  bool has(std::string_view slot) const;
+  size_t count(std::string_view slot) const { return op_.input_list(slot).size(); }
+  // The variable that the op reads. Refuses a slot that holds none.
+  const std::string& in(std::string_view slot, size_t i = 0) const;
+  // What is known of it, or of a variable of the body; extents may be -1.
+  const Var& var(std::string_view name) const { return block_.var(name); }
+  const Shape& shape(std::string_view slot, size_t i = 0) const { return var(in(slot, i)).shape; }
+  template <typename T>
+  T attr(std::string_view name) const {
+    return attr_as<T>(attr_or_default(op_, def_, name), name);
+  }
+  // Whether anybody asks for the output.
+  bool wants(std::string_view slot, size_t i = 0) const;
+
+  // Appends an op, as layers do, and returns the variable of its first output.
+  std::string append(std::string type, Slots inputs, Attrs attrs = {});
+  // The same for ops of X, and of X and Y.
+  std::string apply(std::string type, std::string x, Attrs attrs = {});
+  std::string apply(std::string type, std::string x, std::string y, Attrs attrs = {});
+
+  // The output is this variable.
+  void result(std::string slot, std::string var, size_t i = 0);
+  const Results& results() const { return results_; }
+
+ private:
+  Block& block_;
+  const Op& op_;
+  const OpDef& def_;
+  Results results_;
+};
+
+}  // namespace flotilla
