@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "flotilla/update/clones.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::update {
 namespace {
@@ -41,5 +42,30 @@ void adadelta(std::span<double> param, std::span<const double> grad, std::span<d
               std::span<double> square_step, const Adadelta<double>& rule) {
   loop(param.data(), grad.data(), square_grad.data(), square_step.data(), param.size(), rule);
 }
+
+namespace {
+
+constexpr Adadelta<float> kUsual = {};
+enum { kRho, kEpsilon };
+
+// Programs of 1.x have no LearningRate: it is one.
+const Rule& rule = define_rule(elementwise(
+    {
+        .name = "adadelta",
+        .doc = "Scales each step by the ratio of recent steps to recent gradients.",
+        .states = {{"_avg_squared_grad", "AvgSquaredGrad", "mean of squared gradients"},
+                   {"_avg_squared_update", "AvgSquaredUpdate", "mean of squared steps"}},
+        .settings = {setting("rho", kUsual.rho, "what remains of the means after a step"),
+                     setting("epsilon", kUsual.epsilon, "keeps the ratio finite"),
+                     multi_precision()},
+        .lr = kUsual.lr,
+        .inputs = {"Param", "Grad", "AvgSquaredGrad", "AvgSquaredUpdate"},
+    },
+    []<typename T>(const Part<T>& p, const Numbers<T>& n) {
+      adadelta(p.param, p.grad, p.states[0], p.states[1],
+               {.lr = static_cast<T>(n.lr), .rho = n[kRho], .epsilon = n[kEpsilon]});
+    }));
+
+}  // namespace
 
 }  // namespace flotilla::update

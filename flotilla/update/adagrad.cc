@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "flotilla/update/clones.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::update {
 namespace {
@@ -39,5 +40,29 @@ void adagrad(std::span<double> param, std::span<const double> grad, std::span<do
              const Adagrad<double>& rule) {
   loop(param.data(), grad.data(), moment.data(), param.size(), rule);
 }
+
+namespace {
+
+enum { kEpsilon };
+
+const Rule& rule = define_rule(elementwise(
+    {
+        .name = "adagrad",
+        .doc = "Divides each step by the root of the sum of all squared gradients so far.",
+        .states = {{.name = "moment",
+                    .slot = "Moment",
+                    .doc = "sum of squared gradients",
+                    .start = "initial_accumulator_value"}},
+        .settings = {setting("epsilon", Adagrad<float>().epsilon, "keeps the divisor above zero"),
+                     multi_precision(),
+                     {.name = "initial_accumulator_value", .layer = 0.0f, .table = 0.0f}},
+        .sparse = Sparse::kStay,
+        .inputs = {"Param", "Grad", "Moment"},
+    },
+    []<typename T>(const Part<T>& p, const Numbers<T>& n) {
+      adagrad(p.param, p.grad, p.states[0], {.lr = static_cast<T>(n.lr), .epsilon = n[kEpsilon]});
+    }));
+
+}  // namespace
 
 }  // namespace flotilla::update

@@ -14,16 +14,18 @@
 
 #include <span>
 
+#include "flotilla/update/betas.h"
+
 namespace flotilla::update {
 
 template <typename T>
 struct Adam {
   T lr = 0;
-  T beta1 = T{0.9};
-  T beta2 = T{0.999};
+  T beta1 = kBeta1<T>;
+  T beta2 = kBeta2<T>;
   T epsilon = T{1e-8};
-  T beta1_power = T{0.9};  // beta1^t in step t, which counts from 1
-  T beta2_power = T{0.999};
+  T beta1_power = kBeta1<T>;  // beta1^t in step t, which counts from 1
+  T beta2_power = kBeta2<T>;
   T decay = 0;                 // AdamW's; 0 is Adam
   bool plain_epsilon = false;  // as in Paddle 1.x
 };

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "flotilla/update/clones.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::update {
 namespace {
@@ -42,5 +43,34 @@ void adamax(std::span<double> param, std::span<const double> grad, std::span<dou
             std::span<double> norm, const Adamax<double>& rule) {
   loop(param.data(), grad.data(), moment.data(), norm.data(), param.size(), rule);
 }
+
+namespace {
+
+constexpr Adamax<float> kUsual = {};
+enum { kFirst, kSecond, kEpsilon };
+
+const Rule& rule = define_rule(elementwise(
+    {
+        .name = "adamax",
+        .doc = "Adam with the largest of recent gradients in the place of their mean square.",
+        .states = {{"moment", "Moment", "mean of gradients"},
+                   {"inf_norm", "InfNorm", "the largest of recent gradients"}},
+        .powers = {{"beta1_pow_acc", "Beta1Pow", "beta1",
+                    "beta1 to the power of the step, which counts from 1", Power::kProgram}},
+        .settings = {setting("beta1", kUsual.beta1, "what remains of Moment after a step"),
+                     setting("beta2", kUsual.beta2, "what remains of InfNorm after a step"),
+                     setting("epsilon", kUsual.epsilon, "keeps the divisor above zero"),
+                     multi_precision()},
+    },
+    []<typename T>(const Part<T>& p, const Numbers<T>& n) {
+      adamax(p.param, p.grad, p.states[0], p.states[1],
+             {.lr = static_cast<T>(n.lr),
+              .beta1 = n[kFirst],
+              .beta2 = n[kSecond],
+              .epsilon = n[kEpsilon],
+              .beta1_power = n.powers[0]});
+    }));
+
+}  // namespace
 
 }  // namespace flotilla::update

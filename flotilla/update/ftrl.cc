@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "flotilla/update/clones.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::update {
 namespace {
@@ -54,5 +55,37 @@ void ftrl(std::span<double> param, std::span<const double> grad, std::span<doubl
           std::span<double> linear, const Ftrl<double>& rule) {
   run(param, grad, square, linear, rule);
 }
+
+namespace {
+
+constexpr Ftrl<float> kUsual = {};
+enum { kL1, kL2, kLrPower };
+
+const Rule& rule = define_rule(elementwise(
+    {
+        .name = "ftrl",
+        .doc = "Follows the regularized leader: keeps parameters at zero that do not earn their "
+               "place.",
+        .states = {{.name = "squared",
+                    .slot = "SquaredAccumulator",
+                    .doc = "sum of squared gradients",
+                    .out = "SquaredAccumOut"},
+                   {.name = "linear",
+                    .slot = "LinearAccumulator",
+                    .doc = "sum of gradients, corrected",
+                    .out = "LinearAccumOut"}},
+        .settings = {setting("l1", kUsual.l1, "strength of the L1 penalty"),
+                     setting("l2", kUsual.l2, "strength of the L2 penalty"),
+                     setting("lr_power", kUsual.lr_power,
+                             "how the learning rate falls with the squared gradients")},
+        .sparse = Sparse::kStay,
+        .inputs = {"Param", "SquaredAccumulator", "LinearAccumulator"},
+    },
+    []<typename T>(const Part<T>& p, const Numbers<T>& n) {
+      ftrl(p.param, p.grad, p.states[0], p.states[1],
+           {.lr = static_cast<T>(n.lr), .l1 = n[kL1], .l2 = n[kL2], .lr_power = n[kLrPower]});
+    }));
+
+}  // namespace
 
 }  // namespace flotilla::update

@@ -4,6 +4,8 @@
 #include <cstddef>
 
 #include "flotilla/update/clones.h"
+#include "flotilla/update/norm.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::update {
 namespace {
@@ -47,5 +49,77 @@ double lamb_ratio(double param_squares, double step_squares) {
   const bool usable = param_squares > 0 && step_squares > 0;
   return usable ? std::sqrt(param_squares / step_squares) : 1.0;
 }
+
+namespace {
+
+constexpr Lamb<float> kUsual = {};
+enum { kDecay, kFirst, kSecond, kEpsilon, kAlways, kMultiPrecision, kPlain };
+
+template <typename T>
+void propose(const Part<T>& p, const Numbers<T>& n) {
+  const bool plain = n[kPlain] != 0;
+  lamb_step(p.param, p.grad, p.states[0], p.states[1], p.work,
+            {.beta1 = n[kFirst],
+             .beta2 = n[kSecond],
+             .epsilon = n[kEpsilon],
+             .beta1_power = plain ? T{0} : n.powers[0],
+             .beta2_power = plain ? T{0} : n.powers[1],
+             .decay = n[kDecay]});
+}
+
+template <typename T>
+double measure(const Part<T>& p, const Numbers<T>& n) {
+  const bool adapts = n[kDecay] > 0 || n[kAlways] != 0 || n[kPlain] != 0;
+  return adapts ? lamb_ratio(sum_of_squares(std::span<const T>(p.param)),
+                             sum_of_squares(std::span<const T>(p.work)))
+                : 1.0;
+}
+
+// Not compiled for several processors: one with fused multiply-add would round only once.
+template <typename T>
+void step(const Part<T>& p, const Numbers<T>& n) {
+  const T scale = static_cast<T>(n.lr * n.ratio);
+  T* __restrict param = p.param.data();
+  const T* __restrict work = p.work.data();
+  for (size_t i = 0; i < p.param.size(); ++i) param[i] -= scale * work[i];
+}
+
+template <typename T>
+constexpr Steps<T> kSteps = {.step = step<T>, .propose = propose<T>, .measure = measure<T>};
+
+const Rule& rule = define_rule({
+    .name = "lamb",
+    .doc = "Adam's step, scaled to the size of the parameter.",
+    .states = {{"moment1", "Moment1", "mean of gradients"},
+               {"moment2", "Moment2", "mean of squared gradients"}},
+    .powers = {{"beta1_pow_acc", "Beta1Pow", "beta1",
+                "beta1 to the power of the step, which counts from 1", Power::kOpIfAsked},
+               {"beta2_pow_acc", "Beta2Pow", "beta2", "beta2 to the same power",
+                Power::kOpIfAsked}},
+    .settings = {{.name = "weight_decay",
+                  .doc = "how much of the parameter is added to the step",
+                  .op = 0.0f,
+                  .layer = 0.01f,
+                  .table = 0.01f,
+                  .decays = true},
+                 setting("beta1", kUsual.beta1, "what remains of Moment1 after a step"),
+                 setting("beta2", kUsual.beta2, "what remains of Moment2 after a step"),
+                 setting("epsilon", kUsual.epsilon, "keeps the divisor above zero"),
+                 setting("always_adapt", false,
+                         "whether steps are scaled without weight_decay too"),
+                 multi_precision(),
+                 {.name = "plain_moments",
+                  .doc = "whether a program of Paddle 1.x holds the op",
+                  .op = false,
+                  .table = 0.0f}},
+    .f32 = kSteps<float>,
+    .f64 = kSteps<double>,
+    .sparse = Sparse::kSpread,
+    .mark_1x = "plain_moments",
+    .skips = true,
+    .works = true,
+});
+
+}  // namespace
 
 }  // namespace flotilla::update

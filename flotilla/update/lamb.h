@@ -6,20 +6,25 @@
 //   1. moment1, moment2 as Adam's
 //      step = (moment1 / (1 - beta1^t)) / (sqrt(moment2 / (1 - beta2^t)) + epsilon) + decay * param
 //   2. param -= lr * ratio * step,  ratio = |param| / |step|
+//
+// Without a decay the ratio is 1, unless always_adapt. In Paddle 1.x (plain_moments) the moments
+// are taken as they are, beta^t being 0, and every step is scaled.
 
 #pragma once
 
 #include <span>
 
+#include "flotilla/update/betas.h"
+
 namespace flotilla::update {
 
 template <typename T>
 struct Lamb {
-  T beta1 = T{0.9};
-  T beta2 = T{0.999};
+  T beta1 = kBeta1<T>;
+  T beta2 = kBeta2<T>;
   T epsilon = T{1e-6};
-  T beta1_power = T{0.9};  // beta1^t in step t, which counts from 1
-  T beta2_power = T{0.999};
+  T beta1_power = kBeta1<T>;  // beta1^t in step t, which counts from 1
+  T beta2_power = kBeta2<T>;
   T decay = 0;
 };
 

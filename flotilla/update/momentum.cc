@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "flotilla/update/clones.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::update {
 namespace {
@@ -48,5 +49,41 @@ void momentum(std::span<double> param, std::span<const double> grad, std::span<d
               const Momentum<double>& rule) {
   loop(param.data(), grad.empty() ? nullptr : grad.data(), velocity.data(), param.size(), rule);
 }
+
+namespace {
+
+enum { kMu, kNesterov, kMethod, kCoeff, kMultiPrecision, kRescale };
+
+const Rule& rule = define_rule(elementwise(
+    {
+        .name = "momentum",
+        .doc = "Moves the parameter by a velocity that gathers the gradients.",
+        .states = {{"velocity", "Velocity", "like Param"}},
+        .settings = {{.name = "mu",
+                      .doc = "what remains of the velocity after a step",
+                      .op = 0.0f,
+                      .layer = 0.9f,
+                      .table = 0.9f},
+                     setting("use_nesterov", false, "whether the step looks ahead by the velocity"),
+                     of_op("regularization_method", "", "\"l2_decay\", or \"\" for none"),
+                     of_op("regularization_coeff", 0.0f,
+                           "how much of the parameter is added to the gradient"),
+                     multi_precision(),
+                     setting("rescale_grad", 1.0f, "what the gradient is multiplied with first")},
+        .sparse = Sparse::kZeros,
+        .takes_l2 = true,
+        .fuses = true,
+        .inputs = {"Param", "Grad", "Velocity"},
+    },
+    []<typename T>(const Part<T>& p, const Numbers<T>& n) {
+      momentum(p.param, p.grad, p.states[0],
+               {.lr = static_cast<T>(n.lr),
+                .mu = n[kMu],
+                .nesterov = n[kNesterov] != 0,
+                .l2 = n.l2,
+                .rescale = n[kRescale]});
+    }));
+
+}  // namespace
 
 }  // namespace flotilla::update

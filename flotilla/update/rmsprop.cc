@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "flotilla/update/clones.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::update {
 namespace {
@@ -62,5 +63,48 @@ void rmsprop(std::span<double> param, std::span<const double> grad, std::span<do
   loop(param.data(), grad.empty() ? nullptr : grad.data(), mean_square.data(),
        mean_grad.empty() ? nullptr : mean_grad.data(), moment.data(), param.size(), rule);
 }
+
+namespace {
+
+constexpr Rmsprop<float> kUsual = {};
+enum { kEpsilon, kDecay, kMomentum };
+
+const Rule& rule = define_rule(elementwise(
+    {
+        .name = "rmsprop",
+        .doc = "Divides each step by the root of the mean of recent squared gradients.",
+        .states = {{"mean_square", "MeanSquare", "mean of squared gradients"},
+                   {"momentum", "Moment", "what remains of the last step"},
+                   {.name = "mean_grad",
+                    .slot = "MeanGrad",
+                    .doc = "mean of gradients; where centered",
+                    .where = "centered"}},
+        .settings = {{.name = "epsilon",
+                      .doc = "keeps the divisor above zero",
+                      .op = kUsual.epsilon,
+                      .layer = 1e-6f,
+                      .table = kUsual.epsilon},
+                     {.name = "decay",
+                      .doc = "what remains of the means after a step",
+                      .op = kUsual.decay,
+                      .layer = 0.95f,
+                      .table = kUsual.decay},
+                     setting("momentum", kUsual.momentum, "what remains of a step in the next one"),
+                     setting("centered", false,
+                             "whether the variance is taken instead of the mean square"),
+                     multi_precision()},
+        .sparse = Sparse::kZeros,
+        .inputs = {"Param", "MeanSquare", "Grad", "Moment"},
+        .outputs = {"MomentOut"},
+    },
+    []<typename T>(const Part<T>& p, const Numbers<T>& n) {
+      rmsprop(p.param, p.grad, p.states[0], p.states[2], p.states[1],
+              {.lr = static_cast<T>(n.lr),
+               .decay = n[kDecay],
+               .momentum = n[kMomentum],
+               .epsilon = n[kEpsilon]});
+    }));
+
+}  // namespace
 
 }  // namespace flotilla::update
