@@ -12,7 +12,7 @@ namespace flotilla::ps {
 DenseTable::DenseTable(const TableSpec& table, const Share& share)
     : table_(table),
       rule_(table),
-      slice_(slice_of(table.width, share)),
+      slice_(slice_of(table, share)),
       values_(static_cast<size_t>(slice_.size())),
       state_(static_cast<size_t>(rule_.state_size(slice_.size()))) {
   fill_initial_dense(table, slice_, values_);

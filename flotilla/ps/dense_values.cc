@@ -26,7 +26,7 @@ DenseTables::DenseTables(const std::vector<TableSpec>& tables, int servers)
     : tables_(dense_of(tables)), servers_(servers) {}
 
 Slice DenseTables::slice(uint32_t table, int server) const {
-  return slice_of(tables_.at(table).width, {server, servers_});
+  return slice_of(tables_.at(table), {server, servers_});
 }
 
 std::vector<Pull> DenseTables::pulls() const {

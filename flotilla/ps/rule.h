@@ -1,40 +1,33 @@
 // flotilla/ps/rule.h
 //
-// The update rule of a table, applied with the code of the optimizer ops (flotilla/update). A rule
-// sees a run of parameters with their state behind each other:
+// The update rule of a table: a rule of flotilla/update/rule.h, whose value names its parameters
+// and its state. It sees a run of parameters with their state behind each other:
 //
-//   param[n]                                                          sgd
-//   param[n] velocity[n]                                              momentum
-//   param[n] moment1[n] moment2[n] {beta1_power beta2_power}          adam, adamw; {}: row_powers
-//   param[n] moment[n]                                                adagrad
-//   param[n] square[n] linear[n]                                      ftrl
-//   param[n] mean_square[n] moment[n] {mean_grad[n]}                  rmsprop; {}: centered
-//   param[n] square_grad[n] square_step[n]                            adadelta
-//   param[n] moment[n] norm[n]                                        adamax
+//   param[n] {state[n]} {power}      powers: where row_powers is set
+//
+//   param[n] moment1[n] moment2[n]                                    adam
+//   param[n] moment1[n] moment2[n] beta1_power beta2_power            adam(row_powers=1)
 //
 // A row that a push leaves out stays as it is: Adam is what the op calls lazy, Momentum's velocity
-// waits.
+// waits. A layerwise rule (lamb, lars_momentum) takes the norms of the run: of a sparse table's
+// row, and of a dense table, which one server therefore holds alone (slice_of).
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "flotilla/ps/table.h"
-#include "flotilla/update/adadelta.h"
-#include "flotilla/update/adam.h"
-#include "flotilla/update/adamax.h"
-#include "flotilla/update/ftrl.h"
-#include "flotilla/update/momentum.h"
-#include "flotilla/update/rmsprop.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::ps {
 
 // What is the same for all rows of a push.
 struct Round {
   float lr = 0;
-  // Adam's and Adamax's powers of this step, unless rows count their own.
+  // The rule's powers of this step, unless rows count their own.
   float beta1_power = 0;
   float beta2_power = 0;
 };
@@ -55,7 +48,9 @@ class Rule {
   explicit Rule(const TableSpec& table);
 
   // Floats of state that belong to `n` parameters.
-  int64_t state_size(int64_t n) const { return arrays_ * n + (row_powers_ ? 2 : 0); }
+  int64_t state_size(int64_t n) const {
+    return arrays_ * n + (row_powers_ ? std::ssize(rule_->powers) : 0);
+  }
   // Fills the state of parameters that nothing was pushed to yet.
   void start(std::span<float> state, int64_t n) const;
 
@@ -67,32 +62,21 @@ class Rule {
   void apply(std::span<float> param, std::span<const float> grad, std::span<float> state,
              const Round& round) const;
 
-  Powers first_powers() const { return {adam_.beta1, adam_.beta2}; }
+  Powers first_powers() const { return bases_; }
   // The powers of the step after this one, as the op leaves them.
   Powers next(const Powers& now) const {
-    return {now.beta1 * adam_.beta1, now.beta2 * adam_.beta2};
+    return {now.beta1 * bases_.beta1, now.beta2 * bases_.beta2};
   }
 
  private:
-  enum Kind { kSgd, kMomentum, kAdam, kAdagrad, kFtrl, kRmsprop, kAdadelta, kAdamax };
-
-  void adam_step(std::span<float> param, std::span<const float> grad, std::span<float> state,
-                 const Round& round) const;
-
-  Kind kind_ = kSgd;
+  const update::Rule* rule_;
+  update::Numbers<float> numbers_ = {};
+  std::array<bool, update::kMaxStates> used_ = {};  // states that no switch takes away
   int64_t arrays_ = 0;
   bool row_powers_ = false;
+  Powers bases_ = {};  // 0 where the rule has none
   float l1_ = 0;
   float l2_ = 0;
-  float lr_ratio_ = 1;
-  float first_moment_ = 0;  // Adagrad's
-  float adagrad_epsilon_ = 0;
-  update::Adam<float> adam_ = {};
-  update::Momentum<float> momentum_ = {};
-  update::Ftrl<float> ftrl_ = {};
-  update::Rmsprop<float> rmsprop_ = {};
-  update::Adadelta<float> adadelta_ = {};
-  update::Adamax<float> adamax_ = {};
 };
 
 }  // namespace flotilla::ps

@@ -226,4 +226,13 @@ Slice slice_of(int64_t width, const Share& share) {
   return {bound(share.server), bound(share.server + 1)};
 }
 
+Slice slice_of(const TableSpec& table, const Share& share) {
+  const update::Rule* rule = update::find_rule(table.rule.name);
+  if (rule == nullptr || !rule->layerwise()) return slice_of(table.width, share);
+  // Empty ones lie where the table begins or ends, so that slices follow each other.
+  const int holder = static_cast<int>(table.id % static_cast<uint32_t>(share.servers));
+  if (share.server < holder) return {0, 0};
+  return {share.server == holder ? 0 : table.width, table.width};
+}
+
 }  // namespace flotilla::ps

@@ -28,7 +28,7 @@ namespace flotilla::ps {
 
 // How a gradient changes a parameter: a name that update/ knows and what the rule takes.
 struct RuleSpec {
-  std::string name = "sgd";  // sgd, momentum, adam, adamw, adagrad, ftrl
+  std::string name = "sgd";
   std::map<std::string, float> parameters = {};
 
   bool operator==(const RuleSpec&) const = default;
@@ -112,8 +112,7 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
-// The floats of a dense table that `share` holds: equal parts in the order of the servers, in whole
-// cache lines.
+// The floats of a dense table that `share` holds.
 struct Slice {
   int64_t begin = 0;
   int64_t end = 0;
@@ -121,6 +120,9 @@ struct Slice {
   int64_t size() const { return end - begin; }
   bool operator==(const Slice&) const = default;
 };
+// Equal parts in the order of the servers, in whole cache lines.
 Slice slice_of(int64_t width, const Share& share);
+// The same, or all of it on one server, where the rule needs the norm of the whole.
+Slice slice_of(const TableSpec& table, const Share& share);
 
 }  // namespace flotilla::ps

@@ -12,6 +12,7 @@
 #include "flotilla/ps/geo.h"
 #include "flotilla/ps/key_plan.h"
 #include "flotilla/ps/push_queue.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::ps {
 namespace {
@@ -117,10 +118,12 @@ class Worker::State {
 
 namespace {
 
-// Merged gradients are added up where the update is linear in them.
-bool all_sgd(const std::vector<TableSpec>& tables) {
-  return std::all_of(tables.begin(), tables.end(),
-                     [](const TableSpec& table) { return table.rule.name == "sgd"; });
+// Merged gradients are added up where two steps are one with their sum.
+bool all_add_up(const std::vector<TableSpec>& tables) {
+  return std::all_of(tables.begin(), tables.end(), [](const TableSpec& table) {
+    const update::Rule* rule = update::find_rule(table.rule.name);
+    return rule != nullptr && rule->adds_up;
+  });
 }
 
 }  // namespace
@@ -135,7 +138,7 @@ Worker::State::State(Client& client, const WorkerOptions& options,
   if (options_.mode == Mode::kAsync && length > 0) {
     queue_ = std::make_unique<PushQueue>(
         client_, PushQueue::Options{
-                     .length = length, .max_merge = options_.max_merge, .sum = all_sgd(tables)});
+                     .length = length, .max_merge = options_.max_merge, .sum = all_add_up(tables)});
   }
 }
 
