@@ -4,101 +4,20 @@
 
 #include "flotilla/layers/functions.h"
 #include "flotilla/layers/grad_clip.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::layers {
 namespace {
 
-// One accumulator of an update rule: it is read from slot <in> and written to slot <in>Out.
-struct Accumulator {
-  std::string kind = {};  // as in its name, <param>_<kind>_0
-  std::string slot = {};
-  double initial = 0;
-  bool scalar = false;            // one element instead of the parameter's shape
-  std::string initial_attr = {};  // takes its first value from this attribute
-};
-
-struct Rule {
-  std::vector<Accumulator> accumulators = {};
-  Attrs attrs = {};                  // with their defaults
-  bool fuses_l2 = false;             // has regularization_method and regularization_coeff
-  std::string own_setting = {};      // no attribute of the op: only says how an accumulator starts
-  std::string decay_attr = {};       // of a decay that is part of the rule, e.g. coeff
-  std::string beta_power_slot = {};  // the op reads it, and a `scale` behind it moves it on
-};
-
-const std::vector<Accumulator> kAdamState = {{"moment1", "Moment1"},
-                                             {"moment2", "Moment2"},
-                                             {"beta1_pow_acc", "Beta1Pow", 0, true, "beta1"},
-                                             {"beta2_pow_acc", "Beta2Pow", 0, true, "beta2"}};
-
-const std::map<std::string, Rule, std::less<>>& rules() {
-  static const std::map<std::string, Rule, std::less<>> table = {
-      {"sgd", {}},
-      {"momentum",
-       {.accumulators = {{"velocity", "Velocity"}},
-        .attrs = {{"mu", 0.9f}, {"use_nesterov", false}, {"rescale_grad", 1.0f}},
-        .fuses_l2 = true}},
-      {"adam",
-       {.accumulators = kAdamState,
-        .attrs = {{"beta1", 0.9f}, {"beta2", 0.999f}, {"epsilon", 1e-8f}, {"lazy_mode", false}}}},
-      {"adamw",
-       {.accumulators = kAdamState,
-        .attrs = {{"beta1", 0.9f},
-                  {"beta2", 0.999f},
-                  {"epsilon", 1e-8f},
-                  {"lazy_mode", false},
-                  {"coeff", 0.01f},
-                  {"lr_ratio", 1.0f},
-                  {"with_decay", true}},
-        .decay_attr = "coeff"}},
-      {"adagrad",
-       {.accumulators = {{"moment", "Moment", 0, false, "initial_accumulator_value"}},
-        .attrs = {{"epsilon", 1e-6f}, {"initial_accumulator_value", 0.0f}},
-        .own_setting = "initial_accumulator_value"}},
-      {"rmsprop",
-       {.accumulators = {{"momentum", "Moment"},
-                         {"mean_square", "MeanSquare"},
-                         {"mean_grad", "MeanGrad"}},
-        .attrs = {{"decay", 0.95f}, {"epsilon", 1e-6f}, {"momentum", 0.0f}, {"centered", false}}}},
-      {"adadelta",
-       {.accumulators = {{"_avg_squared_grad", "AvgSquaredGrad"},
-                         {"_avg_squared_update", "AvgSquaredUpdate"}},
-        .attrs = {{"epsilon", 1e-6f}, {"rho", 0.95f}}}},
-      {"adamax",
-       {.accumulators = {{"moment", "Moment"},
-                         {"inf_norm", "InfNorm"},
-                         {"beta1_pow_acc", "Beta1Pow", 0, true, "beta1"}},
-        .attrs = {{"beta1", 0.9f}, {"beta2", 0.999f}, {"epsilon", 1e-8f}},
-        .beta_power_slot = "Beta1Pow"}},
-      {"ftrl",
-       {.accumulators = {{"squared", "SquaredAccumulator"}, {"linear", "LinearAccumulator"}},
-        .attrs = {{"l1", 0.0f}, {"l2", 0.0f}, {"lr_power", -0.5f}}}},
-      {"lamb",
-       {.accumulators = kAdamState,
-        .attrs = {{"beta1", 0.9f},
-                  {"beta2", 0.999f},
-                  {"epsilon", 1e-6f},
-                  {"weight_decay", 0.01f},
-                  {"always_adapt", false}},
-        .decay_attr = "weight_decay"}},
-      {"lars_momentum",
-       {.accumulators = {{"velocity", "Velocity"}},
-        .attrs = {{"mu", 0.9f},
-                  {"lars_coeff", 0.001f},
-                  {"lars_weight_decay", std::vector<float>{0.0005f}},
-                  {"epsilon", 0.0f},
-                  {"rescale_grad", 1.0f}},
-        .decay_attr = "lars_weight_decay"}},
-  };
-  return table;
+const update::Rule& rule_of(const std::string& type) {
+  const update::Rule* rule = update::find_rule(type);
+  require(rule != nullptr, "there is no optimizer \"{}\".{}", type,
+          did_you_mean(type, update::rule_names()));
+  return *rule;
 }
 
-const Rule& rule_of(const std::string& type) {
-  const auto found = rules().find(type);
-  if (found != rules().end()) return found->second;
-  std::vector<std::string> known;
-  for (const auto& [name, rule] : rules()) known.push_back(name);
-  refuse("there is no optimizer \"{}\".{}", type, did_you_mean(type, known));
+Attr attr_of(const update::Value& value) {
+  return std::visit([](const auto& v) { return Attr(v); }, value);
 }
 
 // The parameter's own regularizer stands before the optimizer's.
@@ -122,28 +41,28 @@ void append_decay(Block& block, ParamGrad& pg, const Regularizer& regularizer) {
 }
 
 // The decay that is part of the rule, switched off for one parameter.
-void leave_out_decay(Attr& attr) {
-  if (auto* values = std::get_if<std::vector<float>>(&attr)) {
-    for (float& value : *values) value = 0;
-  } else {
-    attr = 0.0f;
+void leave_out_decay(const update::Rule& rule, Attrs& attrs) {
+  for (const update::Setting& setting : rule.settings) {
+    if (!setting.decays) continue;
+    Attr& attr = attrs.at(setting.name);
+    if (auto* values = std::get_if<std::vector<float>>(&attr)) {
+      std::fill(values->begin(), values->end(), 0.0f);
+    } else if (bool* flag = std::get_if<bool>(&attr)) {
+      *flag = false;
+    } else {
+      attr = 0.0f;
+    }
   }
-}
-
-// The name of the slot that an accumulator is written to.
-std::string out_slot(std::string_view in) {
-  constexpr std::string_view long_name = "Accumulator";
-  if (in.ends_with(long_name)) {
-    return std::string(in.substr(0, in.size() - long_name.size())) + "AccumOut";
-  }
-  return std::string(in) + "Out";
 }
 
 }  // namespace
 
 Optimizer::Optimizer(std::string type, OptimizerOptions options)
     : type_(std::move(type)), options_(std::move(options)) {
-  Attrs attrs = rule_of(type_).attrs;
+  Attrs attrs;
+  for (const update::Setting& setting : rule_of(type_).settings) {
+    if (setting.layer) attrs[setting.name] = attr_of(*setting.layer);
+  }
   for (auto& [name, value] : options_.attrs) {
     const auto known = attrs.find(name);
     std::vector<std::string> names;
@@ -181,10 +100,10 @@ std::vector<Op*> Optimizer::apply_gradients(std::vector<ParamGrad> params_grads)
             [](const ParamGrad& a, const ParamGrad& b) { return a.param < b.param; });
   Block& block = context().main->global_block();
   append_grad_clip(block, options_.clip, params_grads);
-  const Rule& rule = rule_of(type_);
+  const update::Rule& rule = rule_of(type_);
   for (ParamGrad& pg : params_grads) {
     const Regularizer regularizer = regularizer_of(block.var(pg.param), options_);
-    const bool fused = rule.fuses_l2 && regularizer.kind == Regularizer::kL2;
+    const bool fused = rule.takes_l2 && regularizer.kind == Regularizer::kL2;
     if (regularizer.kind != Regularizer::kNone && !fused) append_decay(block, pg, regularizer);
   }
   Var& learning_rate = learning_rate_var(context().main);
@@ -193,18 +112,20 @@ std::vector<Op*> Optimizer::apply_gradients(std::vector<ParamGrad> params_grads)
   for (const ParamGrad& pg : params_grads) {
     ops.push_back(&append_update(block, pg, learning_rate));
   }
-  if (rule.beta_power_slot.empty()) return ops;
-  const float beta1 = attr_as<float>(options_.attrs.at("beta1"), "beta1");
   const RoleGuard role(block.program(), kOptimizeRole);
-  for (const Op* update : ops) {
-    const std::string& power = update->input(rule.beta_power_slot);
-    append_op(block, "scale", {{"X", {power}}}, {{"Out", {power}}}, {{"scale", beta1}});
+  for (const update::Power& power : rule.powers) {
+    if (power.by != update::Power::kProgram) continue;
+    const float base = attr_as<float>(options_.attrs.at(power.base), power.base);
+    for (const Op* update : ops) {
+      const std::string& var = update->input(power.slot);
+      append_op(block, "scale", {{"X", {var}}}, {{"Out", {var}}}, {{"scale", base}});
+    }
   }
   return ops;
 }
 
 Op& Optimizer::append_update(Block& block, const ParamGrad& pg, Var& learning_rate) {
-  const Rule& rule = rule_of(type_);
+  const update::Rule& rule = rule_of(type_);
   Var& param = block.var(pg.param);
   const RoleGuard role(block.program(), kOptimizeRole, {pg.param, pg.grad});
   Slots inputs = {{"Param", {pg.param}},
@@ -212,29 +133,31 @@ Op& Optimizer::append_update(Block& block, const ParamGrad& pg, Var& learning_ra
                   {"LearningRate", {learning_rate_of(block, param, learning_rate).name}}};
   Slots outputs = {{"ParamOut", {pg.param}}};
   Attrs attrs = options_.attrs;
-  for (const Accumulator& acc : rule.accumulators) {
-    const double initial =
-        acc.initial_attr.empty()
-            ? acc.initial
-            : static_cast<double>(attr_as<float>(attrs.at(acc.initial_attr), acc.initial_attr));
-    const std::string& name = accumulator(param, acc.kind, initial, acc.scalar).name;
-    inputs[acc.slot] = {name};
-    if (acc.slot != rule.beta_power_slot) outputs[out_slot(acc.slot)] = {name};
+  const auto number = [&](const std::string& setting) -> double {
+    return setting.empty() ? 0 : attr_as<float>(attrs.at(setting), setting);
+  };
+  for (const update::State& state : rule.states_in_order()) {
+    const std::string& name = accumulator(param, state.name, number(state.start), false).name;
+    inputs[state.slot] = outputs[state.out_slot()] = {name};
   }
-  attrs.erase(rule.own_setting);
-  if (!rule.decay_attr.empty() && options_.decays && !options_.decays(param)) {
-    leave_out_decay(attrs.at(rule.decay_attr));
-    if (attrs.contains("with_decay")) attrs["with_decay"] = false;
+  for (const update::Power& power : rule.powers) {
+    const std::string& name = accumulator(param, power.name, number(power.base), true).name;
+    inputs[power.slot] = {name};
+    if (power.by != update::Power::kProgram) outputs[power.slot + "Out"] = {name};
   }
+  std::erase_if(attrs, [&](const auto& attr) { return !rule.find_setting(attr.first)->op; });
+  if (options_.decays && !options_.decays(param)) leave_out_decay(rule, attrs);
   if (const Regularizer regularizer = regularizer_of(param, options_);
-      rule.fuses_l2 && regularizer.kind == Regularizer::kL2) {
+      rule.takes_l2 && regularizer.kind == Regularizer::kL2) {
     attrs["regularization_method"] = std::string("l2_decay");
     attrs["regularization_coeff"] = regularizer.coeff;
   }
   Op& op = append_op(block, type_, std::move(inputs), std::move(outputs), std::move(attrs));
-  // This optimizer is fluid's, and 1.8 has one number; 2.x writes a list, as the pass for it does.
-  if (type_ == "lars_momentum") {
-    op.set_attr(rule.decay_attr, op.attr<std::vector<float>>(rule.decay_attr).front());
+  // These optimizers are fluid's, and 1.8 has one number; 2.x writes a list, as the passes do.
+  for (const update::Setting& setting : rule.settings) {
+    if (setting.layer && std::holds_alternative<std::vector<float>>(*setting.layer)) {
+      op.set_attr(setting.name, op.attr<std::vector<float>>(setting.name).front());
+    }
   }
   return op;
 }

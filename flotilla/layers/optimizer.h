@@ -1,7 +1,7 @@
 // flotilla/layers/optimizer.h
 //
 // Optimizers: the gradient of a loss, clipped, regularised, and one update op per parameter. Which
-// ops, accumulators and attributes an optimizer has is a row of a table (optimizer.cc).
+// accumulators and settings an optimizer has is said by its update rule (update/rule.h).
 
 #pragma once
 
@@ -45,7 +45,8 @@ struct OptimizerOptions {
   // What the rule takes: beta1, mu, epsilon, use_nesterov, ... Unknown names are refused.
   Attrs attrs = {};
 
-  // Whether the decay of adamw, lamb and lars_momentum applies to a parameter; empty: to all.
+  // Whether the decay that is part of a rule (adamw, lamb, lars_momentum) applies to a parameter;
+  // empty: to all.
   std::function<bool(const Var&)> decays = {};
 };
 
@@ -73,8 +74,7 @@ class BackwardStages {
 // decay, looked up or not.
 class Optimizer {
  public:
-  // `type`: sgd, momentum, adam, adamw, adagrad, rmsprop, adadelta, adamax, ftrl, lamb,
-  // lars_momentum.
+  // `type`: the name of an update rule.
   Optimizer(std::string type, OptimizerOptions options);
 
   struct Result {
