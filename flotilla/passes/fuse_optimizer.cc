@@ -19,11 +19,12 @@
 
 #include "flotilla/op/infer.h"
 #include "flotilla/passes/uses.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::passes {
 namespace {
 
-// A momentum's decay may differ from parameter to parameter: the fused op has a list of them.
+// The decay that a rule takes may differ from parameter to parameter: the fused op has a list.
 constexpr std::array<std::string_view, 2> kDecay = {"regularization_method",
                                                     "regularization_coeff"};
 
@@ -51,11 +52,11 @@ bool is_plain(const Block& block, const Op& op, const OpDef& def, const OpDef& f
   for (const Slot& slot : fused.inputs) {
     if (!slot.optional && op.input_list(slot.name).size() != 1) return false;
   }
-  for (const std::string_view mode : {"multi_precision", "use_global_beta_pow"}) {
-    const AttrSpec* spec = def.find_attr(mode);
-    if (spec != nullptr && attr_as<bool>(attr_or_default(op, def, mode), mode)) return false;
-  }
-  return true;
+  const std::vector<update::Setting>& settings = update::find_rule(op.type())->settings;
+  return std::none_of(settings.begin(), settings.end(), [&](const update::Setting& setting) {
+    const std::string& mode = setting.name;
+    return setting.unfused && attr_as<bool>(attr_or_default(op, def, mode), mode);
+  });
 }
 
 bool same_settings(const Op& a, const Op& b, const OpDef& def) {
@@ -93,9 +94,9 @@ std::vector<Group> find_groups(const Block& block) {
     close(std::stable_partition(open.begin(), open.end(), [&](const Group& group) {
       return group.is_independent_of(touched);
     }));
-    const OpDef* fused = find_op("fused_" + op.type());
-    const bool known = op.type() == "sgd" || op.type() == "momentum" || op.type() == "adam";
-    if (!known || fused == nullptr || !is_plain(block, op, op_def(op.type()), *fused)) continue;
+    const update::Rule* rule = update::find_rule(op.type());
+    if (rule == nullptr || !rule->fuses) continue;
+    if (!is_plain(block, op, op_def(op.type()), op_def("fused_" + op.type()))) continue;
     const auto group = std::find_if(open.begin(), open.end(), [&](const Group& g) {
       const Op& first = block.op(g.ops.front());
       return first.type() == op.type() && same_settings(first, op, op_def(op.type()));

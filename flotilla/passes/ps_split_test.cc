@@ -179,10 +179,48 @@ TEST_F(PsSplit, KeepsADenseEmbeddingDense) {
 }
 
 TEST_F(PsSplit, RefusesWhatServersCannotDo) {
-  layers::Optimizer("lamb", {}).minimize(linear());
-  EXPECT_REFUSED(split(PsMode::kSync),
-                 "parameter servers have no rule for lamb, which updates \"fc_0.b_0\"; there "
-                 "are: adadelta, adagrad, adam, adamax, adamw, ftrl, momentum, rmsprop, sgd");
+  layers::sgd(0.5).minimize(linear());
+  Block& block = main_->global_block();
+  const size_t last = block.size() - 1;
+  Op update("dpsgd", block.op(last).inputs(), block.op(last).outputs(), block.op(last).attrs());
+  block.erase(last);
+  block.insert(last, std::move(update));
+  EXPECT_THAT(refusal_of([&] { split(PsMode::kSync); }),
+              ::testing::StartsWith("parameter servers have no rule for dpsgd, which updates "
+                                    "\"fc_0.w_0\"; there are: adadelta, adagrad, adam, "));
+}
+
+// Their steps need the norm of each parameter.
+TEST_F(PsSplit, ParametersOfLayerwiseRulesHaveTablesOfTheirOwn) {
+  for (const std::string rule : {"lamb", "lars_momentum"}) {
+    main_ = std::make_shared<Program>();
+    startup_ = std::make_shared<Program>();
+    const layers::ProgramGuard programs(main_, startup_);
+    const layers::NameGuard names;
+    layers::Optimizer(rule, {}).minimize(linear());
+    const std::vector<ServerTable> tables = split(PsMode::kSync);
+    ASSERT_EQ(tables.size(), 2u) << rule;
+    EXPECT_THAT(tables[0].params, ElementsAre("fc_0.b_0"));
+    EXPECT_THAT(tables[1].params, ElementsAre("fc_0.w_0"));
+    EXPECT_EQ(tables[1].rule, rule);
+    if (rule == "lars_momentum") EXPECT_EQ(tables[1].numbers.at("lars_weight_decay"), 0.0005f);
+  }
+}
+
+// Its learning rate is another one, with or without the decay.
+TEST_F(PsSplit, AdamwWithoutDecayKeepsItsRatio) {
+  for (const float ratio : {1.0f, 0.5f}) {
+    main_ = std::make_shared<Program>();
+    startup_ = std::make_shared<Program>();
+    const layers::ProgramGuard programs(main_, startup_);
+    const layers::NameGuard names;
+    layers::Optimizer("adamw", {.attrs = {{"with_decay", false}, {"lr_ratio", ratio}}})
+        .minimize(linear());
+    const ServerTable table = split(PsMode::kSync).front();
+    EXPECT_EQ(table.rule, ratio == 1 ? "adam" : "adamw");
+    EXPECT_EQ(table.numbers.contains("lr_ratio"), ratio != 1);
+    if (ratio != 1) EXPECT_EQ(table.numbers.at("coeff"), 0);
+  }
 }
 
 TEST_F(PsSplit, TakesAwayTheOpThatMovesAPowerOn) {

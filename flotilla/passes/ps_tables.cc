@@ -6,26 +6,20 @@
 #include "flotilla/op/infer.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/passes/gradients.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::passes {
 namespace {
 
-// The updates that servers have rules for, and the attributes that these take.
-const std::map<std::string, std::vector<std::string>, std::less<>> kRules = {
-    {"sgd", {}},
-    {"momentum", {"mu", "use_nesterov", "rescale_grad"}},
-    {"adam", {"beta1", "beta2", "epsilon"}},
-    {"adamw", {"beta1", "beta2", "epsilon", "coeff", "lr_ratio"}},
-    {"adagrad", {"epsilon"}},
-    {"ftrl", {"l1", "l2", "lr_power"}},
-    {"rmsprop", {"decay", "momentum", "epsilon", "centered"}},
-    {"adadelta", {"rho", "epsilon"}},
-    {"adamax", {"beta1", "beta2", "epsilon"}},
-};
-
 float number_of(const Op& op, std::string_view name) {
   const Attr& attr = attr_or_default(op, op_def(op.type()), name);
   if (const bool* flag = std::get_if<bool>(&attr)) return *flag ? 1 : 0;
+  if (std::holds_alternative<std::vector<float>>(attr)) {
+    const auto values = attr_as<std::vector<float>>(attr, name);
+    require(values.size() == 1, "{} of {} must hold one number for one parameter, but holds {}",
+            name, op.type(), values.size());
+    return values.front();
+  }
   return attr_as<float>(attr, name);
 }
 
@@ -36,33 +30,33 @@ const Op* last_writer(const Block& block, std::string_view var) {
   return nullptr;
 }
 
-// The rule of an update. Adagrad's first moment is what the startup program fills it with.
+// What servers know of an update.
+const update::Rule& rule_of(const Op& op) {
+  const update::Rule* rule = update::find_rule(op.type());
+  require(rule != nullptr,
+          "parameter servers have no rule for {}, which updates \"{}\"; there are: {}", op.type(),
+          op.input("Param"), fmt::join(update::rule_names(), ", "));
+  return *rule;
+}
+
+// The rule of an update. A state starts with what the startup program fills it with.
 void read_rule(const Op& op, const Program& startup, ServerTable& table) {
-  const auto rule = kRules.find(op.type());
-  if (rule == kRules.end()) {
-    std::vector<std::string> known;
-    for (const auto& [name, attrs] : kRules) known.push_back(name);
-    refuse("parameter servers have no rule for {}, which updates \"{}\"; there are: {}", op.type(),
-           op.input("Param"), fmt::join(known, ", "));
+  const update::Rule& rule = rule_of(op);
+  table.rule = rule.name;
+  for (const update::Setting& setting : rule.settings) {
+    if (setting.op && setting.table) table.numbers[setting.name] = number_of(op, setting.name);
   }
-  table.rule = op.type();
-  for (const std::string& name : rule->second) table.numbers[name] = number_of(op, name);
-  if (op.attr_or<bool>("plain_epsilon", false)) table.numbers["plain_epsilon"] = 1;
-  if (op.type() == "adamw" && number_of(op, "with_decay") == 0) {
-    table.rule = "adam";
-    table.numbers.erase("coeff");
-    table.numbers.erase("lr_ratio");
-  }
-  if (op.type() == "momentum" &&
-      op.attr_or<std::string>("regularization_method", "") == "l2_decay") {
+  if (rule.takes_l2 && op.attr_or<std::string>("regularization_method", "") == "l2_decay") {
     table.l2 = number_of(op, "regularization_coeff");
   }
-  if (op.type() == "adagrad") {
-    const Op* filling = last_writer(startup.global_block(), op.input("Moment"));
+  for (const update::State& state : rule.states) {
+    if (state.start.empty()) continue;
+    const Op* filling = last_writer(startup.global_block(), op.input(state.slot));
     if (filling != nullptr && filling->type() == "fill_constant") {
-      table.numbers["initial_accumulator_value"] = filling->attr_or<float>("value", 0);
+      table.numbers[state.start] = filling->attr_or<float>("value", 0);
     }
   }
+  if (rule.to_table != nullptr) rule.to_table(table.rule, table.numbers);
   table.learning_rate = op.input("LearningRate");
 }
 
@@ -213,8 +207,11 @@ void read_rows(const Program& main, const Program& startup, ServerTable& table) 
   }
 }
 
-// A table like this one, but for what it holds.
+// A table like this one, but for what it holds. Where the rule looks at norms, each parameter has a
+// table of its own.
 bool updates_alike(const ServerTable& a, const ServerTable& b) {
+  const update::Rule* rule = update::find_rule(a.rule);
+  if (rule != nullptr && rule->layerwise()) return false;
   return a.rule == b.rule && a.numbers == b.numbers && a.l1 == b.l1 && a.l2 == b.l2 &&
          a.learning_rate == b.learning_rate;
 }

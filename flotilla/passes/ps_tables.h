@@ -29,7 +29,8 @@ struct ServerTable {
   // Sparse: the parameter's name. Dense: that of the first parameter.
   std::string name = {};
   bool sparse = false;
-  // Sparse: one. Dense: those that are updated alike, flattened one behind the other.
+  // Sparse: one. Dense: those that are updated alike, flattened one behind the other; one where the
+  // rule is layerwise.
   std::vector<std::string> params = {};
   // What the updates read, one for each; of a sparse table nothing.
   std::vector<std::string> gradients = {};
