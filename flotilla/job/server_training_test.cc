@@ -17,6 +17,7 @@
 #include "flotilla/testing/local_servers.h"
 #include "flotilla/testing/tensors.h"
 #include "flotilla/testing/training.h"
+#include "flotilla/update/rule.h"
 
 namespace flotilla::job {
 namespace {
@@ -303,6 +304,24 @@ TEST_F(ServerTraining, SynchronousWorkersAreOneProcess) {
       }
       EXPECT_EQ(trained.front().dense, trained.back().dense) << rule << workers;
     }
+  }
+}
+
+// Whichever rule there is, one that only tests know among them; layerwise ones as well.
+TEST_F(ServerTraining, EveryRuleIsTheSameOnServers) {
+  for (const std::string& rule : update::rule_names()) {
+    build(
+        [] {
+          const layers::Variable image = layers::data("image", {-1, 8, 6, 6});
+          return layers::mean(layers::square(layers::fc(layers::fc(image, 5, {.act = "tanh"}), 3)));
+        },
+        {.learning_rate = 0.05}, rule);
+    const Trained alone = train_alone(8);
+    for (const int workers : {1, 2}) {
+      const Trained one = train(workers, 8, PsMode::kSync)[0];
+      EXPECT_LT(farthest(one.dense, alone.dense), 1e-4) << rule << workers;
+    }
+    EXPECT_LT(alone.losses.back(), alone.losses.front()) << rule;
   }
 }
 
