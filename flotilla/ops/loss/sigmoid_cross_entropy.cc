@@ -12,9 +12,10 @@
 #include <algorithm>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/device/cpu/simd.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
-#include "flotilla/ops/loss/scalar_math.h"
+#include "flotilla/ops/common/scalar.h"
 
 namespace flotilla::ops {
 namespace {
@@ -75,6 +76,7 @@ struct Loop {
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [loop = Loop<T>(c), out = c.out<T>("Out")] {
     loop.run(out.data(), [](int64_t, T x, T label, T weight) {
+      // Not softplus_of(): log1p is no vector code.
       const T softplus = std::max(-x, T{0}) + log_of(1 + exp_of(-std::abs(x)));
       return (1 - label) * x + weight * softplus;
     });
@@ -85,10 +87,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [loop = Loop<T>(c), dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
     const T* d = dout.data();
     loop.run(dx.data(), [d](int64_t i, T x, T label, T weight) {
-      // sigmoid(-x), without overflow on either side.
-      const T e = exp_of(-std::abs(x));
-      const T rest = (x > 0 ? e : T{1}) / (1 + e);
-      return (1 - label - weight * rest) * d[i];
+      return (1 - label - weight * sigmoid_of(-x)) * d[i];
     });
   };
 };

@@ -1,54 +1,34 @@
 // flotilla/ops/math/activations.cu
 //
-// The activation functions of layers on a GPU: kernels for operators that activations.cc defines.
-// The formulas are those of activations.cc, a NaN included (it becomes 0).
+// The activation functions of layers on a GPU: kernels for the operators that activations.cc
+// defines, from the same list of formulas.
 
-#include "flotilla/device/cuda/map.cuh"
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/activation_formulas.h"
+#include "flotilla/ops/math/unary.cuh"
 
 namespace flotilla::ops {
 namespace {
 
-struct Relu {
+// gelu is one operator in two forms.
+struct GeluForward {
   template <typename T>
-  __device__ T operator()(T x) const {
-    return x > T{0} ? x : T{0};
+  static Step make(PrepareContext& c) {
+    return c.attr<bool>("approximate") ? cuda_unary_forward<unary::GeluTanh, T>(c)
+                                       : cuda_unary_forward<unary::Gelu, T>(c);
   }
 };
 
-struct ReluGrad {
+struct GeluBackward {
   template <typename T>
-  __device__ T operator()(T out, T g) const {
-    return out > T{0} ? g : T{0};
+  static Step make(PrepareContext& c) {
+    return c.attr<bool>("approximate") ? cuda_unary_backward<unary::GeluTanh, T>(c)
+                                       : cuda_unary_backward<unary::Gelu, T>(c);
   }
 };
 
-// Out = f(X)
-template <typename F, typename T>
-Step forward(PrepareContext& c) {
-  c.in_place("X", "Out");
-  return [n = c.shape("X").numel(), processors = cuda::multiprocessors(), stream = c.stream(),
-          x = c.in<T>("X"),
-          out = c.out<T>("Out")] { cuda::map(stream, processors, n, F{}, out.data(), x.data()); };
-}
-
-// X@GRAD = f(Out, Out@GRAD), for activations whose derivative follows from their result.
-template <typename F, typename T>
-Step backward(PrepareContext& c) {
-  c.in_place("Out@GRAD", "X@GRAD");
-  return
-      [n = c.shape("Out@GRAD").numel(), processors = cuda::multiprocessors(), stream = c.stream(),
-       out = c.in<T>("Out"), g = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
-        cuda::map(stream, processors, n, F{}, dx.data(), out.data(), g.data());
-      };
-}
-
-[[maybe_unused]] const bool relu =
-    add_kernels("relu", {{kCuda, f32, forward<Relu, float>}, {kCuda, f64, forward<Relu, double>}});
-[[maybe_unused]] const bool relu_grad = add_kernels(
-    "relu_grad",
-    {{kCuda, f32, backward<ReluGrad, float>}, {kCuda, f64, backward<ReluGrad, double>}});
+[[maybe_unused]] const bool kActivations = add_cuda_unary(unary::Activations{});
+[[maybe_unused]] const bool kGelu = add_kernels("gelu", cuda_float_kernels<GeluForward>()) &&
+                                    add_kernels("gelu_grad", cuda_float_kernels<GeluBackward>());
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -4,103 +4,14 @@
 // finite. Whatever is not zero is true.
 
 #include <algorithm>
-#include <cmath>
 
+#include "flotilla/ops/common/compare_formulas.h"
+#include "flotilla/ops/common/map.h"
 #include "flotilla/ops/math/elementwise.h"
-#include "flotilla/ops/math/reduce_engine.h"
 #include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
 namespace {
-
-struct Equal {
-  static constexpr bool kKeepsZero = false;
-  template <typename T>
-  static bool f(T x, T y) {
-    return x == y;
-  }
-};
-struct NotEqual {
-  static constexpr bool kKeepsZero = false;
-  template <typename T>
-  static bool f(T x, T y) {
-    return x != y;
-  }
-};
-struct Less {
-  static constexpr bool kKeepsZero = false;
-  template <typename T>
-  static bool f(T x, T y) {
-    return x < y;
-  }
-};
-struct LessEqual {
-  static constexpr bool kKeepsZero = false;
-  template <typename T>
-  static bool f(T x, T y) {
-    return x <= y;
-  }
-};
-struct Greater {
-  static constexpr bool kKeepsZero = false;
-  template <typename T>
-  static bool f(T x, T y) {
-    return x > y;
-  }
-};
-struct GreaterEqual {
-  static constexpr bool kKeepsZero = false;
-  template <typename T>
-  static bool f(T x, T y) {
-    return x >= y;
-  }
-};
-struct And {
-  static constexpr bool kKeepsZero = false;
-  template <typename T>
-  static bool f(T x, T y) {
-    return (x != T{0}) & (y != T{0});
-  }
-};
-struct Or {
-  static constexpr bool kKeepsZero = false;
-  template <typename T>
-  static bool f(T x, T y) {
-    return (x != T{0}) | (y != T{0});
-  }
-};
-struct Xor {
-  static constexpr bool kKeepsZero = false;
-  template <typename T>
-  static bool f(T x, T y) {
-    return (x != T{0}) != (y != T{0});
-  }
-};
-
-struct Not {
-  template <typename T>
-  static bool f(T x) {
-    return x == T{0};
-  }
-};
-struct IsFinite {
-  template <typename T>
-  static bool f(T x) {
-    return std::isfinite(x);
-  }
-};
-struct IsInf {
-  template <typename T>
-  static bool f(T x) {
-    return std::isinf(x);
-  }
-};
-struct IsNan {
-  template <typename T>
-  static bool f(T x) {
-    return std::isnan(x);
-  }
-};
 
 void infer_binary(InferContext& c) {
   const VarMeta &x = c.in("X"), &y = c.in("Y");
@@ -122,13 +33,7 @@ void infer_one(InferContext& c) { c.out("Out") = VarMeta::tensor(boolean, {1}); 
 template <typename F, typename T>
 Step each(PrepareContext& c) {
   return [n = c.shape("X").numel(), in = c.in<T>("X"), out = c.out<bool>("Out")] {
-    const T* x = in.data();
-    bool* y = out.data();
-    parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
-      simd([=] {
-        for (int64_t i = begin; i < end; ++i) y[i] = F::f(x[i]);
-      });
-    });
+    map(n, kGrainOperations, F{}, out.data(), in.data());
   };
 }
 
@@ -136,37 +41,25 @@ Step each(PrepareContext& c) {
 template <typename F, bool kAll, typename T>
 Step once(PrepareContext& c) {
   return [n = c.shape("X").numel(), in = c.in<T>("X"), out = c.out<bool>("Out")] {
+    const auto holds = [](T x) { return F{}(widen(x)); };
     const T *begin = in.data(), *end = begin + n;
-    *out.data() = kAll ? std::all_of(begin, end, F::template f<T>)
-                       : std::any_of(begin, end, F::template f<T>);
+    *out.data() = kAll ? std::all_of(begin, end, holds) : std::any_of(begin, end, holds);
   };
 }
 
 const std::vector<Slot> kOut = {{.name = "Out", .doc = "bool, of the common shape"}};
 
+// Out = X sign Y
 template <typename F>
-void define_comparison(std::string type, std::string sign) {
-  define_op({.type = std::move(type),
-             .doc = "Out = X " + std::move(sign) + " Y, element by element.",
+void define_binary(std::vector<AttrSpec> attrs) {
+  define_op({.type = F::kInfo.type,
+             .doc = fmt::format("Out = X {} Y, element by element.", F::kInfo.sign),
              .inputs = {{.name = "X", .doc = "tensor", .no_grad = true},
                         {.name = "Y", .doc = "tensor of the same dtype", .no_grad = true}},
              .outputs = kOut,
-             .attrs = {{"axis", int32_t{-1}, "where Y's first axis stands among those of X"},
-                       {"force_cpu", false, "whether Out lies in the host's memory"}},
+             .attrs = std::move(attrs),
              .infer = infer_binary,
-             .kernels = kernels_for<float, double, int32_t, int64_t, bool>(
-                 []<typename T>(PrepareContext& c) { return binary_step<F, T, bool>(c); })});
-}
-
-template <typename F>
-void define_logic(std::string type, std::string word) {
-  define_op({.type = std::move(type),
-             .doc = "Out = X " + std::move(word) + " Y, element by element.",
-             .inputs = {{.name = "X", .doc = "tensor", .no_grad = true},
-                        {.name = "Y", .doc = "tensor of the same dtype", .no_grad = true}},
-             .outputs = kOut,
-             .infer = infer_binary,
-             .kernels = kernels_for<bool, float, double, int32_t, int64_t>(
+             .kernels = kernels_for<float, double, Half, BFloat16, int32_t, int64_t, bool>(
                  []<typename T>(PrepareContext& c) { return binary_step<F, T, bool>(c); })});
 }
 
@@ -183,32 +76,28 @@ OpDef question(std::string type, std::string doc, void (*infer)(InferContext&),
 // <type>_v2 answers for each element, <type> for all of them together.
 template <typename F, bool kAll>
 void define_question(const std::string& type, const std::string& what) {
-  define_op(question(
-      type + "_v2", "Whether each element of X is " + what + ".", infer_unary,
-      kernels_for<float, double>([]<typename T>(PrepareContext& c) { return each<F, T>(c); })));
+  define_op(question(type + "_v2", "Whether each element of X is " + what + ".", infer_unary,
+                     kernels_for<float, double, Half, BFloat16>(
+                         []<typename T>(PrepareContext& c) { return each<F, T>(c); })));
   define_op(question(
       type, fmt::format("Whether {} of X is {}.", kAll ? "every element" : "some element", what),
-      infer_one, kernels_for<float, double>([]<typename T>(PrepareContext& c) {
+      infer_one, kernels_for<float, double, Half, BFloat16>([]<typename T>(PrepareContext& c) {
         return once<F, kAll, T>(c);
       })));
 }
 
 const bool kDefined = [] {
-  define_comparison<Equal>("equal", "==");
-  define_comparison<NotEqual>("not_equal", "!=");
-  define_comparison<Less>("less_than", "<");
-  define_comparison<LessEqual>("less_equal", "<=");
-  define_comparison<Greater>("greater_than", ">");
-  define_comparison<GreaterEqual>("greater_equal", ">=");
-  define_logic<And>("logical_and", "and");
-  define_logic<Or>("logical_or", "or");
-  define_logic<Xor>("logical_xor", "xor");
+  for_each(compare::Comparisons{}, []<typename F>() {
+    define_binary<F>({{"axis", int32_t{-1}, "where Y's first axis stands among those of X"},
+                      {"force_cpu", false, "whether Out lies in the host's memory"}});
+  });
+  for_each(compare::Logic{}, []<typename F>() { define_binary<F>({}); });
   define_op(question("logical_not", "Whether each element of X is zero.", infer_unary,
-                     kernels_for<bool, float, double, int32_t, int64_t>(
-                         []<typename T>(PrepareContext& c) { return each<Not, T>(c); })));
-  define_question<IsFinite, true>("isfinite", "finite");
-  define_question<IsInf, false>("isinf", "infinite");
-  define_question<IsNan, false>("isnan", "not a number");
+                     kernels_for<bool, float, double, Half, BFloat16, int32_t, int64_t>(
+                         []<typename T>(PrepareContext& c) { return each<compare::Not, T>(c); })));
+  define_question<compare::IsFinite, true>("isfinite", "finite");
+  define_question<compare::IsInf, false>("isinf", "infinite");
+  define_question<compare::IsNan, false>("isnan", "not a number");
   return true;
 }();
 

@@ -1,13 +1,12 @@
 // flotilla/ops/math/elementwise.cc
 //
 // The arithmetic of two tensors: elementwise_add, _sub, _mul, _div, _max, _min, _fmax, _fmin, _pow,
-// _heaviside, _mod and _floordiv, with Paddle's broadcasting. Each operator is a type: what it
-// computes, and the derivatives towards X and Y given the gradient g of the result o.
+// _heaviside, _mod and _floordiv, with Paddle's broadcasting. Their formulas are in
+// ops/common/binary_formulas.h.
 
 #include "flotilla/ops/math/elementwise.h"
 
-#include <cmath>
-
+#include "flotilla/ops/common/binary_formulas.h"
 #include "flotilla/ops/math/reduce_engine.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -15,243 +14,7 @@
 namespace flotilla::ops {
 namespace {
 
-// What a derivative reads besides the gradient of the result.
-enum Reads { kNothing = 0, kX = 1, kY = 2, kOut = 4 };
-
-[[noreturn, gnu::noinline]] void divided_by_zero() {
-  refuse("Y holds a zero, and integers cannot be divided by it");
-}
-
-template <typename T>
-T divide(T x, T y) {
-  if constexpr (std::is_integral_v<T>) {
-    if (y == 0) [[unlikely]]
-      divided_by_zero();
-    if (y == -1) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x));
-  }
-  return x / y;
-}
-
-// With the sign of the divisor, as in Python.
-template <typename T>
-T modulo(T x, T y) {
-  if constexpr (std::is_integral_v<T>) {
-    if (y == 0) [[unlikely]]
-      divided_by_zero();
-    if (y == -1) return 0;
-    const T rest = x % y;
-    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-  } else {
-    const T rest = std::fmod(x, y);
-    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
-  }
-}
-
-template <typename T>
-T floor_divide(T x, T y) {
-  if constexpr (std::is_integral_v<T>) {
-    const T quotient = divide(x, y);
-    return quotient * y != x && (x < 0) != (y < 0) ? quotient - 1 : quotient;
-  } else {
-    return std::floor(x / y);
-  }
-}
-
-template <typename T>
-T power(T x, T y) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(std::llrint(std::pow(static_cast<double>(x), static_cast<double>(y))));
-  } else {
-    return std::pow(x, y);
-  }
-}
-
-// kDxFactor: dX is this many times g, whatever X and Y are; 0: it is not that simple.
-struct Add {
-  static constexpr bool kKeepsZero = true;
-  static constexpr int kDxFactor = 1, kDyFactor = 1;
-  static constexpr int kDxReads = kNothing, kDyReads = kNothing;
-  template <typename T>
-  static T f(T x, T y) {
-    return x + y;
-  }
-  template <typename T>
-  static T dx(T, T, T, T g) {
-    return g;
-  }
-  template <typename T>
-  static T dy(T, T, T, T g) {
-    return g;
-  }
-};
-
-struct Sub {
-  static constexpr bool kKeepsZero = true;
-  static constexpr int kDxFactor = 1, kDyFactor = -1;
-  static constexpr int kDxReads = kNothing, kDyReads = kNothing;
-  template <typename T>
-  static T f(T x, T y) {
-    return x - y;
-  }
-  template <typename T>
-  static T dx(T, T, T, T g) {
-    return g;
-  }
-  template <typename T>
-  static T dy(T, T, T, T g) {
-    return -g;
-  }
-};
-
-struct Mul {
-  static constexpr bool kKeepsZero = true;
-  static constexpr int kDxFactor = 0, kDyFactor = 0;
-  static constexpr int kDxReads = kY, kDyReads = kX;
-  template <typename T>
-  static T f(T x, T y) {
-    return static_cast<T>(x * y);
-  }
-  template <typename T>
-  static T dx(T, T y, T, T g) {
-    return g * y;
-  }
-  template <typename T>
-  static T dy(T x, T, T, T g) {
-    return g * x;
-  }
-};
-
-struct Div {
-  static constexpr bool kKeepsZero = false;
-  static constexpr int kDxFactor = 0, kDyFactor = 0;
-  static constexpr int kDxReads = kY, kDyReads = kY | kOut;
-  template <typename T>
-  static T f(T x, T y) {
-    return divide(x, y);
-  }
-  template <typename T>
-  static T dx(T, T y, T, T g) {
-    return g / y;
-  }
-  template <typename T>
-  static T dy(T, T y, T o, T g) {
-    return -g * o / y;
-  }
-};
-
-struct Max {
-  static constexpr bool kKeepsZero = true;
-  static constexpr int kDxFactor = 0, kDyFactor = 0;
-  static constexpr int kDxReads = kX | kY, kDyReads = kX | kY;
-  template <typename T>
-  static T f(T x, T y) {
-    return x > y ? x : y;
-  }
-  // Where both are equal, Y gets the gradient; where one is NaN, neither.
-  template <typename T>
-  static T dx(T x, T y, T, T g) {
-    return x > y ? g : T{0};
-  }
-  template <typename T>
-  static T dy(T x, T y, T, T g) {
-    return x <= y ? g : T{0};
-  }
-};
-
-struct Min {
-  static constexpr bool kKeepsZero = true;
-  static constexpr int kDxFactor = 0, kDyFactor = 0;
-  static constexpr int kDxReads = kX | kY, kDyReads = kX | kY;
-  template <typename T>
-  static T f(T x, T y) {
-    return x < y ? x : y;
-  }
-  template <typename T>
-  static T dx(T x, T y, T, T g) {
-    return x < y ? g : T{0};
-  }
-  template <typename T>
-  static T dy(T x, T y, T, T g) {
-    return x >= y ? g : T{0};
-  }
-};
-
-// The other one where one is not a number. Where both are equal, X gets the gradient.
-template <bool kLarger>
-struct NumberExtreme {
-  static constexpr bool kKeepsZero = true;
-  static constexpr int kDxFactor = 0, kDyFactor = 0;
-  static constexpr int kDxReads = kX | kY, kDyReads = kX | kY;
-  template <typename T>
-  static bool takes_x(T x, T y) {
-    return (kLarger ? x >= y : x <= y) || y != y;
-  }
-  template <typename T>
-  static T f(T x, T y) {
-    return takes_x(x, y) ? x : y;
-  }
-  template <typename T>
-  static T dx(T x, T y, T, T g) {
-    return takes_x(x, y) ? g : T{0};
-  }
-  template <typename T>
-  static T dy(T x, T y, T, T g) {
-    return takes_x(x, y) ? T{0} : g;
-  }
-};
-
-struct Pow {
-  static constexpr bool kKeepsZero = false;
-  static constexpr int kDxFactor = 0, kDyFactor = 0;
-  static constexpr int kDxReads = kX | kY, kDyReads = kX | kY;
-  template <typename T>
-  static T f(T x, T y) {
-    return power(x, y);
-  }
-  template <typename T>
-  static T dx(T x, T y, T, T g) {
-    return g * y * std::pow(x, y - T{1});
-  }
-  template <typename T>
-  static T dy(T x, T y, T, T g) {
-    return g * std::log(x) * std::pow(x, y);
-  }
-};
-
-// 0 below zero, Y at zero, 1 above.
-struct Heaviside {
-  static constexpr bool kKeepsZero = true;
-  static constexpr int kDxFactor = 0, kDyFactor = 0;
-  static constexpr int kDxReads = kNothing, kDyReads = kX;
-  template <typename T>
-  static T f(T x, T y) {
-    return x == 0 ? y : static_cast<T>(x > 0);
-  }
-  template <typename T>
-  static T dx(T, T, T, T) {
-    return T{0};
-  }
-  template <typename T>
-  static T dy(T x, T, T, T g) {
-    return x == 0 ? g : T{0};
-  }
-};
-
-struct Mod {
-  static constexpr bool kKeepsZero = false;
-  template <typename T>
-  static T f(T x, T y) {
-    return modulo(x, y);
-  }
-};
-
-struct FloorDiv {
-  static constexpr bool kKeepsZero = false;
-  template <typename T>
-  static T f(T x, T y) {
-    return floor_divide(x, y);
-  }
-};
+using binary::kOut, binary::kX, binary::kY;
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
@@ -259,9 +22,7 @@ struct FloorDiv {
 // known.
 template <typename F>
 int64_t whole(int64_t x, int64_t y) {
-  const bool divides =
-      std::is_same_v<F, Div> || std::is_same_v<F, Mod> || std::is_same_v<F, FloorDiv>;
-  return divides && y == 0 ? 0 : F::f(x, y);
+  return binary::divides<F> && y == 0 ? 0 : F::f(x, y);
 }
 
 template <typename F>
@@ -286,7 +47,7 @@ Step sparse_forward(PrepareContext& c) {
     const T *from = x.value.data(), *by = y.data();
     T* to = out.value.data();
     const int64_t n = x.count * x.width;
-    simd([=] { apply_rows<F>(from, by, to, 1, n, {0, 1, 0, 0}); });
+    apply_block<F>(from, by, to, 1, n, {0, 1, 0, 0});
   };
 }
 
@@ -301,12 +62,14 @@ Step forward(PrepareContext& c) {
 // The derivative towards one side, as an operation on (x, y, o, g).
 template <typename F, bool kOfX>
 struct Side {
-  static constexpr int kFactor = kOfX ? F::kDxFactor : F::kDyFactor;
-  static constexpr int kReads = kOfX ? F::kDxReads : F::kDyReads;
-  template <typename T>
-  static T f(T x, T y, T o, T g) {
-    if constexpr (kOfX) return F::template dx<T>(x, y, o, g);
-    return F::template dy<T>(x, y, o, g);
+  static constexpr int kFactor = kOfX ? F::kInfo.dx_factor : F::kInfo.dy_factor;
+  static constexpr int kReads = kOfX ? F::kInfo.dx_reads : F::kInfo.dy_reads;
+  FLT_FN static auto f(auto x, auto y, auto o, auto g) {
+    if constexpr (kOfX) {
+      return F::dx(x, y, o, g);
+    } else {
+      return F::dy(x, y, o, g);
+    }
   }
 };
 
@@ -333,11 +96,14 @@ template <typename T>
 Step fold_side(PrepareContext& c, std::string_view slot, const BinaryPlan& plan,
                const Shape& extents, int factor) {
   const FoldPlan fold(plan.out, plan.layout, extents);
-  return [fold, factor = static_cast<T>(factor), target = FoldTarget<T>(c, slot, plan, extents),
-          dout = c.in<T>("Out@GRAD", 0, plan.layout), work = c.workspace<T>(fold.workspace())] {
-    fold.run<SumFold>(dout.data(), target.data(), work.data(), [=](T sum) { return factor * sum; });
-    target.finish();
-  };
+  return
+      [fold, factor = static_cast<Compute<T>>(factor),
+       target = FoldTarget<T>(c, slot, plan, extents), dout = c.in<T>("Out@GRAD", 0, plan.layout),
+       work = c.workspace<Compute<T>>(fold.workspace())] {
+        fold.run<SumFold>(dout.data(), target.data(), work.data(),
+                          [=](Compute<T> sum) { return factor * sum; });
+        target.finish();
+      };
 }
 
 // to = Side::f(x, y, o, g) in the shape of the result.
@@ -351,7 +117,8 @@ class Derivative {
     if (Side::kReads & kOut) out_ = c.in<T>("Out", 0, plan.layout);
   }
 
-  void run(T* to) const {
+  template <typename R>
+  void run(R* to) const {
     const T* g = dout_.data();
     const T* o = out_ ? out_.data() : g;
     const T *x = x_.data(), *y = y_.data();
@@ -362,10 +129,8 @@ class Derivative {
     walk_.run([=](const WalkBlock& b) {
       const T* from_x = x == nullptr ? g + b.out : x + b.x;
       const T* from_y = y == nullptr ? g + b.out : y + b.y;
-      simd([=] {
-        apply_grad_rows<Side>(from_x, from_y, o + b.out, g + b.out, to + b.out, b.rows, b.columns,
-                              strides);
-      });
+      apply_grad_block<Side>(from_x, from_y, o + b.out, g + b.out, to + b.out, b.rows, b.columns,
+                             strides);
     });
   }
 
@@ -393,10 +158,10 @@ Step backward_side(PrepareContext& c, std::string_view slot, const BinaryPlan& p
   }
   const FoldPlan fold(plan.out, plan.layout, extents);
   return [fold, side = Derivative<Side, T>(c, plan), target = FoldTarget<T>(c, slot, plan, extents),
-          whole = c.workspace<T>(plan.layout.physical_numel(plan.out)),
-          work = c.workspace<T>(fold.workspace())] {
+          whole = c.workspace<Compute<T>>(plan.layout.physical_numel(plan.out)),
+          work = c.workspace<Compute<T>>(fold.workspace())] {
     side.run(whole.data());
-    fold.run<SumFold>(whole.data(), target.data(), work.data(), [](T sum) { return sum; });
+    fold.run<SumFold>(whole.data(), target.data(), work.data(), [](Compute<T> sum) { return sum; });
     target.finish();
   };
 }
@@ -404,7 +169,7 @@ Step backward_side(PrepareContext& c, std::string_view slot, const BinaryPlan& p
 template <typename F, typename T>
 Step backward(PrepareContext& c) {
   const BinaryPlan plan =
-      plan_binary(c, c.shape("Out@GRAD"), {"Out@GRAD", "X", "Y"}, F::kKeepsZero);
+      plan_binary(c, c.shape("Out@GRAD"), {"Out@GRAD", "X", "Y"}, F::kInfo.keeps_zero);
   const bool wants_x = c.has("X@GRAD"), wants_y = c.has("Y@GRAD");
   // The side that comes last may overwrite the gradient of the result: one that is not repeated.
   const bool x_last = !plan.x_repeated();
@@ -425,12 +190,12 @@ Step backward(PrepareContext& c) {
 
 template <typename F>
 GradRule gradient() {
-  constexpr int kReads = F::kDxReads | F::kDyReads;
+  constexpr int kReads = F::kInfo.dx_reads | F::kInfo.dy_reads;
   std::vector<Use> uses = {kReads & kX ? Use("X") : shape_of("X"),
                            kReads & kY ? Use("Y") : shape_of("Y")};
   if (kReads & kOut) uses.push_back("Out");
   return grad_op(std::move(uses),
-                 {.kernels = kernels_for<float, double>(
+                 {.kernels = kernels_for<float, double, Half, BFloat16>(
                       []<typename T>(PrepareContext& c) { return backward<F, T>(c); }),
                   .inputs = {{.name = "Out",
                               .doc = "result of the op",
@@ -439,10 +204,11 @@ GradRule gradient() {
 }
 
 template <typename F>
-void define(std::string type, const std::string& formula) {
+void define() {
   OpDef def{
-      .type = std::move(type),
-      .doc = "Out = " + formula + ", element by element; Y is repeated where X is larger.",
+      .type = F::kInfo.type,
+      .doc = fmt::format("Out = {}, element by element; Y is repeated where X is larger.",
+                         F::kInfo.formula),
       .inputs = {{.name = "X", .doc = "tensor"}, {.name = "Y", .doc = "tensor of the same dtype"}},
       .outputs = {{.name = "Out", .doc = "of the common shape"}},
       .attrs = {{"axis", int32_t{-1},
@@ -453,27 +219,16 @@ void define(std::string type, const std::string& formula) {
                 {"Scale_y", 1.0f, "of quantized programs; not used"},
                 {"Scale_out", 1.0f, "of quantized programs; not used"}},
       .infer = infer<F>,
-      .kernels = kernels_for<float, double, int32_t, int64_t>(
+      .kernels = kernels_for<float, double, Half, BFloat16, int32_t, int64_t>(
           []<typename T>(PrepareContext& c) { return forward<F, T>(c); })};
-  if constexpr (requires { F::kDxReads; }) def.grad = gradient<F>();
-  if constexpr (std::is_same_v<F, Mul>)
+  if constexpr (binary::differentiable<F>) def.grad = gradient<F>();
+  if constexpr (std::is_same_v<F, binary::Mul>)
     def.kernels.push_back({kCpu, boolean, binary_step<F, bool, bool>});
   define_op(std::move(def));
 }
 
 const bool kDefined = [] {
-  define<Add>("elementwise_add", "X + Y");
-  define<Sub>("elementwise_sub", "X - Y");
-  define<Mul>("elementwise_mul", "X * Y");
-  define<Div>("elementwise_div", "X / Y");
-  define<Max>("elementwise_max", "the larger of X and Y");
-  define<Min>("elementwise_min", "the smaller of X and Y");
-  define<NumberExtreme<true>>("elementwise_fmax", "the larger number of X and Y");
-  define<NumberExtreme<false>>("elementwise_fmin", "the smaller number of X and Y");
-  define<Pow>("elementwise_pow", "X to the power of Y");
-  define<Heaviside>("elementwise_heaviside", "0 where X < 0, Y where X = 0, 1 where X > 0");
-  define<Mod>("elementwise_mod", "the rest of X / Y, with the sign of Y");
-  define<FloorDiv>("elementwise_floordiv", "X / Y rounded down");
+  for_each(binary::Arithmetic{}, []<typename F>() { define<F>(); });
   return true;
 }();
 

@@ -5,7 +5,6 @@
 
 #pragma once
 
-#include "flotilla/device/cpu/simd.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/math/elementwise.h"
 #include "flotilla/ops/math/walk.h"
@@ -13,14 +12,12 @@
 namespace flotilla::ops {
 
 // dx = F::f(o, g, x, x), with o and g repeated over the folded axes; `walk` is that of X and them.
-template <typename F, typename T>
-void spread_fold(const Walk& walk, const T* o, const T* g, const T* x, T* dx) {
+template <typename F, typename O, typename G, typename T>
+void spread_fold(const Walk& walk, const O* o, const G* g, const T* x, T* dx) {
   const BlockStrides strides = strides_of(walk);
   walk.run([=](const WalkBlock& b) {
-    simd([=] {
-      apply_grad_rows<F>(o + b.x, g + b.y, x + b.out, x + b.out, dx + b.out, b.rows, b.columns,
-                         strides);
-    });
+    apply_grad_block<F>(o + b.x, g + b.y, x + b.out, x + b.out, dx + b.out, b.rows, b.columns,
+                        strides);
   });
 }
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/math/elementwise.h"
 #include "flotilla/ops/math/fold_backward.h"
 #include "flotilla/ops/math/reduce_engine.h"
-#include "flotilla/ops/math/unary.h"
 #include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {

@@ -4,19 +4,13 @@
 
 #include <cmath>
 
+#include "flotilla/ops/common/binary_formulas.h"
 #include "flotilla/ops/math/elementwise.h"
 #include "flotilla/ops/math/reduce_engine.h"
 #include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
 namespace {
-
-struct Times {
-  template <typename T>
-  static T f(T x, T y) {
-    return x * y;
-  }
-};
 
 // The sum of n squares, piece by piece as FoldPlan adds: the same bits on any number of threads.
 template <typename T>
@@ -63,7 +57,7 @@ constexpr auto squared_backward = []<typename T>(PrepareContext& c) -> Step {
   return [walk = Walk({n}, {}, {n}, {1}), in = c.in<T>("X", 0, layout), dout = c.in<T>("Out@GRAD"),
           din = c.out<T>("X@GRAD", 0, layout)] {
     const T factor = T{2} * *dout.data();
-    apply<Times>(walk, in.data(), &factor, din.data());
+    apply<binary::Mul>(walk, in.data(), &factor, din.data());
   };
 };
 
@@ -90,7 +84,7 @@ constexpr auto clip_forward = []<typename T>(PrepareContext& c) -> Step {
           out = c.out<T>("Out", 0, layout)] {
     const T norm = std::sqrt(sum.of(in.data()));
     const T factor = norm > most ? most / norm : T{1};
-    apply<Times>(walk, in.data(), &factor, out.data());
+    apply<binary::Mul>(walk, in.data(), &factor, out.data());
   };
 };
 
@@ -146,7 +140,7 @@ constexpr auto dot_backward = []<typename T>(PrepareContext& c) -> Step {
   const auto side = [&](std::string_view other, std::string_view grad) -> Step {
     if (!c.has(grad)) return {};
     return [walk, from = c.in<T>(other), dout = c.in<T>("Out@GRAD"), to = c.out<T>(grad)] {
-      apply<Times>(walk, from.data(), dout.data(), to.data());
+      apply<binary::Mul>(walk, from.data(), dout.data(), to.data());
     };
   };
   return [dx = side("Y", "X@GRAD"), dy = side("X", "Y@GRAD")] {

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "flotilla/ops/common/binary_formulas.h"
+#include "flotilla/ops/common/fold_formulas.h"
+#include "flotilla/ops/common/math_formulas.h"
 #include "flotilla/ops/math/elementwise.h"
 #include "flotilla/ops/math/fold_backward.h"
 #include "flotilla/ops/math/reduce_engine.h"
@@ -95,9 +98,10 @@ struct FoldOf<Mean> {
 };
 
 // Ends each result: a mean is divided by the number of its elements.
-template <typename Op, typename T>
+template <typename Op>
 struct Finish {
   int64_t count = 1;
+  template <typename T>
   T operator()(T total) const {
     if constexpr (!std::is_same_v<Op, Mean>) return total;
     // The mean of no whole numbers is zero, because no whole number stands for it.
@@ -112,15 +116,20 @@ class Reduction {
   Reduction(PrepareContext& c, const Shape& x, const Shape& to)
       : fold_(x, Layout(), to),
         finish_{std::max<int64_t>(1, x.numel()) / std::max<int64_t>(1, to.numel())},
-        work_(c.workspace<T>(fold_.workspace())) {}
+        work_(c.workspace<Compute<T>>(fold_.workspace())) {}
   void run(const T* x, T* y) const {
     fold_.template run<typename FoldOf<Op>::type>(x, y, work_.data(), finish_);
   }
 
  private:
   FoldPlan fold_;
-  Finish<Op, T> finish_;
-  Out<T> work_;
+  Finish<Op> finish_;
+  Out<Compute<T>> work_;
+};
+
+template <typename To>
+struct ConvertTo {
+  FLT_FN To operator()(auto x) const { return static_cast<To>(x); }
 };
 
 // X as another dtype first.
@@ -129,12 +138,8 @@ Step converting(PrepareContext& c, const Shape& to) {
   const Shape& x = c.shape("X");
   return [n = x.numel(), reduction = Reduction<Op, To>(c, x, to), in = c.in<From>("X"),
           copy = c.workspace<To>(x.numel()), out = c.out<To>("Out")] {
-    const From* from = in.data();
-    To* whole = copy.data();
-    parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) whole[i] = static_cast<To>(from[i]);
-    });
-    reduction.run(whole, out.data());
+    map(n, kGrainOperations, ConvertTo<To>{}, copy.data(), in.data());
+    reduction.run(copy.data(), out.data());
   };
 }
 
@@ -160,104 +165,64 @@ Step forward(PrepareContext& c) {
 }
 
 constexpr auto norm_forward = []<typename T>(PrepareContext& c) -> Step {
+  using C = Compute<T>;
   const Shape& x = c.shape("X");
   const FoldPlan fold(x, Layout(), folded_shape(c, x));
-  return [fold, n = x.numel(), in = c.in<T>("X"), squares = c.workspace<T>(x.numel()),
-          work = c.workspace<T>(fold.workspace()), out = c.out<T>("Out")] {
-    const T* from = in.data();
-    T* to = squares.data();
-    parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[i] = from[i] * from[i];
-    });
-    fold.run<SumFold>(to, out.data(), work.data(), [](T sum) { return std::sqrt(sum); });
+  return [fold, n = x.numel(), in = c.in<T>("X"), squares = c.workspace<C>(x.numel()),
+          work = c.workspace<C>(fold.workspace()), out = c.out<T>("Out")] {
+    map(n, kGrainOperations, UnaryForward<unary::Square, C>{}, squares.data(), in.data());
+    fold.run<SumFold>(squares.data(), out.data(), work.data(),
+                      [](C sum) { return std::sqrt(sum); });
   };
 };
 
 // ---- Backward -----------------------------------------------------------------------------------
 
-struct Times {
-  template <typename T>
-  static T f(T x, T y) {
-    return x * y;
-  }
-};
-
 // Sum and mean: every element of X gets its result's gradient, times `factor`.
 template <typename T>
-Step spread(PrepareContext& c, const Shape& to, T factor) {
+Step spread(PrepareContext& c, const Shape& to, Compute<T> factor) {
   const Shape& x = c.shape("X@GRAD");
-  if (factor == T{1} && to == x) return pass_through(c, "Out@GRAD", "X@GRAD");
+  if (factor == 1 && to == x) return pass_through(c, "Out@GRAD", "X@GRAD");
   const Walk walk(x, {}, to, Shape(Ints(x.dims().size(), 1)));
   return [walk, factor, dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
-    apply<Times>(walk, dout.data(), &factor, din.data());
+    apply<binary::Mul>(walk, dout.data(), &factor, din.data());
   };
 }
 
+// What a mean of `folded` elements, shared out to one of `kept`, is divided by.
+template <typename T>
+Compute<T> mean_factor(int64_t kept, int64_t folded) {
+  return static_cast<Compute<T>>(kept) / static_cast<Compute<T>>(std::max<int64_t>(1, folded));
+}
+
 constexpr auto sum_backward = []<typename T>(PrepareContext& c) -> Step {
-  return spread<T>(c, folded_shape(c, c.shape("X")), T{1});
+  return spread<T>(c, folded_shape(c, c.shape("X")), 1);
 };
 
 constexpr auto mean_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const Shape to = folded_shape(c, x);
-  return spread<T>(c, to,
-                   static_cast<T>(to.numel()) / static_cast<T>(std::max<int64_t>(1, x.numel())));
+  return spread<T>(c, to, mean_factor<T>(to.numel(), x.numel()));
 };
 
-// The elements that are the extreme get its gradient, all of them.
-struct ExtremeGrad {
-  template <typename T>
-  static T f(T o, T g, T x, T) {
-    return x == o ? g : T{0};
-  }
-};
-
-// amax, amin: those that are the extreme share its gradient.
-struct IsExtreme {
-  template <typename T>
-  static T f(T o, T, T x, T) {
-    return static_cast<T>(x == o);
-  }
-};
-struct Share {
-  template <typename T>
-  static T f(T count, T g, T is_extreme, T) {
-    return is_extreme * g / count;
-  }
-};
-
+// amax, amin: the elements that are the extreme share its gradient.
 constexpr auto shared_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const Shape to = folded_shape(c, x);
   const FoldPlan fold(x, Layout(), to);
-  return [fold, walk = Walk(x, {}, to, to), counts = c.workspace<T>(to.numel()),
-          work = c.workspace<T>(fold.workspace()), in = c.in<T>("X"), out = c.in<T>("Out"),
+  return [fold, walk = Walk(x, {}, to, to), counts = c.workspace<Compute<T>>(to.numel()),
+          work = c.workspace<Compute<T>>(fold.workspace()), in = c.in<T>("X"), out = c.in<T>("Out"),
           dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
     T* dx = din.data();
     spread_fold<IsExtreme>(walk, out.data(), dout.data(), in.data(), dx);
-    fold.run<SumFold>(dx, counts.data(), work.data(), [](T count) { return count; });
-    spread_fold<Share>(walk, counts.data(), dout.data(), dx, dx);
+    fold.run<SumFold>(dx, counts.data(), work.data(), [](Compute<T> count) { return count; });
+    spread_fold<ExtremeShare>(walk, counts.data(), dout.data(), dx, dx);
   };
-};
-
-struct ProductGrad {
-  template <typename T>
-  static T f(T o, T g, T x, T) {
-    return g * o / x;
-  }
-};
-
-// A norm of zero has the gradient zero.
-struct NormGrad {
-  template <typename T>
-  static T f(T o, T g, T x, T) {
-    return x * (g / (o + T{1e-12}));
-  }
 };
 
 template <typename F>
 std::vector<Kernel> element_backward() {
-  return kernels_for<float, double>([]<typename T>(PrepareContext& c) {
+  return kernels_for<float, double, Half, BFloat16>([]<typename T>(PrepareContext& c) {
     return fold_backward<F, T>(c, folded_shape(c, c.shape("X")));
   });
 }
@@ -276,7 +241,7 @@ const std::vector<int32_t> kFirst = {0};
 
 template <typename Op>
 std::vector<Kernel> numbers() {
-  return kernels_for<float, double, int32_t, int64_t>(
+  return kernels_for<float, double, Half, BFloat16, int32_t, int64_t>(
       []<typename T>(PrepareContext& c) { return forward<Op, T>(c); });
 }
 
@@ -311,14 +276,14 @@ void define_truth(std::string type, std::string what, std::vector<Kernel> kernel
 const bool kDefined = [] {
   OpDef sum = definition("reduce_sum", "sum", infer_sum, numbers<SumFold>());
   sum.kernels.push_back({kCpu, boolean, forward<SumFold, bool>});
-  define(std::move(sum), false, kernels_for<float, double>(sum_backward));
+  define(std::move(sum), false, kernels_for<float, double, Half, BFloat16>(sum_backward));
   define(definition("reduce_mean", "mean", infer, numbers<Mean>()), false,
-         kernels_for<float, double>(mean_backward));
+         kernels_for<float, double, Half, BFloat16>(mean_backward));
   define(definition("reduce_max", "largest", infer, numbers<MaxFold>()), true,
          element_backward<ExtremeGrad>());
   define(definition("reduce_min", "smallest", infer, numbers<MinFold>()), true,
          element_backward<ExtremeGrad>());
-  const auto shared = kernels_for<float, double>(shared_backward);
+  const auto shared = kernels_for<float, double, Half, BFloat16>(shared_backward);
   OpDef largest = definition("reduce_amax", "largest", infer, numbers<MaxFold>());
   OpDef smallest = definition("reduce_amin", "smallest", infer, numbers<MinFold>());
   largest.attrs = smallest.attrs = attrs(std::vector<int64_t>{0});
@@ -327,7 +292,7 @@ const bool kDefined = [] {
   define(definition("reduce_prod", "product", infer, numbers<ProductFold>()), true,
          element_backward<ProductGrad>());
   define(definition("frobenius_norm", "root of the sum of the squares", infer,
-                    kernels_for<float, double>(norm_forward)),
+                    kernels_for<float, double, Half, BFloat16>(norm_forward)),
          true, element_backward<NormGrad>());
   define_truth("reduce_all", "conjunction", {{kCpu, boolean, forward<AllFold, bool>}});
   define_truth("reduce_any", "disjunction", {{kCpu, boolean, forward<AnyFold, bool>}});
@@ -343,16 +308,16 @@ constexpr auto mean_forward = []<typename T>(PrepareContext& c) -> Step {
   const Layout layout = c.layout("X");
   const int64_t stored = layout.physical_numel(c.shape("X"));
   const FoldPlan fold({stored}, Layout(), {1});
-  return [fold, n = static_cast<T>(c.shape("X").numel()), in = c.in<T>("X", 0, layout),
-          work = c.workspace<T>(fold.workspace()), out = c.out<T>("Out")] {
-    fold.run<SumFold>(in.data(), out.data(), work.data(), [=](T sum) { return sum / n; });
+  using C = Compute<T>;
+  return [fold, n = static_cast<C>(c.shape("X").numel()), in = c.in<T>("X", 0, layout),
+          work = c.workspace<C>(fold.workspace()), out = c.out<T>("Out")] {
+    fold.run<SumFold>(in.data(), out.data(), work.data(), [=](C sum) { return sum / n; });
   };
 };
 
 constexpr auto mean_all_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
-  return spread<T>(c, Shape(Ints(x.dims().size(), 1)),
-                   T{1} / static_cast<T>(std::max<int64_t>(1, x.numel())));
+  return spread<T>(c, Shape(Ints(x.dims().size(), 1)), mean_factor<T>(1, x.numel()));
 };
 
 const OpDef& mean = define_op({
@@ -361,8 +326,9 @@ const OpDef& mean = define_op({
     .inputs = {{.name = "X", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "of shape [1]"}},
     .infer = infer_mean,
-    .grad = grad_op({shape_of("X")}, {.kernels = kernels_for<float, double>(mean_all_backward)}),
-    .kernels = kernels_for<float, double>(mean_forward),
+    .grad = grad_op({shape_of("X")},
+                    {.kernels = kernels_for<float, double, Half, BFloat16>(mean_all_backward)}),
+    .kernels = kernels_for<float, double, Half, BFloat16>(mean_forward),
 });
 
 }  // namespace

@@ -3,6 +3,8 @@
 // Folds a dense tensor over some of its axes with an associative operation. The order in which
 // elements are combined depends on the shape alone, so any number of threads gives the same bits.
 //
+// 16-bit floats are folded as floats, and rounded once, at the end.
+//
 // Two shapes of loop: where the innermost axis is folded, each result is folded from runs of
 // adjacent elements; where it is kept, rows are added to a row of results.
 
@@ -10,84 +12,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <type_traits>
 #include <vector>
 
+#include "flotilla/base/half.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/device/cpu/simd.h"
+#include "flotilla/ops/common/fold_formulas.h"
 #include "flotilla/ops/math/walk.h"
 
 namespace flotilla::ops {
-
-struct SumFold {
-  template <typename T>
-  static constexpr T start() {
-    return T{0};
-  }
-  template <typename T>
-  static T fold(T a, T b) {
-    return a + b;
-  }
-};
-
-struct ProductFold {
-  template <typename T>
-  static constexpr T start() {
-    return T{1};
-  }
-  template <typename T>
-  static T fold(T a, T b) {
-    return a * b;
-  }
-};
-
-// NaN stays NaN, wherever it stands.
-struct MaxFold {
-  template <typename T>
-  static constexpr T start() {
-    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
-                                       : std::numeric_limits<T>::lowest();
-  }
-  template <typename T>
-  static T fold(T a, T b) {
-    return a >= b || a != a ? a : b;
-  }
-};
-
-struct MinFold {
-  template <typename T>
-  static constexpr T start() {
-    return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
-                                       : std::numeric_limits<T>::max();
-  }
-  template <typename T>
-  static T fold(T a, T b) {
-    return a <= b || a != a ? a : b;
-  }
-};
-
-struct AllFold {
-  template <typename T>
-  static constexpr T start() {
-    return true;
-  }
-  template <typename T>
-  static T fold(T a, T b) {
-    return a && b;
-  }
-};
-
-struct AnyFold {
-  template <typename T>
-  static constexpr T start() {
-    return false;
-  }
-  template <typename T>
-  static T fold(T a, T b) {
-    return a || b;
-  }
-};
 
 // Elements that one call of fold_run takes: few enough for a float sum to stay exact to its digits.
 inline constexpr int64_t kRun = 8192;
@@ -102,15 +35,16 @@ inline int64_t grain_for(int64_t operations) {
 
 // Folds n adjacent elements, in as many lanes as fit into four vector registers.
 template <typename Fold, typename T>
-T fold_run(const T* x, int64_t n) {
-  constexpr int64_t kLanes = 256 / static_cast<int64_t>(sizeof(T));
-  T lanes[kLanes];
-  for (int64_t l = 0; l < kLanes; ++l) lanes[l] = Fold::template start<T>();
+Compute<T> fold_run(const T* x, int64_t n) {
+  using C = Compute<T>;
+  constexpr int64_t kLanes = 256 / static_cast<int64_t>(sizeof(C));
+  C lanes[kLanes];
+  for (int64_t l = 0; l < kLanes; ++l) lanes[l] = Fold::template start<C>();
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) lanes[l] = Fold::fold(lanes[l], x[i + l]);
+    for (int64_t l = 0; l < kLanes; ++l) lanes[l] = Fold::fold(lanes[l], widen(x[i + l]));
   }
-  for (int64_t l = 0; i < n; ++i, ++l) lanes[l] = Fold::fold(lanes[l], x[i]);
+  for (int64_t l = 0; i < n; ++i, ++l) lanes[l] = Fold::fold(lanes[l], widen(x[i]));
   for (int64_t half = kLanes / 2; half > 0; half /= 2) {
     for (int64_t l = 0; l < half; ++l) lanes[l] = Fold::fold(lanes[l], lanes[l + half]);
   }
@@ -119,10 +53,10 @@ T fold_run(const T* x, int64_t n) {
 
 // to[j] = fold(to[j], rows of n columns that lie `stride` apart)
 template <typename Fold, typename T>
-void fold_rows(const T* x, int64_t rows, int64_t stride, T* to, int64_t n) {
+void fold_rows(const T* x, int64_t rows, int64_t stride, Compute<T>* to, int64_t n) {
   for (int64_t r = 0; r < rows; ++r, x += stride) {
 #pragma GCC ivdep
-    for (int64_t j = 0; j < n; ++j) to[j] = Fold::fold(to[j], x[j]);
+    for (int64_t j = 0; j < n; ++j) to[j] = Fold::fold(to[j], widen(x[j]));
   }
 }
 
@@ -139,8 +73,8 @@ class FoldPlan {
   }
 
   // y = fold(x), then finish(y).
-  template <typename Fold, typename T, typename Finish>
-  void run(const T* x, T* y, T* workspace, Finish finish) const;
+  template <typename Fold, typename T, typename R, typename Finish>
+  void run(const T* x, R* y, Compute<T>* workspace, Finish finish) const;
 
  private:
   struct Axis {
@@ -155,9 +89,9 @@ class FoldPlan {
 
   static Place place(const std::vector<Axis>& axes, int64_t index);
   template <typename Fold, typename T>
-  T fold_one(const T* x) const;
+  Compute<T> fold_one(const T* x) const;
   template <typename Fold, typename T>
-  void fold_columns(const T* x, T* totals, int64_t n) const;
+  void fold_columns(const T* x, Compute<T>* totals, int64_t n) const;
 
   std::vector<Axis> keep_, fold_;  // all but the innermost axis
   int64_t outer_keep_ = 1, outer_fold_ = 1;
@@ -178,8 +112,8 @@ inline FoldPlan::Place FoldPlan::place(const std::vector<Axis>& axes, int64_t in
 
 // One result: the runs of all folded indices.
 template <typename Fold, typename T>
-T FoldPlan::fold_one(const T* x) const {
-  T total = Fold::template start<T>();
+Compute<T> FoldPlan::fold_one(const T* x) const {
+  Compute<T> total = Fold::template start<Compute<T>>();
   for (int64_t f = 0; f < outer_fold_; ++f) {
     const T* from = x + place(fold_, f).from;
     for (int64_t i = 0; i < run_; i += kRun) {
@@ -191,24 +125,26 @@ T FoldPlan::fold_one(const T* x) const {
 
 // n adjacent results, at most kFoldColumns.
 template <typename Fold, typename T>
-void FoldPlan::fold_columns(const T* x, T* totals, int64_t n) const {
-  T part[kFoldColumns];
-  std::fill_n(totals, n, Fold::template start<T>());
+void FoldPlan::fold_columns(const T* x, Compute<T>* totals, int64_t n) const {
+  using C = Compute<T>;
+  C part[kFoldColumns];
+  std::fill_n(totals, n, Fold::template start<C>());
   // The last folded axis is walked in one call, the others index by index.
   const Axis last = fold_.empty() ? Axis{} : fold_.back();
   for (int64_t f = 0; f < outer_fold_; f += last.extent) {
     const T* from = x + place(fold_, f).from;
     for (int64_t r = 0; r < last.extent; r += kFoldRows) {
       const int64_t rows = std::min(kFoldRows, last.extent - r);
-      std::fill_n(part, n, Fold::template start<T>());
+      std::fill_n(part, n, Fold::template start<C>());
       fold_rows<Fold>(from + r * last.from, rows, last.from, part, n);
       for (int64_t j = 0; j < n; ++j) totals[j] = Fold::fold(totals[j], part[j]);
     }
   }
 }
 
-template <typename Fold, typename T, typename Finish>
-void FoldPlan::run(const T* x, T* y, T* workspace, Finish finish) const {
+template <typename Fold, typename T, typename R, typename Finish>
+void FoldPlan::run(const T* x, R* y, Compute<T>* workspace, Finish finish) const {
+  using C = Compute<T>;
   if (inner_folded_ && outer_keep_ == 1) {
     const int64_t runs = this->workspace();
     parallel_ranges(runs, 2, [&](int64_t begin, int64_t end) {
@@ -218,7 +154,8 @@ void FoldPlan::run(const T* x, T* y, T* workspace, Finish finish) const {
         }
       });
     });
-    y[0] = finish(runs == 0 ? Fold::template start<T>() : fold_run<Fold>(workspace, runs));
+    const C total = runs == 0 ? Fold::template start<C>() : fold_run<Fold>(workspace, runs);
+    y[0] = narrow<R>(finish(total));
     return;
   }
   if (inner_folded_) {
@@ -226,7 +163,7 @@ void FoldPlan::run(const T* x, T* y, T* workspace, Finish finish) const {
       simd([&] {
         for (int64_t k = begin; k < end; ++k) {
           const Place at = place(keep_, k);
-          y[at.to] = finish(fold_one<Fold>(x + at.from));
+          y[at.to] = narrow<R>(finish(fold_one<Fold>(x + at.from)));
         }
       });
     });
@@ -236,12 +173,14 @@ void FoldPlan::run(const T* x, T* y, T* workspace, Finish finish) const {
   const int64_t grain = grain_for(outer_fold_ * std::min(kFoldColumns, run_));
   parallel_ranges(outer_keep_ * chunks, grain, [&](int64_t begin, int64_t end) {
     simd([&] {
-      T totals[kFoldColumns];
+      C totals[kFoldColumns];
       for (int64_t i = begin; i < end; ++i) {
         const Place at = place(keep_, i / chunks);
         const int64_t first = i % chunks * kFoldColumns, n = std::min(kFoldColumns, run_ - first);
         fold_columns<Fold>(x + at.from + first, totals, n);
-        for (int64_t j = 0; j < n; ++j) y[at.to + (first + j) * run_to_] = finish(totals[j]);
+        for (int64_t j = 0; j < n; ++j) {
+          y[at.to + (first + j) * run_to_] = narrow<R>(finish(totals[j]));
+        }
       }
     });
   });

@@ -13,46 +13,34 @@ namespace {
 
 // a is the scale, b the bias that comes after it.
 struct Line {
-  template <typename T>
-  static T f(T x, const Params<T>& p) {
-    return x * p.a + p.b;
-  }
+  FLT_FN static auto f(auto x, const auto& p) { return x * p.a + p.b; }
 };
 
 template <typename T>
 struct Scaling {
-  T scale = 1, bias = 0;
+  using C = Compute<T>;
+  C scale = 1, bias = 0;
   bool bias_after = true;
   In<T> tensor = {};  // instead of scale
 
   explicit Scaling(PrepareContext& c)
-      : scale(static_cast<T>(c.attr<float>("scale"))),
-        bias(static_cast<T>(c.attr<float>("bias"))),
+      : scale(static_cast<C>(c.attr<float>("scale"))),
+        bias(static_cast<C>(c.attr<float>("bias"))),
         bias_after(c.attr<bool>("bias_after_scale")) {
     if (c.has("ScaleTensor")) tensor = c.in<T>("ScaleTensor");
   }
-  Params<T> get() const {
-    const T factor = tensor ? *tensor.data() : scale;
-    return {factor, static_cast<T>(bias_after ? bias : factor * bias)};
+  UnaryForward<Line, C> get() const {
+    const C factor = tensor ? widen(*tensor.data()) : scale;
+    return {{factor, static_cast<C>(bias_after ? bias : factor * bias)}};
   }
-  bool does_nothing() const { return !tensor && scale == T{1} && bias == T{0}; }
+  bool does_nothing() const { return !tensor && scale == C{1} && bias == C{0}; }
 };
-
-template <typename T>
-void scale_all(const T* x, T* y, int64_t n, const Params<T>& p) {
-  parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
-    simd([=] {
-#pragma GCC ivdep
-      for (int64_t i = begin; i < end; ++i) y[i] = Line::f(x[i], p);
-    });
-  });
-}
 
 template <typename T>
 Step sparse_forward(PrepareContext& c) {
   return [scaling = Scaling<T>(c), x = c.sparse_in<T>("X"), out = c.sparse_out<T>("Out")] {
     copy_bytes(out.rows.data(), x.rows.data(), x.count * static_cast<int64_t>(sizeof(int64_t)));
-    scale_all(x.value.data(), out.value.data(), x.count * x.width, scaling.get());
+    map(x.count * x.width, kGrainOperations, scaling.get(), out.value.data(), x.value.data());
   };
 }
 
@@ -61,11 +49,13 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
     if (c.is_sparse("X")) return sparse_forward<T>(c);
   }
   const Scaling<T> scaling(c);
-  const Layout layout = layout_for(c.layout("X"), c.shape("X"), scaling.bias == T{0});
+  const Layout layout = layout_for(c.layout("X"), c.shape("X"), scaling.bias == 0);
   if (scaling.does_nothing()) return pass_through(c, "X", "Out", layout);
   c.in_place("X", "Out");
   return [n = layout.physical_numel(c.shape("X")), scaling, in = c.in<T>("X", 0, layout),
-          out = c.out<T>("Out", 0, layout)] { scale_all(in.data(), out.data(), n, scaling.get()); };
+          out = c.out<T>("Out", 0, layout)] {
+    map(n, kGrainOperations, scaling.get(), out.data(), in.data());
+  };
 };
 
 void infer(InferContext& c) {
@@ -106,7 +96,9 @@ const OpDef& scale = define_op({
               {"bias_after_scale", true, "bias is added after scaling, not before"}},
     .infer = infer,
     .grad = custom_grad(grad),
-    .kernels = kernels_for<float, double, int32_t, int64_t, uint8_t, int8_t, int16_t>(forward),
+    .kernels =
+        kernels_for<float, double, Half, BFloat16, int32_t, int64_t, uint8_t, int8_t, int16_t>(
+            forward),
     .dtype_slot = "X",
 });
 
