@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/loss/softplus.h"
 #include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
@@ -51,7 +51,7 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
       T sum = 0;
       for (int64_t j = 0; j < rows.classes; ++j) {
         const T d = x[j] - x[label];
-        if (j != label) sum += softplus(d);
+        if (j != label) sum += exact::softplus(d);
       }
       out.data()[row] = sum / static_cast<T>(rows.classes - 1);
     });

@@ -18,6 +18,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/op/spell_out.h"
+#include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/loss/labels.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 
@@ -116,7 +117,7 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
           z += x.data()[i * width + k] * w.data()[node * width + k];
         }
         z = std::clamp(z, static_cast<T>(-kSteepest), static_cast<T>(kSteepest));
-        to[j] = std::log1p(std::exp(z));
+        to[j] = exact::softplus(z);
         total += to[j] - (right ? z : T{0});
       }
       out.data()[i] = total;

@@ -14,6 +14,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/loss/labels.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 
@@ -158,7 +159,7 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
                                                : chosen[static_cast<size_t>(drawn)];
         const T z = dot(x.data() + i * s.width, w.data() + label * s.width, s.width) +
                     (b ? b.data()[label] : T{0});
-        const T o = 1 / (1 + std::exp(-z));
+        const T o = exact::sigmoid(z);
         const T q = static_cast<T>(sampler.probability(label) * static_cast<double>(s.drawn));
         total -= std::log((drawn < 0 ? o : q) / (o + q));
         classes.data()[at] = label;

@@ -11,8 +11,8 @@
 #include <cmath>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/loss/softplus.h"
 #include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
@@ -33,7 +33,7 @@ void infer(InferContext& c) {
 
 template <typename T>
 T log_sigmoid(T x) {
-  return -softplus(-x);
+  return -exact::softplus(-x);
 }
 
 template <typename T>

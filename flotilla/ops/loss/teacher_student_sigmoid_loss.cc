@@ -17,7 +17,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
-#include "flotilla/ops/loss/softplus.h"
+#include "flotilla/ops/common/scalar.h"
 
 namespace flotilla::ops {
 namespace {
@@ -49,7 +49,7 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
     parallel_for(n, 40, [&](int64_t i) {
       const Meaning<T> meaning(label.data()[i]);
       const T z = x.data()[i];
-      y.data()[i] = meaning.count * softplus(z) - meaning.sum * z;
+      y.data()[i] = meaning.count * exact::softplus(z) - meaning.sum * z;
     });
   };
 };
@@ -61,7 +61,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
     parallel_for(n, 40, [&](int64_t i) {
       const Meaning<T> meaning(label.data()[i]);
       const T z = x.data()[i];
-      const T slope = meaning.count / (1 + std::exp(-z)) - meaning.sum;
+      const T slope = meaning.count * exact::sigmoid(z) - meaning.sum;
       dx.data()[i] = z <= low || z >= high ? T{0} : slope * dy.data()[i];
     });
   };

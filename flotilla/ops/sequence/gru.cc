@@ -78,7 +78,7 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
           copy = wanted<T>(c, "BatchHidden")] {
     const int64_t w = n.width;
     parallel_for(n.count(), n.work(), [&](int64_t s) {
-      const Walk walk = n.walk(s);
+      const SequenceWalk walk = n.walk(s);
       const T* h = n.first(n.h0, s);
       for (int64_t step = 0; step < walk.length(); ++step) {
         const int64_t r = walk.row(step);
@@ -123,7 +123,7 @@ Step walk_back(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> hidd
           dh0 = wanted<T>(c, "H0@GRAD")] {
     const int64_t w = n.width;
     parallel_for(n.count(), 2 * n.work(), [&](int64_t s) {
-      const Walk walk = n.walk(s);
+      const SequenceWalk walk = n.walk(s);
       if (walk.length() == 0) {
         if (dh0) std::fill_n(dh0.data() + s * w, w, T{0});
         return;

@@ -12,6 +12,8 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/common/activation_formulas.h"
+#include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 #include "flotilla/ops/tensor/sequences.h"
 
@@ -31,11 +33,11 @@ template <typename T>
 T activate(Activation kind, T x) {
   switch (kind) {
     case Activation::kSigmoid:
-      return 1 / (1 + std::exp(-x));
+      return exact::sigmoid(x);
     case Activation::kTanh:
       return std::tanh(x);
     case Activation::kRelu:
-      return std::max(x, T{0});
+      return unary::Relu::f(x, Params<T>{});
     case Activation::kIdentity:
       break;
   }
@@ -47,11 +49,11 @@ template <typename T>
 T slope(Activation kind, T y) {
   switch (kind) {
     case Activation::kSigmoid:
-      return y * (1 - y);
+      return unary::Sigmoid::df(y, y, T{1}, Params<T>{});
     case Activation::kTanh:
-      return 1 - y * y;
+      return unary::Tanh::df(y, y, T{1}, Params<T>{});
     case Activation::kRelu:
-      return y > 0 ? T{1} : T{0};
+      return unary::Relu::df(y, y, T{1}, Params<T>{});
     case Activation::kIdentity:
       break;
   }
@@ -91,7 +93,7 @@ void add_product_back(const T* row, const T* m, int64_t rows, int64_t columns, T
 }
 
 // One sequence in the order in which it is read.
-struct Walk {
+struct SequenceWalk {
   int64_t begin = 0;
   int64_t end = 0;
   bool reverse = false;
@@ -123,7 +125,7 @@ struct Recurrence {
         h0(given<T>(c, "H0")) {}
 
   int64_t count() const { return sequences.count(); }
-  Walk walk(int64_t s) const {
+  SequenceWalk walk(int64_t s) const {
     const std::span<const int64_t> offsets = sequences.offsets();
     return {offsets[s], offsets[s + 1], reverse};
   }
@@ -145,7 +147,7 @@ struct Recurrence {
 // For each row of a batch, the row that was read before it; -1 - s for the first of sequence s.
 inline void find_previous(std::span<const int64_t> offsets, bool reverse, int64_t* previous) {
   for (int64_t s = 0; s + 1 < std::ssize(offsets); ++s) {
-    const Walk walk = {offsets[s], offsets[s + 1], reverse};
+    const SequenceWalk walk = {offsets[s], offsets[s + 1], reverse};
     for (int64_t step = 0; step < walk.length(); ++step) {
       previous[walk.row(step)] = step == 0 ? -1 - s : walk.row(step - 1);
     }
