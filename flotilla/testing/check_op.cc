@@ -291,6 +291,51 @@ void check_gpu([[maybe_unused]] const Experiment& e, [[maybe_unused]] double tol
 #endif
 }
 
+// Half a unit in the last place of 1: what storing a result in the dtype may change it by.
+double rounding_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF16:
+      return 0x1p-11;
+    case DType::kBF16:
+      return 0x1p-8;
+    default:
+      return 0x1p-24;
+  }
+}
+
+bool is_short_float_dtype(DType dtype) { return dtype == f16 || dtype == bf16; }
+
+// Whether each op of the program has a kernel for `dtype`.
+bool runs_in(const Program& program, DType dtype) {
+  const Block& block = program.global_block();
+  for (size_t i = 0; i < block.size(); ++i) {
+    if (!cpu_dtypes(op_def(block.op(i).type())).contains(dtype)) return false;
+  }
+  return true;
+}
+
+// The op and its gradient in a 16-bit type, against f32 from inputs that both types have. Such
+// kernels compute in f32: a value is rounded to the type where it is stored, which is once for a
+// result, and for a gradient once for each of the result that it reads, what comes of that, and
+// itself; sums add a rounding of f32 for each term.
+void check_short_floats(const OpCase& c, DType given, DType dtype) {
+  constexpr double kStored = 4;
+  const Inputs inputs = convert_inputs(c.inputs, given, dtype, false);
+  OpCase tried = c;
+  tried.grad =
+      tried.grad && has_gradient(c) && runs_in(*experiment(c, inputs).built.program, dtype);
+  const Experiment e = experiment(tried, inputs);
+  Experiment wide = experiment(tried, convert_inputs(inputs, dtype, f32, false));
+  double terms = 0;
+  for (size_t i = 0; i < e.built.feeds.size(); ++i) {
+    const Tensor& fed = e.built.feeds[i].tensor;
+    if (fed.dtype() == dtype) wide.built.feeds[i].tensor = converted(fed, f32);
+    terms = std::max(terms, static_cast<double>(fed.numel()));
+  }
+  const double tolerance = kStored * rounding_of(dtype) + terms * rounding_of(f32) + c.tolerance;
+  expect_close(e, run(e), run(wide), tolerance);
+}
+
 // Each dtype with a kernel, against f64 (or whole numbers against the first run).
 void check_dtypes(const OpCase& c, const OpDef& def, DType given) {
   const std::set<DType> dtypes = cpu_dtypes(def);
@@ -315,6 +360,8 @@ void check_dtypes(const OpCase& c, const OpDef& def, DType given) {
       check_gpu(e, c.tolerance);
       SCOPED_TRACE("blocked inputs");
       if (block_inputs(e)) expect_close(e, run(e), expected, c.tolerance);
+    } else if (is_short_float_dtype(dtype) && floats && dtypes.contains(f32)) {
+      check_short_floats(c, given, dtype);
     } else if ((dtype == i32 || dtype == i64) && c.integers) {
       const Experiment e = experiment(forward, convert_inputs(c.inputs, given, dtype, true));
       const Experiment same = experiment(forward, convert_inputs(c.inputs, given, base, true));

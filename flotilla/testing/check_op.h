@@ -3,9 +3,9 @@
 // One description of a case, many checks from it; a new kernel is covered on the day it is
 // registered.
 //
-//   1. Every dtype that has a kernel gives what cpu/f64 gives: f32 from the same inputs, whole
-//      numbers from rounded ones. Inputs of rank 4 also come in a blocked layout.
-//   2. The gradient in f64 is what central finite differences say, and f32 agrees with it.
+//   1. Every dtype that has a kernel gives what cpu/f64 gives: f32 from the same inputs, 16-bit
+//      floats but for their roundings, whole numbers from rounded ones. Rank 4 also in blocks.
+//   2. The gradient in f64 is what finite differences say; f32 and 16-bit kernels agree with it.
 //   3. The same number of threads gives the same bits, and another number the same values.
 //   4. On a GPU (cuda preset): CUDA kernels, replayed from a graph too, give what the CPU's give.
 // Shapes stay small: each of at most 40 elements of an input costs two runs.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest-spi.h>
 
+#include "flotilla/base/half.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/grad_context.h"
 #include "flotilla/op/op_def.h"
@@ -42,6 +43,26 @@ const OpDef& wrong_grad = define_op({
                 {kCpu, f64, [](PrepareContext& c) { return plus_one<double>(c, 0); }}},
 });
 
+// A kernel of a 16-bit type that is off by an eighth.
+template <typename T>
+Step plus_one_and_more(PrepareContext& c) {
+  const int64_t n = c.shape("X").numel();
+  return [n, x = c.in<T>("X"), y = c.out<T>("Out")] {
+    for (int64_t i = 0; i < n; ++i) y.data()[i] = narrow<T>(widen(x.data()[i]) + 1.125f);
+  };
+}
+
+const OpDef& wrong_f16 = define_op({
+    .type = "toy_wrong_f16",
+    .doc = "Adds one, but a little more in f16.",
+    .inputs = {{"X", "any tensor"}},
+    .outputs = {{"Out", "like X"}},
+    .infer = [](InferContext& c) { c.out("Out") = c.in("X"); },
+    .kernels = {{kCpu, f32, [](PrepareContext& c) { return plus_one<float>(c, 0); }},
+                {kCpu, f64, [](PrepareContext& c) { return plus_one<double>(c, 0); }},
+                {kCpu, f16, plus_one_and_more<Half>}},
+});
+
 const OpDef& only_f32 = define_op({
     .type = "toy_only_f32",
     .doc = "Adds one.",
@@ -71,6 +92,11 @@ TEST(CheckOp, TakesIntegerInputsAndSparseGradients) {
 TEST(CheckOp, FindsAKernelThatDisagrees) {
   EXPECT_NONFATAL_FAILURE(check_op({.type = "toy_wrong_f32", .inputs = {{"X", tensor({1, 2})}}}),
                           "dtype f32");
+}
+
+TEST(CheckOp, FindsAShortKernelThatDisagrees) {
+  EXPECT_NONFATAL_FAILURE(check_op({.type = "toy_wrong_f16", .inputs = {{"X", tensor({1, 2})}}}),
+                          "dtype f16");
 }
 
 TEST(CheckOp, FindsAWrongGradient) {

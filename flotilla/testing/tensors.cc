@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 
+#include "flotilla/base/half.h"
+
 namespace flotilla {
 namespace {
 
@@ -50,7 +52,15 @@ class ValuesMatcher final : public ::testing::MatcherInterface<const Tensor&> {
 template <typename T>
 void fill(const Tensor& out, const std::vector<double>& values) {
   std::transform(values.begin(), values.end(), out.data<T>(),
-                 [](double v) { return static_cast<T>(v); });
+                 [](double v) { return narrow<T>(v); });
+}
+
+// Calls f(T{}) with the C++ type of any dtype, the 16-bit floats among them.
+template <typename F>
+decltype(auto) visit_any(DType dtype, F&& f) {
+  if (dtype == f16) return f(Half{});
+  if (dtype == bf16) return f(BFloat16{});
+  return visit_dtype(dtype, f);
 }
 
 }  // namespace
@@ -59,15 +69,18 @@ Tensor from_values(const std::vector<double>& values, const Shape& shape, DType 
   require(shape.numel() == static_cast<int64_t>(values.size()), "{} values do not fill shape {}",
           values.size(), shape);
   Tensor made(dtype, shape);
-  visit_dtype(dtype, [&](auto tag) { fill<decltype(tag)>(made, values); });
+  visit_any(dtype, [&](auto tag) { fill<decltype(tag)>(made, values); });
   return made;
 }
 
 std::vector<double> values_of(const Tensor& tensor) {
   const Tensor plain = tensor.plain();
-  return visit_dtype(plain.dtype(), [&](auto tag) {
-    const auto span = plain.span<decltype(tag)>();
-    return std::vector<double>(span.begin(), span.end());
+  return visit_any(plain.dtype(), [&](auto tag) {
+    std::vector<double> values;
+    for (const auto& value : plain.span<decltype(tag)>()) {
+      values.push_back(static_cast<double>(widen(value)));
+    }
+    return values;
   });
 }
 
