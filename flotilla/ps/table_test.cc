@@ -247,6 +247,7 @@ TEST(Rule, LayerwiseStepsTakeTheNormsOfARow) {
                {.lr = 0.1f, .beta1_power = powers.beta1, .beta2_power = powers.beta2});
     return param;
   };
+  using ::testing::ElementsAre;
   using ::testing::FloatNear;
   const double decayed = 5 / std::sqrt(2.5 * 2.5 + 9);
   EXPECT_THAT(step("lamb(weight_decay=0.5)", {1, 1}, 0),
