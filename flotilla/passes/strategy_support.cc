@@ -101,18 +101,21 @@ std::string sentence(const Missing& missing, const Setting& value) {
                      missing.instead);
 }
 
-// An option that switches a pass on is not missing, whatever a list says of it.
-bool has_pass(std::string_view option) {
-  return std::any_of(all_passes().begin(), all_passes().end(),
-                     [&](const PassRow& row) { return row.option == option; });
-}
-
 template <typename Rows>
 void add_switched_on(const Strategy& strategy, const Rows& rows, std::vector<std::string>& said) {
   for (const Missing& row : rows) {
     const Setting value = strategy.get(row.field);
-    if (value == Setting(true) && !has_pass(row.field)) said.push_back(sentence(row, value));
+    if (value == Setting(true)) said.push_back(sentence(row, value));
   }
+}
+
+// An option that switches a pass on is not missing, whatever the list says of it.
+void add_missing(const DistributedStrategy& strategy, std::vector<std::string>& said) {
+  std::vector<Missing> rows(kMissing.begin(), kMissing.end());
+  for (const PassRow& pass : all_passes()) {
+    std::erase_if(rows, [&](const Missing& row) { return row.field == pass.option; });
+  }
+  add_switched_on(strategy, rows, said);
 }
 
 template <typename Rows>
@@ -143,7 +146,7 @@ void add_nested(std::string_view configuration, const NamedSetting& setting, con
 
 std::vector<std::string> unsupported(const DistributedStrategy& strategy) {
   std::vector<std::string> said;
-  add_switched_on(strategy, kMissing, said);
+  add_missing(strategy, said);
   add_changed(strategy, DistributedStrategy(), kUnused, said);
   for (const NamedSetting& setting : configuration(strategy, "hybrid_configs")) {
     const int64_t* degree = std::get_if<int64_t>(&setting.value.value);
@@ -162,7 +165,7 @@ std::vector<std::string> unsupported(const FluidStrategy& strategy) {
 
 std::vector<std::string> unsupported_by_servers(const DistributedStrategy& strategy) {
   std::vector<std::string> said;
-  add_switched_on(strategy, kMissing, said);
+  add_missing(strategy, said);
   add_switched_on(strategy, kCollectiveOnly, said);
   const std::vector<NamedSetting> initial = configuration(DistributedStrategy(), "a_sync_configs");
   for (const NamedSetting& setting : configuration(strategy, "a_sync_configs")) {
