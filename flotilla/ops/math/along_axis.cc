@@ -11,62 +11,31 @@
 #include "flotilla/op/grad_context.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/math/reduce_engine.h"
+#include "flotilla/ops/math/scan.h"
 #include "flotilla/ops/nn/slices.h"
 #include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
 namespace {
 
-Slices slices(const Shape& shape, int64_t axis, bool flat) {
-  if (flat || shape.rank() == 0) return {1, shape.numel(), 1};
-  return ops::slices(shape, shape.axis(axis));
-}
-
-// The shape without the axis; with `keep` it stays, with extent 1. Never without any axis.
-Shape dropped(const Shape& x, int64_t axis, bool flat, bool keep) {
-  if (flat) return keep ? Shape(Ints(std::max<size_t>(1, x.dims().size()), 1)) : Shape{1};
-  Ints dims = x.dims();
-  const auto at = dims.begin() + x.axis(axis);
-  if (keep) {
-    *at = 1;
-  } else {
-    dims.erase(at);
-  }
-  return dims.empty() ? Shape{1} : Shape(std::move(dims));
-}
-
 // ---- cumsum -------------------------------------------------------------------------------------
-
-void infer_cumsum(InferContext& c) {
-  const VarMeta& x = c.in("X");
-  VarMeta out = like(x);
-  if (c.attr<bool>("flatten")) {
-    out = VarMeta::tensor(x.dtype, {x.shape.numel()});
-  } else if (x.shape.rank() > 0) {
-    x.shape.axis(c.attr<int64_t>("axis"));
-  }
-  c.out("Out") = std::move(out);
-}
 
 template <typename T>
 Step running_sum(PrepareContext& c, std::string_view in, std::string_view out, const Shape& shape,
                  bool reverse) {
-  const Slices s = slices(shape, c.attr<int64_t>("axis"), c.attr<bool>("flatten"));
-  return
-      [s, reverse, exclusive = c.attr<bool>("exclusive"), from = c.in<T>(in), to = c.out<T>(out)] {
-        const T* x = from.data();
-        T* y = to.data();
-        parallel_for(s.count(), s.n, [=](int64_t slice) {
-          const int64_t step = reverse ? -s.stride : s.stride;
-          int64_t at = s.begin(slice) + (reverse ? (s.n - 1) * s.stride : 0);
-          T sum = 0;
-          for (int64_t i = 0; i < s.n; ++i, at += step) {
-            const T value = x[at];
-            y[at] = exclusive ? sum : static_cast<T>(sum + value);
-            sum = static_cast<T>(sum + value);
-          }
-        });
-      };
+  return [scan = Scan(c, shape, reverse), from = c.in<T>(in), to = c.out<T>(out)] {
+    const T* x = from.data();
+    T* y = to.data();
+    parallel_for(scan.count(), scan.length(), [=](int64_t slice) {
+      int64_t at = scan.first(slice);
+      T sum = 0;
+      for (int64_t i = 0; i < scan.length(); ++i, at += scan.step()) {
+        const T value = x[at];
+        y[at] = scan.exclusive() ? sum : static_cast<T>(sum + value);
+        sum = static_cast<T>(sum + value);
+      }
+    });
+  };
 }
 
 constexpr auto cumsum_forward = []<typename T>(PrepareContext& c) -> Step {
@@ -97,19 +66,13 @@ void emit_cumsum_grad(GradContext& c) {
 
 void infer_like_x(InferContext& c) { c.out("X@GRAD") = like(c.in("X")); }
 
-const std::vector<AttrSpec> kCumsumAttrs = {
-    {"axis", int32_t{-1}, "direction of the sums"},
-    {"flatten", false, "sums over X as one long row"},
-    {"exclusive", false, "an element is not part of its own sum"},
-    {"reverse", false, "sums from the end"}};
-
 const OpDef& cumsum = define_op({
     .type = "cumsum",
     .doc = "Each element plus all that come before it along the axis.",
     .inputs = {{.name = "X", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "same shape as X"}},
-    .attrs = kCumsumAttrs,
-    .infer = infer_cumsum,
+    .attrs = scan_attrs(),
+    .infer = infer_scan,
     .grad = custom_grad(emit_cumsum_grad),
     .kernels = kernels_for<float, double, int32_t, int64_t>(cumsum_forward),
 });
@@ -120,7 +83,7 @@ const OpDef& cumsum_grad = define_op({
     .inputs = {{.name = "X", .doc = "input of the op", .shape_only = true},
                {.name = "Out@GRAD", .doc = "gradient of the result"}},
     .outputs = {{.name = "X@GRAD", .doc = "gradient of X"}},
-    .attrs = kCumsumAttrs,
+    .attrs = scan_attrs(),
     .infer = infer_like_x,
     .kernels = kernels_for<float, double>(cumsum_backward),
     .dtype_slot = "Out@GRAD",
@@ -130,13 +93,13 @@ const OpDef& cumsum_grad = define_op({
 
 void infer_arg(InferContext& c) {
   const Shape& x = c.in("X").shape;
-  const bool flat = c.attr<bool>("flatten") || x.rank() == 0;
   const int64_t code = c.attr<int64_t>("dtype");
   const DType dtype = code < 0 ? i64 : from_paddle(static_cast<int>(code));
   require(dtype == i64 || dtype == i32, "{} gives int64 or int32, but dtype names {}",
           c.op().type(), dtype);
-  c.out("Out") =
-      VarMeta::tensor(dtype, dropped(x, c.attr<int64_t>("axis"), flat, c.attr<bool>("keepdims")));
+  c.out("Out") = VarMeta::tensor(
+      dtype,
+      without_axis(x, c.attr<int64_t>("axis"), c.attr<bool>("flatten"), c.attr<bool>("keepdims")));
 }
 
 template <typename T, typename Place>
@@ -189,9 +152,9 @@ const bool kArgs = [] {
 
 void infer_norm(InferContext& c) {
   const VarMeta& x = c.in("X");
-  const bool flat = c.attr<bool>("asvector") || x.shape.rank() == 0;
-  c.out("Out") = VarMeta::tensor(
-      x.dtype, dropped(x.shape, c.attr<int64_t>("axis"), flat, c.attr<bool>("keepdim")));
+  c.out("Out") =
+      VarMeta::tensor(x.dtype, without_axis(x.shape, c.attr<int64_t>("axis"),
+                                            c.attr<bool>("asvector"), c.attr<bool>("keepdim")));
 }
 
 // (sum |x|^p)^(1/p); the number of elements that are not zero for p = 0, extremes for infinity.

@@ -4,31 +4,14 @@
 // order, and where they stand. Of equal elements the first comes first. NaN counts as the largest.
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/ops/nn/slices.h"
 #include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/tensor/places.h"
 
 namespace flotilla::ops {
 namespace {
-
-Slices slices_of(const Shape& shape, int64_t axis) {
-  return shape.rank() == 0 ? Slices() : slices(shape, shape.axis(axis));
-}
-
-// Whether a stands before b where `largest` elements come first.
-template <typename T>
-bool before(T a, T b, bool largest) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) {
-      return largest ? std::isnan(a) && !std::isnan(b) : !std::isnan(a) && std::isnan(b);
-    }
-  }
-  return largest ? a > b : a < b;
-}
 
 // Up to this k elements are inserted into a sorted list; above it the slice is sorted.
 constexpr int64_t kInsertion = 32;
@@ -51,19 +34,13 @@ void select(const T* x, int64_t n, int64_t stride, int64_t k, bool largest, int6
 template <typename T>
 void sort_places(const T* x, int64_t n, int64_t stride, bool largest, int64_t* places) {
   std::iota(places, places + n, int64_t{0});
-  // The place decides between equal elements, so that no stable sort (which allocates) is needed.
-  std::sort(places, places + n, [=](int64_t a, int64_t b) {
-    const T left = x[a * stride], right = x[b * stride];
-    if (before(left, right, largest)) return true;
-    if (before(right, left, largest)) return false;
-    return a < b;
-  });
+  std::sort(places, places + n, PlaceOrder<T>{x, stride, largest});
 }
 
 // Out and Indices hold k for each slice of X.
 template <typename T>
 Step pick(PrepareContext& c, int64_t axis, int64_t k, bool largest) {
-  const Slices s = slices_of(c.shape("X"), axis);
+  const Slices s = slices(c.shape("X"), axis);
   const bool inserts = k <= kInsertion;
   const int64_t room = inserts ? k : s.n;
   const bool wants_out = c.has("Out");
@@ -135,7 +112,7 @@ void infer_argsort(InferContext& c) {
 
 constexpr auto argsort_forward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t axis = c.attr<int64_t>("axis");
-  return pick<T>(c, axis, slices_of(c.shape("X"), axis).n, c.attr<bool>("descending"));
+  return pick<T>(c, axis, slices(c.shape("X"), axis).n, c.attr<bool>("descending"));
 };
 
 void infer_grad(InferContext& c) {
@@ -149,26 +126,9 @@ void infer_grad(InferContext& c) {
   c.out("X@GRAD") = like(c.in("X"));
 }
 
-// Every gradient goes back to where its element stood; the others get none.
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const Slices whole = slices_of(c.shape("X"), axis_of(c));
-  const int64_t k = slices_of(c.shape("Indices"), axis_of(c)).n;
-  return [whole, k, indices = c.in<int64_t>("Indices"), dout = c.in<T>("Out@GRAD"),
-          din = c.out<T>("X@GRAD")] {
-    const int64_t* places = indices.data();
-    const T* dy = dout.data();
-    T* dx = din.data();
-    zero_bytes(dx, whole.count() * whole.n * static_cast<int64_t>(sizeof(T)));
-    parallel_for(whole.count(), k * 4, [=](int64_t slice) {
-      const int64_t first = slice / whole.stride * k * whole.stride + slice % whole.stride;
-      for (int64_t i = first; i < first + k * whole.stride; i += whole.stride) {
-        require(0 <= places[i] && places[i] < whole.n,
-                "Indices holds {}, but a slice of X has the elements 0 to {}", places[i],
-                whole.n - 1);
-        dx[whole.begin(slice) + places[i] * whole.stride] = dy[i];
-      }
-    });
-  };
+  return give_back<T>(c, slices(c.shape("X"), axis_of(c)),
+                      slices(c.shape("Indices"), axis_of(c)).n);
 };
 
 template <typename F>
