@@ -79,6 +79,10 @@ def test_gains():
         (lambda x: paddle.shard_index(x, 4, 2, 2), r"shard_id must lie in \[0, 2\), but is 2"),
         (lambda x: paddle.broadcast_shape([2, 3], [4, 3]), "do not go together: 2, 4"),
         (lambda x: paddle.view(x, "int32"), "view as another dtype is not there yet"),
+        (lambda x: paddle.cumprod(x), "cumprod needs dim"),
+        (lambda x: paddle.kthvalue(x, 5), r"k must lie in \[1, 4\]"),
+        (lambda x: nn.functional.unfold(x, [1, 2, 3]), "kernel_sizes must hold 2 numbers"),
+        (lambda x: nn.functional.unfold(x, 2, paddings=[1, 2, 3]), "paddings must hold 4 numbers"),
     ],
 )
 def test_wrong_calls(call, sentence):

@@ -11,8 +11,10 @@ __all__ = [
     "amax",
     "amin",
     "any",
+    "atan2",
     "clip",
     "count_nonzero",
+    "cumprod",
     "cumsum",
     "divide",
     "floor_divide",
@@ -20,6 +22,7 @@ __all__ = [
     "fmax",
     "fmin",
     "increment",
+    "logcumsumexp",
     "logsumexp",
     "max",
     "maximum",
@@ -57,6 +60,11 @@ def pow(x, y, name=None):
     if isinstance(y, Variable):
         return core.op("elementwise_pow", {"X": x, "Y": y}, {"axis": -1}, name=name)
     return core.op("pow", {"X": x}, {"factor": float(y)}, name=name)
+
+
+def atan2(x, y, name=None):
+    """The angle of the point (y, x): arctan(x / y) in the quadrant of the point."""
+    return core.op("atan2", {"X1": x, "X2": y}, name=name)
 
 
 def scale(x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None):
@@ -158,7 +166,21 @@ def count_nonzero(x, axis=None, keepdim=False, name=None):
 
 def cumsum(x, axis=None, dtype=None, name=None):
     """The sums of the elements so far along ``axis``; without one, of all in order."""
-    if dtype is not None and x.dtype != dtype:
-        x = core.op("cast", {"X": x}, {"in_dtype": code(x.dtype), "out_dtype": code(dtype)})
+    return _scan("cumsum", x, axis, dtype, name)
+
+
+def logcumsumexp(x, axis=None, dtype=None, name=None):
+    """log(sum(exp(x))) of the elements so far along ``axis``; without one, of all in order."""
+    return _scan("logcumsumexp", x, axis, dtype, name)
+
+
+def _scan(type, x, axis, dtype, name):
     attrs = {"axis": -1 if axis is None else axis, "flatten": axis is None}
-    return core.op("cumsum", {"X": x}, attrs, name=name)
+    return core.op(type, {"X": _cast(x, dtype)}, attrs, name=name)
+
+
+def cumprod(x, dim=None, dtype=None, name=None):
+    """The products of the elements so far along ``dim``."""
+    if dim is None:
+        raise ValueError("cumprod needs dim, the axis along which it multiplies")
+    return core.op("cumprod", {"X": _cast(x, dtype)}, {"dim": dim}, name=name)

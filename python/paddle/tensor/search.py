@@ -10,6 +10,7 @@ __all__ = [
     "argsort",
     "index_sample",
     "index_select",
+    "kthvalue",
     "masked_select",
     "nonzero",
     "sort",
@@ -63,6 +64,12 @@ def topk(x, k, axis=None, largest=True, sorted=True, name=None):
     else:
         attrs["k"] = k
     return tuple(core.op("top_k_v2", inputs, attrs, name=name, outs=["Out", "Indices"]))
+
+
+def kthvalue(x, k, axis=None, keepdim=False, name=None):
+    """The k-th smallest element along ``axis``, by default the last, and its place."""
+    attrs = {"k": k, "axis": -1 if axis is None else axis, "keepdim": keepdim}
+    return tuple(core.op("kthvalue", {"X": x}, attrs, name=name, outs=["Out", "Indices"]))
 
 
 def where(condition, x=None, y=None, name=None):

@@ -6,7 +6,7 @@ from paddle._words import also, named, op_with_shape, several, shape_inputs
 from paddle.base.framework import Variable
 from paddle.fluid.input import one_hot_op
 from paddle.nn.functional import common
-from paddle.nn.functional.common import sequence_mask  # noqa: F401
+from paddle.nn.functional.common import sequence_mask, unfold  # noqa: F401
 from paddle.nn.functional.loss import log_loss  # noqa: F401
 from paddle.nn.functional.pooling import adaptive_max
 from paddle.static.nn.common import (  # noqa: F401
@@ -72,7 +72,7 @@ __all__ = [
     *("strided_slice", "sum", "topk", "transpose", "unbind", "unsqueeze", "unstack", "where"),
     *("scatter_nd", "scatter_nd_add"),
     *("autoincreased_step_counter", "cos_sim", "index_sample", "sequence_mask", "shard_index"),
-    *("addmm", "clamp", "cross", "elementwise_equal", "kron", "soft_relu"),
+    *("addmm", "clamp", "cross", "elementwise_equal", "kron", "soft_relu", "unfold"),
     *("bmm", "dot", "flip", "index_select", "logsumexp", "meshgrid", "roll", "t", "tril", "triu"),
     *_more,
     *_ops,

@@ -12,7 +12,7 @@ from paddle.tensor.random import uniform
 
 __all__ = [
     *("cosine_similarity", "dropout", "dropout2d", "dropout3d", "embedding", "label_smooth"),
-    *("linear", "normalize", "one_hot", "pad", "sequence_mask", "zeropad2d"),
+    *("linear", "normalize", "one_hot", "pad", "sequence_mask", "unfold", "zeropad2d"),
 ]
 
 
@@ -140,3 +140,24 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW", name=None):
 def zeropad2d(x, padding, data_format="NCHW", name=None):
     """Zeros around images: left, right, top, bottom."""
     return pad(x, padding, data_format=data_format, name=name)
+
+
+def unfold(x, kernel_sizes, strides=1, paddings=0, dilations=1, name=None):
+    """The elements of windows of images, a column for each place of the window.
+
+    [N, C, H, W] becomes [N, C * window, places]. ``paddings``: one number, two for height and
+    width, or four: above, left, below, right.
+    """
+    attrs = {
+        "kernel_sizes": _repeated(kernel_sizes, 2),
+        "strides": _repeated(strides, 2),
+        "paddings": _repeated(paddings, 4),
+        "dilations": _repeated(dilations, 2),
+    }
+    return core.op("unfold", {"X": x}, attrs, name=name)
+
+
+def _repeated(value, count):
+    """One number or a few, repeated to ``count`` where they are a part of that."""
+    numbers = several(value)
+    return numbers * max(1, count // max(1, len(numbers)))

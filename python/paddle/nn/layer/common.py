@@ -5,7 +5,7 @@ from paddle.tensor.composed import unflatten
 from paddle.tensor.manipulation import flatten
 
 from .layers import Layer
-from .of_function import layer_of
+from .of_function import OfFunction, layer_of
 
 __all__ = [
     *("CosineSimilarity", "Dropout", "Dropout2D", "Dropout3D", "Embedding", "Flatten"),
@@ -17,6 +17,7 @@ __all__ = [
         "Pad3D",
         "PairwiseDistance",
         "Unflatten",
+        "Unfold",
         "ZeroPad2D",
     ),
 ]
@@ -185,6 +186,18 @@ class CosineSimilarity(Layer):
     def forward(self, x1, x2):
         """The cosines."""
         return F.cosine_similarity(x1, x2, self._axis, self._eps)
+
+
+class Unfold(OfFunction):
+    """The elements of windows of images, a column for each place; see ``nn.functional.unfold``."""
+
+    def __init__(self, kernel_sizes, dilations=1, paddings=0, strides=1, name=None):
+        words = {"kernel_sizes": kernel_sizes, "dilations": dilations, "paddings": paddings}
+        self._keep(**words, strides=strides, name=name)
+
+    def forward(self, input):
+        """The columns."""
+        return F.unfold(input, **self._arguments)
 
 
 Unflatten = layer_of("Unflatten", unflatten, __name__)
