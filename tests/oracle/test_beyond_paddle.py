@@ -2,7 +2,8 @@
 
 Both 1.8.5 and 2.6.2 take the beta powers one step ahead in Adam with row-sparse gradients and give
 the padding row of an embedding a gradient if that is row-sparse; 2.6.2 refuses some broadcast
-matrix products. Here the formula is the reference.
+matrix products, counts NaN as a number in logcumsumexp and forgets keepdim of kthvalue. Here the
+formula is the reference.
 """
 
 import numpy as np
@@ -102,6 +103,27 @@ def test_gradient_of_a_broadcast_product(x, y):
     assert rules.relative_error(found["out"], given["x"] @ given["y"]) < 1e-5
     assert rules.relative_error(found["x@GRAD"], dx) < 1e-5
     assert rules.relative_error(found["y@GRAD"], dy) < 1e-5
+
+
+def test_no_number_makes_all_sums_after_it_none():
+    inputs = {"x": {"shape": [4], "dtype": "float32", "rule": ["values", [0, 0, np.nan, 0]]}}
+    case = one_op("nan", "logcumsumexp", {"X": ["x"]}, {"Out": ["out"]}, {}, inputs)
+    expected = np.array([0, np.log(2), np.nan, np.nan])
+    np.testing.assert_allclose(op_program.run(case)["out"], expected, rtol=1e-6)
+
+
+def test_kthvalue_keeps_the_axis():
+    import paddle
+    from paddle import static
+
+    main = static.Program()
+    with static.program_guard(main, static.Program()):
+        found = paddle.kthvalue(static.data("x", [2, 3]), 2, axis=1, keepdim=True)
+    assert [tuple(variable.shape) for variable in found] == [(2, 1), (2, 1)]
+    x = np.array([[5, 1, 3], [2, 4, 6]], "float32")
+    values, places = static.Executor().run(main, feed={"x": x}, fetch_list=list(found))
+    np.testing.assert_array_equal(values, [[3], [4]])
+    np.testing.assert_array_equal(places, [[2], [1]])
 
 
 # type, attributes, and the mean, deviation, least and largest value that 100,000 draws must show

@@ -176,6 +176,25 @@ def far_borders():
                           "paddings": paddings, "ceil_mode": True})  # fmt: skip
 
 
+def angles():
+    signs = [0.0, -0.0, 0.0, -0.0, 1.0, -1.0, INF, -INF, INF, 1.0, NAN, 1.0]
+    sides = [0.0, 0.0, -0.0, -0.0, 0.0, -0.0, INF, INF, -INF, INF, 1.0, NAN]
+    pair = {"X1": values(signs, 12), "X2": values(sides, 12)}
+    yield case("atan2.special", pair, grad="X1 X2")
+
+
+def scans():
+    """Without NaN, which Paddle counts as a number in logcumsumexp."""
+    x = values([-INF, -INF, 1.0, INF, 1.0, INF, 1.0, 2.0, -INF, 1.0, -INF, 2.0], 3, 4)
+    yield case("logcumsumexp.special", {"X": x}, attrs={"axis": 1}, grad="X")
+
+
+def kths():
+    for k in (1, 2, 3, 4, 5):
+        yield case(f"kthvalue.special{k}", {"X": rows()}, "Out -Indices", {"k": k, "axis": 1},
+                   dtypes={"Indices": "int64"})  # fmt: skip
+
+
 def cases():
-    for group in (activations, softmaxes, reductions, images, far_borders):
+    for group in (activations, softmaxes, reductions, images, far_borders, angles, scans, kths):
         yield from group()

@@ -88,3 +88,6 @@ def order_cases():
     # 1.8.5 gives the gradient of 2 groups of 3 to other channels; 2 groups of 2 hide that.
     yield case("shuffle_channel", {"X": uniform(1, 4, 2, 2)}, attrs={"group": 2}, grad="X")
     yield case("shuffle_channel.six", {"X": uniform(1, 6, 2, 2)}, attrs={"group": 2})
+    columns = {"kernel_sizes": [3, 2], "strides": [2, 1], "paddings": [1, 2, 0, 3]}
+    columns["dilations"] = [1, 2]
+    yield case("unfold", {"X": uniform(2, 3, 5, 4)}, "Y", columns, grad="X")

@@ -190,6 +190,35 @@ def distances():
     yield case("frobenius_norm", {"X": uniform(2, 3, 4)}, attrs={"dim": [0, 2]}, grad="X")
 
 
+def angles():
+    pair = {"X1": uniform(3, 4), "X2": uniform(3, 4)}
+    yield case("atan2", pair, grad="X1 X2")
+    doubles = {slot: uniform(5, dtype="float64") for slot in pair}
+    yield case("atan2.float64", doubles, grad="X1 X2", dtypes={"Out": "float64"})
+    for dtype in ("int32", "int64"):
+        whole = {slot: integers(6, low=-4, high=4, dtype=dtype) for slot in pair}
+        yield case(f"atan2.{dtype}", whole, dtypes={"Out": "float64"})
+
+
+def scans():
+    x = uniform(2, 4, 3)
+    for dim in (0, 1, -1):
+        yield case(f"cumprod.dim{dim}", {"X": x}, attrs={"dim": dim}, grad="X")
+    zeros = values([1, 0, 3, 4, 2, 0, 0, 5, 0, 2, 3, 4], 3, 4)
+    yield case("cumprod.zeros", {"X": zeros}, attrs={"dim": 1}, grad="X")
+    yield case("cumprod.int64", {"X": integers(2, 5)}, attrs={"dim": 1}, dtypes={"Out": "int64"})
+    yield case("logcumsumexp", {"X": x}, grad="X")
+    yield case("logcumsumexp.flatten", {"X": x}, attrs={"flatten": True}, grad="X")
+    for name in ("exclusive", "reverse"):
+        yield case(f"logcumsumexp.{name}", {"X": x}, attrs={"axis": 1, name: True}, grad="X")
+    both = {"axis": 0, "exclusive": True, "reverse": True}
+    yield case("logcumsumexp.both", {"X": x}, attrs=both, grad="X")
+    large = values([1000, 2000, -3000, 1e4, -1e30, 1e30], 2, 3)
+    # Forward only: Paddle's gradient adds logarithms to X, and has no digits left beside 1e30.
+    yield case("logcumsumexp.large", {"X": large}, attrs={"axis": 1})
+
+
 def cases():
-    for group in (activations, elementwise, comparisons, reductions, products, ties, distances):
+    groups = (activations, elementwise, comparisons, reductions, products, ties, distances)
+    for group in (*groups, angles, scans):
         yield from group()

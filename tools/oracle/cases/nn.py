@@ -261,6 +261,22 @@ def channels():
     )
 
 
+def unfold(sizes, strides=(1, 1), paddings=(0, 0, 0, 0), dilations=(1, 1)):
+    words = {"kernel_sizes": sizes, "strides": strides, "paddings": paddings}
+    return {name: list(numbers) for name, numbers in {**words, "dilations": dilations}.items()}
+
+
+def columns():
+    image = {"X": uniform(2, 3, 5, 4)}
+    yield case("unfold", image, "Y", unfold((2, 3)), grad="X")
+    yield case("unfold.around", image, "Y", unfold((3, 2), (2, 1), (1, 2, 0, 3)), grad="X")
+    yield case("unfold.dilated", image, "Y", unfold((2, 2), (1, 2), (2, 0, 0, 1), (3, 2)), grad="X")
+    yield case("unfold.cut", image, "Y", unfold((2, 2), paddings=(-1, 0, 0, -1)), grad="X")
+    wide = {"X": uniform(1, 2, 3, 3, dtype="float64")}
+    yield case("unfold.float64", wide, "Y", unfold((2, 2)), dtypes={"Y": "float64"}, grad="X")
+
+
 def cases():
-    for group in (convolutions, pools, normalisations, embeddings, losses, metrics, channels):
+    groups = (convolutions, pools, normalisations, embeddings, losses, metrics, channels)
+    for group in (*groups, columns):
         yield from group()

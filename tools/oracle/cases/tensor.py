@@ -205,6 +205,23 @@ def taken():
     yield case("take_along_axis.first", along, "Result", {"Axis": 0}, grad="Input")
 
 
+def kths():
+    outputs, places = "Out Indices", {"Indices": "int64"}
+    x = uniform(2, 3, 4)
+    yield case("kthvalue", {"X": x}, outputs, dtypes=places, grad="X")
+    for keep in (False, True):
+        attrs = {"k": 2, "axis": 1, "keepdim": keep}
+        yield case(f"kthvalue.keep{keep}", {"X": x}, outputs, attrs, dtypes=places, grad="X")
+    yield case("kthvalue.row", {"X": uniform(5)}, outputs, {"k": 3}, dtypes=places, grad="X")
+    whole = {"Out": "int64", "Indices": "int64"}
+    numbers = values([5, -2, 7, 0, 3, 9, 8, 1], 2, 4, dtype="int64")
+    yield case("kthvalue.int64", {"X": numbers}, outputs, {"k": 2}, dtypes=whole)
+    # Whose place it is among equal ones, Paddle leaves to a partial sort.
+    equal = values([3, 1, 2, 1, 3, 5, 5, 5, 5, 5], 2, 5)
+    for k in (1, 3, 5):
+        yield case(f"kthvalue.equal{k}", {"X": equal}, "Out -Indices", {"k": k}, dtypes=places)
+
+
 def cases():
-    for group in (shapes, pieces, constants, updates, sparse_updates, masks, taken):
+    for group in (shapes, pieces, constants, updates, sparse_updates, masks, taken, kths):
         yield from group()
