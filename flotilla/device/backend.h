@@ -1,0 +1,65 @@
+// flotilla/device/backend.h
+//
+// What a device does for plans: it has memory, moves bytes into it, out of it and within it,
+// changes layouts, and runs the kernels that were written for it. Plans know devices by this alone.
+//
+// Order: what is asked for is done in the order of the calls, after the steps that came before and
+// before those that follow. Only read() and wait() are done when they return.
+//
+// Thread safety: as that of plans; one thread at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "flotilla/base/device.h"
+#include "flotilla/base/dtype.h"
+#include "flotilla/base/layout.h"
+#include "flotilla/base/shape.h"
+#include "flotilla/device/allocator.h"
+#include "flotilla/device/stream.h"
+
+namespace flotilla {
+
+// A change of layout within a device, prepared: running it only moves elements.
+struct Reorder {
+  int64_t scratch_bytes = 0;
+  // `scratch` is that many bytes of the device, from a multiple of 64 on; null where that is 0.
+  std::function<void(const void* from, void* to, void* scratch)> run = {};
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // As plans print it.
+  virtual std::string_view name() const = 0;
+  // Whose kernels it runs, and whether it runs those of this operator.
+  virtual Device kernels() const = 0;
+  virtual bool runs(std::string_view /*op_type*/) const { return true; }
+  // `step` with whatever the device needs around each run of it.
+  virtual std::function<void()> around(std::function<void()> step) const { return step; }
+
+  // Memory of the device, aligned to 64 bytes. Refuses with the number of bytes where there is not
+  // enough.
+  virtual std::shared_ptr<Buffer> allocate(int64_t bytes) = 0;
+  // From the host's memory to the device's; from the device's to the host's; within the device's.
+  virtual void write(void* to, const void* from, int64_t bytes) = 0;
+  virtual void read(void* to, const void* from, int64_t bytes) = 0;
+  virtual void copy(void* to, const void* from, int64_t bytes) = 0;
+  virtual void fill(void* to, uint8_t byte, int64_t bytes) = 0;
+  virtual Reorder reorder(const Shape& shape, DType dtype, const Layout& from,
+                          const Layout& to) = 0;
+
+  // Where its steps put their work; see docs/cuda.md.
+  virtual Stream stream() const { return {}; }
+  // Returns when all that was asked for is done.
+  virtual void wait() {}
+  // Whether steps can be captured once and replayed: they only enqueue, on stream().
+  virtual bool captures() const { return false; }
+};
+
+}  // namespace flotilla
