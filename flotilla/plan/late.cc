@@ -1,10 +1,8 @@
-// Ops whose sizes are known only when they run: what a mask selects, what a sequence expands to,
-// and everything computed from it until a size is known again. Their nodes infer, prepare and run
-// in one go; what was prepared is kept as long as the shapes stay the same. Memory comes from a
-// pool.
+#include "flotilla/plan/late.h"
+
+#include <array>
 
 #include "flotilla/op/check.h"
-#include "flotilla/plan/planner.h"
 
 namespace flotilla::plan {
 namespace {
@@ -21,25 +19,35 @@ bool same(const InferContext::Metas& a, const InferContext::Metas& b) {
   });
 }
 
-template <typename F>
-void for_each_value(const Ports& ports, F f) {
-  for (const auto& [slot, values] : ports) {
-    for (const int32_t v : values) {
-      if (v >= 0) f(v);
-    }
-  }
+std::vector<Layout> layouts_of(const Draft& draft, const Ports& ports) {
+  std::vector<Layout> layouts;
+  for_each_value(ports, [&](int32_t v) { layouts.push_back(draft.at(v).layout); });
+  return layouts;
+}
+
+// The elements of `value`, as many as one array of the stack holds.
+template <typename T>
+std::vector<int64_t> small_integers(Draft& draft, const Value& value) {
+  std::array<T, kSmall> elements;
+  draft.host.read(elements.data(), value.cell.data, value.bytes());
+  return {elements.begin(), elements.begin() + value.meta.shape.numel()};
 }
 
 }  // namespace
 
-bool size_unknown(const VarMeta& meta) {
-  return !meta.shape.known() || (meta.kind == VarKind::kSelectedRows && meta.rows < 0);
+bool is_late(const Draft& draft, const Prepared& op, const InferContext::Metas& outputs) {
+  bool late = false;
+  for_each_value(op.inputs, [&](int32_t v) { late = late || draft.at(v).home == Home::kLate; });
+  for (const auto& [slot, metas] : outputs) {
+    for (const VarMeta& meta : metas) late = late || (size_unknown(meta) && !is_unset(meta));
+  }
+  return late;
 }
 
-void Planner::forget_rows(const Prepared& op, InferContext::Metas& outputs) const {
+void forget_rows(const Draft& draft, const Prepared& op, InferContext::Metas& outputs) {
   bool unknown = false;
   for_each_value(op.inputs, [&](int32_t v) {
-    unknown = unknown || (at(v).sparse() && at(v).home == Home::kLate);
+    unknown = unknown || (draft.at(v).sparse() && draft.at(v).home == Home::kLate);
   });
   if (!unknown) return;
   for (auto& [slot, metas] : outputs) {
@@ -49,104 +57,120 @@ void Planner::forget_rows(const Prepared& op, InferContext::Metas& outputs) cons
   }
 }
 
-bool Planner::is_late(const Prepared& op, const InferContext::Metas& outputs) const {
-  bool late = false;
-  for_each_value(op.inputs, [&](int32_t v) { late = late || at(v).home == Home::kLate; });
-  for (const auto& [slot, metas] : outputs) {
-    for (const VarMeta& meta : metas) late = late || (size_unknown(meta) && !is_unset(meta));
+void forget_late_sizes(Draft& draft) {
+  for (Value& value : draft.values) {
+    if (value.home != Home::kLate) continue;
+    const int32_t lod_source = value.meta.lod_source;
+    value.meta = value.capacity;
+    value.meta.lod_source = lod_source;
   }
-  return late;
+  // Also where the inputs of an op come out as in the last run, its outputs need their sizes again.
+  for (LateOp& late : draft.late_ops) late.step = nullptr;
 }
 
-void Planner::prepare_late(Prepared op) {
+void LateHost::add(Prepared op) {
   Node node{.op = op.op, .side_effect = op.def->side_effect};
   // What the kernel will read is not known yet: everything is kept for it.
   for_each_value(op.inputs, [&](int32_t v) {
-    if (!at(v).layout.plain()) v = reordered(v, {});
     at(v).used = true;
     node.reads.push_back(v);
     const int32_t source = at(v).meta.lod_source;
     if (source >= 0 && source != v) node.reads.push_back(source);
   });
   for_each_value(op.outputs, [&](int32_t v) {
-    require(at(v).layout.plain(), "variable \"{}\" in layout {} cannot take a result of {}",
-            at(v).name, at(v).layout, op.op->type());
     at(v).used = at(v).written = true;
     node.writes.push_back(v);
   });
   op.node = draft_.nodes.size();
   op.late = true;
-  prepared_.push_back(op);
-  LateOp& late = late_ops_.emplace_back();
+  draft_.prepared.push_back(op);
+  LateOp& late = draft_.late_ops.emplace_back();
   late.op = std::move(op);
-  node.step = [this, &late] { run_late(late); };
+  node.step = [this, &late] { run(late); };
   draft_.nodes.push_back(std::move(node));
 }
 
 // Now that they are there, the elements of small integer tensors are known: extents, axes, limits.
-void Planner::read_values(const Ports& ports) {
+void LateHost::read_values(const Ports& ports) {
   for_each_value(ports, [&](int32_t v) {
     VarMeta& meta = at(v).meta;
     const bool small = meta.kind == VarKind::kTensor && meta.shape.known() &&
                        at(v).layout.plain() && meta.shape.numel() <= kSmall;
-    if (!small || (meta.dtype != i64 && meta.dtype != i32)) return;
-    const int64_t n = meta.shape.numel();
-    if (meta.dtype == i64) {
-      const auto* data = static_cast<const int64_t*>(at(v).cell.data);
-      meta.value.emplace(data, data + n);
-    } else {
-      const auto* data = static_cast<const int32_t*>(at(v).cell.data);
-      meta.value.emplace(data, data + n);
-    }
+    if (!small) return;
+    if (meta.dtype == i64) meta.value = small_integers<int64_t>(draft_, at(v));
+    if (meta.dtype == i32) meta.value = small_integers<int32_t>(draft_, at(v));
   });
 }
 
 // And so is the number of sequences, where an op made them.
-void Planner::read_sequences(const Ports& ports) {
+void LateHost::read_sequences(const Ports& ports) {
   for_each_value(ports, [&](int32_t v) {
     VarMeta& meta = at(v).meta;
     const LoD* lod = meta.lod_source < 0 ? nullptr : at(meta.lod_source).cell.lod;
-    if (lod != nullptr && !lod->empty()) meta.sequences = std::ssize(lod->back()) - 1;
+    if (lod != nullptr && !lod->empty()) meta.sequences = sequences_of(*lod);
   });
 }
 
-void Planner::run_late(LateOp& late) {
+void LateHost::run(LateOp& late) {
   read_values(late.op.inputs);
   read_sequences(late.op.inputs);
   for_each_value(late.op.inputs, [&](int32_t v) {
     require(at(v).home != Home::kLate || !size_unknown(at(v).meta),
             "variable \"{}\" is read, but the op that writes it gave it no size", at(v).name);
   });
-  InferContext::Metas inputs = metas_of(late.op.inputs, false);
-  if (!late.step || !same(inputs, late.inputs)) {
-    const InferContext::Metas metas = infer(late.op, metas_of(late.op.outputs, false));
-    for (const auto& [slot, values] : late.op.outputs) {
-      for (size_t i = 0; i < values.size(); ++i) {
-        if (values[i] < 0) continue;
-        VarMeta& meta = at(values[i]).meta;
-        if (at(values[i]).home != Home::kLate) {
-          const Shape& found = metas.at(slot)[i].shape;
-          require(!found.known() || found.numel() == meta.shape.numel(),
-                  "variable \"{}\" has room for shape {}, but turned out to have {}",
-                  at(values[i]).name, meta.shape, found);
-          continue;
-        }
-        const int32_t lod_source = meta.lod_source;
-        meta = metas.at(slot)[i];
-        meta.lod_source = lod_source;
-      }
-    }
-    late.workspaces.clear();
-    late_ = &late;
-    try {
-      late.step = run_kernel(late.op);
-    } catch (...) {
-      late_ = nullptr;
-      throw;
-    }
-    late_ = nullptr;
+  InferContext::Metas inputs = metas_of(draft_, late.op.inputs);
+  std::vector<Layout> layouts = layouts_of(draft_, late.op.inputs);
+  if (!late.step || !same(inputs, late.inputs) || layouts != late.layouts) {
+    size_outputs(late);
+    prepare(late);
     late.inputs = std::move(inputs);
+    late.layouts = std::move(layouts);
   }
+  take_memory(late);
+  const auto move_elements = [&](bool writes) {
+    for (const LateOp::Move& move : late.moves) {
+      if (move.writes != writes) continue;
+      void* const own = at(move.value).cell.data;
+      void* const beside = move.memory->data;
+      move.reorder.run(writes ? beside : own, writes ? own : beside,
+                       move.scratch == nullptr ? nullptr : move.scratch->data);
+    }
+  };
+  move_elements(false);
+  late.step();
+  move_elements(true);
+}
+
+void LateHost::size_outputs(LateOp& late) {
+  const InferContext::Metas metas = infer(draft_, late.op, metas_of(draft_, late.op.outputs));
+  for (const auto& [slot, values] : late.op.outputs) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i] < 0) continue;
+      Value& value = at(values[i]);
+      if (value.home != Home::kLate) {
+        const Shape& found = metas.at(slot)[i].shape;
+        require(!found.known() || found.numel() == value.meta.shape.numel(),
+                "variable \"{}\" has room for shape {}, but turned out to have {}", value.name,
+                value.meta.shape, found);
+        continue;
+      }
+      const int32_t lod_source = value.meta.lod_source;
+      value.meta = metas.at(slot)[i];
+      value.meta.lod_source = lod_source;
+      value.layout = {};  // until the kernel chooses
+    }
+  }
+}
+
+void LateHost::prepare(LateOp& late) {
+  late.moves.clear();
+  late.workspaces.clear();
+  late.step = nullptr;
+  late_ = &late;
+  late.step = run_kernel(late.op);
+}
+
+void LateHost::take_memory(LateOp& late) {
   for_each_value(late.op.outputs, [&](int32_t v) {
     if (at(v).home != Home::kLate || size_unknown(at(v).meta)) return;
     if (at(v).sparse()) {
@@ -155,58 +179,36 @@ void Planner::run_late(LateOp& late) {
       resize(v, at(v).meta.shape);
     }
   });
-  late.workspace_blocks.clear();
-  for (const auto& [bytes, cell] : late.workspaces) {
-    cell->data = late.workspace_blocks.emplace_back(pool_.take(bytes)).data();
+  late.blocks.clear();
+  for (Workspace& workspace : late.workspaces) {
+    workspace.cell.data = late.blocks.emplace_back(draft_.pool.take(workspace.bytes)).data();
   }
-  late.step();
 }
 
-const Cell* Planner::late_cell(int32_t value, const Layout& layout, bool writes) {
-  Value& v = at(value);
-  if (writes && v.home == Home::kLate) v.layout = layout;
-  // The reordered copy that prepare_late made.
-  if (!(v.layout == layout) && !writes) {
-    const auto copy = copies_.find({value, to_string(layout)});
-    if (copy != copies_.end()) return &at(copy->second).cell;
-  }
-  require(v.layout == layout,
-          "variable \"{}\", whose size is known only when the program runs, is needed in layout "
-          "{}, but "
-          "has {}",
-          v.name, layout, v.layout);
-  return &v.cell;
+const Cell* LateHost::read(int32_t value, const Layout& layout) {
+  return at(value).layout == layout ? &at(value).cell : beside(value, layout, false);
 }
 
-void Planner::resize_rows(int32_t value, int64_t count) {
+const Cell* LateHost::write(int32_t value, const Layout& layout) {
   Value& v = at(value);
-  v.meta.rows = count;
-  v.late_rows.reset();
-  v.late_rows = std::make_shared<Pool::Block>(pool_.take(v.rows_bytes()));
-  v.rows.data = v.late_rows->data();
-  resize(value, v.meta.shape);
+  if (v.home == Home::kLate) v.layout = layout;
+  return v.layout == layout ? &v.cell : beside(value, layout, true);
 }
 
-void Planner::set_lod(int32_t value, LoD lod) {
-  Value& v = at(value);
-  v.meta.lod_level = static_cast<int32_t>(lod.size());
-  v.meta.sequences = std::ssize(lod.back()) - 1;
-  v.own_lod = std::move(lod);
-  v.cell.lod = &v.own_lod;
+const Cell* LateHost::workspace(int64_t bytes) {
+  return &late_->workspaces.emplace_back(Workspace{.bytes = bytes}).cell;
 }
 
-void* Planner::resize(int32_t value, const Shape& shape) {
-  Value& v = at(value);
-  v.meta.shape = shape;
-  v.late.reset();  // first back, then out again: often the same block
-  try {
-    v.late = std::make_shared<Pool::Block>(pool_.take(v.bytes()));
-  } catch (Error& error) {
-    error.note("variable", fmt::format("{} {}{}", v.name, v.meta.dtype, shape));
-    throw;
-  }
-  v.cell.data = v.late->data();
-  return v.cell.data;
+const Cell* LateHost::beside(int32_t value, const Layout& layout, bool writes) {
+  const Value& v = at(value);
+  const Layout& from = writes ? layout : v.layout;
+  const Layout& to = writes ? v.layout : layout;
+  LateOp::Move move{.value = value,
+                    .writes = writes,
+                    .reorder = draft_.host.reorder(v.meta.shape, v.meta.dtype, from, to)};
+  move.memory = workspace(layout.physical_numel(v.meta.shape) * size_of(v.meta.dtype));
+  if (move.reorder.scratch_bytes > 0) move.scratch = workspace(move.reorder.scratch_bytes);
+  return late_->moves.emplace_back(std::move(move)).memory;
 }
 
 }  // namespace flotilla::plan

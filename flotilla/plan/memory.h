@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "flotilla/plan/node.h"
+#include "flotilla/plan/draft.h"
 
 namespace flotilla::plan {
 

@@ -2,7 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "flotilla/plan/planner.h"
+#include "flotilla/device/cpu/backend.h"
+#include "flotilla/plan/exchange.h"
 
 namespace flotilla::plan {
 namespace {
@@ -20,7 +21,8 @@ class DraftBuilder {
   }
   int64_t offset(int32_t v) const { return draft.values[static_cast<size_t>(v)].offset; }
 
-  Draft draft;
+  CpuBackend cpu;
+  Draft draft{cpu};
 };
 
 TEST(Memory, ValuesThatDoNotMeetShareAPlace) {

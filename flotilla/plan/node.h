@@ -1,6 +1,6 @@
 // flotilla/plan/node.h
 //
-// What the planner works on: values (versions of variables) and nodes (steps with what they touch).
+// What a draft is made of: values (versions of variables) and nodes (steps with what they touch).
 
 #pragma once
 
@@ -101,17 +101,6 @@ struct Node {
   // A sub-block's nodes follow it in the list, up to this index; 0: no sub-block.
   int32_t body_end = 0;
   bool loop = false;  // the body may run more than once
-};
-
-// Everything a plan is made of before it has addresses.
-struct Draft {
-  std::deque<Value> values;  // addresses stay
-  std::deque<Workspace> workspaces;
-  std::vector<Node> nodes;  // in order of execution; bodies inline
-  std::vector<int32_t> fetched;
-  std::vector<Share> granted;  // those that assign_memory agreed to
-  std::vector<Bundle> bundles;
-  Step finish = {};  // ends what still goes on when all nodes are done; usually none
 };
 
 }  // namespace flotilla::plan

@@ -1,17 +1,19 @@
 #include "flotilla/plan/plan.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "flotilla/base/guard.h"
+#include "flotilla/device/cpu/backend.h"
 #include "flotilla/ir/structure.h"
 #include "flotilla/ir/text.h"
 #include "flotilla/kernel/caller.h"
 #include "flotilla/op/build.h"
 #include "flotilla/passes/pass.h"
+#include "flotilla/plan/again.h"
 #include "flotilla/plan/check_numbers.h"
+#include "flotilla/plan/drafter.h"
+#include "flotilla/plan/exchange.h"
 #include "flotilla/plan/memory.h"
-#include "flotilla/plan/planner.h"
 
 namespace flotilla {
 namespace {
@@ -58,15 +60,16 @@ class CompiledPlan final : public Plan {
   explicit CompiledPlan(const PlanRequest& request)
       : program_(passes::run_plan_passes(with_sound_blocks(request.program), request.fetches, nullptr,
                                          request.device)),
-        planner_(*program_, request),
+        around_{request.generator, program_->random_seed(), request.world,
+                request.servers,   request.progress,        request.caller},
         guarded_(request.guarded) {
-    planner_.run();
-    const plan::MemoryReport memory = assign_memory(planner_.draft(), guarded_);
-    guard_work_that_goes_on(planner_.draft());
+    plan::Drafter(*program_, request, draft_, draft_host_, late_host_).run();
+    const plan::MemoryReport memory = assign_memory(draft_, guarded_);
+    guard_work_that_goes_on(draft_);
     stats_.arena_bytes = memory.arena_bytes;
     stats_.no_reuse_bytes = memory.no_reuse_bytes;
     stats_.exchanged_bytes = memory.exchanged_bytes;
-    for (const Node& node : draft().nodes) {
+    for (const Node& node : draft_.nodes) {
       stats_.steps += node.kept;
       stats_.reorders += node.kept && node.op == nullptr;
     }
@@ -74,13 +77,13 @@ class CompiledPlan final : public Plan {
     check_memory();
   }
 
-  bool adapt(const std::vector<FeedSpec>& feeds) override { return planner_.adapt(feeds); }
+  bool adapt(const std::vector<FeedSpec>& feeds) override { return again_host_.adapt(feeds); }
 
   bool fits(VariableStore& store) override {
-    for (StoreVar& var : planner_.store_vars()) {
+    for (StoreVar& var : draft_.store_vars) {
       var.tensor = store.find(var.name);
       if (var.written_first) continue;
-      const Value& value = value_of(var.value);
+      const Value& value = draft_.at(var.value);
       const Tensor* tensor = var.tensor;
       if (tensor != nullptr && (std::ssize(tensor->lod()) != var.lod_levels ||
                                 plan::sequences_of(tensor->lod()) != var.sequences)) {
@@ -99,9 +102,9 @@ class CompiledPlan final : public Plan {
   }
 
   bool settled() const override {
-    const std::vector<StoreVar>& vars = const_cast<plan::Planner&>(planner_).store_vars();
+    const std::vector<StoreVar>& vars = draft_.store_vars;
     return std::all_of(vars.begin(), vars.end(), [&](const StoreVar& var) {
-      const Value& value = draft().values[static_cast<size_t>(var.value)];
+      const Value& value = draft_.at(var.value);
       return var.tensor != nullptr && in_place(*var.tensor, value) &&
              var.tensor->layout() == value.layout;
     });
@@ -110,7 +113,7 @@ class CompiledPlan final : public Plan {
   std::vector<FetchedValue> run(VariableStore& store, PlanMemory memory,
                                 const std::vector<Tensor>& feeds, bool check_numbers) override {
     check_numbers_ = check_numbers;
-    const Held held(planner_.store_vars());
+    const Held held(draft_.store_vars);
     bind_store(store);
     bind_memory(memory);
     bind_feeds(feeds);
@@ -129,21 +132,17 @@ class CompiledPlan final : public Plan {
   }
 
   const PlanStats& stats() const override { return stats_; }
-  const ExchangeLayouts& exchange_layouts() const override { return planner_.exchange_layouts(); }
+  const ExchangeLayouts& exchange_layouts() const override { return draft_.exchange_layouts; }
   std::string print() const override;
 
  private:
-  Draft& draft() { return planner_.draft(); }
-  const Draft& draft() const { return const_cast<plan::Planner&>(planner_).draft(); }
-  Value& value_of(int32_t id) { return draft().values[static_cast<size_t>(id)]; }
-
   // Between values, while a run lasts: the address sanitizer sees whoever leaves a value, and
   // without it check_gaps() finds what was written there.
   class Guards {
    public:
-    explicit Guards(const CompiledPlan& plan) : plan_(plan) {
-      plan.for_each_gap([](char* data, int64_t bytes) {
-        std::memset(data, kUntouched, static_cast<size_t>(bytes));
+    explicit Guards(CompiledPlan& plan) : plan_(plan) {
+      plan.for_each_gap([&](char* data, int64_t bytes) {
+        plan.cpu_.fill(data, kUntouched, bytes);
         guard(data, bytes);
       });
     }
@@ -154,7 +153,7 @@ class CompiledPlan final : public Plan {
    private:
     const CompiledPlan& plan_;
   };
-  static constexpr char kUntouched = 0x5A;
+  static constexpr uint8_t kUntouched = 0x5A;
   // Calls f(data, bytes) for what belongs to no value of the arena.
   template <typename F>
   void for_each_gap(F f) const;
@@ -169,9 +168,16 @@ class CompiledPlan final : public Plan {
   void run_all();
   void run_nodes(int32_t begin, int32_t end);
   std::vector<FetchedValue> fetch();
+  Tensor elements_of(const Value& value, Shape shape);
 
   std::shared_ptr<Program> program_;  // after the passes; nodes point at its ops
-  plan::Planner planner_;
+  CpuBackend cpu_;
+  const plan::Surroundings around_;
+  Draft draft_{cpu_};
+  // Steps keep the host that prepared them.
+  plan::DraftHost draft_host_{draft_, around_};
+  plan::AgainHost again_host_{draft_, around_};
+  plan::LateHost late_host_{draft_, around_};
   PlanStats stats_;
   std::vector<std::pair<int32_t, int32_t>> feed_views_;  // (value, the feed it is a view of)
   char* arena_ = nullptr;
@@ -184,12 +190,12 @@ class CompiledPlan final : public Plan {
 template <typename F>
 void CompiledPlan::for_each_gap(F f) const {
   std::vector<std::pair<const void*, int64_t>> taken;
-  for (const Value& value : draft().values) {
+  for (const Value& value : draft_.values) {
     if (value.home != Home::kArena || value.exchanged || value.last_used < 0) continue;
     taken.emplace_back(value.cell.data, value.bytes());
     taken.emplace_back(value.rows.data, value.rows_bytes());
   }
-  for (const plan::Workspace& workspace : draft().workspaces) {
+  for (const plan::Workspace& workspace : draft_.workspaces) {
     taken.emplace_back(workspace.cell.data, workspace.bytes);
   }
   std::sort(taken.begin(), taken.end());
@@ -207,7 +213,7 @@ void CompiledPlan::for_each_gap(F f) const {
 void CompiledPlan::check_gaps() const {
   for_each_gap([&](const char* data, int64_t bytes) {
     const char* const written =
-        std::find_if(data, data + bytes, [](char byte) { return byte != kUntouched; });
+        std::find_if(data, data + bytes, [](char byte) { return byte != char{kUntouched}; });
     invariant(written == data + bytes, "a kernel wrote outside of its values, at byte {} of {}",
               written - arena_, stats_.arena_bytes);
   });
@@ -227,9 +233,9 @@ void CompiledPlan::check_memory() const {
 }
 
 void CompiledPlan::find_views_of_feeds() {
-  for (size_t v = 0; v < draft().values.size(); ++v) {
-    const Value& value = draft().values[v];
-    const Value& root = draft().values[static_cast<size_t>(value.group)];
+  for (size_t v = 0; v < draft_.values.size(); ++v) {
+    const Value& value = draft_.values[v];
+    const Value& root = draft_.at(value.group);
     if (value.home == Home::kArena && root.home == Home::kFeed) {
       feed_views_.emplace_back(static_cast<int32_t>(v), root.index);
     }
@@ -237,8 +243,8 @@ void CompiledPlan::find_views_of_feeds() {
 }
 
 void CompiledPlan::bind_store(VariableStore& store) {
-  for (StoreVar& var : planner_.store_vars()) {
-    Value& value = value_of(var.value);
+  for (StoreVar& var : draft_.store_vars) {
+    Value& value = draft_.at(var.value);
     if (var.tensor == nullptr) var.tensor = &store.make(var.name);
     Tensor& tensor = *var.tensor;
     if (!in_place(tensor, value)) {
@@ -275,13 +281,13 @@ void CompiledPlan::bind_memory(PlanMemory memory) {
   if (arena == arena_ && exchanged == exchanged_) return;
   arena_ = arena;
   exchanged_ = exchanged;
-  for (Value& value : draft().values) {
+  for (Value& value : draft_.values) {
     if (value.home != Home::kArena) continue;
     char* base = value.exchanged ? exchanged : arena;
     value.cell.data = base + value.offset;
     value.rows.data = base + value.rows_offset;
   }
-  for (plan::Workspace& workspace : draft().workspaces) {
+  for (plan::Workspace& workspace : draft_.workspaces) {
     workspace.cell.data = arena + workspace.offset;
   }
 }
@@ -289,7 +295,7 @@ void CompiledPlan::bind_memory(PlanMemory memory) {
 // Which variable makes a program too large for the machine.
 void CompiledPlan::note_largest(Error& error) const {
   const Value* largest = nullptr;
-  for (const Value& value : draft().values) {
+  for (const Value& value : draft_.values) {
     if (value.home != Home::kArena || value.name.empty()) continue;
     if (largest == nullptr || value.capacity_bytes() > largest->capacity_bytes()) largest = &value;
   }
@@ -303,19 +309,19 @@ void CompiledPlan::note_largest(Error& error) const {
 
 void CompiledPlan::bind_feeds(const std::vector<Tensor>& feeds) {
   for (size_t i = 0; i < feeds.size(); ++i) {
-    Value& value = value_of(static_cast<int32_t>(i));
+    Value& value = draft_.at(static_cast<int32_t>(i));
     value.cell.data = feeds[i].raw();
     value.cell.lod = feeds[i].lod().empty() ? nullptr : &feeds[i].lod();
   }
   for (const auto& [value, feed] : feed_views_) {
-    value_of(value).cell.data = feeds[static_cast<size_t>(feed)].raw();
+    draft_.at(value).cell.data = feeds[static_cast<size_t>(feed)].raw();
   }
 }
 
 void CompiledPlan::run_all() {
-  const Step& finish = draft().finish;
+  const Step& finish = draft_.finish;
   try {
-    run_nodes(0, static_cast<int32_t>(draft().nodes.size()));
+    run_nodes(0, static_cast<int32_t>(draft_.nodes.size()));
   } catch (...) {
     // What was left behind uses memory of this run. The error that came first is the one to tell.
     try {
@@ -331,52 +337,63 @@ void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
   int32_t n = begin;
   try {
     for (; n < end; ++n) {
-      const Node& node = draft().nodes[static_cast<size_t>(n)];
+      const Node& node = draft_.nodes[static_cast<size_t>(n)];
       if (!node.kept) continue;
       if (node.before) node.before();
       if (node.body_end == 0) {
         node.step();
-        if (check_numbers_) check_numbers(node, draft());
+        if (check_numbers_) check_numbers(node, draft_);
         continue;
       }
       const auto holds = [&] { return *static_cast<const bool*>(node.condition->data); };
       while (holds()) {
         run_nodes(n + 1, node.body_end);
         if (!node.loop) break;
-        if (Caller* caller = planner_.caller(); caller != nullptr) caller->check_interrupt();
+        if (Caller* caller = around_.caller; caller != nullptr) caller->check_interrupt();
       }
       n = node.body_end - 1;
     }
   } catch (Error& error) {
-    if (const Op* op = draft().nodes[static_cast<size_t>(n)].op) note_op(error, *op);
+    if (const Op* op = draft_.nodes[static_cast<size_t>(n)].op) note_op(error, *op);
     throw;
   } catch (const std::bad_alloc&) {
-    const Op* op = draft().nodes[static_cast<size_t>(n)].op;
+    const Op* op = draft_.nodes[static_cast<size_t>(n)].op;
     Error error(ErrorKind::kInvalidArgument, "there is no memory left for a step of the program");
     if (op != nullptr) note_op(error, *op);
     throw error;
   }
 }
 
+// What is late may lie in any layout: it was chosen in this run.
+Tensor CompiledPlan::elements_of(const Value& value, Shape shape) {
+  Tensor elements(value.meta.dtype, std::move(shape));
+  if (value.layout.plain()) {
+    cpu_.read(elements.raw(), value.cell.data, value.bytes());
+    return elements;
+  }
+  const Reorder reorder = cpu_.reorder(value.meta.shape, value.meta.dtype, value.layout, {});
+  const Pool::Block scratch = draft_.pool.take(reorder.scratch_bytes);
+  reorder.run(value.cell.data, elements.raw(), scratch.data());
+  return elements;
+}
+
 std::vector<FetchedValue> CompiledPlan::fetch() {
   std::vector<FetchedValue> results;
-  for (const int32_t id : draft().fetched) {
-    const Value& value = value_of(id);
+  for (const int32_t id : draft_.fetched) {
+    const Value& value = draft_.at(id);
     if (value.sparse()) {
       std::vector<int64_t> dims = value.meta.shape.dims();
       SelectedRows rows{.height = dims.front()};
       dims.front() = value.meta.rows;
-      rows.value = Tensor(value.meta.dtype, Shape(dims));
-      std::memcpy(rows.value.raw(), value.cell.data, static_cast<size_t>(value.bytes()));
-      const auto* numbers = static_cast<const int64_t*>(value.rows.data);
-      rows.rows.assign(numbers, numbers + value.meta.rows);
+      rows.value = elements_of(value, Shape(dims));
+      rows.rows.resize(static_cast<size_t>(value.meta.rows));
+      cpu_.read(rows.rows.data(), value.rows.data, value.rows_bytes());
       results.emplace_back(std::move(rows));
       continue;
     }
-    Tensor result(value.meta.dtype, value.meta.shape);
-    std::memcpy(result.raw(), value.cell.data, static_cast<size_t>(value.bytes()));
+    Tensor result = elements_of(value, value.meta.shape);
     if (value.meta.lod_level > 0 && value.meta.lod_source >= 0) {
-      const LoD* lod = value_of(value.meta.lod_source).cell.lod;
+      const LoD* lod = draft_.at(value.meta.lod_source).cell.lod;
       if (lod != nullptr) result.set_lod(*lod);
     }
     results.emplace_back(std::move(result));
@@ -396,7 +413,7 @@ std::string describe(const Value& value) {
 }
 
 std::string CompiledPlan::print() const {
-  const Draft& d = draft();
+  const Draft& d = draft_;
   std::string text = fmt::format(
       "plan of {} steps, {} reorders; arena {} bytes, {} without reuse ({:.1f} times){}\n",
       stats_.steps, stats_.reorders, stats_.arena_bytes, stats_.no_reuse_bytes,

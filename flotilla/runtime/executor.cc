@@ -8,7 +8,7 @@
 #include "flotilla/comm/world.h"
 #include "flotilla/data/end_of_pass.h"
 #include "flotilla/device/cpu/isa.h"
-#include "flotilla/plan/planner.h"
+#include "flotilla/plan/capacity.h"
 #include "flotilla/runtime/same_parameters.h"
 #include "flotilla/runtime/schedule.h"
 

@@ -1,0 +1,131 @@
+// flotilla/plan/draft.h
+//
+// Everything a plan is made of. Drafting fills it (drafter.h), memory.h gives it addresses,
+// adapting and steps with dynamic shapes change it (again.h, late.h), a run goes through its nodes
+// (plan.cc).
+
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flotilla/device/backend.h"
+#include "flotilla/plan/node.h"
+#include "flotilla/plan/plan.h"
+
+namespace flotilla::plan {
+
+// A persistable variable (or one that the user put into the scope) as this plan sees it.
+struct StoreVar {
+  std::string name = {};
+  int32_t value = -1;
+  Tensor* tensor = nullptr;    // in the store
+  Tensor held = {};            // what a run uses, as long as it lasts
+  bool written_first = false;  // the plan may give it another shape
+  int32_t lod_levels = 0;
+  int64_t sequences = -1;  // of the last LoD level; -1: no LoD
+  Layout layout_before = {};
+};
+
+using Ports = std::map<std::string, std::vector<int32_t>, std::less<>>;  // values by slot
+
+// An op as it was prepared, so that it can be prepared again for other shapes.
+struct Prepared {
+  const Op* op = nullptr;
+  const OpDef* def = nullptr;
+  const Kernel* kernel = nullptr;
+  Ports inputs = {};
+  Ports outputs = {};
+  SlotVars looked_at = {};  // inputs whose sizes were compared
+  size_t node = 0;
+  bool late = false;  // prepared when it is its turn to run, not before
+};
+
+// An op that can be prepared only when it is its turn to run: the shape of an input or an output is
+// not known before.
+struct LateOp {
+  Prepared op = {};
+  Step step = {};
+  InferContext::Metas inputs = {};  // what `step` was prepared for
+  std::vector<Layout> layouts = {};
+  std::deque<Workspace> workspaces = {};  // addresses stay
+  std::vector<Pool::Block> blocks = {};   // their memory
+
+  // Between a value and memory beside it, in another layout: before `step`, or after it.
+  struct Move {
+    int32_t value = -1;
+    bool writes = false;  // the value
+    Reorder reorder = {};
+    const Cell* memory = nullptr;
+    const Cell* scratch = nullptr;  // null: none
+  };
+  std::vector<Move> moves = {};
+};
+
+// What the rounds of a loop computed, for the loop that goes backward.
+struct Rounds {
+  struct Recorded {
+    std::string name = {};
+    const Value* from = nullptr;
+    std::vector<std::vector<char>> rounds = {};
+  };
+  int64_t count = 0;  // those that are still there
+  int64_t bytes = 0;  // recorded since the system was last asked for what it has left
+  std::deque<Recorded> recorded = {};
+};
+
+struct Draft {
+  explicit Draft(Backend& backend) : host(backend) {}
+
+  Backend& host;
+  Pool pool = {};                 // before the values and the late ops, which hold blocks of it
+  std::deque<Value> values = {};  // addresses stay
+  std::deque<Workspace> workspaces = {};
+  std::vector<Node> nodes = {};  // in order of execution; bodies inline
+  std::vector<int32_t> fetched = {};
+  std::vector<Share> granted = {};  // those that assign_memory agreed to
+  std::vector<Bundle> bundles = {};
+  Step finish = {};  // ends what still goes on when all nodes are done; usually none
+
+  std::vector<StoreVar> store_vars = {};
+  ExchangeLayouts exchange_layouts = {};  // of what is exchanged, and how it lies
+  std::vector<Prepared> prepared = {};
+  std::deque<LateOp> late_ops = {};
+  std::map<int32_t, Rounds> rounds = {};  // by the index of the block that a loop runs
+  std::deque<Op> own_ops = {};            // that stand in no program
+  bool adaptive = false;  // there is room for other shapes than those of the first feeds
+
+  Value& at(int32_t value) { return values[static_cast<size_t>(value)]; }
+  const Value& at(int32_t value) const { return values[static_cast<size_t>(value)]; }
+  int32_t add(Value value);
+};
+
+// Calls f(value) for each that is there.
+template <typename F>
+void for_each_value(const Ports& ports, F f) {
+  for (const auto& [slot, values] : ports) {
+    for (const int32_t v : values) {
+      if (v >= 0) f(v);
+    }
+  }
+}
+
+// How many sequences the last level holds; -1: no LoD.
+inline int64_t sequences_of(const LoD& lod) {
+  return lod.empty() ? -1 : std::ssize(lod.back()) - 1;
+}
+// Whether the size is known only when the program runs.
+bool size_unknown(const VarMeta& meta);
+
+enum class Extents { kNow, kCapacity };
+InferContext::Metas metas_of(const Draft& draft, const Ports& ports,
+                             Extents extents = Extents::kNow);
+// What `infer` says of the outputs, compared with the rules of the definition: what a kernel may
+// rely on.
+InferContext::Metas infer(const Draft& draft, Prepared& op, const InferContext::Metas& declared);
+
+}  // namespace flotilla::plan

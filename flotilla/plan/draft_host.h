@@ -1,0 +1,54 @@
+// flotilla/plan/draft_host.h
+//
+// Prepares ops for the first time: each becomes a node of the draft, with what it reads, writes and
+// shares, between the reorders that its kernel's layouts need.
+
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "flotilla/plan/host.h"
+
+namespace flotilla::plan {
+
+class DraftHost final : public Host {
+ public:
+  using Host::Host;
+
+  // Appends `node`, for whose step `prepare` asks this host, with what must come before and after.
+  // Returns its index.
+  size_t add_node(Node node, const std::function<Step()>& prepare);
+  // Appends a node that belongs to no op.
+  void add_node(Step step, std::vector<int32_t> reads, std::vector<int32_t> writes);
+  // Plans what `plan_body` plans as the body of the node at `head`.
+  void add_body(size_t head, const std::function<void()>& plan_body);
+  // The value that holds the elements of `value` in `layout`.
+  int32_t in_layout(int32_t value, const Layout& layout);
+  // The value is about to be written again.
+  void forget_copies_of(int32_t value);
+
+  const Cell* read(int32_t value, const Layout& layout) override;
+  const Cell* write(int32_t value, const Layout& layout) override;
+  const Cell* lod_of(int32_t value) override;
+  void share(int32_t from, int32_t to, bool view) override;
+  void keep_together(const std::vector<int32_t>& values) override;
+  const Cell* workspace(int64_t bytes) override;
+  std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
+                                  const std::vector<int32_t>& outs) override;
+  bool goes_on(Step wait) override;
+
+ private:
+  void place_together(int32_t from, int32_t to, Bundle& bundle);
+  void add_reorder(std::vector<Node>& nodes, int32_t from, int32_t to);
+
+  Node* node_ = nullptr;                                       // that is being prepared
+  std::vector<Node> after_;                                    // the reorders that follow it
+  std::map<std::pair<int32_t, std::string>, int32_t> copies_;  // by value and layout
+  int depth_ = 0;                                              // of bodies
+};
+
+}  // namespace flotilla::plan

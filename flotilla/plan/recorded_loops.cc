@@ -1,0 +1,140 @@
+// A while with gradients, and the loop that goes backward.
+
+#include "flotilla/ir/structure.h"
+#include "flotilla/plan/control_flow.h"
+#include "flotilla/plan/drafter.h"
+
+namespace flotilla::plan {
+namespace {
+
+// How much may be recorded before the system is asked again what it has left.
+constexpr int64_t kRecordedAtOnce = int64_t{64} << 20;
+// What a recorded value takes beside its elements.
+constexpr int64_t kRecord = 64;
+
+// A loop that does not end records without end.
+void count_recorded(Rounds& rounds, int64_t bytes) {
+  rounds.bytes += bytes + kRecord;
+  if (rounds.bytes < kRecordedAtOnce) return;
+  rounds.bytes = 0;
+  const int64_t left = memory_left();
+  require(left >= kRecordedAtOnce,
+          "the gradient of while needs what each round computed, but after {} rounds {} bytes of "
+          "memory are left",
+          rounds.count, left);
+}
+
+}  // namespace
+
+void ControlFlow::record(Rounds& rounds, const std::string& name, int32_t value) {
+  Draft& draft = drafter_.draft();
+  require(!draft.at(value).sparse() && draft.at(value).home != Home::kLate,
+          "the gradient of while needs {}, whose size is known only when the loop runs", name);
+  Rounds::Recorded& made = rounds.recorded.emplace_back();
+  made.name = name;
+  made.from = &draft.at(value);
+  drafter_.host().add_node(
+      [host = &draft.host, &made, &rounds] {
+        const int64_t bytes = made.from->bytes();
+        count_recorded(rounds, bytes);
+        made.rounds.emplace_back(static_cast<size_t>(bytes));
+        host->read(made.rounds.back().data(), made.from->cell.data, bytes);
+      },
+      {value}, {});
+}
+
+void ControlFlow::restore(Rounds::Recorded& one) {
+  Draft& draft = drafter_.draft();
+  const int32_t restored = draft.add(
+      {.name = one.name, .meta = one.from->meta, .layout = one.from->layout, .pinned = true});
+  draft.at(restored).meta.value.reset();
+  drafter_.host().add_node(
+      [host = &draft.host, &one, to = &draft.at(restored).cell] {
+        host->write(to->data, one.rounds.back().data(), std::ssize(one.rounds.back()));
+        one.rounds.pop_back();
+      },
+      {}, {restored});
+  drafter_.current()[one.name] = restored;
+}
+
+// What the gradients read: of variables outside that the loop changes, as each round finds them; of
+// its own, as each round leaves them.
+void ControlFlow::plan_recorded_while(const Block& block, const Op& op, const Block& backward) {
+  require(loops_ == 0, "gradients do not flow through a loop inside another yet");
+  const Block& inner = sub_block(op);
+  Draft& draft = drafter_.draft();
+  draft.adaptive = false;  // the records have the sizes of this plan
+  const Names read = names_inside(backward).read, written = names_inside(inner).written;
+  Rounds& rounds = draft.rounds[inner.index()];
+  drafter_.host().add_node(
+      [&rounds] {
+        rounds.count = 0;
+        for (Rounds::Recorded& one : rounds.recorded) one.rounds.clear();
+      },
+      {}, {});
+  plan_conditional(op, condition_of(block, op, "Condition"), true, [&] {
+    drafter_.host().add_node([&rounds] { ++rounds.count; }, {}, {});
+    const auto record_all = [&](bool outside) {
+      for (const std::string& name : read) {
+        const bool is_outside = block.find_var_recursive(name) != nullptr;
+        const auto found = drafter_.current().find(name);
+        if (is_outside != outside || !written.contains(name) || found == drafter_.current().end()) {
+          continue;
+        }
+        // What only carries a shape holds nothing.
+        const Value& value = draft.at(found->second);
+        if (value.pinned || value.written) record(rounds, name, found->second);
+      }
+    };
+    record_all(true);
+    drafter_.plan_block(inner);
+    record_all(false);
+  });
+}
+
+// Gradients of what goes from round to round stand outside the block; it replaces them.
+void ControlFlow::plan_while_grad(const Block& block, const Op& op) {
+  const Block& inner = sub_block(op);
+  const auto found = drafter_.draft().rounds.find(inner.forward_block());
+  require(found != drafter_.draft().rounds.end(),
+          "while_grad must come after the while of block {}", inner.forward_block());
+  const std::span<const std::string> outer = op.input_list("Out@GRAD");
+  const auto called = op.attr_or<std::vector<std::string>>("original_output_grad", {});
+  require(called.size() == outer.size(), "while_grad has {} Out@GRAD, but names for {}",
+          outer.size(), called.size());
+  for (size_t i = 0; i < outer.size(); ++i) {
+    if (called[i] != outer[i]) prepare_own(block, "assign", {outer[i]}, called[i]);
+  }
+  const Names carried(called.begin(), called.end());
+  zero_gradients(block, op, "X", carried);
+  plan_round_back(block, op, found->second);
+  for (size_t i = 0; i < op.output_list("X@GRAD").size(); ++i) {
+    const std::string& gradient = op.output_list("X@GRAD")[i];
+    const std::string inside = grad_name(op.input_list("X")[i]);
+    if (gradient == kEmptyVar || !carried.contains(inside) || gradient == inside) continue;
+    prepare_own(block, "assign", {inside}, gradient);
+  }
+}
+
+void ControlFlow::plan_round_back(const Block& block, const Op& op, Rounds& rounds) {
+  Draft& draft = drafter_.draft();
+  DraftHost& host = drafter_.host();
+  const int32_t more =
+      draft.add({.name = "more rounds", .meta = {.dtype = boolean, .shape = {1}}, .pinned = true});
+  const Step set_more = [&rounds, backend = &draft.host, cell = &draft.at(more).cell] {
+    const bool left = rounds.count > 0;
+    backend->write(cell->data, &left, sizeof left);
+  };
+  host.add_node(set_more, {}, {more});
+  plan_conditional(op, more, true, [&] {
+    const Values before = drafter_.current();
+    host.add_node([&rounds] { --rounds.count; }, {}, {});
+    for (Rounds::Recorded& one : rounds.recorded) restore(one);
+    const Values own = plan_own_block(sub_block(op));
+    drafter_.current() = before;
+    take_gradients_out(block, op, "X", own);
+    host.add_node(set_more, {}, {more});
+  });
+}
+
+}  // namespace flotilla::plan
