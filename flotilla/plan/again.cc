@@ -73,7 +73,7 @@ bool AgainHost::memory_fits() const {
     const bool touched = changed(share.from) || changed(share.to);
     if (touched && at(share.from).bytes() != at(share.to).bytes()) return false;
   }
-  // A reordered copy was made for the old shape.
+  // A copy was made for the old shape.
   return std::none_of(draft_.values.begin(), draft_.values.end(), [&](const Value& value) {
     return value.origin >= 0 && changed(value.origin);
   });
@@ -128,7 +128,7 @@ bool AgainHost::resize_outputs(Prepared& op) {
 }
 
 const Cell* AgainHost::cell(int32_t value, const Layout& layout) {
-  if (!(at(value).layout == layout)) throw NeedsNewPlan{};
+  if (at(value).device != node_->device || !(at(value).layout == layout)) throw NeedsNewPlan{};
   return &at(value).cell;
 }
 

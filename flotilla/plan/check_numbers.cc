@@ -35,8 +35,7 @@ float from_bf16(uint16_t half) {
   return value;
 }
 
-Found search(const Value& value) {
-  const void* data = value.cell.data;
+Found search(const Value& value, const void* data) {
   switch (value.meta.dtype) {
     case f32:
       return search<float>(data, value.bytes(), [](float x) { return x; });
@@ -56,7 +55,12 @@ void check_numbers(const Node& node, const Draft& draft) {
   for (const int32_t id : node.writes) {
     const Value& value = draft.values[static_cast<size_t>(id)];
     if (value.cell.data == nullptr) continue;
-    const Found found = search(value);
+    std::vector<char> copy;
+    if (value.device != kHost) {
+      copy.resize(static_cast<size_t>(value.bytes()));
+      draft.backend(value.device).read(copy.data(), value.cell.data, value.bytes());
+    }
+    const Found found = search(value, value.device == kHost ? value.cell.data : copy.data());
     if (found.first < 0) continue;
     // In another layout, elements have other places.
     const std::string place =

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ struct StoreVar {
   int32_t lod_levels = 0;
   int64_t sequences = -1;  // of the last LoD level; -1: no LoD
   Layout layout_before = {};
+  std::shared_ptr<Buffer> copy = {};  // on the device, where the value lies there
 };
 
 using Ports = std::map<std::string, std::vector<int32_t>, std::less<>>;  // values by slot
@@ -38,6 +40,7 @@ struct Prepared {
   const Op* op = nullptr;
   const OpDef* def = nullptr;
   const Kernel* kernel = nullptr;
+  int32_t device = kHost;
   Ports inputs = {};
   Ports outputs = {};
   SlotVars looked_at = {};  // inputs whose sizes were compared
@@ -79,11 +82,14 @@ struct Rounds {
 };
 
 struct Draft {
-  explicit Draft(Backend& backend) : host(backend) {}
+  // `other` is the device that programs run on beside the host; null: none.
+  explicit Draft(Backend& cpu, Backend* other = nullptr) : host(cpu), device(other) {}
 
   Backend& host;
-  Pool pool = {};                 // before the values and the late ops, which hold blocks of it
-  std::deque<Value> values = {};  // addresses stay
+  Backend* const device;
+  std::set<std::string> on_cpu = {};  // op types that the device does not run
+  Pool pool = {};                     // before the values and the late ops, which hold blocks of it
+  std::deque<Value> values = {};      // addresses stay
   std::deque<Workspace> workspaces = {};
   std::vector<Node> nodes = {};  // in order of execution; bodies inline
   std::vector<int32_t> fetched = {};
@@ -99,6 +105,7 @@ struct Draft {
   std::deque<Op> own_ops = {};            // that stand in no program
   bool adaptive = false;  // there is room for other shapes than those of the first feeds
 
+  Backend& backend(int32_t index) const { return index == kHost ? host : *device; }
   Value& at(int32_t value) { return values[static_cast<size_t>(value)]; }
   const Value& at(int32_t value) const { return values[static_cast<size_t>(value)]; }
   int32_t add(Value value);

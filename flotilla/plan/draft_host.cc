@@ -10,6 +10,12 @@ bool may_bundle(const Value& value) {
   return value.home == Home::kArena && !value.pinned && value.bundle < 0 && !value.follows;
 }
 
+// Nothing relies on where it lies yet. What sub-blocks write has its place on the host, which
+// decides by it how often they run.
+bool may_fix_device(const Value& value) {
+  return value.home == Home::kStore && !value.used && !value.pinned;
+}
+
 // The variable is new or a plan may still choose how its memory is laid out.
 bool may_fix_layout(const Value& value) {
   return value.home == Home::kStore && !value.used && value.layout.plain();
@@ -23,7 +29,7 @@ size_t DraftHost::add_node(Node node, const std::function<Step()>& prepare) {
   node_ = nullptr;
   const size_t index = draft_.nodes.size();
   draft_.nodes.push_back(std::move(node));
-  for (Node& reorder : after_) draft_.nodes.push_back(std::move(reorder));
+  for (Node& move : after_) draft_.nodes.push_back(std::move(move));
   after_.clear();
   return index;
 }
@@ -37,7 +43,7 @@ void DraftHost::add_node(Step step, std::vector<int32_t> reads, std::vector<int3
                           .side_effect = true});
 }
 
-// Reordered copies do not cross the border: the body may change what they were made from.
+// Copies do not cross the border: the body may change what they were made from.
 void DraftHost::add_body(size_t head, const std::function<void()>& plan_body) {
   copies_.clear();
   ++depth_;
@@ -47,41 +53,69 @@ void DraftHost::add_body(size_t head, const std::function<void()>& plan_body) {
   draft_.nodes[head].body_end = static_cast<int32_t>(draft_.nodes.size());
 }
 
-int32_t DraftHost::in_layout(int32_t value, const Layout& layout) {
-  if (at(value).layout == layout) return value;
-  const auto key = std::make_pair(value, to_string(layout));
+int32_t DraftHost::moved(int32_t value, int32_t device, const Layout& layout) {
+  const bool there = at(value).device == device, in_layout = at(value).layout == layout;
+  if (there && in_layout) return value;
+  const auto key = std::make_tuple(value, device, to_string(layout));
   if (const auto found = copies_.find(key); found != copies_.end()) return found->second;
+  // As it lies to the device, and there into the layout.
+  const int32_t source = there || in_layout ? value : moved(value, device, at(value).layout);
   const int32_t copy = draft_.add({.name = at(value).name,
                                    .meta = at(value).meta,
                                    .layout = layout,
+                                   .device = device,
                                    .capacity = at(value).capacity,
                                    .origin = value});
-  add_reorder(draft_.nodes, value, copy);
+  add_move(draft_.nodes, source, copy);
   copies_.emplace(key, copy);
   return copy;
 }
 
 void DraftHost::forget_copies_of(int32_t value) {
-  std::erase_if(copies_, [&](const auto& copy) { return copy.first.first == value; });
+  std::erase_if(copies_, [&](const auto& copy) { return std::get<0>(copy.first) == value; });
 }
 
-void DraftHost::add_reorder(std::vector<Node>& nodes, int32_t from, int32_t to) {
+void DraftHost::add_move(std::vector<Node>& nodes, int32_t from, int32_t to) {
+  at(from).used = at(to).used = at(to).written = true;
+  nodes.push_back(at(from).device == at(to).device ? reorder(from, to) : copy_between(from, to));
+}
+
+Node DraftHost::reorder(int32_t from, int32_t to) {
   const Value& source = at(from);
-  const Reorder reorder =
-      draft_.host.reorder(source.meta.shape, source.meta.dtype, source.layout, at(to).layout);
-  Node node{.reads = {from}, .writes = {to}};
+  const Reorder made =
+      draft_.backend(source.device)
+          .reorder(source.meta.shape, source.meta.dtype, source.layout, at(to).layout);
+  Node node{.device = source.device, .reads = {from}, .writes = {to}};
   const Cell* scratch = nullptr;
-  if (reorder.scratch_bytes > 0) {
+  if (made.scratch_bytes > 0) {
     Workspace& workspace = draft_.workspaces.emplace_back();
-    workspace.bytes = reorder.scratch_bytes;
+    workspace.device = source.device;
+    workspace.bytes = made.scratch_bytes;
     node.workspaces.push_back(&workspace);
     scratch = &workspace.cell;
   }
-  at(from).used = at(to).used = at(to).written = true;
-  node.step = [run = reorder.run, in = &at(from).cell, out = &at(to).cell, scratch] {
+  node.step = [run = made.run, in = &at(from).cell, out = &at(to).cell, scratch] {
     run(in->data, out->data, scratch == nullptr ? nullptr : scratch->data);
   };
-  nodes.push_back(std::move(node));
+  return node;
+}
+
+Node DraftHost::copy_between(int32_t from, int32_t to) {
+  Backend* const device = draft_.device;
+  const Value *source = &at(from), *target = &at(to);
+  Node node{.device = kDevice, .reads = {from}, .writes = {to}};
+  const auto over = [source, target](auto copy) {
+    return [source, target, copy] {
+      copy(target->cell.data, source->cell.data, source->bytes());
+      if (source->sparse()) copy(target->rows.data, source->rows.data, source->rows_bytes());
+    };
+  };
+  if (target->device == kDevice) {
+    node.step = over([device](void* t, const void* f, int64_t n) { device->write(t, f, n); });
+  } else {
+    node.step = over([device](void* t, const void* f, int64_t n) { device->read(t, f, n); });
+  }
+  return node;
 }
 
 const Cell* DraftHost::read(int32_t value, const Layout& layout) {
@@ -89,30 +123,49 @@ const Cell* DraftHost::read(int32_t value, const Layout& layout) {
   require(at(value).home != Home::kArena || at(value).pinned || at(value).written,
           "variable \"{}\" is read, but the op that declares it as its output did not write it",
           at(value).name);
+  if (may_fix_device(at(value))) at(value).device = node_->device;
   if (may_fix_layout(at(value))) at(value).layout = layout;
-  value = in_layout(value, layout);
+  value = moved(value, node_->device, layout);
   at(value).used = true;
   node_->reads.push_back(value);
   return &at(value).cell;
 }
 
+// The row numbers lie beside the elements.
+const Cell* DraftHost::read_rows(int32_t value) {
+  return &at(moved(value, node_->device, {})).rows;
+}
+
 const Cell* DraftHost::write(int32_t value, const Layout& layout) {
   invariant(value >= 0, "a kernel writes a variable that nobody needs");
   Value& v = at(value);
-  const bool free_choice = v.home == Home::kArena ? !v.pinned : may_fix_layout(v);
-  if (free_choice) v.layout = layout;
-  if (!(v.layout == layout)) {
-    // The place is given in another layout: write a temporary and reorder it afterwards.
-    const int32_t temporary =
-        draft_.add({.name = v.name, .meta = v.meta, .layout = layout, .capacity = v.capacity});
-    add_reorder(after_, temporary, value);
-    at(temporary).used = at(temporary).written = true;
-    node_->writes.push_back(temporary);
-    return &at(temporary).cell;
+  const int32_t device = node_->device;
+  const bool free_choice = v.home == Home::kArena && !v.pinned;
+  if (free_choice || may_fix_device(v)) v.device = device;
+  if (free_choice || may_fix_layout(v)) v.layout = layout;
+  if (v.device == device && v.layout == layout) {
+    v.used = v.written = true;
+    node_->writes.push_back(value);
+    return &v.cell;
   }
-  v.used = v.written = true;
-  node_->writes.push_back(value);
-  return &v.cell;
+  // The place is given, elsewhere or in another layout: write a temporary and move it afterwards.
+  const auto add_temporary = [&](int32_t where) {
+    return draft_.add({.name = v.name,
+                       .meta = v.meta,
+                       .layout = layout,
+                       .device = where,
+                       .capacity = v.capacity});
+  };
+  const int32_t temporary = add_temporary(device);
+  int32_t source = temporary;
+  if (v.device != device && !(v.layout == layout)) {
+    source = add_temporary(v.device);
+    add_move(after_, temporary, source);
+  }
+  add_move(after_, source, value);
+  at(temporary).used = at(temporary).written = true;
+  node_->writes.push_back(temporary);
+  return &at(temporary).cell;
 }
 
 const Cell* DraftHost::lod_of(int32_t value) {
@@ -132,7 +185,7 @@ void DraftHost::share(int32_t from, int32_t to, bool view) {
 void DraftHost::keep_together(const std::vector<int32_t>& values) {
   std::vector<int32_t> bundle;
   for (const int32_t value : values) {
-    if (value >= 0 && may_bundle(at(value))) {
+    if (value >= 0 && may_bundle(at(value)) && at(value).device == node_->device) {
       at(value).bundle = static_cast<int32_t>(draft_.bundles.size());
       bundle.push_back(value);
     }
@@ -142,6 +195,7 @@ void DraftHost::keep_together(const std::vector<int32_t>& values) {
 
 const Cell* DraftHost::workspace(int64_t bytes) {
   Workspace& made = draft_.workspaces.emplace_back();
+  made.device = node_->device;
   made.bytes = draft_.adaptive ? capacity_of(bytes) : bytes;
   node_->workspaces.push_back(&made);
   return &made.cell;
@@ -151,6 +205,7 @@ std::vector<Exchanged> DraftHost::exchange(const std::vector<int32_t>& ins,
                                            const std::vector<int32_t>& outs) {
   const size_t reads = node_->reads.size(), writes = node_->writes.size();
   std::vector<Exchanged> made = Host::exchange(ins, outs);
+  if (node_->device != kHost) return made;  // peers see memory of the host alone
   Bundle bundle{.exchanged = true};
   for (size_t i = 0; i < ins.size(); ++i) {
     place_together(node_->reads[reads + i], node_->writes[writes + i], bundle);

@@ -110,6 +110,14 @@ void check_sides(const Op& op, const OpDef& def) {
   }
 }
 
+// The rows of a temporary would not reach the place of the variable.
+bool writes_rows_in_place(const Draft& draft, const Prepared& op) {
+  bool found = false;
+  for_each_value(op.outputs,
+                 [&](int32_t v) { found = found || (draft.at(v).sparse() && draft.at(v).pinned); });
+  return found;
+}
+
 // What is known of the outputs before the program runs.
 InferContext::Metas inferred(const Draft& draft, Prepared& op,
                              const InferContext::Metas& declared) {
@@ -186,7 +194,7 @@ void Drafter::add_fetches() {
   const Block& block = program_.global_block();
   for (const std::string& name : request_.fetches) {
     if (!current_.contains(name)) require_fetchable(block, name);
-    const int32_t value = host_.in_layout(reading(block, name), {});
+    const int32_t value = host_.moved(reading(block, name), kHost, {});
     at(value).used = true;
     draft_.fetched.push_back(value);
   }
@@ -245,12 +253,51 @@ void Drafter::prepare(const Block& block, const Op& op) {
         draft_.add({.meta = meta, .home = size_unknown(meta) ? Home::kLate : Home::kArena})};
   }
   infer_capacity(draft_, made, declared);
-  const DType dtype = kernel_dtype(op, def, metas_of(draft_, made.inputs), metas);
-  made.kernel = &find_kernel(def, request_.device, dtype);
-  if (is_late(draft_, made, metas)) return late_host_.add(std::move(made));
-  made.node = host_.add_node({.op = &op, .side_effect = def.side_effect},
+  const bool late = is_late(draft_, made, metas);
+  choose_kernel(made, kernel_dtype(op, def, metas_of(draft_, made.inputs), metas), late);
+  if (late) return prepare_late(std::move(made));
+  made.node = host_.add_node({.op = &op, .device = made.device, .side_effect = def.side_effect},
                              [&] { return host_.run_kernel(made); });
   draft_.prepared.push_back(std::move(made));
+}
+
+// Ops with dynamic shapes wait for their sizes, so they run on the host.
+void Drafter::choose_kernel(Prepared& op, DType dtype, bool late) {
+  if (draft_.device != nullptr) {
+    const std::vector<Kernel>& kernels = op.def->kernels;
+    const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel& kernel) {
+      return kernel.device == draft_.device->kernels() && kernel.dtype == dtype;
+    });
+    if (!late && found != kernels.end() && draft_.device->runs(op.def->type) &&
+        !writes_rows_in_place(draft_, op)) {
+      op.kernel = &*found;
+      op.device = kDevice;
+      return;
+    }
+    draft_.on_cpu.insert(op.def->type);
+  }
+  op.kernel = &find_kernel(*op.def, kCpu, dtype);
+}
+
+// The host of late ops sees values that lie where it does.
+void Drafter::prepare_late(Prepared op) {
+  for (auto& [slot, values] : op.inputs) {
+    for (int32_t& v : values) {
+      if (v >= 0) v = host_.moved(v, kHost, at(v).layout);
+    }
+  }
+  std::vector<std::pair<int32_t, int32_t>> written;
+  for (auto& [slot, values] : op.outputs) {
+    for (int32_t& v : values) {
+      if (v < 0 || at(v).device == kHost) continue;
+      const int32_t temporary =
+          draft_.add({.name = at(v).name, .meta = at(v).meta, .layout = at(v).layout});
+      written.emplace_back(temporary, v);
+      v = temporary;
+    }
+  }
+  late_host_.add(std::move(op));
+  for (const auto& [temporary, value] : written) host_.add_move(temporary, value);
 }
 
 // A variable with one place for all writes takes the extents of the last one: those that the kernel

@@ -46,6 +46,9 @@ class Drafter {
   int32_t write_in_place(const std::string& name, const Var* var, const VarMeta& meta);
   int32_t store_value(const std::string& name, Tensor* tensor, const Var* var, bool writes);
   int32_t lod_source_of(const std::string& name, const VarMeta& meta) const;
+  // Where the op runs, and by which kernel.
+  void choose_kernel(Prepared& op, DType dtype, bool late);
+  void prepare_late(Prepared op);
   void check_places(const Prepared& op, const InferContext::Metas& inputs,
                     const InferContext::Metas& outputs) const;
   Value& at(int32_t value) { return draft_.at(value); }

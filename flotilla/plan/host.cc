@@ -10,10 +10,11 @@ Step Host::run_kernel(const Prepared& op) {
     }
     return made;
   };
+  device_ = op.device;
   PrepareContext context(*op.op, *op.def, ports(op.inputs), ports(op.outputs), *this, op.looked_at);
   Step step = op.kernel->prepare(context);
   context.check_reads();
-  return step;
+  return op.device == kHost ? step : draft_.backend(op.device).around(std::move(step));
 }
 
 const Cell* Host::lod_of(int32_t value) {

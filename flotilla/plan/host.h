@@ -26,7 +26,8 @@ class Host : public PrepareHost {
  public:
   Host(Draft& draft, const Surroundings& around) : draft_(draft), around_(around) {}
 
-  // Prepares the kernel of `op`, which asks this host for what it needs.
+  // Prepares the kernel of `op`, which asks this host for what it needs. The step has around it
+  // what its device needs.
   Step run_kernel(const Prepared& op);
 
   const Layout& layout_of(int32_t value) const override { return at(value).layout; }
@@ -38,7 +39,7 @@ class Host : public PrepareHost {
   RandomSource random(int64_t op_seed) override;
   std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
                                   const std::vector<int32_t>& outs) override;
-  Stream stream() const override { return draft_.host.stream(); }
+  Stream stream() const override { return draft_.backend(device_).stream(); }
   comm::World* world() const override { return around_.world; }
   ps::Worker* servers() const override { return around_.servers; }
   Progress* progress() const override { return around_.progress; }
@@ -60,6 +61,7 @@ class Host : public PrepareHost {
 
  private:
   const Surroundings around_;
+  int32_t device_ = kHost;  // of the op that is being prepared
 };
 
 }  // namespace flotilla::plan

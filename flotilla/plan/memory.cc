@@ -1,7 +1,6 @@
 #include "flotilla/plan/memory.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "flotilla/base/error.h"
@@ -147,6 +146,7 @@ class Groups {
 
   bool may_share(const Value& from, const Value& to, int32_t from_id, int32_t now,
                  const Share& share) {
+    if (from.device != to.device) return false;
     if (to.home != Home::kArena || to.pinned || to.bundle >= 0 || to.defined_at != now)
       return false;
     if (from.pinned || from.home == Home::kStore || !bundle_allows(from, share)) return false;
@@ -171,6 +171,7 @@ class Groups {
 
 // Something that needs a place: a group, a bundle, a workspace.
 struct Piece {
+  int32_t device = kHost;
   int64_t bytes = 0;
   int32_t begin = 0;
   int32_t end = 0;
@@ -187,6 +188,7 @@ int64_t footprint(const Value& value) {
 }
 
 void cover(Piece& piece, const Value& value) {
+  piece.device = value.device;
   piece.begin = std::min(piece.begin, value.defined_at);
   piece.end = std::max(piece.end, value.last_used);
 }
@@ -222,7 +224,11 @@ std::vector<Piece> find_pieces(Draft& draft, const Groups& groups, int64_t& no_r
     if (!draft.nodes[n].kept) continue;
     for (Workspace* workspace : draft.nodes[n].workspaces) {
       const int32_t now = static_cast<int32_t>(n);
-      pieces.push_back({aligned(workspace->bytes), now, now, 0, {}, false, workspace});
+      pieces.push_back({.device = workspace->device,
+                        .bytes = aligned(workspace->bytes),
+                        .begin = now,
+                        .end = now,
+                        .workspace = workspace});
       no_reuse += pieces.back().bytes;
     }
   }
@@ -230,9 +236,11 @@ std::vector<Piece> find_pieces(Draft& draft, const Groups& groups, int64_t& no_r
 }
 
 // The largest first, each at the lowest offset that is free for its whole life.
-int64_t place(std::vector<Piece>& pieces, bool guarded) {
-  std::vector<size_t> order(pieces.size());
-  std::iota(order.begin(), order.end(), size_t{0});
+int64_t place(std::vector<Piece>& pieces, int32_t device, bool guarded) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].device == device) order.push_back(i);
+  }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return pieces[a].bytes > pieces[b].bytes; });
   std::vector<const Piece*> placed;  // by offset
@@ -296,7 +304,8 @@ MemoryReport assign_memory(Draft& draft, bool guarded) {
   if (guarded) {
     for (Piece& piece : pieces) piece.bytes += kGuardBytes;
   }
-  report.arena_bytes = place(pieces, guarded);
+  report.arena_bytes = place(pieces, kHost, guarded);
+  report.device_bytes = place(pieces, kDevice, guarded);
   for (const Piece& piece : pieces) {
     if (piece.workspace != nullptr) piece.workspace->offset = piece.offset;
     int64_t offset = piece.offset;

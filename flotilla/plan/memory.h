@@ -1,7 +1,8 @@
 // flotilla/plan/memory.h
 //
 // Liveness and addresses: which nodes are needed, from when to when each value lives, which values
-// share memory, and where everything lies in one arena.
+// share memory, and where everything lies in the arena of its
+// device.
 
 #pragma once
 
@@ -11,6 +12,7 @@ namespace flotilla::plan {
 
 struct MemoryReport {
   int64_t arena_bytes = 0;
+  int64_t device_bytes = 0;  // of the arena on the device
   int64_t no_reuse_bytes = 0;
   int64_t exchanged_bytes = 0;
 };

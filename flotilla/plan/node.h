@@ -17,6 +17,10 @@
 
 namespace flotilla::plan {
 
+// Backends of a draft, by their index.
+inline constexpr int32_t kHost = 0;
+inline constexpr int32_t kDevice = 1;
+
 inline constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 
 enum class Home {
@@ -32,10 +36,11 @@ struct Value {
   std::string name = {};
   VarMeta meta = {};
   Layout layout = {};
-  VarMeta capacity = {};  // of a plan that adapts: the largest it may become
+  int32_t device = kHost;  // where it lies
+  VarMeta capacity = {};   // of a plan that adapts: the largest it may become
   Home home = Home::kArena;
   int32_t index = -1;                      // among the feeds or the store's variables
-  int32_t origin = -1;                     // a reordered copy of this value
+  int32_t origin = -1;                     // a copy of this value, elsewhere or in another layout
   bool pinned = false;                     // one place for all writes, for the whole run
   bool used = false;                       // some node already relies on its layout
   std::shared_ptr<Pool::Block> late = {};  // kLate: its memory
@@ -81,13 +86,15 @@ struct Bundle {
 };
 
 struct Workspace {
+  int32_t device = kHost;
   int64_t bytes = 0;  // what is reserved
   int64_t offset = 0;
   Cell cell = {};
 };
 
 struct Node {
-  const Op* op = nullptr;  // null: a reorder
+  const Op* op = nullptr;  // null: a reorder, or a copy to another device
+  int32_t device = kHost;  // where it runs
   Step step = {};
   Step before = {};  // ends work that goes on with what this node touches; usually none
   Step wait = {};    // set: the step leaves such work behind, which this ends

@@ -62,6 +62,7 @@ class CompiledPlan final : public Plan {
                                          request.device)),
         around_{request.generator, program_->random_seed(), request.world,
                 request.servers,   request.progress,        request.caller},
+        draft_(cpu_, request.device),
         guarded_(request.guarded) {
     plan::Drafter(*program_, request, draft_, draft_host_, late_host_).run();
     const plan::MemoryReport memory = assign_memory(draft_, guarded_);
@@ -69,10 +70,8 @@ class CompiledPlan final : public Plan {
     stats_.arena_bytes = memory.arena_bytes;
     stats_.no_reuse_bytes = memory.no_reuse_bytes;
     stats_.exchanged_bytes = memory.exchanged_bytes;
-    for (const Node& node : draft_.nodes) {
-      stats_.steps += node.kept;
-      stats_.reorders += node.kept && node.op == nullptr;
-    }
+    stats_.device_bytes = memory.device_bytes;
+    count_steps();
     find_views_of_feeds();
     check_memory();
   }
@@ -159,9 +158,14 @@ class CompiledPlan final : public Plan {
   void for_each_gap(F f) const;
   void check_gaps() const;
 
+  void count_steps();
+  // Whether a node only takes a value to another device.
+  bool is_copy(const Node& node) const;
   void check_memory() const;
   void find_views_of_feeds();
   void bind_store(VariableStore& store);
+  void upload(StoreVar& var);
+  void download_store();
   void bind_memory(PlanMemory memory);
   void note_largest(Error& error) const;
   void bind_feeds(const std::vector<Tensor>& feeds);
@@ -173,7 +177,7 @@ class CompiledPlan final : public Plan {
   std::shared_ptr<Program> program_;  // after the passes; nodes point at its ops
   CpuBackend cpu_;
   const plan::Surroundings around_;
-  Draft draft_{cpu_};
+  Draft draft_;
   // Steps keep the host that prepared them.
   plan::DraftHost draft_host_{draft_, around_};
   plan::AgainHost again_host_{draft_, around_};
@@ -182,6 +186,7 @@ class CompiledPlan final : public Plan {
   std::vector<std::pair<int32_t, int32_t>> feed_views_;  // (value, the feed it is a view of)
   char* arena_ = nullptr;
   char* exchanged_ = nullptr;
+  char* on_device_ = nullptr;
   bool moved_ = false;  // parameters have the layouts of this plan
   bool check_numbers_ = false;
   bool guarded_;
@@ -191,11 +196,15 @@ template <typename F>
 void CompiledPlan::for_each_gap(F f) const {
   std::vector<std::pair<const void*, int64_t>> taken;
   for (const Value& value : draft_.values) {
-    if (value.home != Home::kArena || value.exchanged || value.last_used < 0) continue;
+    if (value.home != Home::kArena || value.device != plan::kHost || value.exchanged ||
+        value.last_used < 0) {
+      continue;
+    }
     taken.emplace_back(value.cell.data, value.bytes());
     taken.emplace_back(value.rows.data, value.rows_bytes());
   }
   for (const plan::Workspace& workspace : draft_.workspaces) {
+    if (workspace.device != plan::kHost) continue;
     taken.emplace_back(workspace.cell.data, workspace.bytes);
   }
   std::sort(taken.begin(), taken.end());
@@ -217,6 +226,28 @@ void CompiledPlan::check_gaps() const {
     invariant(written == data + bytes, "a kernel wrote outside of its values, at byte {} of {}",
               written - arena_, stats_.arena_bytes);
   });
+}
+
+bool CompiledPlan::is_copy(const Node& node) const {
+  return node.op == nullptr && node.reads.size() == 1 && node.writes.size() == 1 &&
+         draft_.at(node.reads.front()).device != draft_.at(node.writes.front()).device;
+}
+
+void CompiledPlan::count_steps() {
+  for (const Node& node : draft_.nodes) {
+    if (!node.kept) continue;
+    const bool copy = is_copy(node);
+    ++stats_.steps;
+    stats_.copies += copy;
+    stats_.reorders += node.op == nullptr && !copy;
+  }
+  for (const StoreVar& var : draft_.store_vars) {
+    const Value& value = draft_.at(var.value);
+    if (value.device == plan::kHost) continue;
+    stats_.uploads += !var.written_first;
+    stats_.downloads += value.written;
+  }
+  stats_.on_cpu.assign(draft_.on_cpu.begin(), draft_.on_cpu.end());
 }
 
 // A system gives memory that it does not have, and ends whoever touches it.
@@ -260,11 +291,29 @@ void CompiledPlan::bind_store(VariableStore& store) {
     }
     var.held = tensor;
     value.cell.data = var.held.raw();
+    if (value.device != plan::kHost) upload(var);
     value.cell.lod = var.held.lod().empty() ? nullptr : &var.held.lod();
     // Its offsets are the user's, as those of a feed are.
     if (value.cell.lod != nullptr) check_lod(*value.cell.lod, rows_of(var.held));
   }
   moved_ = true;
+}
+
+// Between runs a variable is the host's, whoever else uses it.
+void CompiledPlan::upload(StoreVar& var) {
+  Value& value = draft_.at(var.value);
+  const int64_t bytes = value.bytes();
+  if (var.copy == nullptr || var.copy->size() < bytes) var.copy = draft_.device->allocate(bytes);
+  value.cell.data = var.copy->data();
+  if (!var.written_first) draft_.device->write(value.cell.data, var.held.raw(), bytes);
+}
+
+void CompiledPlan::download_store() {
+  for (const StoreVar& var : draft_.store_vars) {
+    const Value& value = draft_.at(var.value);
+    if (value.device == plan::kHost || !value.written) continue;
+    draft_.device->read(var.held.raw(), value.cell.data, value.bytes());
+  }
 }
 
 void CompiledPlan::bind_memory(PlanMemory memory) {
@@ -278,17 +327,21 @@ void CompiledPlan::bind_memory(PlanMemory memory) {
   char* exchanged = stats_.exchanged_bytes == 0
                         ? nullptr
                         : static_cast<char*>(memory.exchanged.reserve(stats_.exchanged_bytes));
-  if (arena == arena_ && exchanged == exchanged_) return;
+  char* on_device = stats_.device_bytes == 0
+                        ? nullptr
+                        : static_cast<char*>(memory.device->reserve(stats_.device_bytes));
+  if (arena == arena_ && exchanged == exchanged_ && on_device == on_device_) return;
   arena_ = arena;
   exchanged_ = exchanged;
+  on_device_ = on_device;
   for (Value& value : draft_.values) {
     if (value.home != Home::kArena) continue;
-    char* base = value.exchanged ? exchanged : arena;
+    char* base = value.exchanged ? exchanged : value.device == plan::kHost ? arena : on_device;
     value.cell.data = base + value.offset;
     value.rows.data = base + value.rows_offset;
   }
   for (plan::Workspace& workspace : draft_.workspaces) {
-    workspace.cell.data = arena + workspace.offset;
+    workspace.cell.data = (workspace.device == plan::kHost ? arena : on_device) + workspace.offset;
   }
 }
 
@@ -331,6 +384,7 @@ void CompiledPlan::run_all() {
     throw;
   }
   if (finish) finish();
+  if (draft_.device != nullptr) download_store();
 }
 
 void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
@@ -401,15 +455,25 @@ std::vector<FetchedValue> CompiledPlan::fetch() {
   return results;
 }
 
-std::string describe(const Value& value) {
+std::string describe(const Draft& draft, const Value& value) {
+  const std::string device =
+      value.device == plan::kHost ? "" : fmt::format("{} ", draft.device->name());
   std::string place = value.home == Home::kFeed    ? "feed"
-                      : value.home == Home::kStore ? "store"
+                      : value.home == Home::kStore ? device + "store"
                       : value.exchanged            ? fmt::format("exchanged @{}", value.offset)
-                                                   : fmt::format("@{}", value.offset);
+                                                   : fmt::format("{}@{}", device, value.offset);
   const std::string layout = value.layout.plain() ? "" : fmt::format(" {}", value.layout);
   const std::string rows = value.sparse() ? fmt::format(" rows {}", value.meta.rows) : "";
   return fmt::format("{} {}{}{}{} {}", value.name, value.meta.dtype, value.meta.shape, layout, rows,
                      place);
+}
+
+// What a plan has beside the CPU.
+std::string describe(const Backend& device, const PlanStats& stats) {
+  return fmt::format(
+      "on {}: arena {} bytes, {} copies, {} variables up and {} down; on the CPU: {}\n",
+      device.name(), stats.device_bytes, stats.copies, stats.uploads, stats.downloads,
+      stats.on_cpu.empty() ? "nothing" : fmt::format("{}", fmt::join(stats.on_cpu, ", ")));
 }
 
 std::string CompiledPlan::print() const {
@@ -422,11 +486,11 @@ std::string CompiledPlan::print() const {
           : static_cast<double>(stats_.no_reuse_bytes) / static_cast<double>(stats_.arena_bytes),
       stats_.exchanged_bytes == 0 ? ""
                                   : fmt::format("; exchanged {} bytes", stats_.exchanged_bytes));
+  if (d.device != nullptr) text += describe(*d.device, stats_);
   const auto list = [&](const std::vector<int32_t>& ids) {
     std::string joined;
     for (const int32_t id : ids) {
-      joined += fmt::format("{}{}", joined.empty() ? "" : "; ",
-                            describe(d.values[static_cast<size_t>(id)]));
+      joined += fmt::format("{}{}", joined.empty() ? "" : "; ", describe(d, d.at(id)));
     }
     return joined;
   };
@@ -434,8 +498,10 @@ std::string CompiledPlan::print() const {
     const Node& node = d.nodes[n];
     if (!node.kept) continue;
     text += fmt::format("{:>4} {:<28} ({}) -> ({})", n,
-                        node.op == nullptr ? "reorder" : node.op->type(), list(node.reads),
-                        list(node.writes));
+                        node.op != nullptr ? node.op->type()
+                        : is_copy(node)    ? "copy"
+                                           : "reorder",
+                        list(node.reads), list(node.writes));
     for (const plan::Workspace* workspace : node.workspaces) {
       text += fmt::format(" workspace {} @{}", workspace->bytes, workspace->offset);
     }

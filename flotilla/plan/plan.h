@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "flotilla/device/backend.h"
 #include "flotilla/ir/program.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/tensor/tensor.h"
@@ -49,7 +50,9 @@ struct PlanRequest {
   std::vector<std::string> fetches = {};
   VariableStore& store;
   Generator& generator;
-  Device device = kCpu;
+  // The device that runs what it has kernels for, beside the CPU, which runs the rest; null: the
+  // CPU runs all. It outlives the plan.
+  Backend* device = nullptr;
   // The processes that run the program together; null: this one is alone.
   comm::World* world = nullptr;
   // Where parameters live that the program pulls and pushes; null: nowhere.
@@ -70,6 +73,11 @@ struct PlanStats {
   int64_t no_reuse_bytes = 0;  // what it would be if every value had memory of its own
   int64_t persistable_bytes = 0;
   int64_t exchanged_bytes = 0;  // beside the arena, where peers can see them
+  int64_t device_bytes = 0;     // of the arena on the device
+  int64_t copies = 0;           // steps that only take a value to another device
+  int64_t uploads = 0;          // persistable variables that a run takes to the device first
+  int64_t downloads = 0;        // and that it takes back, as they were written there
+  std::vector<std::string> on_cpu = {};  // op types that the device does not run
 };
 
 // The memory that plans of one executor share: only one of them runs at a time.
@@ -89,7 +97,8 @@ class Arena {
 // Where a plan keeps what lives within a run.
 struct PlanMemory {
   Arena& arena;
-  Arena& exchanged;  // peers can see it
+  Arena& exchanged;         // peers can see it
+  Arena* device = nullptr;  // REQUIRES: there is one where the plan has a device
 };
 
 class Plan {

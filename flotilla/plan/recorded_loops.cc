@@ -30,6 +30,7 @@ void ControlFlow::record(Rounds& rounds, const std::string& name, int32_t value)
   Draft& draft = drafter_.draft();
   require(!draft.at(value).sparse() && draft.at(value).home != Home::kLate,
           "the gradient of while needs {}, whose size is known only when the loop runs", name);
+  value = drafter_.host().moved(value, kHost, draft.at(value).layout);
   Rounds::Recorded& made = rounds.recorded.emplace_back();
   made.name = name;
   made.from = &draft.at(value);

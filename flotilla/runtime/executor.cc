@@ -122,7 +122,8 @@ Executor::Executor(Options options)
           static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())),
       exchanged_(options.world == nullptr
                      ? Arena::Allocate(Buffer::make)
-                     : [world = options.world](int64_t bytes) { return world->allocate(bytes); }) {
+                     : [world = options.world](int64_t bytes) { return world->allocate(bytes); }),
+      on_device_([device = options.device](int64_t bytes) { return device->allocate(bytes); }) {
   init_isa();
   if (options_.generator == nullptr) options_.generator = &own_generator_;
 }
@@ -153,6 +154,7 @@ Plan& Executor::plan(const Program& program, const std::vector<Feed>& feeds,
   }
   entry->plan = make_plan(program, *entry, store);
   entry->plan->fits(store);  // looks the variables up
+  say_what_runs_on_the_cpu(*entry->plan);
   ++plans_made_;
   entries_.push_front(std::move(entry));
   // A program that changed will not come back as it was.
@@ -161,6 +163,16 @@ Plan& Executor::plan(const Program& program, const std::vector<Feed>& feeds,
   });
   while (static_cast<int64_t>(entries_.size()) > options_.plans) entries_.pop_back();
   return *entries_.front()->plan;
+}
+
+void Executor::say_what_runs_on_the_cpu(const Plan& plan) {
+  std::vector<std::string> news;
+  for (const std::string& type : plan.stats().on_cpu) {
+    if (on_cpu_.insert(type).second) news.push_back(type);
+  }
+  if (news.empty()) return;
+  log::info("these ops run on the CPU, not on {}: {}", options_.device->name(),
+            fmt::join(news, ", "));
 }
 
 void Executor::forget(uint64_t program) {
@@ -278,7 +290,7 @@ std::vector<FetchedValue> Executor::run(Plan& plan, const std::vector<Feed>& fee
   ScopeStore store(scope);
   const Progress::Span span(options_.progress, Progress::Kind::kCompute, "computes");
   std::vector<FetchedValue> values =
-      plan.run(store, {arena_, exchanged_}, tensors, options_.check_numbers);
+      plan.run(store, {arena_, exchanged_, &on_device_}, tensors, options_.check_numbers);
   if (options_.progress != nullptr && (!feeds.empty() || !values.empty())) {
     options_.progress->step_done();
   }

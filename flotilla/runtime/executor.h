@@ -12,6 +12,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,9 @@ struct Feed {
 class Executor {
  public:
   struct Options {
-    Device device = kCpu;
+    // The device that runs what it has kernels for; null: the CPU runs all. It outlives the
+    // executor.
+    Backend* device = nullptr;
     // Plans that are kept; the one used longest ago goes first.
     int64_t plans = 64;
     // Where random operators without a seed draw from. Null: one of the executor's own, seeded by
@@ -98,6 +101,7 @@ class Executor {
   std::vector<FetchedValue> run_fed(const Program& program, const std::vector<Feed>& feeds,
                                     const std::vector<std::string>& fetches, Scope& scope);
   const std::vector<Read>& reads_in(const Program& program);
+  void say_what_runs_on_the_cpu(const Plan& plan);
   std::unique_ptr<Plan> make_plan(const Program& program, const Entry& entry, VariableStore& store);
 
   // What all ranks know of a program.
@@ -110,6 +114,7 @@ class Executor {
   Generator own_generator_;
   Arena arena_;
   Arena exchanged_;
+  Arena on_device_;
   std::list<std::unique_ptr<Entry>> entries_;  // the latest used first
   int64_t plans_made_ = 0;
   std::map<uint64_t, Agreed> agreed_;  // by the program's id
@@ -120,7 +125,8 @@ class Executor {
   std::pair<uint64_t, uint64_t> exchanges_for_ = {};
   bool exchanges_ = false;
   bool weighs_ = false;
-  std::vector<Feed> last_read_;  // by a program that weighs samples
+  std::set<std::string> on_cpu_;  // op types of which was said that the device does not run them
+  std::vector<Feed> last_read_;   // by a program that weighs samples
 };
 
 }  // namespace flotilla
