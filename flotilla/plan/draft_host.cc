@@ -31,6 +31,10 @@ size_t DraftHost::add_node(Node node, const std::function<Step()>& prepare) {
   draft_.nodes.push_back(std::move(node));
   for (Node& move : after_) draft_.nodes.push_back(std::move(move));
   after_.clear();
+  // Copies that were made for this node are older than what it wrote.
+  for (size_t n = index; n < draft_.nodes.size(); ++n) {
+    for (const int32_t value : draft_.nodes[n].writes) forget_copies_of(value);
+  }
   return index;
 }
 

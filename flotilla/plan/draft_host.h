@@ -32,7 +32,7 @@ class DraftHost final : public Host {
   // Appends a node that takes the elements of one value over to another one, which may lie on
   // another device or in another layout, but not both.
   void add_move(int32_t from, int32_t to) { add_move(draft_.nodes, from, to); }
-  // The value is about to be written again.
+  // The value is written again: copies hold what it was.
   void forget_copies_of(int32_t value);
 
   const Cell* read(int32_t value, const Layout& layout) override;

@@ -296,8 +296,12 @@ void Drafter::prepare_late(Prepared op) {
       v = temporary;
     }
   }
+  for_each_value(op.outputs, [&](int32_t v) { host_.forget_copies_of(v); });
   late_host_.add(std::move(op));
-  for (const auto& [temporary, value] : written) host_.add_move(temporary, value);
+  for (const auto& [temporary, value] : written) {
+    host_.add_move(temporary, value);
+    host_.forget_copies_of(value);
+  }
 }
 
 // A variable with one place for all writes takes the extents of the last one: those that the kernel
