@@ -58,8 +58,9 @@ class Held {
 class CompiledPlan final : public Plan {
  public:
   explicit CompiledPlan(const PlanRequest& request)
-      : program_(passes::run_plan_passes(with_sound_blocks(request.program), request.fetches, nullptr,
-                                         request.device)),
+      : program_(
+            passes::run_plan_passes(with_sound_blocks(request.program), request.fetches, nullptr,
+                                    request.device == nullptr ? kCpu : request.device->kernels())),
         around_{request.generator, program_->random_seed(), request.world,
                 request.servers,   request.progress,        request.caller},
         draft_(cpu_, request.device),
