@@ -134,18 +134,15 @@ struct Gelu {
   static constexpr UnaryInfo kInfo = {"gelu", "X times the share of a normal distribution below X",
                                       kReadsX};
   template <typename T>
-  FLT_FN static T share(T x) {
-    return T{0.5} * (1 + std::erf(x * (std::numbers::sqrt2_v<T> / 2)));
-  }
-  template <typename T>
   FLT_FN static T f(T x, const Params<T>&) {
     return T{0.5} * x * (1 + std::erf(x * (std::numbers::sqrt2_v<T> / 2)));
   }
   template <typename T>
   FLT_FN static T df(T x, T, T g, const Params<T>&) {
+    const T share = T{0.5} * (1 + std::erf(x * (std::numbers::sqrt2_v<T> / 2)));
     const T density =
         exp_of(T{-0.5} * x * x) * std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>;
-    return g * (share(x) + x * density);
+    return g * (share + x * density);
   }
 };
 
