@@ -91,7 +91,7 @@ def folded(text):
 def sources():
     """The text of every source, without what is only white space."""
     paths = [p for top in ("flotilla", "examples", "cli") for p in (ROOT / top).rglob("*")]
-    texts = (path.read_text() for path in paths if path.suffix in (".cc", ".h", ".cu"))
+    texts = (path.read_text() for path in paths if path.suffix in (".cc", ".h", ".cu", ".cuh"))
     return "\n".join(folded(text) for text in texts)
 
 

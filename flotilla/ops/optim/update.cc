@@ -19,6 +19,12 @@ namespace {
 // What a thread should update at least, in elements.
 constexpr int64_t kUpdateGrain = 16384;
 
+// Whether the op is given an input that its definition knows: the fused form lacks some of those
+// that the op of one parameter has, and nobody measures what it does not know.
+bool takes(const PrepareContext& c, const std::string& slot) {
+  return c.has(slot) && op_def(c.op().type()).find_input(slot) != nullptr;
+}
+
 // The numbers of parameter i, from attributes and from tensors.
 template <typename T>
 class NumbersOf {
@@ -26,7 +32,7 @@ class NumbersOf {
   NumbersOf(PrepareContext& c, const update::Rule& rule, size_t i) {
     same_.lr = rule.lr.value_or(0);
     // A fused op has one learning rate for all, an op that takes lists one for each.
-    if (c.has("LearningRate")) lr_ = NumberIn(c, "LearningRate", rule.lists ? i : 0);
+    if (takes(c, "LearningRate")) lr_ = NumberIn(c, "LearningRate", rule.lists ? i : 0);
     read_settings(c, rule, i);
     if (rule.takes_l2) same_.l2 = static_cast<T>(l2_of(c, i));
     for (const update::Power& power : rule.powers) read_power(c, power, rule, i);
@@ -67,7 +73,7 @@ class NumbersOf {
     for (size_t s = 0; s < rule.settings.size(); ++s) {
       const update::Setting& setting = rule.settings[s];
       if (!setting.op) continue;
-      if (!setting.tensor.empty() && c.has(setting.tensor)) {
+      if (!setting.tensor.empty() && takes(c, setting.tensor)) {
         tensors_.emplace_back(s, NumberIn(c, setting.tensor));
       }
       if (std::holds_alternative<bool>(*setting.op)) {
@@ -192,7 +198,7 @@ class DenseGrad {
 class Skip {
  public:
   Skip(PrepareContext& c, const update::Rule& rule)
-      : skip_(rule.skips && c.has("SkipUpdate") ? c.in<bool>("SkipUpdate") : In<bool>()) {}
+      : skip_(rule.skips && takes(c, "SkipUpdate") ? c.in<bool>("SkipUpdate") : In<bool>()) {}
   bool operator()() const { return skip_ && *skip_.data(); }
 
  private:
