@@ -89,9 +89,8 @@ void broadcast_parameters(Program& startup, const BroadcastOptions& options) {
 
 void broadcast_parameters(PassContext& context) {
   const Ranks& ranks = context.ranks;
-  broadcast_parameters(
-      *context.startup,
-      {.rank = ranks.rank, .nranks = ranks.count, .endpoints = ranks.endpoints});
+  broadcast_parameters(*context.startup,
+                       {.rank = ranks.rank, .nranks = ranks.count, .endpoints = ranks.endpoints});
 }
 
 }  // namespace flotilla::passes

@@ -67,7 +67,8 @@ def start(text):
 @pytest.fixture
 def often(monkeypatch):
     """Looks come often enough for limits of a second, on a machine with four cores. There is room by
-    the clock: what computes for a second of the processor's time may take many on a busy machine."""
+    the clock: what computes for a second of the processor's time may take many on a busy machine.
+    """
     monkeypatch.setattr(watched, "LOOK", 0.1)
     monkeypatch.setattr(watched, "room", lambda seconds: 1000 * seconds)
     monkeypatch.setattr(watched.os, "sched_getaffinity", lambda _: range(4))
