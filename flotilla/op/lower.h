@@ -9,8 +9,9 @@
 //                             c.apply("elementwise_mul", way, c.in("Weight"))));
 //   }
 //
-// passes/lower.h replaces an op by its body where the device has no kernel for it. Programs that
-// are printed or saved keep the op.
+// passes/lower.h puts the body behind an op for which the device has no kernel. The op stays in
+// front of it with a mark, so that a plan still compares its inputs by its own rules: a body that
+// repeats what is smaller would take more. Programs that are printed or saved keep the op as it is.
 
 #pragma once
 
@@ -25,6 +26,9 @@
 #include "flotilla/op/op_def.h"
 
 namespace flotilla {
+
+// The attribute of an op whose body follows: a plan infers it, and computes nothing.
+inline constexpr std::string_view kLoweredAttr = "@LOWERED@";
 
 class LowerContext {
  public:

@@ -1,12 +1,13 @@
 // flotilla/passes/lower.cc
 //
-//     lerp(X=x, Y=y, Weight=w) -> out    ==>   elementwise_sub(X=y, Y=x) -> a
+//     lerp(X=x, Y=y, Weight=w) -> out    ==>   lerp(X=x, Y=y, Weight=w) -> out {@LOWERED@=true}
+//                                              elementwise_sub(X=y, Y=x) -> a
 //                                              elementwise_mul(X=a, Y=w) -> b
 //                                              elementwise_add(X=x, Y=b) -> out
 //
 // A body is built in a program of its own, in which each variable that the op reads or gives a
 // gradient of has a name by its slot: what stands in two slots of the op has two gradients. Then
-// its ops move into the place of the op, under the names that the variables have there.
+// its ops move behind the op, under the names that the variables have there.
 
 #include "flotilla/passes/lower.h"
 
@@ -39,7 +40,7 @@ bool lacks_kernel(const Block& block, const Op& op, const OpDef& def, Device dev
   return !has_kernel(def, device, dtype);
 }
 
-// The body of an op, on the way into the op's place.
+// The body of an op, on the way behind the op.
 class Body {
  public:
   Body(Block& around, const Op& op) : around_(around), op_(op) {}
@@ -83,8 +84,8 @@ class Body {
     }
   }
 
-  // Puts the ops into the place of the op.
-  void replace(size_t position) {
+  // Puts the ops behind the op, which stands at `position`.
+  void append_to(size_t position) {
     const Attrs marks = marks_of(op_);
     std::vector<Op> ops;
     for (const auto& made : block().ops()) {
@@ -93,8 +94,8 @@ class Body {
       ops.emplace_back(made->type(), renamed(made->inputs()), renamed(made->outputs()),
                        std::move(attrs));
     }
-    around_.erase(position);
-    around_.insert_before(position, std::move(ops));
+    around_.op(position).set_attr(kLoweredAttr, true);
+    around_.insert_after(position, std::move(ops));
   }
 
  private:
@@ -199,7 +200,7 @@ bool has_inputs_of(const Op& op, const OpDef& def, const OpDef& forward) {
   });
 }
 
-// The definition whose body replaces the op, its own or its forward op's; null where there is none.
+// The definition whose body computes the op, its own or its forward op's; null where there is none.
 const OpDef* body_of(const Op& op, const OpDef& def) {
   if (def.lower != nullptr) return &def;
   if (op.type().find("_grad") == std::string::npos) return nullptr;
@@ -208,33 +209,30 @@ const OpDef* body_of(const Op& op, const OpDef& def) {
   return lowers && has_inputs_of(op, def, *forward) ? forward : nullptr;
 }
 
-// True where the op has been replaced.
-bool lower_op(Block& block, size_t position, Device device) {
+void lower_op(Block& block, size_t position, Device device) {
   const Op& op = block.op(position);
   const OpDef* def = find_op(op.type());
   const OpDef* source = def == nullptr ? nullptr : body_of(op, *def);
-  if (source == nullptr || !lacks_kernel(block, op, *def, device)) return false;
+  if (source == nullptr || !lacks_kernel(block, op, *def, device)) return;
   Body body(block, op);
   if (source == def) {
     body.compute(*def);
   } else {
     body.differentiate(*source);
   }
-  body.replace(position);
-  return true;
+  body.append_to(position);
 }
 
 }  // namespace
 
 void lower(PassContext& context) {
   for (const auto& block : context.main.blocks()) {
-    for (size_t position = 0; position < block->size();) {
-      const Op& op = block->op(position);
+    // What has come behind an op may have no kernel either.
+    for (size_t position = 0; position < block->size(); ++position) {
       try {
-        // What came into its place may have no kernel either.
-        position += lower_op(*block, position, context.device) ? 0 : 1;
+        lower_op(*block, position, context.device);
       } catch (Error& error) {
-        note_op(error, op);
+        note_op(error, block->op(position));
         throw;
       }
     }

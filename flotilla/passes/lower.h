@@ -1,8 +1,8 @@
 // flotilla/passes/lower.h
 //
-// Ops without a kernel for the device and their dtype become what they are made of (op/lower.h). A
-// gradient op without one becomes the gradient of its forward op's body: autodiff of the ops that
-// `lower` appends, the body included where its values are needed.
+// Ops without a kernel for the device and their dtype are followed by what they are made of
+// (op/lower.h), a gradient op without one by the gradient of its forward op's body: autodiff of the
+// ops that `lower` appends, the body included where its values are needed.
 
 #pragma once
 

@@ -6,6 +6,7 @@
 #include "flotilla/op/build.h"
 #include "flotilla/op/check.h"
 #include "flotilla/op/kernel_dtype.h"
+#include "flotilla/op/lower.h"
 #include "flotilla/op/needs_value.h"
 #include "flotilla/plan/again.h"
 
@@ -238,6 +239,7 @@ void Drafter::prepare(const Block& block, const Op& op) {
   for (const std::string& slot : left_out) declared[slot] = {{}};
   const InferContext::Metas inputs = metas_of(draft_, made.inputs);
   InferContext::Metas metas = inferred(draft_, made, declared);
+  if (op.has_attr(kLoweredAttr)) return;  // its body follows
   forget_rows(draft_, made, metas);
   for (const auto& [slot, vars] : written) {
     for (size_t i = 0; i < vars.size(); ++i) {
