@@ -1,9 +1,9 @@
 // flotilla/ops/control_flow.cc
 //
 // The operators that run a block of their own, and their gradients, which do likewise.
-// They have no kernel: the planner (plan/control_flow.h) makes a step of them that owns the steps of
-// the block. What the slots list, the block's own ops read and write; Paddle wants to see it here
-// too.
+// They have no kernel: the planner (plan/control_flow.h) makes a step of them that owns the steps
+// of the block. What the slots list, the block's own ops read and write; Paddle wants to see it
+// here too.
 
 #include <algorithm>
 
