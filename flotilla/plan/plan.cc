@@ -519,6 +519,7 @@ void* Arena::reserve(int64_t bytes) {
     buffer_.reset();  // first give back, then take: never both at once
     buffer_ = allocate_(bytes);
   }
+  unguard(buffer_->data(), bytes);  // it may have been made for fewer, and rounded up
   return buffer_->data();
 }
 
