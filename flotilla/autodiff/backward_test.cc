@@ -47,7 +47,7 @@ TEST(AppendBackward, SeedsTheLossAndWalksBack) {
   EXPECT_EQ(block.op(2).role(), kBackwardRole | kLossRole);
   EXPECT_THAT(block.op(4).attr<std::vector<std::string>>("op_role_var"),
               ElementsAre("w", "w@GRAD"));
-  EXPECT_FALSE(block.op(3).has_attr("op_role_var"));
+  EXPECT_FALSE(block.op(3).attrs().contains("op_role_var"));
   EXPECT_EQ(block.var("w@GRAD").shape, Shape({2}));
   EXPECT_EQ(block.find_var("x@GRAD"), nullptr);
 }
@@ -212,7 +212,7 @@ TEST(AppendBackward, KeepsTheUsersLine) {
   append_backward(program->global_block().var("loss"));
   const Block& block = program->global_block();
   EXPECT_EQ(block.op(block.size() - 1).type(), "toy_square_grad");
-  EXPECT_EQ(block.op(block.size() - 1).from(), "train.py:7 in model");
+  EXPECT_EQ(user_line(block.op(block.size() - 1)), "train.py:7 in model");
 }
 
 TEST(AppendBackward, ASecondLossGetsGradientsOfItsOwn) {

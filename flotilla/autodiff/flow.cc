@@ -35,8 +35,8 @@ Flow::Flow(const Block& block, const Wanted& wanted, const Names& leaves) {
   if (!wanted.vars.has_value()) {
     Names read;
     for (const auto& op : block.ops()) {
-      for (const std::string& name : op->input_names()) read.insert(name);
-      for (const std::string& name : op->output_names()) {
+      for (const std::string& name : names_in(op->inputs())) read.insert(name);
+      for (const std::string& name : names_in(op->outputs())) {
         if (!read.contains(name)) needs_[name] = false;
       }
     }
@@ -46,7 +46,7 @@ Flow::Flow(const Block& block, const Wanted& wanted, const Names& leaves) {
     const Op& op = block.op(i);
     ops_.push_back(flow_of(block, op, wanted));
     Names written = names_inside(op).written;
-    for (const std::string& name : op.output_names()) written.insert(name);
+    for (const std::string& name : names_in(op.outputs())) written.insert(name);
     for (const std::string& name : written) writers_[name].push_back(i);
   }
 }

@@ -89,7 +89,7 @@ void Walk::visit(size_t position) {
   const OpFlow& flow = flow_.op(position);
   if (flow.skipped) return;
   position_ = position;
-  const std::vector<std::string> written = op.output_names();
+  const std::vector<std::string> written = names_in(op.outputs());
   const bool reached = std::any_of(written.begin(), written.end(), [&](const auto& name) {
     return drafts_->names().has_parts(name);
   });

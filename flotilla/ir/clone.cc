@@ -240,7 +240,7 @@ std::shared_ptr<Program> Program::clone(bool for_test) const {
   std::shared_ptr<Program> out = copy(*this, selection, number_blocks(*this, selection));
   for (const auto& block : out->blocks()) {
     for (const auto& op : block->ops()) {
-      if (op->has_attr("is_test")) op->set_attr("is_test", true);
+      if (op->attrs().contains("is_test")) op->set_attr("is_test", true);
     }
   }
   return out;

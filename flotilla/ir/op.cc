@@ -21,19 +21,13 @@ const std::string& only_of(const Slots& slots, std::string_view slot, const std:
   return list.front();
 }
 
-std::vector<std::string> flatten(const Slots& slots) {
-  std::vector<std::string> names;
-  for (const auto& [slot, vars] : slots) names.insert(names.end(), vars.begin(), vars.end());
-  return names;
-}
-
 bool holds(const Slots& slots, std::string_view var) {
   return std::any_of(slots.begin(), slots.end(), [&](const auto& slot) {
     return std::find(slot.second.begin(), slot.second.end(), var) != slot.second.end();
   });
 }
 
-void rename(Slots& slots, std::string_view from, std::string_view to) {
+void rename_in(Slots& slots, std::string_view from, std::string_view to) {
   for (auto& [slot, vars] : slots)
     std::replace(vars.begin(), vars.end(), std::string(from), std::string(to));
 }
@@ -99,24 +93,12 @@ const std::string& Op::output(std::string_view slot) const {
   return only_of(outputs_, slot, type_);
 }
 
-std::vector<std::string> Op::input_names() const { return flatten(inputs_); }
-std::vector<std::string> Op::output_names() const { return flatten(outputs_); }
 bool Op::reads(std::string_view var) const { return holds(inputs_, var); }
 bool Op::writes(std::string_view var) const { return holds(outputs_, var); }
-
-bool Op::touches_any(std::span<const std::string> vars) const {
-  return std::any_of(vars.begin(), vars.end(),
-                     [&](const std::string& var) { return reads(var) || writes(var); });
-}
 
 const Attr* Op::find_attr(std::string_view name) const {
   const auto found = attrs_.find(name);
   return found == attrs_.end() ? nullptr : &found->second;
-}
-
-std::string Op::from() const {
-  const auto stack = attr_or<std::vector<std::string>>("op_callstack", {});
-  return stack.empty() ? "" : line_of_user(stack);
 }
 
 void Op::set_attr(std::string_view name, Attr value) {
@@ -144,18 +126,25 @@ void Op::set_output(std::string_view slot, std::vector<std::string> vars) {
   touch();
 }
 
-void Op::rename_input(std::string_view from, std::string_view to) {
-  rename(inputs_, from, to);
-  touch();
-}
-
-void Op::rename_output(std::string_view from, std::string_view to) {
-  rename(outputs_, from, to);
+void Op::rename(std::string_view from, std::string_view to) {
+  rename_in(inputs_, from, to);
+  rename_in(outputs_, from, to);
   touch();
 }
 
 void Op::touch() {
   if (block_ != nullptr) block_->program().touch();
+}
+
+std::vector<std::string> names_in(const Slots& slots) {
+  std::vector<std::string> names;
+  for (const auto& [slot, vars] : slots) names.insert(names.end(), vars.begin(), vars.end());
+  return names;
+}
+
+std::string user_line(const Op& op) {
+  const auto stack = op.attr_or<std::vector<std::string>>("op_callstack", {});
+  return stack.empty() ? "" : line_of_user(stack);
 }
 
 }  // namespace flotilla

@@ -57,14 +57,9 @@ class Op {
   bool has_input(std::string_view slot) const { return !input_list(slot).empty(); }
   bool has_output(std::string_view slot) const { return !output_list(slot).empty(); }
 
-  // All variables, each slot in alphabetical order.
-  std::vector<std::string> input_names() const;
-  std::vector<std::string> output_names() const;
   bool reads(std::string_view var) const;
   bool writes(std::string_view var) const;
-  bool touches_any(std::span<const std::string> vars) const;
 
-  bool has_attr(std::string_view name) const { return attrs_.contains(name); }
   const Attr* find_attr(std::string_view name) const;
   // REQUIRES: the attribute is there and converts to T.
   template <typename T>
@@ -79,16 +74,14 @@ class Op {
     return found == nullptr ? otherwise : attr_as<T>(*found, name);
   }
   int32_t role() const { return attr_or<int32_t>("op_role", kForwardRole); }
-  // The user's file and line, "" where unknown: the last entry of op_callstack.
-  std::string from() const;
 
   void set_attr(std::string_view name, Attr value);
   void remove_attr(std::string_view name);
   void set_type(std::string type);
   void set_input(std::string_view slot, std::vector<std::string> vars);
   void set_output(std::string_view slot, std::vector<std::string> vars);
-  void rename_input(std::string_view from, std::string_view to);
-  void rename_output(std::string_view from, std::string_view to);
+  // In every slot.
+  void rename(std::string_view from, std::string_view to);
 
   // The block that holds the op; null for one that stands alone.
   Block* block() const { return block_; }
@@ -103,5 +96,10 @@ class Op {
   Attrs attrs_;
   Block* block_ = nullptr;
 };
+
+// The variables of all slots, which are in alphabetical order.
+std::vector<std::string> names_in(const Slots& slots);
+// The user's file and line, "" where unknown: the last entry of op_callstack.
+std::string user_line(const Op& op);
 
 }  // namespace flotilla

@@ -82,10 +82,7 @@ void Block::rename_var(std::string_view from, std::string_view to) {
   const std::string before(from), after(to);
   for (const auto& block : program_.blocks()) {
     if (block->find_var_recursive(before) != renamed) continue;
-    for (const auto& op : block->ops_) {
-      op->rename_input(before, after);
-      op->rename_output(before, after);
-    }
+    for (const auto& op : block->ops_) op->rename(before, after);
   }
   by_name_.erase(before);
   renamed->name = after;

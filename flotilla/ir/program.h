@@ -157,9 +157,6 @@ class Block {
   Op& push_back(Op op);
   Op& insert(size_t position, Op op);
   void insert_before(size_t position, std::vector<Op> ops);
-  void insert_after(size_t position, std::vector<Op> ops) {
-    insert_before(position + 1, std::move(ops));
-  }
   void erase(size_t position) { erase(std::vector<size_t>{position}); }
   // REQUIRES: positions ascend.
   void erase(const std::vector<size_t>& positions);

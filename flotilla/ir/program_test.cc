@@ -90,7 +90,7 @@ TEST(Block, InsertsAndErasesOps) {
   for (const char* type : {"a", "b", "c", "d"}) block.push_back(Op(type, {}, {}));
   block.insert_before(1, {Op("x", {}, {}), Op("y", {}, {})});
   EXPECT_THAT(types_of(block), ElementsAre("a", "x", "y", "b", "c", "d"));
-  block.insert_after(5, {Op("z", {}, {})});
+  block.insert_before(6, {Op("z", {}, {})});
   block.erase({0, 2, 5});
   EXPECT_THAT(types_of(block), ElementsAre("x", "b", "c", "z"));
   block.erase(0);
@@ -120,19 +120,17 @@ TEST(Op, GivesVariablesBySlot) {
   EXPECT_TRUE(op.has_input("Grad"));
   EXPECT_FALSE(op.has_input("None"));
   EXPECT_FALSE(op.has_input("Absent"));
-  EXPECT_THAT(op.input_names(), ElementsAre("g", "w"));
+  EXPECT_THAT(names_in(op.inputs()), ElementsAre("g", "w"));
   EXPECT_TRUE(op.reads("g"));
   EXPECT_FALSE(op.writes("g"));
   EXPECT_EQ(message_of([&] { op.input("None"); }),
             "slot None of adam must hold one variable, but holds 0");
 }
 
-TEST(Op, RenamesBySide) {
+TEST(Op, RenamesInEverySlot) {
   Op op("scale", {{"X", {"x", "y", "x"}}}, {{"Out", {"x"}}});
-  op.rename_input("x", "z");
-  EXPECT_EQ(print(op), "scale(X=[z, y, z]) -> x");
-  op.rename_output("x", "o");
-  EXPECT_EQ(print(op), "scale(X=[z, y, z]) -> o");
+  op.rename("x", "z");
+  EXPECT_EQ(print(op), "scale(X=[z, y, z]) -> z");
 }
 
 TEST(Program, VersionGrowsWithEveryChange) {

@@ -134,8 +134,8 @@ Block& sub_block(const Op& op) {
 NamesInside names_inside(const Block& block) {
   NamesInside names;
   for (const auto& op : block.ops()) {
-    for (const std::string& name : op->input_names()) names.read.insert(name);
-    for (const std::string& name : op->output_names()) names.written.insert(name);
+    for (const std::string& name : names_in(op->inputs())) names.read.insert(name);
+    for (const std::string& name : names_in(op->outputs())) names.written.insert(name);
     NamesInside deeper = names_inside(*op);
     names.read.merge(deeper.read);
     names.written.merge(deeper.written);

@@ -227,16 +227,16 @@ TEST(Text, TheLineOfTheUserIsFoundInTheStacksOfPaddle) {
               "  File \"net.py\", line 3, in net", "    return F.relu(x)",
               "  File \"/site-packages/paddle/nn/functional/activation.py\", line 4, in relu",
               "    helper.append_op("}}});
-  EXPECT_EQ(later.from(), "net.py:3 in net: return F.relu(x)");
+  EXPECT_EQ(user_line(later), "net.py:3 in net: return F.relu(x)");
   const Op earlier(
       "relu", {}, {},
       {{"op_callstack", Stack{"  File \"/site-packages/paddle/fluid/framework.py\", line 2, in "
                               "append_op\n    op = Op(\n",
                               "  File \"net.py\", line 3, in net\n    return relu(x)\n",
                               "  File \"train.py\", line 9, in <module>\n    loss = net(x)\n"}}});
-  EXPECT_EQ(earlier.from(), "net.py:3 in net: return relu(x)");
+  EXPECT_EQ(user_line(earlier), "net.py:3 in net: return relu(x)");
   const Op none("relu", {}, {}, {{"op_callstack", Stack{"  File \"", "x\", line , in ", "\n"}}});
-  EXPECT_EQ(none.from(), "\n");
+  EXPECT_EQ(user_line(none), "\n");
 }
 
 TEST(Text, BriefLeavesOutWhatEveryOpCarries) {
@@ -251,7 +251,7 @@ TEST(Text, BriefLeavesOutWhatEveryOpCarries) {
   EXPECT_EQ(print(op, Detail::kFull),
             "softmax(Bias=[], X=x) -> y {axis=-1, op_callstack=[\"train.py:3\"], op_device=\"\", "
             "op_namescope=\"/\", op_role=0, op_role_var=strings[]}");
-  EXPECT_EQ(op.from(), "train.py:3");
+  EXPECT_EQ(user_line(op), "train.py:3");
   const Op backward("mul_grad", {}, {{"X@GRAD", {"a"}}, {"Y@GRAD", {"b"}}},
                     {{"op_role", int32_t{1}}});
   EXPECT_EQ(print(backward), "mul_grad() -> X@GRAD=a, Y@GRAD=b {op_role=1}");

@@ -85,7 +85,7 @@ class Verifier {
     } catch (Error& error) {
       error.note("op", fmt::format("#{} {}", position, print(op)));
       if (block.index() != 0) error.note("block", fmt::format("{}", block.index()));
-      if (const std::string from = op.from(); !from.empty()) error.note("from", from);
+      if (const std::string from = user_line(op); !from.empty()) error.note("from", from);
       throw;
     }
   }

@@ -93,7 +93,7 @@ void describe_outputs(Block& block, const Op& op, const InferContext& context) {
 }
 
 void mark(Op& op, const BuildState& build) {
-  if (!op.has_attr("op_role")) op.set_attr("op_role", build.op_role);
+  if (!op.attrs().contains("op_role")) op.set_attr("op_role", build.op_role);
   if (!build.op_role_var.empty()) op.set_attr("op_role_var", build.op_role_var);
   if (build.name_scope != "/") op.set_attr("op_namescope", build.name_scope);
   if (!build.device.empty()) op.set_attr("op_device", build.device);
@@ -104,7 +104,7 @@ void mark(Op& op, const BuildState& build) {
 
 void note_op(Error& error, const Op& op) {
   error.note("op", print(op));
-  if (const std::string from = op.from(); !from.empty()) error.note("from", from);
+  if (const std::string from = user_line(op); !from.empty()) error.note("from", from);
 }
 
 void infer_op(Block& block, const Op& op, const OpDef& def) {

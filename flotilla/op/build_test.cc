@@ -101,7 +101,7 @@ TEST(AppendOp, MarksWithTheStateOfTheBuilder) {
   }
   const Op& after = append_op(block, "toy_sign", {{"X", {"x"}}}, {{"Out", {"z"}}});
   EXPECT_EQ(after.role(), kForwardRole);
-  EXPECT_FALSE(after.has_attr("op_role_var"));
+  EXPECT_FALSE(after.attrs().contains("op_role_var"));
 }
 
 TEST(InsertOp, PutsItInFront) {

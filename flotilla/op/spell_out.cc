@@ -13,10 +13,10 @@ constexpr std::string_view kGradOp = "_grad";
 void add_attrs(Op& op, const OpDef& def) {
   for (const AttrSpec& spec : def.attrs) {
     const bool has_default = !std::holds_alternative<std::monostate>(spec.initial);
-    if (has_default && !op.has_attr(spec.name)) op.set_attr(spec.name, spec.initial);
+    if (has_default && !op.attrs().contains(spec.name)) op.set_attr(spec.name, spec.initial);
   }
   // 1.8 asks for this hint too.
-  if (!op.has_attr("use_mkldnn")) op.set_attr("use_mkldnn", false);
+  if (!op.attrs().contains("use_mkldnn")) op.set_attr("use_mkldnn", false);
 }
 
 // Real Paddle refuses a conditional_block without the slot Input, even where nothing is in it.

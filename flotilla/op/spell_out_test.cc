@@ -16,10 +16,10 @@ TEST(SpellOut, GradientOpsGetEveryAttribute) {
     softmax_grad(Out=y, Out@GRAD=y) -> X@GRAD=x
   )");
   const auto copy = spell_out(*program);
-  EXPECT_FALSE(copy->global_block().op(0).has_attr("axis"));
+  EXPECT_FALSE(copy->global_block().op(0).attrs().contains("axis"));
   EXPECT_EQ(copy->global_block().op(1).attr<int64_t>("axis"), -1);
   EXPECT_FALSE(copy->global_block().op(1).attr<bool>("use_mkldnn"));
-  EXPECT_FALSE(program->global_block().op(1).has_attr("axis"));
+  EXPECT_FALSE(program->global_block().op(1).attrs().contains("axis"));
 }
 
 TEST(SpellOut, EmptyListsAreWritten) {

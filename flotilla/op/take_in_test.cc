@@ -19,9 +19,9 @@ TEST(TakeIn, UpdatesKeepTheFormulaOfTheirRelease) {
   )"));
   const Block& block = program->global_block();
   EXPECT_TRUE(block.op(0).attr_or<bool>("plain_epsilon", false));
-  EXPECT_FALSE(block.op(1).has_attr("plain_epsilon"));
+  EXPECT_FALSE(block.op(1).attrs().contains("plain_epsilon"));
   EXPECT_TRUE(block.op(2).attr_or<bool>("plain_moments", false));
-  EXPECT_FALSE(block.op(3).has_attr("plain_moments"));
+  EXPECT_FALSE(block.op(3).attrs().contains("plain_moments"));
 }
 
 TEST(TakeIn, SpellOutIsTheWayBack) {
@@ -31,7 +31,8 @@ TEST(TakeIn, SpellOutIsTheWayBack) {
     adam(Param=p) -> ParamOut=p {epsilon=0.5, plain_epsilon=true}
   )");
   const auto file = spell_out(*built);
-  EXPECT_FALSE(file->global_block().op(1).has_attr("plain_epsilon"));  // real Paddle has no such
+  EXPECT_FALSE(
+      file->global_block().op(1).attrs().contains("plain_epsilon"));  // real Paddle has no such
   const auto back = take_in(file);
   EXPECT_FALSE(back->global_block().op(0).attr_or<bool>("plain_epsilon", false));
   EXPECT_TRUE(back->global_block().op(1).attr_or<bool>("plain_epsilon", false));

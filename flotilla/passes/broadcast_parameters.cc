@@ -36,7 +36,7 @@ std::vector<std::string> find_initialised(const Block& block) {
   Names seen = already_sent(block);
   std::vector<std::string> found;
   for (const auto& op : block.ops()) {
-    for (const std::string& name : op->output_names()) {
+    for (const std::string& name : names_in(op->outputs())) {
       const Var* var = block.find_var(name);
       const bool is_state = var != nullptr && var->persistable && var->kind == VarKind::kTensor;
       if (is_state && seen.insert(name).second) found.push_back(name);

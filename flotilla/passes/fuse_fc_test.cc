@@ -110,7 +110,7 @@ TEST(FuseFc, KeepsTheUsersLineOfTheProduct) {
   program->global_block().op(0).set_attr("op_callstack",
                                          std::vector<std::string>{"train.py:7 in model"});
   run_pass(fuse_fc, *program, {"y1"});
-  EXPECT_EQ(program->global_block().op(0).from(), "train.py:7 in model");
+  EXPECT_EQ(user_line(program->global_block().op(0)), "train.py:7 in model");
 }
 
 TEST(FuseFcGrad, TakesTheGradientsOfActivationBiasAndProduct) {

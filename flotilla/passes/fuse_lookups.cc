@@ -152,7 +152,7 @@ bool match_backward(const Uses& uses, const Op& concat_grad, Piece& piece) {
 
 // Nobody but these ops sees what the op at `position` writes.
 bool is_private(const Uses& uses, size_t position, const std::vector<size_t>& positions) {
-  for (const std::string& name : uses.block().op(position).output_names()) {
+  for (const std::string& name : names_in(uses.block().op(position).outputs())) {
     if (name == kEmptyVar) continue;
     if (!uses.is_temporary(name) || uses.is_measured(name, positions)) return false;
   }

@@ -54,7 +54,7 @@ void check_gradients(const Block& block, const std::vector<size_t>& updates,
               "gradient_merge cannot merge \"{}\", which updates \"{}\": no backward op makes it",
               grad, op.input("Param"));
     }
-    for (const std::string& name : op.output_names()) made.insert(name);
+    for (const std::string& name : names_in(op.outputs())) made.insert(name);
   }
 }
 

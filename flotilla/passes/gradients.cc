@@ -15,7 +15,7 @@ std::vector<std::string> gradients_of(const Op& op, const Names& updated, const 
   for (size_t i = 0; i < pairs.size(); i += 2) {
     if (updated.contains(pairs[i])) given.insert(pairs[i + 1]);
   }
-  for (const std::string& name : op.output_names()) {
+  for (const std::string& name : names_in(op.outputs())) {
     if (name != kEmptyVar && (given.contains(name) || used.contains(name))) found.push_back(name);
   }
   return found;
@@ -39,7 +39,7 @@ std::map<std::string, size_t> find_gradients(const Block& block) {
   Names used;
   for (const auto& op : block.ops()) {
     if (!has_role(*op, kOptimizeRole)) continue;
-    for (const std::string& name : op->input_names()) used.insert(name);
+    for (const std::string& name : names_in(op->inputs())) used.insert(name);
   }
   for (size_t i = 0; i < block.size(); ++i) {
     const Op& op = block.op(i);

@@ -43,7 +43,7 @@ int64_t insert_exchanges(Block& block, const ExchangeOptions& options) {
                                       options.use_calc_stream, marks));
       ++count;
     }
-    block.insert_after(position, std::move(exchanges));
+    block.insert_before(position + 1, std::move(exchanges));
   }
   return count;
 }

@@ -95,7 +95,7 @@ class Body {
                        std::move(attrs));
     }
     around_.op(position).set_attr(kLoweredAttr, true);
-    around_.insert_after(position, std::move(ops));
+    around_.insert_before(position + 1, std::move(ops));
   }
 
  private:

@@ -223,7 +223,7 @@ TEST(Lower, BodiesCarryTheRoleAndTheLineOfTheOp) {
   const auto body = lowered(*program, {"z"});
   for (const auto& made : body->global_block().ops()) {
     EXPECT_EQ(made->role(), kOptimizeRole);
-    EXPECT_THAT(made->from(), HasSubstr("train.py:7"));
+    EXPECT_THAT(user_line(*made), HasSubstr("train.py:7"));
   }
 }
 

@@ -256,7 +256,7 @@ Names remove_updates(Rewrite& rewrite) {
   }
   const auto kept_by_update = [&](const std::string& name) { return accumulators.contains(name); };
   for (size_t i = 0; i < block.size(); ++i) {  // Adamax has its power moved on by another op
-    const std::vector<std::string> written = block.op(i).output_names();
+    const std::vector<std::string> written = names_in(block.op(i).outputs());
     if (is_update(block.op(i)) || written.empty()) continue;
     if (std::ranges::all_of(written, kept_by_update)) rewrite.remove(i);
   }
@@ -277,7 +277,7 @@ void change_startup(Program& startup, const std::vector<ServerTable>& tables,
   Block& block = startup.global_block();
   Rewrite rewrite(block);
   for (size_t i = 0; i < block.size(); ++i) {
-    for (const std::string& name : block.op(i).output_names()) {
+    for (const std::string& name : names_in(block.op(i).outputs())) {
       if (accumulators.contains(name)) rewrite.remove(i);
       for (const ServerTable& table : tables) {
         if (!table.sparse || table.name != name) continue;
@@ -343,7 +343,7 @@ void add_geo(Program& main, const std::vector<ServerTable>& tables, int64_t step
 
 std::vector<ServerTable> ps_split(Program& main, Program& startup, const PsOptions& options) {
   for (const auto& op : main.global_block().ops()) {
-    require(!op->has_attr("table_id"),
+    require(!op->attrs().contains("table_id"),
             "the program is that of a worker of parameter servers already");
   }
   const bool geo = options.mode == PsMode::kGeo;

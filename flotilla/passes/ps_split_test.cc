@@ -32,7 +32,7 @@ class PsSplit : public TrainingTest {
   std::string rpc_ops() const {
     std::string lines;
     for (const auto& op : main_->global_block().ops()) {
-      if (!op->has_attr("table_id") && op->type() != "send_barrier") continue;
+      if (!op->attrs().contains("table_id") && op->type() != "send_barrier") continue;
       Op plain = *op;
       plain.remove_attr("op_role");
       lines += print(plain) + "\n";

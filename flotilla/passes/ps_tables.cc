@@ -113,7 +113,7 @@ class Chain {
  private:
   void add(size_t position) {
     positions_.insert(position);
-    for (const std::string& name : block_.op(position).output_names()) {
+    for (const std::string& name : names_in(block_.op(position).outputs())) {
       const Var* var = block_.find_var(name);
       if (var != nullptr && !var->persistable) made_.insert(name);
     }

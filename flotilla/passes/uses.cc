@@ -20,8 +20,8 @@ const std::vector<size_t> kNone;
 }  // namespace
 
 Touched::Touched(const Op& op) {
-  for (const std::string& name : op.input_names()) reads.insert(name);
-  for (const std::string& name : op.output_names()) writes.insert(name);
+  for (const std::string& name : names_in(op.inputs())) reads.insert(name);
+  for (const std::string& name : names_in(op.outputs())) writes.insert(name);
   const NamesInside inside = names_inside(op);
   for (const Names* names : {&inside.read, &inside.written}) {
     reads.insert(names->begin(), names->end());

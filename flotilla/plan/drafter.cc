@@ -18,7 +18,7 @@ Names find_pinned(const Program& program) {
   Names pinned;
   for (const auto& block : program.blocks()) {
     for (const auto& op : block->ops()) {
-      for (const std::string& name : op->output_names()) {
+      for (const std::string& name : names_in(op->outputs())) {
         const bool outer = block->index() > 0 && block->find_var(name) == nullptr;
         const bool of_block = op->type() == "conditional_block_grad" || op->type() == "while_grad";
         if (outer || of_block) pinned.insert(name);
@@ -46,7 +46,7 @@ bool is_sync(const Op& op) {
 
 // All that it would write are gradients that nobody needs.
 bool is_idle(const Op& op, const OpDef& def) {
-  const std::vector<std::string> outputs = op.output_names();
+  const std::vector<std::string> outputs = names_in(op.outputs());
   return !def.side_effect && !outputs.empty() &&
          std::all_of(outputs.begin(), outputs.end(),
                      [](const auto& name) { return name == kEmptyVar; });
@@ -97,7 +97,7 @@ std::vector<std::string> outputs_left_out(const Op& op, const OpDef& def) {
     const auto vars = op.output_list(slot.name);
     if (needed && (vars.empty() || vars.front() == kEmptyVar)) slots.push_back(slot.name);
   }
-  if (!slots.empty() && op.output_names().empty()) {
+  if (!slots.empty() && names_in(op.outputs()).empty()) {
     refuse("{} writes nothing: no variable stands in its output \"{}\"", def.type, slots.front());
   }
   return slots;
@@ -205,7 +205,7 @@ void Drafter::plan_block(const Block& block) {
   for (const auto& op : block.ops()) {
     if (is_fed(*op) || is_sync(*op)) continue;
     try {
-      if (op->has_attr("sub_block")) {
+      if (op->attrs().contains("sub_block")) {
         control_flow_.plan(block, *op);
       } else {
         prepare(block, *op);
@@ -239,7 +239,7 @@ void Drafter::prepare(const Block& block, const Op& op) {
   for (const std::string& slot : left_out) declared[slot] = {{}};
   const InferContext::Metas inputs = metas_of(draft_, made.inputs);
   InferContext::Metas metas = inferred(draft_, made, declared);
-  if (op.has_attr(kLoweredAttr)) return;  // its body follows
+  if (op.attrs().contains(kLoweredAttr)) return;  // its body follows
   forget_rows(draft_, made, metas);
   for (const auto& [slot, vars] : written) {
     for (size_t i = 0; i < vars.size(); ++i) {

@@ -22,9 +22,15 @@ const Cell* Host::lod_of(int32_t value) {
   return source < 0 ? nullptr : &at(source).cell;
 }
 
+Surroundings Host::around() const {
+  Surroundings around = process_.around;
+  around.stream = draft_.backend(device_).stream();
+  return around;
+}
+
 RandomSource Host::random(int64_t op_seed) {
-  const int64_t seed = op_seed != 0 ? op_seed : around_.seed;
-  return RandomSource(&around_.generator, static_cast<uint64_t>(seed));
+  const int64_t seed = op_seed != 0 ? op_seed : process_.seed;
+  return RandomSource(&process_.generator, static_cast<uint64_t>(seed));
 }
 
 std::vector<Exchanged> Host::exchange(const std::vector<int32_t>& ins,

@@ -12,19 +12,16 @@
 
 namespace flotilla::plan {
 
-// What a process offers to the steps of its plans; all of it outlives them.
-struct Surroundings {
+// What steps draw from and are surrounded by, which differs between processes.
+struct Process {
   Generator& generator;
   int64_t seed = 0;  // of the program; 0: none
-  comm::World* world = nullptr;
-  ps::Worker* servers = nullptr;
-  Progress* progress = nullptr;
-  Caller* caller = nullptr;
+  Surroundings around = {};
 };
 
 class Host : public PrepareHost {
  public:
-  Host(Draft& draft, const Surroundings& around) : draft_(draft), around_(around) {}
+  Host(Draft& draft, const Process& process) : draft_(draft), process_(process) {}
 
   // Prepares the kernel of `op`, which asks this host for what it needs. The step has around it
   // what its device needs.
@@ -39,11 +36,7 @@ class Host : public PrepareHost {
   RandomSource random(int64_t op_seed) override;
   std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
                                   const std::vector<int32_t>& outs) override;
-  Stream stream() const override { return draft_.backend(device_).stream(); }
-  comm::World* world() const override { return around_.world; }
-  ps::Worker* servers() const override { return around_.servers; }
-  Progress* progress() const override { return around_.progress; }
-  Caller* caller() const override { return around_.caller; }
+  Surroundings around() const override;
 
   // Called by steps.
   void* resize(int32_t value, const Shape& shape) override;
@@ -60,7 +53,7 @@ class Host : public PrepareHost {
   Draft& draft_;
 
  private:
-  const Surroundings around_;
+  const Process process_;
   int32_t device_ = kHost;  // of the op that is being prepared
 };
 

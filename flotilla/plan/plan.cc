@@ -61,8 +61,12 @@ class CompiledPlan final : public Plan {
       : program_(
             passes::run_plan_passes(with_sound_blocks(request.program), request.fetches, nullptr,
                                     request.device == nullptr ? kCpu : request.device->kernels())),
-        around_{request.generator, program_->random_seed(), request.world,
-                request.servers,   request.progress,        request.caller},
+        process_{.generator = request.generator,
+                 .seed = program_->random_seed(),
+                 .around = {.world = request.world,
+                            .servers = request.servers,
+                            .progress = request.progress,
+                            .caller = request.caller}},
         draft_(cpu_, request.device),
         guarded_(request.guarded) {
     plan::Drafter(*program_, request, draft_, draft_host_, late_host_).run();
@@ -177,12 +181,12 @@ class CompiledPlan final : public Plan {
 
   std::shared_ptr<Program> program_;  // after the passes; nodes point at its ops
   CpuBackend cpu_;
-  const plan::Surroundings around_;
+  const plan::Process process_;
   Draft draft_;
   // Steps keep the host that prepared them.
-  plan::DraftHost draft_host_{draft_, around_};
-  plan::AgainHost again_host_{draft_, around_};
-  plan::LateHost late_host_{draft_, around_};
+  plan::DraftHost draft_host_{draft_, process_};
+  plan::AgainHost again_host_{draft_, process_};
+  plan::LateHost late_host_{draft_, process_};
   PlanStats stats_;
   std::vector<std::pair<int32_t, int32_t>> feed_views_;  // (value, the feed it is a view of)
   char* arena_ = nullptr;
@@ -404,7 +408,7 @@ void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
       while (holds()) {
         run_nodes(n + 1, node.body_end);
         if (!node.loop) break;
-        if (Caller* caller = around_.caller; caller != nullptr) caller->check_interrupt();
+        if (Caller* caller = process_.around.caller; caller != nullptr) caller->check_interrupt();
       }
       n = node.body_end - 1;
     }

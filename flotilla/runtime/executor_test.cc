@@ -95,11 +95,11 @@ TEST(Executor, AModelForInferenceCarriesNoSourceLines) {
   )");
   const auto lines = [&](bool keep) {
     const auto model = inference_program(*program, {"x"}, {"y"}, keep);
-    return model->global_block().op(1).has_attr("op_callstack");
+    return model->global_block().op(1).attrs().contains("op_callstack");
   };
   EXPECT_FALSE(lines(false));
   EXPECT_TRUE(lines(true));
-  EXPECT_TRUE(program->global_block().op(0).has_attr("op_callstack"));
+  EXPECT_TRUE(program->global_block().op(0).attrs().contains("op_callstack"));
 }
 
 TEST(Executor, APlanIsMadeOncePerShapeAndProgramVersion) {

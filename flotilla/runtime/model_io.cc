@@ -188,7 +188,7 @@ std::shared_ptr<Program> inference_program(const Program& program,
   const std::shared_ptr<Program> pruned = program.clone(true)->prune(feeds, targets);
   for (const auto& each : pruned->blocks()) {
     for (const auto& op : each->ops()) {
-      if (!source_lines && op->has_attr("op_callstack")) op->remove_attr("op_callstack");
+      if (!source_lines && op->attrs().contains("op_callstack")) op->remove_attr("op_callstack");
     }
   }
   Block& block = pruned->global_block();

@@ -31,7 +31,8 @@ std::vector<std::string> ops_to_compare(const Program& program) {
   for (const auto& block : program.blocks()) {
     for (const auto& op : block->ops()) {
       // Who sends to whom, and where a rank is to be found.
-      if (!op->has_attr("peer") && !op->has_attr("rank")) lines.push_back(print(*op));
+      if (!op->attrs().contains("peer") && !op->attrs().contains("rank"))
+        lines.push_back(print(*op));
     }
   }
   return lines;

@@ -51,7 +51,7 @@ struct BuiltOp {
   const Op& op() const { return program->global_block().op(position); }
   // What the program knows of a variable.
   const Var& var(std::string_view slot, size_t i = 0) const;
-  std::vector<std::string> output_names() const { return op().output_names(); }
+  std::vector<std::string> output_names() const { return names_in(op().outputs()); }
 };
 
 BuiltOp build_op(const std::string& type, const Inputs& inputs, const Attrs& attrs = {},

@@ -85,11 +85,21 @@ void remove_op(Block& block, int64_t position, bool) {
   block.erase(static_cast<size_t>(position));
 }
 
+// In the inputs alone, or in the outputs.
+template <auto side, auto set>
+void rename_side(Op& op, const std::string& from, const std::string& to) {
+  const Slots slots = (op.*side)();
+  for (auto [slot, vars] : slots) {
+    std::replace(vars.begin(), vars.end(), from, to);
+    (op.*set)(slot, std::move(vars));
+  }
+}
+
 void bind_op(nb::module_& m) {
   nb::class_<Op>(m, "Operator", nb::dynamic_attr(), "One operator of a block.")
       .def_prop_ro("type", &Op::type)
-      .def_prop_ro("input_arg_names", &Op::input_names)
-      .def_prop_ro("output_arg_names", &Op::output_names)
+      .def_prop_ro("input_arg_names", [](const Op& op) { return names_in(op.inputs()); })
+      .def_prop_ro("output_arg_names", [](const Op& op) { return names_in(op.outputs()); })
       .def_prop_ro("input_names", [](const Op& op) { return slot_names(op.inputs()); })
       .def_prop_ro("output_names", [](const Op& op) { return slot_names(op.outputs()); })
       .def_prop_ro("attr_names",
@@ -103,7 +113,8 @@ void bind_op(nb::module_& m) {
       .def("output",
            [](const Op& op, std::string_view slot) { return to_list(op.output_list(slot)); })
       .def_prop_ro("_role", &Op::role)
-      .def("has_attr", &Op::has_attr)
+      .def("has_attr",
+           [](const Op& op, std::string_view name) { return op.attrs().contains(name); })
       .def("attr", &attr_of, nb::arg("name"), "The attribute, or what it is where nothing is said.")
       .def("all_attrs",
            [](const Op& op) {
@@ -124,8 +135,8 @@ void bind_op(nb::module_& m) {
              op.set_attr(name, std::move(given));
            })
       .def("_remove_attr", &Op::remove_attr)
-      .def("_rename_input", &Op::rename_input)
-      .def("_rename_output", &Op::rename_output)
+      .def("_rename_input", &rename_side<&Op::inputs, &Op::set_input>)
+      .def("_rename_output", &rename_side<&Op::outputs, &Op::set_output>)
       .def("_set_input", &Op::set_input)
       .def("_set_output", &Op::set_output)
       .def_prop_ro("block", [](Op& op) { return wrap(*op.block()); })

@@ -614,7 +614,7 @@ void differentiate(Program& program) {
   Block& block = program.global_block();
   if (block.size() == 0) return;
   std::vector<Var*> targets, inputs;
-  for (const std::string& name : block.op(block.size() - 1).output_names()) {
+  for (const std::string& name : names_in(block.op(block.size() - 1).outputs())) {
     Var* var = block.find_var(name);
     if (var != nullptr && is_floating(var->dtype)) targets.push_back(var);
   }
@@ -645,7 +645,7 @@ std::vector<std::string> some_fetches(Bytes& in, const Program& program,
   if (in.below(4) != 0) return recorded;
   std::set<std::string> names;
   for (const auto& op : program.global_block().ops()) {
-    for (const std::string& name : op->output_names()) {
+    for (const std::string& name : names_in(op->outputs())) {
       if (name != kEmptyVar) names.insert(name);
     }
   }

@@ -69,7 +69,7 @@ void sum_grad(GradContext& g) {
   if (dx.empty()) return;
   Attrs attrs;
   for (const char* name : {"ring_id", "use_calc_stream"}) {
-    if (g.op().has_attr(name)) attrs[name] = g.op().attrs().at(name);
+    if (g.op().attrs().contains(name)) attrs[name] = g.op().attrs().at(name);
   }
   g.emit("c_allreduce_sum", {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
 }

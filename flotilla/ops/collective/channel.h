@@ -26,8 +26,8 @@ class Channel {
   // followed by the number of a ring other than that of all ranks.
   explicit Channel(const PrepareContext& c, const char* doing = nullptr,
                    Progress::Kind kind = Progress::Kind::kCommunication)
-      : world_(c.world()),
-        progress_(c.progress()),
+      : world_(c.around().world),
+        progress_(c.around().progress),
         op_(&c.op()),
         ring_(c.attr<int64_t>("ring_id")),
         doing_(doing != nullptr ? doing

@@ -5,7 +5,10 @@
 
 namespace flotilla::ops {
 
-bool is_alone(const PrepareContext& c) { return c.world() == nullptr || c.world()->size() == 1; }
+bool is_alone(const PrepareContext& c) {
+  const comm::World* world = c.around().world;
+  return world == nullptr || world->size() == 1;
+}
 
 std::vector<Kernel> reducible_dtypes(Step (*prepare)(PrepareContext&)) {
   std::vector<Kernel> kernels;

@@ -99,7 +99,7 @@ void emit_grad(GradContext& g, const char* type) {
   if (dx.empty()) return;
   Attrs attrs;
   for (const char* name : {"ring_id", "use_calc_stream", "nranks"}) {
-    if (g.op().has_attr(name)) attrs[name] = g.op().attrs().at(name);
+    if (g.op().attrs().contains(name)) attrs[name] = g.op().attrs().at(name);
   }
   g.emit(type, {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
 }

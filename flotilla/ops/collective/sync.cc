@@ -83,7 +83,7 @@ Step init_ring(PrepareContext& c) {
             asked);
     return [] {};
   }
-  comm::World* world = c.world();
+  comm::World* world = c.around().world;
   const int64_t ranks = all ? world->size() : asked;
   return [world, ring, ranks] { make_ring(*world, ring, ranks); };
 }

@@ -19,7 +19,7 @@ constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   const Channel channel(c);
   if (channel.alone()) return identity(c);
   c.in_place("X", "Out");
-  return [channel, world = c.world(), samples = static_cast<double>(c.shape("Samples")[0]),
+  return [channel, world = c.around().world, samples = static_cast<double>(c.shape("Samples")[0]),
           x = c.in<T>("X"), out = c.out<T>("Out"), count = c.shape("X").numel()] {
     const double mine = world->has_data() ? samples : 0;
     double all = 0;

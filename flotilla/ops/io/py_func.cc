@@ -99,7 +99,7 @@ Step forward(PrepareContext& c) {
   c.bytes_of_any_dtype();
   std::vector<Given> given;
   add_given(c, "X", given);
-  return call(c.caller(), c.attr<int64_t>("forward_callable_id"), std::move(given),
+  return call(c.around().caller, c.attr<int64_t>("forward_callable_id"), std::move(given),
               results_of(c, "Out"));
 }
 
@@ -122,7 +122,7 @@ Step backward(PrepareContext& c) {
       given.push_back({.meta = c.meta("Out", i)});
     }
   }
-  return call(c.caller(), c.attr<int64_t>("backward_callable_id"), std::move(given),
+  return call(c.around().caller, c.attr<int64_t>("backward_callable_id"), std::move(given),
               results_of(c, "X@GRAD"));
 }
 

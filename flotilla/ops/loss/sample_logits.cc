@@ -178,10 +178,7 @@ void join_chosen_samples(Block& block, size_t position) {
     const std::string chosen = std::string("Customized") + slot;
     if (!op.has_input(chosen) || !op.has_output(slot)) continue;
     const std::string from = op.output(slot), to = op.input(chosen);
-    for (const auto& each : block.ops()) {
-      each->rename_input(from, to);
-      each->rename_output(from, to);
-    }
+    for (const auto& each : block.ops()) each->rename(from, to);
   }
 }
 

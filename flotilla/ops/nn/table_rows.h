@@ -41,11 +41,11 @@ class TableRows {
         table_(c.in<T>("W", i)),
         name_(c.op().input_list("W")[i]) {
     require(
-        height > 0 || c.servers() == nullptr,
+        height > 0 || c.around().servers == nullptr,
         "the rows of \"{}\" are on parameter servers, but this program looks for them here: clone "
         "it after minimize(), or use fleet.utils.ps_util.DistributedInfer",
         name_);
-    geo_ = c.servers() != nullptr && c.servers()->options().mode == ps::Mode::kGeo;
+    geo_ = c.around().servers != nullptr && c.around().servers->options().mode == ps::Mode::kGeo;
   }
 
   // Rows lie far apart: the cache is told early which ones will be wanted. A short row may lie in

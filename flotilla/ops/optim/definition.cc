@@ -175,10 +175,10 @@ void write_release(Block& block, size_t i) {
   const std::string& mark = rule_of(op).mark_1x;
   const bool old = op.attr_or<bool>(mark, false);
   op.remove_attr(mark);
-  if (!old && !op.has_attr("multi_precision")) op.set_attr("multi_precision", false);
+  if (!old && !op.attrs().contains("multi_precision")) op.set_attr("multi_precision", false);
 }
 void read_release(Op& op) {
-  if (!op.has_attr("multi_precision")) op.set_attr(rule_of(op).mark_1x, true);
+  if (!op.attrs().contains("multi_precision")) op.set_attr(rule_of(op).mark_1x, true);
 }
 
 OpDef single(const update::Rule& rule) {

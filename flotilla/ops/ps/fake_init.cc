@@ -24,7 +24,7 @@ Step prepare(PrepareContext& c) {
   c.out_bytes("Out");
   if (!c.attr<bool>("draws")) return [] {};
   // A startup program may run before anybody knows of servers.
-  return [worker = c.servers(), name = c.op().output("Out"),
+  return [worker = c.around().servers, name = c.op().output("Out"),
           source = c.random(c.attr<int64_t>("seed"))] {
     const RandomStream stream = source.draw();
     if (worker != nullptr) worker->drew(name, stream);

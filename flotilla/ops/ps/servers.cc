@@ -5,7 +5,7 @@
 namespace flotilla::ops {
 
 ps::Worker& servers_of(const PrepareContext& c) {
-  ps::Worker* worker = c.servers();
+  ps::Worker* worker = c.around().servers;
   require(worker != nullptr,
           "{} is for a worker of parameter servers, but this process knows none: run the program "
           "under fleetrun, and call fleet.init_worker() first",

@@ -42,9 +42,9 @@ bool can_be_repeated(const Block& block, size_t position) {
   const Op& op = block.op(position);
   std::set<std::string> written;
   for (size_t i = position; i < block.size(); ++i) {
-    for (const std::string& name : block.op(i).output_names()) written.insert(name);
+    for (const std::string& name : names_in(block.op(i).outputs())) written.insert(name);
   }
-  for (const std::string& name : op.input_names()) {
+  for (const std::string& name : names_in(op.inputs())) {
     if (name != kEmptyVar && written.contains(name)) return false;
   }
   for (const auto* slots : {&op.inputs(), &op.outputs()}) {
@@ -158,8 +158,8 @@ int check_cuda_kernels(const Program& program, const std::vector<Feed>& feeds,
   const Block& block = program.global_block();
   std::set<std::string> names;
   for (const auto& op : block.ops()) {
-    for (const std::string& name : op->input_names()) names.insert(name);
-    for (const std::string& name : op->output_names()) names.insert(name);
+    for (const std::string& name : names_in(op->inputs())) names.insert(name);
+    for (const std::string& name : names_in(op->outputs())) names.insert(name);
   }
   names.erase(std::string(kEmptyVar));
   const std::vector<std::string> fetches(names.begin(), names.end());

@@ -56,7 +56,7 @@ class GpuHost final : public PrepareHost {
   const Cell* workspace(int64_t bytes) override;
   RandomSource random(int64_t op_seed) override;
   void* resize(int32_t value, const Shape& shape) override;
-  Stream stream() const override { return stream_; }
+  Surroundings around() const override { return {.stream = stream_}; }
 
  private:
   struct Value {

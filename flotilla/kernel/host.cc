@@ -1,0 +1,18 @@
+#include "flotilla/kernel/host.h"
+
+namespace flotilla {
+
+void PrepareHost::resize_rows(int32_t /*value*/, int64_t /*count*/) {
+  refuse("sparse rows whose number is known only when the program runs are not possible here");
+}
+
+void PrepareHost::set_lod(int32_t /*value*/, LoD /*lod*/) {
+  refuse("sequences that an operator makes are not possible here");
+}
+
+std::vector<Exchanged> PrepareHost::exchange(const std::vector<int32_t>& /*ins*/,
+                                             const std::vector<int32_t>& /*outs*/) {
+  refuse("there are no other processes to exchange variables with");
+}
+
+}  // namespace flotilla
