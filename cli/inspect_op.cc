@@ -24,7 +24,7 @@ void add_inspect_op(CLI::App& inspect_command) {
   auto types = std::make_shared<std::vector<std::string>>();
   CLI::App* cmd = inspect_command.add_subcommand(
       "op", "Slots, attributes, gradients and kernels of operators, by default of all");
-  cmd->add_option("type", *types, "Types of operators, e.g. softmax");
+  cmd->add_option("type", *types, "Types of operators, e.g. relu");
   cmd->callback([types] { inspect_ops(*types); });
 }
 

@@ -143,9 +143,8 @@ LossAndSoftmax softmax_with_cross_entropy(Variable logits, Variable label,
                   {"ignore_index", options.ignore_index},
                   {"numeric_stable_mode", options.numeric_stable_mode},
                   {"axis", options.axis},
-                  {"use_softmax", options.use_softmax}},
-                 {.outputs = {"Softmax", "Loss"}});
-  return {.loss = made[1], .softmax = made[0]};
+                  {"use_softmax", options.use_softmax}});
+  return {.loss = made[1], .probabilities = made[0]};
 }
 
 Variable square_error_cost(Variable x, Variable label) {

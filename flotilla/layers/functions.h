@@ -94,7 +94,7 @@ struct SoftmaxWithCrossEntropyOptions {
 };
 struct LossAndSoftmax {
   Variable loss;
-  Variable softmax;
+  Variable probabilities;
 };
 // The same of logits.
 LossAndSoftmax softmax_with_cross_entropy(Variable logits, Variable label,

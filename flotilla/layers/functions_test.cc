@@ -125,7 +125,7 @@ TEST_F(Functions, LossesAreNamedAsPaddleNamesThem) {
   EXPECT_EQ(cross_entropy(x, y).name(), "cross_entropy2_0.tmp_0");
   EXPECT_EQ(cross_entropy(x, soft, {.soft_label = true}).name(), "cross_entropy_0.tmp_0");
   const LossAndSoftmax both = softmax_with_cross_entropy(x, y);
-  EXPECT_EQ(both.softmax.name(), "softmax_with_cross_entropy_0.tmp_0");
+  EXPECT_EQ(both.probabilities.name(), "softmax_with_cross_entropy_0.tmp_0");
   EXPECT_EQ(both.loss.name(), "softmax_with_cross_entropy_0.tmp_1");
   EXPECT_EQ(both.loss.shape(), (Shape{-1, 1}));
   EXPECT_EQ(square_error_cost(x, soft).name(), "square_error_cost_0.tmp_1");

@@ -197,10 +197,11 @@ void bind_losses(nb::module_& m) {
                                                 .numeric_stable_mode = numeric_stable_mode,
                                                 .axis = axis,
                                                 .use_softmax = use_softmax});
-        return std::make_pair(wrap(made.loss), wrap(made.softmax));
+        return std::make_pair(wrap(made.loss), wrap(made.probabilities));
       },
       "logits"_a, "label"_a, "soft_label"_a = false, "ignore_index"_a = -100,
-      "numeric_stable_mode"_a = true, "axis"_a = -1, "use_softmax"_a = true, "(loss, softmax)");
+      "numeric_stable_mode"_a = true, "axis"_a = -1, "use_softmax"_a = true,
+      "(loss, probabilities)");
   m.def(
       "square_error_cost",
       [](Var& x, Var& label) {
