@@ -1,5 +1,7 @@
 #include "flotilla/fleet/pipeline.h"
 
+#include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "flotilla/base/error.h"
@@ -17,20 +19,15 @@ passes::Ranks ranks_of(const Role& role) {
   return {.rank = role.index, .count = role.workers, .endpoints = role.worker_endpoints};
 }
 
-std::string merging_of(const PassContext& context) {
-  const strategy::DistributedStrategy& settings = context.settings();
-  if (context.ranks.count == 1) return "";
-  if (settings.localsgd()) {
-    const int64_t steps = settings.localsgd_configs().k_steps();
-    return steps == 1 ? "parameters are averaged over workers in every step"
-                      : fmt::format("parameters are averaged over workers every {} steps", steps);
+// What the passes that ran say of it: first how, then how often, which an earlier pass decides.
+std::string merging_of(const PassContext& context, const std::vector<std::string>& ran) {
+  std::string text;
+  if (context.ranks.count == 1) return text;
+  for (const passes::PassRow& pass : passes::all_passes() | std::views::reverse) {
+    if (pass.merging == nullptr || std::find(ran.begin(), ran.end(), pass.name) == ran.end())
+      continue;
+    text += (text.empty() ? "" : ", ") + pass.merging(context);
   }
-  const std::string& scale = settings.gradient_scale_configs().scale_strategy();
-  std::string text = scale == "avg"       ? "gradients are averaged over workers"
-                     : scale == "samples" ? "gradients are averaged over the samples of all workers"
-                                          : "gradients are added up";
-  const int64_t steps = settings.gradient_merge() ? settings.gradient_merge_configs().k_steps() : 1;
-  if (steps > 1) text += fmt::format(", {} steps at a time", steps);
   return text;
 }
 
@@ -49,7 +46,7 @@ Applied apply(Program& main, Program& startup, const Role& role,
   Applied applied = {.passes = names_of(run_passes(PassStage::kAfterUpdate, context))};
   applied.notices = std::move(context.notices);
   applied.fusion = std::move(context.fusion);
-  applied.merging = merging_of(context);
+  applied.merging = merging_of(context, applied.passes);
   return applied;
 }
 

@@ -20,6 +20,7 @@
 #include "flotilla/passes/pass.h"
 #include "flotilla/passes/periodic.h"
 #include "flotilla/passes/strategy.pb.h"
+#include "flotilla/passes/strategy_check.h"
 
 namespace flotilla::passes {
 namespace {
@@ -106,6 +107,15 @@ void gradient_merge(PassContext& context) {
   const strategy::GradientMergeConfig& config = context.settings().gradient_merge_configs();
   gradient_merge(context.main, *context.startup,
                  {.steps = config.k_steps(), .average = config.avg()});
+}
+
+void check_gradient_merge(const DistributedStrategy& strategy) {
+  check_at_least_one("gradient_merge_configs[\"k_steps\"]",
+                     strategy.message().gradient_merge_configs().k_steps());
+}
+
+std::string merging_by_gradient_merge(const PassContext& context) {
+  return fmt::format("{} steps at a time", context.settings().gradient_merge_configs().k_steps());
 }
 
 }  // namespace flotilla::passes

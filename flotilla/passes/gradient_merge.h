@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "flotilla/ir/program.h"
 
 namespace flotilla::passes {
 
+class DistributedStrategy;
 struct PassContext;
 
 struct MergeOptions {
@@ -23,5 +25,8 @@ void gradient_merge(Program& main, Program& startup, const MergeOptions& options
 
 // The same by strategy.gradient_merge_configs.
 void gradient_merge(PassContext& context);
+
+void check_gradient_merge(const DistributedStrategy& strategy);
+std::string merging_by_gradient_merge(const PassContext& context);
 
 }  // namespace flotilla::passes

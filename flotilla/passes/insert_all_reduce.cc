@@ -23,6 +23,7 @@
 #include "flotilla/passes/gradients.h"
 #include "flotilla/passes/pass.h"
 #include "flotilla/passes/strategy.pb.h"
+#include "flotilla/passes/strategy_check.h"
 
 namespace flotilla::passes {
 namespace {
@@ -124,6 +125,23 @@ void insert_all_reduce(PassContext& context) {
                                    .average = scale == "avg" || scale == "samples",
                                    .by_samples = scale == "samples",
                                    .use_calc_stream = settings.calc_comm_same_stream()});
+}
+
+void check_all_reduce(const DistributedStrategy& strategy) {
+  check_at_least_one("fuse_grad_size_in_MB", strategy.message().fuse_grad_size_in_mb());
+  const std::string& scale = strategy.message().gradient_scale_configs().scale_strategy();
+  require(
+      scale == "avg" || scale == "samples" || scale == "sum" || scale == "customized",
+      "strategy.gradient_scale_configs[\"scale_strategy\"] must be \"avg\", \"samples\", \"sum\" "
+      "or \"customized\", but is \"{}\"",
+      scale);
+}
+
+std::string merging_by_all_reduce(const PassContext& context) {
+  const std::string& scale = context.settings().gradient_scale_configs().scale_strategy();
+  if (scale == "avg") return "gradients are averaged over workers";
+  if (scale == "samples") return "gradients are averaged over the samples of all workers";
+  return "gradients are added up";
 }
 
 }  // namespace flotilla::passes

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "flotilla/ir/program.h"
 
 namespace flotilla::passes {
 
+class DistributedStrategy;
 struct PassContext;
 
 struct ExchangeOptions {
@@ -32,5 +34,8 @@ void insert_all_reduce(Program& program, const ExchangeOptions& options);
 
 // The same by strategy.gradient_scale_configs and strategy.calc_comm_same_stream.
 void insert_all_reduce(PassContext& context);
+
+void check_all_reduce(const DistributedStrategy& strategy);
+std::string merging_by_all_reduce(const PassContext& context);
 
 }  // namespace flotilla::passes

@@ -10,6 +10,7 @@
 #include "flotilla/op/infer.h"
 #include "flotilla/passes/pass.h"
 #include "flotilla/passes/strategy.pb.h"
+#include "flotilla/passes/strategy_check.h"
 #include "flotilla/passes/uses.h"
 
 namespace flotilla::passes {
@@ -109,6 +110,10 @@ void lamb(PassContext& context) {
   const auto& exclude = config.exclude_from_weight_decay();
   context.say(use_lamb(context.main, {.weight_decay = config.lamb_weight_decay(),
                                       .exclude = {exclude.begin(), exclude.end()}}));
+}
+
+void check_layerwise_rates(const DistributedStrategy& strategy) {
+  refuse_both(strategy, "lars", "lamb");
 }
 
 }  // namespace flotilla::passes

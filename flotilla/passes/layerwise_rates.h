@@ -12,6 +12,7 @@
 
 namespace flotilla::passes {
 
+class DistributedStrategy;
 struct PassContext;
 
 struct LarsOptions {
@@ -36,5 +37,8 @@ std::vector<std::string> use_lamb(Program& program, const LambOptions& options);
 // The same by strategy.lars_configs and strategy.lamb_configs.
 void lars(PassContext& context);
 void lamb(PassContext& context);
+
+// Refuses both.
+void check_layerwise_rates(const DistributedStrategy& strategy);
 
 }  // namespace flotilla::passes

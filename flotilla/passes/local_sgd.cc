@@ -15,6 +15,7 @@
 #include "flotilla/passes/pass.h"
 #include "flotilla/passes/periodic.h"
 #include "flotilla/passes/strategy.pb.h"
+#include "flotilla/passes/strategy_check.h"
 
 namespace flotilla::passes {
 
@@ -50,6 +51,26 @@ void local_sgd(PassContext& context) {
   local_sgd(
       context.main, *context.startup,
       {.nranks = context.ranks.count, .steps = config.k_steps(), .begin = config.begin_step()});
+}
+
+void check_local_sgd(const DistributedStrategy& strategy) {
+  check_at_least_one("localsgd_configs[\"k_steps\"]",
+                     strategy.message().localsgd_configs().k_steps());
+  refuse_both(strategy, "localsgd", "gradient_merge");
+  refuse_with_samples(strategy, "localsgd");
+}
+
+bool wants_local_sgd(const FluidStrategy& strategy) {
+  const std::string& mode = strategy.message().collective_mode();
+  require(mode.empty() || mode == "grad_allreduce" || mode == "local_sgd",
+          "collective_mode must be \"grad_allreduce\" or \"local_sgd\", but is \"{}\"", mode);
+  return strategy.message().use_local_sgd() || mode == "local_sgd";
+}
+
+std::string merging_by_local_sgd(const PassContext& context) {
+  const int64_t steps = context.settings().localsgd_configs().k_steps();
+  return steps == 1 ? "parameters are averaged over workers in every step"
+                    : fmt::format("parameters are averaged over workers every {} steps", steps);
 }
 
 }  // namespace flotilla::passes

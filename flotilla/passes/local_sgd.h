@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "flotilla/ir/program.h"
 
 namespace flotilla::passes {
 
+class DistributedStrategy;
+class FluidStrategy;
 struct PassContext;
 
 struct LocalSgdOptions {
@@ -23,5 +26,10 @@ void local_sgd(Program& main, Program& startup, const LocalSgdOptions& options);
 
 // The same by strategy.localsgd_configs.
 void local_sgd(PassContext& context);
+
+void check_local_sgd(const DistributedStrategy& strategy);
+// The mode of 1.8, too. Refuses a mode that is not known.
+bool wants_local_sgd(const FluidStrategy& strategy);
+std::string merging_by_local_sgd(const PassContext& context);
 
 }  // namespace flotilla::passes

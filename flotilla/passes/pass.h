@@ -80,6 +80,16 @@ struct PassRow {
   Pass run = nullptr;
   std::string_view doc = {};  // one sentence
   bool needed = false;        // `all` does not leave it out
+
+  // Of a pass that is a strategy, or a part of one; what does not apply is left out.
+  // Refuses settings that cannot be meant, whether it is on or not.
+  void (*check)(const DistributedStrategy&) = nullptr;
+  // Whether a strategy of 1.8 switches it on.
+  bool (*wanted_by)(const FluidStrategy&) = nullptr;
+  // How ranks merge what they learn: "gradients are averaged over workers".
+  std::string (*merging)(const PassContext&) = nullptr;
+  // What a job with parameter servers does instead.
+  std::string_view with_servers = {};
 };
 
 // In the order in which they run.

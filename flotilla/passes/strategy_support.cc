@@ -69,15 +69,6 @@ constexpr std::array kDegrees = {
     Missing{"sep_degree", "every rank works on whole sequences"},
 };
 
-// Options that are for workers without servers.
-constexpr std::array kCollectiveOnly = {
-    Missing{"lars", "servers update by the optimizer's rule"},
-    Missing{"lamb", "servers update by the optimizer's rule"},
-    Missing{"localsgd", "a_sync_configs[\"k_steps\"] is what lets workers train alone"},
-    Missing{"gradient_merge", "every step is pushed"},
-    Missing{"sync_batch_norm", "every worker has statistics of its own"},
-};
-
 // Of a_sync_configs.
 constexpr std::array kCommunicatorUnused = {
     Missing{"independent_recv_thread", "values come with the answers to pushes"},
@@ -166,7 +157,10 @@ std::vector<std::string> unsupported(const FluidStrategy& strategy) {
 std::vector<std::string> unsupported_by_servers(const DistributedStrategy& strategy) {
   std::vector<std::string> said;
   add_missing(strategy, said);
-  add_switched_on(strategy, kCollectiveOnly, said);
+  for (const PassRow& pass : all_passes()) {
+    if (pass.with_servers.empty()) continue;
+    add_switched_on(strategy, std::array{Missing{pass.option, pass.with_servers}}, said);
+  }
   const std::vector<NamedSetting> initial = configuration(DistributedStrategy(), "a_sync_configs");
   for (const NamedSetting& setting : configuration(strategy, "a_sync_configs")) {
     if (std::find(initial.begin(), initial.end(), setting) != initial.end()) continue;
@@ -177,11 +171,10 @@ std::vector<std::string> unsupported_by_servers(const DistributedStrategy& strat
 
 DistributedStrategy translate(const FluidStrategy& strategy) {
   const strategy::FluidStrategy& s = strategy.message();
-  const std::string& mode = s.collective_mode();
-  require(mode.empty() || mode == "grad_allreduce" || mode == "local_sgd",
-          "collective_mode must be \"grad_allreduce\" or \"local_sgd\", but is \"{}\"", mode);
   DistributedStrategy made;
-  made.set("localsgd", s.use_local_sgd() || mode == "local_sgd");
+  for (const PassRow& pass : all_passes()) {
+    if (pass.wanted_by != nullptr) made.set(pass.option, pass.wanted_by(strategy));
+  }
   made.set("sync_batch_norm", s.sync_batch_norm());
   made.set("fuse_all_reduce_ops", s.fuse_all_reduce_ops());
   // 0 divides by the number of ranks; 1 and 2 leave the gradient of the loss to the program.
@@ -197,28 +190,9 @@ DistributedStrategy translate(const FluidStrategy& strategy) {
 }
 
 void check(const DistributedStrategy& strategy) {
-  const strategy::DistributedStrategy& s = strategy.message();
-  const auto at_least_one = [](std::string_view name, int64_t value) {
-    require(value >= 1, "strategy.{} must be 1 or more, but is {}", name, value);
-  };
-  at_least_one("fuse_grad_size_in_MB", s.fuse_grad_size_in_mb());
-  at_least_one("gradient_merge_configs[\"k_steps\"]", s.gradient_merge_configs().k_steps());
-  at_least_one("localsgd_configs[\"k_steps\"]", s.localsgd_configs().k_steps());
-  const std::string& scale = s.gradient_scale_configs().scale_strategy();
-  require(
-      scale == "avg" || scale == "samples" || scale == "sum" || scale == "customized",
-      "strategy.gradient_scale_configs[\"scale_strategy\"] must be \"avg\", \"samples\", \"sum\" "
-      "or \"customized\", but is \"{}\"",
-      scale);
-  const auto not_both = [](bool first, bool second, std::string_view a, std::string_view b) {
-    require(!first || !second, "strategy.{} and strategy.{} cannot both be on", a, b);
-  };
-  not_both(s.lars(), s.lamb(), "lars", "lamb");
-  not_both(s.localsgd(), s.gradient_merge(), "localsgd", "gradient_merge");
-  // Both would count what ranks without data compute.
-  constexpr std::string_view kSamples = R"(gradient_scale_configs["scale_strategy"] = "samples")";
-  not_both(s.localsgd(), scale == "samples", "localsgd", kSamples);
-  not_both(s.sync_batch_norm(), scale == "samples", "sync_batch_norm", kSamples);
+  for (const PassRow& pass : all_passes()) {
+    if (pass.check != nullptr) pass.check(strategy);
+  }
 }
 
 }  // namespace flotilla::passes

@@ -9,6 +9,7 @@
 #include "flotilla/passes/sync_batch_norm.h"
 
 #include "flotilla/passes/pass.h"
+#include "flotilla/passes/strategy_check.h"
 
 namespace flotilla::passes {
 namespace {
@@ -34,5 +35,9 @@ int64_t sync_batch_norm(Program& program) {
 }
 
 void sync_batch_norm(PassContext& context) { sync_batch_norm(context.main); }
+
+void check_sync_batch_norm(const DistributedStrategy& strategy) {
+  refuse_with_samples(strategy, "sync_batch_norm");
+}
 
 }  // namespace flotilla::passes
