@@ -17,6 +17,8 @@ use AVX2: Paddle then runs twice, as it installs (which the goals are for) and "
     ./bench rpc             requests to a server of this host, with and without shared memory
     ./bench ps              parameter servers: tables, and Wide&Deep beside two releases of Paddle;
                             --only tables, async, geo or sync
+    ./bench against TREE    another checkout of Flotilla, built: how many times as fast this one is;
+                            --only mlp, resnet50, wide_deep, comm or ps
 """
 
 import argparse
@@ -29,6 +31,7 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import against
 import collectives
 import feeding
 import launching
@@ -52,10 +55,16 @@ class Side:
     module: str
     package: str
     tuned: bool = False  # runs with variables that no user is told of
+    tree: Path = None  # the checkout of Flotilla that it runs
 
     def variables(self, threads):
         """The environment of a process of this side."""
-        return {**machine.variables(threads), **(machine.avx2_in_old_mkl() if self.tuned else {})}
+        found = {**machine.variables(threads), **(machine.avx2_in_old_mkl() if self.tuned else {})}
+        if self.tree:
+            packages = [self.tree / "python", self.tree / "build" / "dev" / "python"]
+            found["PYTHONPATH"] = os.pathsep.join(map(str, packages))
+            found["FLT_PYTHON"] = str(self.python)
+        return found
 
     def absent(self):
         """Why this side cannot run, or nothing."""
@@ -66,11 +75,11 @@ class Side:
         )
 
 
-FLOTILLA = Side("Flotilla", Path(sys.executable), "paddle_side", "paddle")
+FLOTILLA = Side("Flotilla", Path(sys.executable), "paddle_side", "paddle", tree=ROOT)
 TORCH = Side("PyTorch", ORACLE / "torch" / "bin" / "python", "torch_side", "torch")
 PADDLE = Side("Paddle", ORACLE / "paddle26" / "bin" / "python", "paddle_side", "paddle")
 SERVER_SIDES = [
-    Side("Flotilla", FLOTILLA.python, "ctr_paddle", "paddle"),
+    replace(FLOTILLA, module="ctr_paddle"),
     Side("Paddle 2.6.2", PADDLE.python, "ctr_paddle", "paddle"),
     Side("Paddle 1.8.5", ORACLE / "paddle18" / "bin" / "python", "ctr_fluid", "paddle"),
 ]
@@ -262,15 +271,30 @@ def run_servers(options, emit):
         servers.run(options.quick, sides, modes, show, emit)
 
 
+def run_against(options, emit):
+    def make_worker(case, tree):
+        worker = Worker(replace(FLOTILLA, tree=tree), case, "")
+        if worker.failed:
+            sys.exit(f"{case.name} of {tree} failed: {worker.failed}")
+        return worker
+
+    wanted = options.only or [case.name for case in CASES] + against.TOPICS
+    cases = [case for case in CASES if case.name in wanted]
+    sides = {tree: replace(SERVER_SIDES[0], tree=tree) for tree in (ROOT, options.tree.resolve())}
+    comparison = against.Comparison(options.quick, make_worker, sides, SETTLE, show, emit)
+    comparison.run(cases, wanted)
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = [case.name for case in CASES] + ["import", "memory"]
     parser.add_argument("suite", nargs="?", default="steps",
-                        choices=["steps", "data", "launch", "comm", "dp", "rpc", "ps"])  # fmt: skip
+                        choices=["steps", "data", "launch", "comm", "dp", "rpc", "ps", "against"])  # fmt: skip
+    parser.add_argument("tree", nargs="?", type=Path, help="the other checkout of `against`")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
-    parser.add_argument("--only", choices=[*names, *feeding.TOPICS, "tables", *servers.TITLES],
+    parser.add_argument("--only", choices=[*names, *feeding.TOPICS, "tables", *servers.TITLES, *against.TOPICS],
                         action="append",
                         help="run this case (repeatable)")  # fmt: skip
     parser.add_argument("--json", type=Path, help="write JSON lines to this file")
@@ -305,6 +329,11 @@ def main():
         return
     if options.suite == "ps":
         run_servers(options, emit)
+        return
+    if options.suite == "against":
+        if not options.tree:
+            parser.error("against needs the path of another checkout")
+        run_against(options, emit)
         return
     sides = present((FLOTILLA, TORCH, PADDLE), options.without)
     for case in CASES:

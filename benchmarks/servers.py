@@ -50,7 +50,7 @@ class Score:
 
 
 def is_ours(side):
-    return side.name == "Flotilla"
+    return side.tree is not None
 
 
 def start(side, words, folder, log, **variables):
@@ -63,9 +63,9 @@ def start(side, words, folder, log, **variables):
 
 
 def start_flotilla(side, script, folder):
-    fleetrun = Path(sys.executable).with_name("fleetrun")
+    launch = [side.tree / "build" / "dev" / "bin" / "flotilla", "launch"]
     flags = ["--quiet", "--json", "--server_num=1", f"--worker_num={WORKERS}"]
-    return [start(side, [fleetrun, *flags, *script], folder, "job.txt")]
+    return [start(side, [*launch, *flags, *script], folder, "job.txt")]
 
 
 def free_ports(count):
