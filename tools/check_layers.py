@@ -2,7 +2,7 @@
 
     tools/check_layers.py [ROOT]
 
-Four rules, each for sources and headers but not for tests:
+Five rules; the first four are for sources and headers but not for tests:
 
 1. A file of flotilla/<folder> includes only its own folder, `base`, and the folders named by DEPS
    in flotilla/<folder>/CMakeLists.txt. DEPS itself names no folder that comes later in FLT_FOLDERS.
@@ -10,6 +10,7 @@ Four rules, each for sources and headers but not for tests:
 3. Only flotilla/base/env.{h,cc} call getenv.
 4. Only files that are built with FLT_CUDA alone (*.cu, *.cuh, cuda/, nccl/) include CUDA or each
    other; the test library may, under #ifdef.
+5. The table "Who may include whom" of docs/architecture.md says of each folder what its DEPS say.
 """
 
 import pathlib
@@ -25,6 +26,7 @@ CUDA_FILES = re.compile(r"\.cuh?$|/(cuda|nccl)/|^flotilla/testing/")
 GETENV = re.compile(r"\b(?:secure_)?getenv\s*\(")
 GETENV_FILES = {"flotilla/base/env.h", "flotilla/base/env.cc"}
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+DOCUMENT = "docs/architecture.md"
 OPEN_TO_ANYTHING = {"testing"}
 
 
@@ -58,6 +60,27 @@ def check_order(order, deps):
                 yield f"flotilla/{folder}/CMakeLists.txt: DEPS names {name}, which is no folder"
             elif order.index(name) >= order.index(folder):
                 yield f"flotilla/{folder}/CMakeLists.txt: DEPS names {name}, which comes later"
+
+
+def documented_deps(text):
+    """The table of the document, two folders to a line: what each may include besides `base`."""
+    table = text.partition("## Who may include whom")[2].partition("\n## ")[0]
+    found = {}
+    for line in re.findall(r"^\|(.*)\|$", table, re.MULTILINE):
+        cells = [cell.strip() for cell in line.split("|")]
+        for folder, names in zip(cells[::2], cells[1::2]):
+            if re.fullmatch(r"\w+", folder) and folder != "folder":
+                found[folder] = set(re.findall(r"\w+", names))
+    return found
+
+
+def check_table(document, documented, deps):
+    for folder in sorted(documented.keys() - deps.keys()):
+        yield f"{document}: the table names {folder}, which is no folder"
+    for folder, names in deps.items():
+        if folder != "base" and documented.get(folder) != names:
+            row = f"| {folder} | {', '.join(sorted(names)) or '–'} |"
+            yield f"{document}: the table must say {row} as flotilla/{folder}/CMakeLists.txt does"
 
 
 def check_includes(path, text, folder, deps):
@@ -96,6 +119,9 @@ def violations(root):
     """One sentence for each broken rule."""
     deps = folder_deps(root)
     found = list(check_order(folder_order(root), deps))
+    tour = root / DOCUMENT
+    if tour.exists():
+        found += check_table(DOCUMENT, documented_deps(tour.read_text()), deps)
     for path in sources(root):
         name = path.relative_to(root).as_posix()
         text = path.read_text()

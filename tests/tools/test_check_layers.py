@@ -73,6 +73,43 @@ def test_a_folder_without_its_cmake_line(tree):
     assert found == ["flotilla/stray/x.cc: flotilla/stray has no CMakeLists.txt with flt_library()"]
 
 
+TABLE = """
+## Who may include whom
+
+| folder | may include | folder | may include |
+| --- | --- | --- | --- |
+| device | – | op | ir |
+| ir | – | ops | {} |
+
+## Something else
+
+| folder | may include |
+| --- | --- |
+| op | device |
+"""
+
+
+def test_a_table_that_says_what_deps_say(tree):
+    assert tree({"docs/architecture.md": TABLE.format("ir, op, device")}) == []
+
+
+@pytest.mark.parametrize("names", ["ir, op", "ir, op, device, tensor", "–"])
+def test_a_row_of_the_table_that_differs(tree, names):
+    assert tree({"docs/architecture.md": TABLE.format(names)}) == [
+        "docs/architecture.md: the table must say | ops | device, ir, op | "
+        "as flotilla/ops/CMakeLists.txt does"
+    ]
+
+
+def test_rows_of_the_table_that_are_missing_or_too_many(tree):
+    table = TABLE.format("ir, op, device").replace("| device | – |", "| devise | – |")
+    assert tree({"docs/architecture.md": table}) == [
+        "docs/architecture.md: the table names devise, which is no folder",
+        "docs/architecture.md: the table must say | device | – | "
+        "as flotilla/device/CMakeLists.txt does",
+    ]
+
+
 def test_this_repository():
     assert check_layers.violations(pathlib.Path(check_layers.__file__).parents[1]) == []
 
