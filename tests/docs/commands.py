@@ -150,10 +150,25 @@ def check_ninja(arguments):
     return f"ninja knows no target {unknown[0]}" if unknown else None
 
 
+def packages():
+    """Those of tools/setup that the library is built with."""
+    text = (ROOT / "tools/setup").read_text()
+    return re.search(r"^readonly FLT_LIBRARY_PACKAGES=\(([^)]*)\)", text, re.MULTILINE)[1].split()
+
+
+def check_packages(arguments):
+    """`apt-get install NAME...` names what tools/setup installs to build the library."""
+    shown = {word for word in arguments if not word.startswith("-")} - {"install"}
+    odd = sorted(shown ^ set(packages()))
+    return f"tools/setup disagrees about {', '.join(odd)}" if odd else None
+
+
 def check(command):
     words = shlex.split(command, comments=True)
     while words and re.match(r"^\w+=", words[0]):
         words.pop(0)  # a variable before the command
+    if words[:1] == ["sudo"]:
+        words.pop(0)
     if not words:
         return None
     program, arguments = words[0], words[1:]
@@ -168,6 +183,8 @@ def check(command):
     if program in ("pip", "pip3"):
         ours = "." not in arguments or (ROOT / "pyproject.toml").is_file()
         return None if ours else "there is no pyproject.toml"
+    if program == "apt-get":
+        return check_packages(arguments)
     if program == "cmake":
         return check_cmake(arguments)
     if program == "ninja":

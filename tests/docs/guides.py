@@ -1,4 +1,4 @@
-"""The guides, docs/guide/LANGUAGE/*.md, as sessions that can be run.
+"""The guides, docs/guide/LANGUAGE/*.md, as sessions that can be run, and so the README's first program.
 
 A block ```python NAME.py or ```sh NAME.sh is a file that the reader writes. A block ```console shows
 commands behind "$ " and what they print; "..." stands for lines that are left out. Neighbouring blocks
@@ -17,6 +17,7 @@ from commands import BIN
 from documents import ROOT, split
 
 GUIDES = ROOT / "docs/guide"
+READMES = {"en": "README.md", "zh": "README.zh-CN.md"}
 LIMIT = 120  # seconds; a block that does not get on for longer hangs
 FREE = re.compile(
     r"\d+(?:\.\d+)?(?= (?:s|ms|us|%)\b|%| %)|(?<![.\d])\d{4,}(?![.\d])"
@@ -28,8 +29,18 @@ def guides(language):
     return sorted(path.name for path in (GUIDES / language).glob("*.md"))
 
 
+def is_followed(block):
+    """Whether a block belongs to a session: all of a guide do, of a README files and commands with output."""
+    if block.document.startswith("docs/guide/"):
+        return True
+    is_file = block.language == "python" and len(block.words) > 1
+    return block.document in READMES.values() and (is_file or block.language == "console")
+
+
 def blocks_of(language, name):
-    return split(f"docs/guide/{language}/{name}")[0]
+    """What is followed in a guide, or in the README of that language."""
+    page = READMES[language] if name == READMES["en"] else f"docs/guide/{language}/{name}"
+    return [block for block in split(page)[0] if is_followed(block)]
 
 
 @dataclasses.dataclass

@@ -4,7 +4,7 @@ Python blocks of a document run one after the other in one process, in an empty 
 are compiled as far as to their types, unless they are quoted from a source; one without #include is the
 inside of a function. `text program`
 blocks are parsed. CMake blocks build a program with the installed package. Blocks of the shell are checked command by command (commands.py). A block behind
-<!-- no-run: reason --> is only listed. The guides are followed by test_guides.py.
+<!-- no-run: reason --> is only listed. The guides and the README's session are followed by test_guides.py.
 """
 
 import functools
@@ -19,6 +19,7 @@ import pytest
 import watched
 from commands import check
 from documents import ROOT, blocks, documents, inline_code, links
+from guides import is_followed
 
 SHELL = ("sh", "bash", "console")
 READ = ("json", "text", "yaml", "proto")  # shown, with nothing to run
@@ -39,7 +40,7 @@ for document, line, text in json.load(sys.stdin):
 
 
 def runnable(*languages):
-    here = [block for block in blocks(*languages) if not block.document.startswith("docs/guide/")]
+    here = [block for block in blocks(*languages) if not is_followed(block)]
     return [block for block in here if not block.reason]
 
 
@@ -157,8 +158,10 @@ def shell_commands():
     for block in runnable(*SHELL):
         lines = block.text.split("\n")
         for offset, line in enumerate(lines):
+            below = offset + 1
             while line.endswith("\\"):
-                line, lines[offset + 1] = line[:-1] + lines[offset + 1], ""
+                line, lines[below] = line[:-1] + lines[below], ""
+                below += 1
             line = line.removeprefix("$ ") if block.language == "console" else line
             shown = block.language != "console" or lines[offset].startswith("$ ")
             for command in re.split(r"&&|\||>", line) if shown else ():
@@ -192,6 +195,7 @@ def test_commands_are_right():
         ("cmake --preset devel", "has no preset devel, only asan, "),
         ("FLT_X=1 tools/no_such.py", "there is no file tools/no_such.py"),
         ("python -m paddle.no_such", "python finds no module paddle.no_such"),
+        ("sudo apt-get install g++ cowsay", "tools/setup disagrees about cmake, cowsay, "),
         ("frobnicate", "does not know how to check frobnicate"),
     ],
 )
