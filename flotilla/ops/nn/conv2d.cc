@@ -10,9 +10,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "flotilla/device/cpu/onednn.h"
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/nn/channels.h"
 #include "flotilla/ops/nn/conv_loops.h"
 #include "flotilla/ops/nn/window.h"
@@ -71,10 +68,11 @@ void infer(InferContext& c) {
   c.out("Output") = VarMeta::tensor(c.dtype("Input"), format.program(out));
 }
 
-ConvProblem problem_of(const PrepareContext& c, const DataFormat& format, const Shape& output) {
+ConvProblem problem_of(const PrepareContext& c, const char* output) {
+  const DataFormat format(c.attr<std::string>("data_format"));
   ConvProblem p = {.src = format.first(c.shape("Input")),
                    .weights = c.shape("Filter"),
-                   .dst = format.first(output),
+                   .dst = format.first(c.shape(output)),
                    .groups = c.attr<int64_t>("groups")};
   for (const Window& w : windows_of(c, p.src, p.weights)) {
     p.strides.push_back(w.stride);
@@ -109,7 +107,7 @@ std::optional<Layout> chosen(const Layout& layout) {
 Step forward_f32(PrepareContext& c) {
   if (c.shape("Output").numel() == 0) return [] {};
   const DataFormat format(c.attr<std::string>("data_format"));
-  const ConvProblem problem = problem_of(c, format, c.shape("Output"));
+  const ConvProblem problem = problem_of(c, "Output");
   const std::optional<Layout> src = chosen(format.first(c.layout("Input"), 4));
   const std::optional<Layout> weights = chosen(c.layout("Filter"));
   std::vector<ConvLayouts> wishes;
@@ -164,7 +162,7 @@ Step backward_f32(PrepareContext& c) {
       if (dw) std::fill_n(dw.data(), n, 0.0f);
     };
   }
-  const ConvProblem problem = problem_of(c, format, c.shape("Output@GRAD"));
+  const ConvProblem problem = problem_of(c, "Output@GRAD");
   const Step none = [] {};
   // Weights first: the source gradient may then take the memory of what is no longer read.
   const Step weights_step = weights ? backward_weights_f32(c, problem, format) : none;
@@ -177,46 +175,9 @@ Step backward_f32(PrepareContext& c) {
   };
 }
 
-Step forward_f64(PrepareContext& c) {
-  const DataFormat format(c.attr<std::string>("data_format"));
-  const Image in(c.shape("Input"), format), out(c.shape("Output"), format);
-  return [in, out, p = problem_of(c, format, c.shape("Output")), input = c.in<double>("Input"),
-          filter = c.in<double>("Filter"), output = c.out<double>("Output")] {
-    const double* x = input.data();
-    const double* w = filter.data();
-    double* y = output.data();
-    std::fill_n(y, out.extents.numel(), 0.0);
-    parallel_ranges(p.weights[0], 1, [&](int64_t begin, int64_t end) {
-      for_products(in, out, p, begin, end,
-                   [=](int64_t i, int64_t k, int64_t o) { y[o] += x[i] * w[k]; });
-    });
-  };
-}
-
+Step forward_f64(PrepareContext& c) { return conv_forward_f64(c, problem_of(c, "Output"), false); }
 Step backward_f64(PrepareContext& c) {
-  const DataFormat format(c.attr<std::string>("data_format"));
-  const Image in(c.shape("Input"), format), out(c.shape("Output@GRAD"), format);
-  const bool data = c.has("Input@GRAD"), weights = c.has("Filter@GRAD");
-  return [in, out, p = problem_of(c, format, c.shape("Output@GRAD")), input = c.in<double>("Input"),
-          filter = c.in<double>("Filter"), gradient = c.in<double>("Output@GRAD"),
-          dinput = data ? c.out<double>("Input@GRAD") : Out<double>(),
-          dfilter = weights ? c.out<double>("Filter@GRAD") : Out<double>()] {
-    const double* x = input.data();
-    const double* w = filter.data();
-    const double* dy = gradient.data();
-    if (dinput) {
-      double* dx = dinput.data();
-      std::fill_n(dx, in.extents.numel(), 0.0);
-      for_products(in, out, p, 0, p.weights[0],
-                   [=](int64_t i, int64_t k, int64_t o) { dx[i] += dy[o] * w[k]; });
-    }
-    if (dfilter) {
-      double* dw = dfilter.data();
-      std::fill_n(dw, p.weights.numel(), 0.0);
-      for_products(in, out, p, 0, p.weights[0],
-                   [=](int64_t i, int64_t k, int64_t o) { dw[k] += dy[o] * x[i]; });
-    }
-  };
+  return conv_backward_f64(c, problem_of(c, "Output@GRAD"), false);
 }
 
 using Ints = std::vector<int32_t>;

@@ -1,8 +1,9 @@
 // flotilla/ops/nn/conv2d_transpose.cc
 //
-// conv2d_transpose: the convolution that takes Output to Input, turned round: each element of Input
-// adds its filter to Output. So Output is the gradient of that convolution's source, and the
-// gradients of Input and Filter are that convolution and the gradient of its weights.
+// conv2d_transpose: the convolution that takes Output to Input,
+// turned round: each element of Input adds its filter to Output. So Output is the gradient of that
+// convolution's source, and the gradients of Input and Filter are that convolution and the gradient
+// of its weights.
 //
 // Output has (H - 1) * stride - paddings + reach of the filter rows, or what output_size says, or
 // output_padding more: at most stride - 1, which are only padded less at the end. The same holds
@@ -12,8 +13,6 @@
 #include <memory>
 #include <vector>
 
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/nn/channels.h"
 #include "flotilla/ops/nn/conv_loops.h"
 #include "flotilla/ops/nn/window.h"
@@ -93,8 +92,9 @@ void infer(InferContext& c) {
 }
 
 // The convolution from Output to Input.
-ConvProblem problem_of(PrepareContext& c, const DataFormat& format, const Shape& output) {
-  ConvProblem p = {.src = format.first(output),
+ConvProblem problem_of(const PrepareContext& c, const char* output) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  ConvProblem p = {.src = format.first(c.shape(output)),
                    .weights = c.shape("Filter"),
                    .dst = format.first(c.shape("Input")),
                    .groups = c.attr<int64_t>("groups")};
@@ -110,8 +110,7 @@ ConvProblem problem_of(PrepareContext& c, const DataFormat& format, const Shape&
 
 Step forward_f32(PrepareContext& c) {
   const DataFormat format(c.attr<std::string>("data_format"));
-  const auto conv =
-      std::make_shared<onednn::ConvBackwardData>(problem_of(c, format, c.shape("Output")));
+  const auto conv = std::make_shared<onednn::ConvBackwardData>(problem_of(c, "Output"));
   return [conv, x = c.in<float>("Input", 0, format.program(conv->dst(), 4)),
           w = c.in<float>("Filter", 0, conv->weights()),
           y = c.out<float>("Output", 0, format.program(conv->src(), 4)),
@@ -142,7 +141,7 @@ Step backward_weights_f32(PrepareContext& c, const ConvProblem& problem, const D
 
 Step backward_f32(PrepareContext& c) {
   const DataFormat format(c.attr<std::string>("data_format"));
-  const ConvProblem problem = problem_of(c, format, c.shape("Output@GRAD"));
+  const ConvProblem problem = problem_of(c, "Output@GRAD");
   std::vector<Step> steps;
   if (c.has("Filter@GRAD")) steps.push_back(backward_weights_f32(c, problem, format));
   if (c.has("Input@GRAD")) steps.push_back(backward_data_f32(c, problem, format));
@@ -151,36 +150,9 @@ Step backward_f32(PrepareContext& c) {
   };
 }
 
-Step forward_f64(PrepareContext& c) {
-  const DataFormat format(c.attr<std::string>("data_format"));
-  const Image out(c.shape("Output"), format), in(c.shape("Input"), format);
-  return [in, out, p = problem_of(c, format, c.shape("Output")), input = c.in<double>("Input"),
-          filter = c.in<double>("Filter"), output = c.out<double>("Output")] {
-    const double *x = input.data(), *w = filter.data();
-    double* y = output.data();
-    std::fill_n(y, out.extents.numel(), 0.0);
-    for_products(out, in, p, 0, p.weights[0],
-                 [=](int64_t o, int64_t k, int64_t i) { y[o] += x[i] * w[k]; });
-  };
-}
-
+Step forward_f64(PrepareContext& c) { return conv_forward_f64(c, problem_of(c, "Output"), true); }
 Step backward_f64(PrepareContext& c) {
-  const DataFormat format(c.attr<std::string>("data_format"));
-  const Image out(c.shape("Output@GRAD"), format), in(c.shape("Input"), format);
-  const bool data = c.has("Input@GRAD"), weights = c.has("Filter@GRAD");
-  return [in, out, p = problem_of(c, format, c.shape("Output@GRAD")), input = c.in<double>("Input"),
-          filter = c.in<double>("Filter"), gradient = c.in<double>("Output@GRAD"),
-          dinput = data ? c.out<double>("Input@GRAD") : Out<double>(),
-          dfilter = weights ? c.out<double>("Filter@GRAD") : Out<double>()] {
-    double* dx = dinput ? dinput.data() : nullptr;
-    double* dw = dfilter ? dfilter.data() : nullptr;
-    if (dx != nullptr) std::fill_n(dx, in.extents.numel(), 0.0);
-    if (dw != nullptr) std::fill_n(dw, p.weights.numel(), 0.0);
-    for_products(out, in, p, 0, p.weights[0], [&](int64_t o, int64_t k, int64_t i) {
-      if (dx != nullptr) dx[i] += gradient.data()[o] * filter.data()[k];
-      if (dw != nullptr) dw[k] += gradient.data()[o] * input.data()[i];
-    });
-  };
+  return conv_backward_f64(c, problem_of(c, "Output@GRAD"), true);
 }
 
 using Ints = std::vector<int32_t>;

@@ -4,9 +4,12 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "flotilla/device/cpu/onednn.h"
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/nn/channels.h"
 
 namespace flotilla::ops {
@@ -53,6 +56,69 @@ void for_products(const Image& in, const Image& out, const onednn::ConvProblem& 
       }
     }
   }
+}
+
+// The indices of Input, Filter and of `result`, Output or its gradient. A transposed convolution is
+// `turned`: its Input is what the problem has as its output.
+struct ConvLoops {
+  onednn::ConvProblem problem;
+  Image input, output;
+  bool turned;
+
+  ConvLoops(const PrepareContext& c, onednn::ConvProblem p, const char* result, bool is_turned)
+      : problem(std::move(p)),
+        input(c.shape("Input"), DataFormat(c.attr<std::string>("data_format"))),
+        output(c.shape(result), DataFormat(c.attr<std::string>("data_format"))),
+        turned(is_turned) {}
+
+  // Calls f(index of Input, of Filter, of Output) for every product of the filters [begin, end).
+  template <typename F>
+  void for_each(int64_t begin, int64_t end, F f) const {
+    if (turned) {
+      for_products(output, input, problem, begin, end,
+                   [=](int64_t o, int64_t k, int64_t i) { f(i, k, o); });
+    } else {
+      for_products(input, output, problem, begin, end, f);
+    }
+  }
+  template <typename F>
+  void for_each(F f) const {
+    for_each(0, problem.weights[0], f);
+  }
+};
+
+inline Step conv_forward_f64(PrepareContext& c, onednn::ConvProblem problem, bool turned) {
+  return [loops = ConvLoops(c, std::move(problem), "Output", turned), input = c.in<double>("Input"),
+          filter = c.in<double>("Filter"), output = c.out<double>("Output")] {
+    const double *x = input.data(), *w = filter.data();
+    double* y = output.data();
+    std::fill_n(y, loops.output.extents.numel(), 0.0);
+    const auto add = [=](int64_t i, int64_t k, int64_t o) { y[o] += x[i] * w[k]; };
+    if (loops.turned) return loops.for_each(add);
+    // Filters write to channels of their own.
+    parallel_ranges(loops.problem.weights[0], 1,
+                    [&](int64_t begin, int64_t end) { loops.for_each(begin, end, add); });
+  };
+}
+
+inline Step conv_backward_f64(PrepareContext& c, onednn::ConvProblem problem, bool turned) {
+  return [loops = ConvLoops(c, std::move(problem), "Output@GRAD", turned),
+          input = c.in<double>("Input"), filter = c.in<double>("Filter"),
+          gradient = c.in<double>("Output@GRAD"),
+          dinput = c.has("Input@GRAD") ? c.out<double>("Input@GRAD") : Out<double>(),
+          dfilter = c.has("Filter@GRAD") ? c.out<double>("Filter@GRAD") : Out<double>()] {
+    const double *x = input.data(), *w = filter.data(), *dy = gradient.data();
+    if (dinput) {
+      double* dx = dinput.data();
+      std::fill_n(dx, loops.input.extents.numel(), 0.0);
+      loops.for_each([=](int64_t i, int64_t k, int64_t o) { dx[i] += dy[o] * w[k]; });
+    }
+    if (dfilter) {
+      double* dw = dfilter.data();
+      std::fill_n(dw, loops.problem.weights.numel(), 0.0);
+      loops.for_each([=](int64_t i, int64_t k, int64_t o) { dw[k] += dy[o] * x[i]; });
+    }
+  };
 }
 
 }  // namespace flotilla::ops
