@@ -16,6 +16,7 @@
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/fused/fc_column.h"
 #include "flotilla/ops/math/product.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -232,22 +233,20 @@ void derive(Act act, const float* out, const float* dout, float* d, float* parti
 
 Step backward_column(PrepareContext& c, const Sizes& s, Act act) {
   const auto dout = c.in<float>("Out@GRAD");
-  const auto wanted = [&](const char* slot) {
-    return c.has(slot) ? c.out<float>(slot) : Out<float>();
-  };
-  return [=, out = act == Act::kNone ? dout : c.in<float>("Out"), x = c.in<float>("Input"),
-          w = c.in<float>("W"), dx = wanted("Input@GRAD"), dw = wanted("W@GRAD"),
-          db = wanted("Bias@GRAD"), partial = c.workspace<float>(kColumnParts * (s.k + 1))] {
-    const ColumnGrads to = {.dx = dx ? dx.data() : nullptr,
-                            .partial = partial.data(),
-                            .dw = dw ? dw.data() : nullptr,
-                            .dbias = db ? db.data() : nullptr};
-    with_derivative(act, [&](auto f) {
-      column_backward(
-          x.data(), w.data(), to, s.m, s.k,
-          [f, y = out.data(), dy = dout.data()](int64_t row) { return f(y[row], dy[row]); });
-    });
-  };
+  return
+      [=, out = act == Act::kNone ? dout : c.in<float>("Out"), x = c.in<float>("Input"),
+       w = c.in<float>("W"), dx = wanted<float>(c, "Input@GRAD"), dw = wanted<float>(c, "W@GRAD"),
+       db = wanted<float>(c, "Bias@GRAD"), partial = c.workspace<float>(kColumnParts * (s.k + 1))] {
+        const ColumnGrads to = {.dx = dx ? dx.data() : nullptr,
+                                .partial = partial.data(),
+                                .dw = dw ? dw.data() : nullptr,
+                                .dbias = db ? db.data() : nullptr};
+        with_derivative(act, [&](auto f) {
+          column_backward(
+              x.data(), w.data(), to, s.m, s.k,
+              [f, y = out.data(), dy = dout.data()](int64_t row) { return f(y[row], dy[row]); });
+        });
+      };
 }
 
 Step backward(PrepareContext& c) {
@@ -257,7 +256,7 @@ Step backward(PrepareContext& c) {
   const auto partial = c.workspace<float>(kParts * s.n);
   const auto dout = c.in<float>("Out@GRAD");
   const In<float> out = act == Act::kNone ? dout : c.in<float>("Out");
-  const Out<float> db = c.has("Bias@GRAD") ? c.out<float>("Bias@GRAD") : Out<float>();
+  const Out<float> db = wanted<float>(c, "Bias@GRAD");
   // Without an activation d is dOut itself.
   const Out<float> d = c.workspace<float>(act == Act::kNone ? 1 : s.m * s.n);
   Step dx, dw;

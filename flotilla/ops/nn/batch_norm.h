@@ -14,6 +14,7 @@
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/nn/batch_norm_loops.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 
@@ -89,10 +90,6 @@ inline Norm norm_of(const PrepareContext& c) {
 }
 
 template <typename T>
-In<T> optional_in(PrepareContext& c, std::string_view slot) {
-  return c.has(slot) ? c.in<T>(slot) : In<T>();
-}
-template <typename T>
 Out<T> optional_out(PrepareContext& c, std::string_view slot, const Layout& layout = {}) {
   return c.has(slot) ? c.out<T>(slot, 0, layout) : Out<T>();
 }
@@ -166,8 +163,8 @@ struct BatchNorm {
     c.in_place("X", "Y");
     x = c.in<T>("X", 0, n.layout);
     if (kAdd) z = c.in<T>("Z", 0, n.layout);
-    scale = optional_in<T>(c, "Scale");
-    bias = optional_in<T>(c, "Bias");
+    scale = given<T>(c, "Scale");
+    bias = given<T>(c, "Bias");
     y = c.out<T>("Y", 0, n.layout);
   }
 
@@ -200,7 +197,7 @@ struct BatchNormGrad {
     x = c.in<T>("X", 0, n.layout);
     if (kRelu) y = c.in<T>("Y", 0, n.layout);
     dy = c.in<T>("Y@GRAD", 0, n.layout);
-    scale = optional_in<T>(c, "Scale");
+    scale = given<T>(c, "Scale");
     dx = optional_out<T>(c, "X@GRAD", n.layout);
     if (kAdd) dz = optional_out<T>(c, "Z@GRAD", n.layout);
     dscale = optional_out<T>(c, "Scale@GRAD");

@@ -12,6 +12,7 @@
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/nn/channels.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -102,9 +103,8 @@ struct Groups {
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const bool instance = is_instance(c);
   return [g = Groups(c, "X"), instance, epsilon = static_cast<double>(c.attr<float>("epsilon")),
-          x = c.in<T>("X"), scale = c.has("Scale") ? c.in<T>("Scale") : In<T>(),
-          bias = c.has("Bias") ? c.in<T>("Bias") : In<T>(), y = c.out<T>("Y"),
-          means = c.out<T>(instance ? "SavedMean" : "Mean"),
+          x = c.in<T>("X"), scale = given<T>(c, "Scale"), bias = given<T>(c, "Bias"),
+          y = c.out<T>("Y"), means = c.out<T>(instance ? "SavedMean" : "Mean"),
           spreads = c.out<T>(instance ? "SavedVariance" : "Variance")] {
     const auto n = static_cast<double>(g.size());
     parallel_for(g.count(), g.cost(), [&](int64_t group) {
@@ -141,8 +141,8 @@ class Normalized {
       means_ = c.in<T>(instance_ ? "SavedMean" : "Mean");
     } else {
       y_ = c.in<T>("Y");
-      if (c.has("Scale")) scale_ = c.in<T>("Scale");
-      if (c.has("Bias")) bias_ = c.in<T>("Bias");
+      scale_ = given<T>(c, "Scale");
+      bias_ = given<T>(c, "Bias");
     }
   }
 
@@ -172,11 +172,9 @@ class Normalized {
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   require(c.has("X") || (!is_instance(c) && c.has("Y")), "{} needs the input \"X\" (as before)",
           c.op().type());
-  return [g = Groups(c, "Y@GRAD"), x = Normalized<T>(c),
-          scale = c.has("Scale") ? c.in<T>("Scale") : In<T>(), dy = c.in<T>("Y@GRAD"),
-          dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
-          dscale = c.has("Scale@GRAD") ? c.out<T>("Scale@GRAD") : Out<T>(),
-          dbias = c.has("Bias@GRAD") ? c.out<T>("Bias@GRAD") : Out<T>()] {
+  return [g = Groups(c, "Y@GRAD"), x = Normalized<T>(c), scale = given<T>(c, "Scale"),
+          dy = c.in<T>("Y@GRAD"), dx = wanted<T>(c, "X@GRAD"), dscale = wanted<T>(c, "Scale@GRAD"),
+          dbias = wanted<T>(c, "Bias@GRAD")] {
     if (dx) {
       parallel_for(g.count(), g.cost(), [&](int64_t group) {
         const auto gradient = [&](int64_t channel, int64_t i) {

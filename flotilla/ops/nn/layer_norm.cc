@@ -13,6 +13,7 @@
 #include "flotilla/op/infer.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/op/spell_out.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -58,8 +59,7 @@ struct Sizes {
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Sizes s(c);
   return [s, epsilon = static_cast<T>(c.attr<float>("epsilon")), in = c.in<T>("X"),
-          scale = c.has("Scale") ? c.in<T>("Scale") : In<T>(),
-          bias = c.has("Bias") ? c.in<T>("Bias") : In<T>(), out = c.out<T>("Y"),
+          scale = given<T>(c, "Scale"), bias = given<T>(c, "Bias"), out = c.out<T>("Y"),
           mean = c.out<T>("Mean"), variance = c.out<T>("Variance")] {
     const T* factor = scale ? scale.data() : nullptr;
     const T* shift = bias ? bias.data() : nullptr;
@@ -132,11 +132,10 @@ void parameter_gradients(const Sizes& s, const T* x, const T* dy, const T* mean,
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Sizes s(c);
-  const auto wanted = [&](const char* slot) { return c.has(slot) ? c.out<T>(slot) : Out<T>(); };
   return [s, epsilon = static_cast<T>(c.attr<float>("epsilon")), x = c.in<T>("X"),
-          scale = c.has("Scale") ? c.in<T>("Scale") : In<T>(), mean = c.in<T>("Mean"),
-          variance = c.in<T>("Variance"), dy = c.in<T>("Y@GRAD"), dx = wanted("X@GRAD"),
-          dscale = wanted("Scale@GRAD"), dbias = wanted("Bias@GRAD")] {
+          scale = given<T>(c, "Scale"), mean = c.in<T>("Mean"), variance = c.in<T>("Variance"),
+          dy = c.in<T>("Y@GRAD"), dx = wanted<T>(c, "X@GRAD"), dscale = wanted<T>(c, "Scale@GRAD"),
+          dbias = wanted<T>(c, "Bias@GRAD")] {
     if (dx) {
       input_gradient(s, x.data(), dy.data(), scale ? scale.data() : nullptr, mean.data(),
                      variance.data(), epsilon, dx.data());

@@ -9,6 +9,7 @@
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/nn/channels.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -55,40 +56,37 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("X").numel();
-  return [n, sharing = sharing_of(c, c.shape("X")), x = c.in<T>("X"), alpha = c.in<T>("Alpha"),
-          dy = c.in<T>("Out@GRAD"), dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
-          dalpha = c.has("Alpha@GRAD") ? c.out<T>("Alpha@GRAD") : Out<T>()] {
-    if (dx) {
-      parallel_for(n, 4, [&](int64_t i) {
-        const T slope = x.data()[i] > 0 ? T{1} : alpha.data()[sharing.of(i)];
-        dx.data()[i] = slope * dy.data()[i];
-      });
-    }
-    if (!dalpha) return;
-    // Threads share out Alpha; each number sums up its elements in order.
-    const int64_t outer = n / std::max<int64_t>(1, sharing.count * sharing.inner);
-    parallel_for(sharing.count, outer * sharing.inner * 2, [&](int64_t k) {
-      double sum = 0;
-      for (int64_t o = 0; o < outer; ++o) {
-        const int64_t begin = (o * sharing.count + k) * sharing.inner;
-        for (int64_t i = begin; i < begin + sharing.inner; ++i) {
-          if (x.data()[i] <= 0) sum += static_cast<double>(x.data()[i] * dy.data()[i]);
+  return
+      [n, sharing = sharing_of(c, c.shape("X")), x = c.in<T>("X"), alpha = c.in<T>("Alpha"),
+       dy = c.in<T>("Out@GRAD"), dx = wanted<T>(c, "X@GRAD"), dalpha = wanted<T>(c, "Alpha@GRAD")] {
+        if (dx) {
+          parallel_for(n, 4, [&](int64_t i) {
+            const T slope = x.data()[i] > 0 ? T{1} : alpha.data()[sharing.of(i)];
+            dx.data()[i] = slope * dy.data()[i];
+          });
         }
-      }
-      dalpha.data()[k] = static_cast<T>(sum);
-    });
-  };
+        if (!dalpha) return;
+        // Threads share out Alpha; each number sums up its elements in order.
+        const int64_t outer = n / std::max<int64_t>(1, sharing.count * sharing.inner);
+        parallel_for(sharing.count, outer * sharing.inner * 2, [&](int64_t k) {
+          double sum = 0;
+          for (int64_t o = 0; o < outer; ++o) {
+            const int64_t begin = (o * sharing.count + k) * sharing.inner;
+            for (int64_t i = begin; i < begin + sharing.inner; ++i) {
+              if (x.data()[i] <= 0) sum += static_cast<double>(x.data()[i] * dy.data()[i]);
+            }
+          }
+          dalpha.data()[k] = static_cast<T>(sum);
+        });
+      };
 };
-
-const std::vector<AttrSpec> kAttrs = {{"mode", "all", "all, channel or element"},
-                                      {"data_format", "NCHW", "NCHW or NHWC"}};
 
 const OpDef& prelu = define_op({
     .type = "prelu",
     .doc = "X where it is positive, else X times a slope that is trained.",
     .inputs = {{"X", "any tensor"}, {"Alpha", "slopes"}},
     .outputs = {{"Out", "like X"}},
-    .attrs = kAttrs,
+    .attrs = {{"mode", "all", "all, channel or element"}, {"data_format", "NCHW", "NCHW or NHWC"}},
     .infer = infer,
     .grad = grad_op({"X", "Alpha"}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>(forward),
