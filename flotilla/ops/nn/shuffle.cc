@@ -70,46 +70,37 @@ Turn in_groups(const Image& x, int64_t groups) {
   return in_turn(x, x.c < 0 ? 1 : std::max<int64_t>(1, part(x.c, groups, "channels", x)));
 }
 
-struct PixelShuffle {
-  static constexpr const char* kType = "pixel_shuffle";
-  static constexpr const char* kFactor = "upscale_factor";
-  static constexpr auto kThere = to_places, kBack = to_channels;
-  static constexpr bool kHasFormat = true;
-};
-struct PixelUnshuffle {
-  static constexpr const char* kType = "pixel_unshuffle";
-  static constexpr const char* kFactor = "downscale_factor";
-  static constexpr auto kThere = to_channels, kBack = to_places;
-  static constexpr bool kHasFormat = true;
-};
-struct ChannelShuffle {
-  static constexpr const char* kType = "channel_shuffle";
-  static constexpr const char* kFactor = "groups";
-  static constexpr auto kThere = in_turn, kBack = in_groups;
-  static constexpr bool kHasFormat = true;
-};
-struct ShuffleChannel {
-  static constexpr const char* kType = "shuffle_channel";
-  static constexpr const char* kFactor = "group";
-  static constexpr auto kThere = in_turn, kBack = in_groups;
-  static constexpr bool kHasFormat = false;
+struct Row {
+  const char* type;
+  const char* doc;
+  const char* factor;  // the attribute that says how many
+  Turn (*there)(const Image&, int64_t);
+  Turn (*back)(const Image&, int64_t);
+  bool has_format = true;
 };
 
-template <typename Row, typename Context>
-Turn turn_of(const Context& c, const Shape& x, bool back) {
-  bool last = false;
-  if constexpr (Row::kHasFormat) {
-    last = DataFormat(c.template attr<std::string>("data_format")).channels_last();
-  }
-  const int64_t factor = c.template attr<int64_t>(Row::kFactor);
-  require(factor > 0, "{} must be positive, but is {}", Row::kFactor, factor);
-  return back ? Row::kBack(Image(x, last), factor) : Row::kThere(Image(x, last), factor);
+constexpr Row kPixelShuffle = {"pixel_shuffle", "Channels become places.", "upscale_factor",
+                               to_places, to_channels};
+constexpr Row kPixelUnshuffle = {"pixel_unshuffle", "Places become channels.", "downscale_factor",
+                                 to_channels, to_places};
+constexpr Row kChannelShuffle = {"channel_shuffle", "The channels of groups, one of each in turn.",
+                                 "groups", in_turn, in_groups};
+constexpr Row kShuffleChannel = {"shuffle_channel", "The channels of groups, one of each in turn.",
+                                 "group",           in_turn,
+                                 in_groups,         false};
+
+template <typename Context>
+Turn turn_of(const Context& c, const Row& row, const Shape& x, bool back) {
+  const std::string format = row.has_format ? c.template attr<std::string>("data_format") : "NCHW";
+  const int64_t factor = c.template attr<int64_t>(row.factor);
+  require(factor > 0, "{} must be positive, but is {}", row.factor, factor);
+  return (back ? row.back : row.there)(Image(x, DataFormat(format).channels_last()), factor);
 }
 
-template <typename Row, bool kBack>
+template <const Row& kRow, bool kBack>
 void infer(InferContext& c) {
   const VarMeta& x = c.in(kBack ? "Out@GRAD" : "X");
-  c.out(kBack ? "X@GRAD" : "Out") = like(x, turn_of<Row>(c, x.shape, kBack).out);
+  c.out(kBack ? "X@GRAD" : "Out") = like(x, turn_of(c, kRow, x.shape, kBack).out);
 }
 
 Ints permuted(const Ints& numbers, const Ints& order) {
@@ -118,38 +109,35 @@ Ints permuted(const Ints& numbers, const Ints& order) {
   return made;
 }
 
-template <typename Row, bool kBack>
+template <const Row& kRow, bool kBack>
 Step turned(PrepareContext& c) {
   const std::string_view in = kBack ? "Out@GRAD" : "X", out = kBack ? "X@GRAD" : "Out";
-  const Turn turn = turn_of<Row>(c, c.shape(in), kBack);
+  const Turn turn = turn_of(c, kRow, c.shape(in), kBack);
   const Ints extents = permuted(turn.cut, turn.order);
   const BoxCopy copy(extents, dense_strides(Shape(extents)),
                      permuted(dense_strides(Shape(turn.cut)), turn.order), size_of(c.dtype(in)));
   return [copy, from = c.in_bytes(in), to = c.out_bytes(out)] { copy.run(to.data(), from.data()); };
 }
 
-template <typename Row>
-void define(std::string doc) {
-  std::vector<AttrSpec> attrs = {{Row::kFactor, 1, "how many"}};
-  if (Row::kHasFormat) attrs.push_back({"data_format", std::string("NCHW"), "NCHW or NHWC"});
-  define_op(
-      {.type = Row::kType,
-       .doc = std::move(doc),
-       .inputs = {{.name = "X", .doc = "images"}},
-       .outputs = {{.name = "Out", .doc = "the elements of X"}},
-       .attrs = std::move(attrs),
-       .infer = infer<Row, false>,
-       .grad = grad_op({}, {.kernels = every_dtype(turned<Row, true>), .infer = infer<Row, true>}),
-       .kernels = every_dtype(turned<Row, false>)});
+template <const Row& kRow>
+const OpDef& define() {
+  std::vector<AttrSpec> attrs = {{kRow.factor, 1, "how many"}};
+  if (kRow.has_format) attrs.push_back({"data_format", std::string("NCHW"), "NCHW or NHWC"});
+  return define_op({.type = kRow.type,
+                    .doc = kRow.doc,
+                    .inputs = {{.name = "X", .doc = "images"}},
+                    .outputs = {{.name = "Out", .doc = "the elements of X"}},
+                    .attrs = std::move(attrs),
+                    .infer = infer<kRow, false>,
+                    .grad = grad_op({}, {.kernels = every_dtype(turned<kRow, true>),
+                                         .infer = infer<kRow, true>}),
+                    .kernels = every_dtype(turned<kRow, false>)});
 }
 
-const bool kDefined = [] {
-  define<PixelShuffle>("Channels become places.");
-  define<PixelUnshuffle>("Places become channels.");
-  define<ChannelShuffle>("The channels of groups, one of each group in turn.");
-  define<ShuffleChannel>("The channels of groups, one of each group in turn.");
-  return true;
-}();
+const OpDef& pixel_shuffle = define<kPixelShuffle>();
+const OpDef& pixel_unshuffle = define<kPixelUnshuffle>();
+const OpDef& channel_shuffle = define<kChannelShuffle>();
+const OpDef& shuffle_channel = define<kShuffleChannel>();
 
 }  // namespace
 }  // namespace flotilla::ops
