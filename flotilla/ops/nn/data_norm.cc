@@ -12,18 +12,11 @@
 // their sum and the sum of squared distances from Means. With slots they are divided by the number
 // of rows, as parameter servers expect, which add them to decayed summaries.
 
-#include <algorithm>
-#include <cmath>
-
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/optional_slots.h"
+#include "flotilla/op/infer.h"
+#include "flotilla/op/lower.h"
 
 namespace flotilla::ops {
 namespace {
-
-constexpr double kNeverShown = 1e-7;
 
 // The columns of X, for each of which these inputs must have a number where they are there.
 int64_t check_columns(const InferContext& c, std::initializer_list<const char*> slots) {
@@ -53,44 +46,63 @@ void infer(InferContext& c) {
   c.out("Means") = c.out("Scales") = VarMeta::tensor(c.dtype("X"), Shape{columns});
 }
 
-// Rows and columns, and which of them count.
-template <typename T>
-struct Table {
-  int64_t rows = 0;
-  int64_t columns = 0;
-  int64_t slot = 0;  // <= 0: no slots
-
-  explicit Table(PrepareContext& c)
-      : rows(c.shape("X")[0]), columns(c.shape("X")[1]), slot(c.attr<int64_t>("slot_dim")) {}
-
-  bool shown(const T* row, int64_t column) const {
-    return slot <= 0 || std::abs(row[column / slot * slot]) >= static_cast<T>(kNeverShown);
+// X, and what is worked out for each element of it, without what was never shown.
+class Shown {
+ public:
+  explicit Shown(LowerContext& c) : c_(c), slot_(c.attr<int32_t>("slot_dim")) {
+    if (slot_ <= 0) return;
+    const std::string first = c.append("slice", {{"Input", {in_slots(c.in("X"))}}},
+                                       {{"axes", Ints{2}}, {"starts", Ints{0}}, {"ends", Ints{1}}});
+    const std::string least = c.append("fill_constant", {},
+                                       {{"shape", std::vector<int64_t>{1}},
+                                        {"value", 1e-7f},
+                                        {"dtype", to_paddle(c.var(first).dtype)}});
+    counts_ =
+        c.apply("cast", c.apply("greater_equal", c.apply("abs", first), least),
+                {{"in_dtype", to_paddle(boolean)}, {"out_dtype", to_paddle(c.var(first).dtype)}});
   }
+
+  // `elements` with zeros in slots that were never shown.
+  std::string of(const std::string& elements) const {
+    if (slot_ <= 0) return elements;
+    const std::string kept = c_.apply("elementwise_mul", in_slots(elements), counts_);
+    return c_.apply("flatten_contiguous_range", kept, {{"start_axis", 1}, {"stop_axis", 2}});
+  }
+  // Their sum, column by column.
+  std::string sum(const std::string& elements) const {
+    return c_.apply("reduce_sum", of(elements), {{"dim", Ints{0}}});
+  }
+
+ private:
+  using Ints = std::vector<int32_t>;
+
+  // [rows, slots, numbers of a slot]
+  std::string in_slots(const std::string& elements) const {
+    const auto columns = static_cast<int32_t>(c_.shape("X")[1]);
+    return c_.apply("reshape2", elements, {{"shape", Ints{-1, columns / slot_, slot_}}});
+  }
+
+  LowerContext& c_;
+  int32_t slot_;
+  std::string counts_ = {};  // [rows, slots, 1]: one or zero
 };
 
-constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  const bool shifts = c.attr<bool>("enable_scale_and_shift");
-  return
-      [table = Table<T>(c), x = c.in<T>("X"), size = c.in<T>("BatchSize"),
-       sum = c.in<T>("BatchSum"), square = c.in<T>("BatchSquareSum"), y = c.out<T>("Y"),
-       means = c.out<T>("Means"), scales = c.out<T>("Scales"),
-       scale_w = shifts ? c.in<T>("scale_w") : In<T>(), bias = shifts ? c.in<T>("bias") : In<T>()] {
-        const int64_t n = table.columns;
-        for (int64_t j = 0; j < n; ++j) {
-          means.data()[j] = sum.data()[j] / size.data()[j];
-          scales.data()[j] = std::sqrt(size.data()[j] / square.data()[j]);
-        }
-        parallel_for(table.rows, n * 8, [&](int64_t i) {
-          const T* from = x.data() + i * n;
-          T* to = y.data() + i * n;
-          for (int64_t j = 0; j < n; ++j) {
-            to[j] = (from[j] - means.data()[j]) * scales.data()[j];
-            if (scale_w) to[j] = to[j] * scale_w.data()[j] + bias.data()[j];
-            if (!table.shown(from, j)) to[j] = 0;
-          }
-        });
-      };
-};
+std::string times(LowerContext& c, const std::string& x, const std::string& y) {
+  return c.apply("elementwise_mul", x, y);
+}
+
+void lower(LowerContext& c) {
+  const std::string means = c.apply("elementwise_div", c.in("BatchSum"), c.in("BatchSize"));
+  const std::string scales =
+      c.apply("sqrt", c.apply("elementwise_div", c.in("BatchSize"), c.in("BatchSquareSum")));
+  std::string y = times(c, c.apply("elementwise_sub", c.in("X"), means), scales);
+  if (c.attr<bool>("enable_scale_and_shift")) {
+    y = c.apply("elementwise_add", times(c, y, c.in("scale_w")), c.in("bias"));
+  }
+  c.result("Means", means);
+  c.result("Scales", scales);
+  c.result("Y", Shown(c).of(y));
+}
 
 void infer_grad(InferContext& c) {
   const int64_t columns = check_columns(c, {"Means", "Scales", "scale_w"});
@@ -100,97 +112,35 @@ void infer_grad(InferContext& c) {
   }
 }
 
-// What a batch adds to the summaries of one column.
-template <typename T>
-struct Summary {
-  T size = 0, sum = 0, square = 0;
-
-  void add(T x, T mean) {
-    size += 1;
-    sum += x;
-    square += (x - mean) * (x - mean);
+// What a batch adds to the summaries; `off` is X - Means.
+void lower_summaries(LowerContext& c, const Shown& shown, const std::string& off) {
+  const std::string rows = shown.sum(c.apply("fill_any_like", c.in("X"), {{"value", 1.0f}}));
+  std::string size = rows, sum = shown.sum(c.in("X")), square = shown.sum(c.apply("square", off));
+  if (c.attr<int64_t>("slot_dim") > 0) {
+    const std::string divisor = c.apply("clip", rows, {{"min", 1.0f}, {"max", 3e38f}});
+    size = c.apply("sign", rows);
+    sum = c.apply("elementwise_div", sum, divisor);
+    square = c.apply("elementwise_div", square, divisor);
   }
-  void finish(T epsilon, bool average) {
-    const T rows = size;
-    if (average && rows > 0) {
-      size = 1;
-      sum /= rows;
-      square /= rows;
-    }
-    square += rows * epsilon;
-  }
-};
-
-template <typename T>
-Step summaries(PrepareContext& c, const Table<T>& table) {
-  return [table, epsilon = static_cast<T>(c.attr<float>("epsilon")), x = c.in<T>("X"),
-          means = c.in<T>("Means"), size = wanted<T>(c, "BatchSize@GRAD"),
-          sum = wanted<T>(c, "BatchSum@GRAD"), square = wanted<T>(c, "BatchSquareSum@GRAD")] {
-    parallel_for(table.columns, table.rows * 8, [&](int64_t j) {
-      Summary<T> found;
-      for (int64_t i = 0; i < table.rows; ++i) {
-        const T* row = x.data() + i * table.columns;
-        if (table.shown(row, j)) found.add(row[j], means.data()[j]);
-      }
-      found.finish(epsilon, table.slot > 0);
-      if (size) size.data()[j] = found.size;
-      if (sum) sum.data()[j] = found.sum;
-      if (square) square.data()[j] = found.square;
-    });
-  };
-}
-
-// dscale_w = sum(dY * (X - Means) * Scales), dbias = sum(dY)
-template <typename T>
-Step shifts(PrepareContext& c, const Table<T>& table) {
-  return [table, x = c.in<T>("X"), means = c.in<T>("Means"), scales = c.in<T>("Scales"),
-          dy = c.in<T>("Y@GRAD"), dscale = wanted<T>(c, "scale_w@GRAD"),
-          dbias = wanted<T>(c, "bias@GRAD")] {
-    parallel_for(table.columns, table.rows * 8, [&](int64_t j) {
-      T scale = 0, bias = 0;
-      for (int64_t i = 0; i < table.rows; ++i) {
-        const T* row = x.data() + i * table.columns;
-        if (!table.shown(row, j)) continue;
-        const T g = dy.data()[i * table.columns + j];
-        scale += g * (row[j] - means.data()[j]) * scales.data()[j];
-        bias += g;
-      }
-      if (dscale) dscale.data()[j] = scale;
-      if (dbias) dbias.data()[j] = bias;
-    });
-  };
+  const std::string least = c.apply("scale", rows, {{"scale", c.attr<float>("epsilon")}});
+  c.result("BatchSize@GRAD", size);
+  c.result("BatchSum@GRAD", sum);
+  c.result("BatchSquareSum@GRAD", c.apply("elementwise_add", square, least));
 }
 
 // dX = dY * Scales, times scale_w where there is one. As in Paddle, only then do slots that were
 // never shown get none.
-template <typename T>
-Step slopes(PrepareContext& c, const Table<T>& table) {
+void lower_grad(LowerContext& c) {
+  const Shown shown(c);
+  const std::string &dy = c.in("Y@GRAD"), &scales = c.in("Scales");
+  const std::string off = c.apply("elementwise_sub", c.in("X"), c.in("Means"));
   const bool shifts = c.attr<bool>("enable_scale_and_shift");
-  return [table, x = c.in<T>("X"), scales = c.in<T>("Scales"), dy = c.in<T>("Y@GRAD"),
-          scale_w = shifts ? c.in<T>("scale_w") : In<T>(), dx = c.out<T>("X@GRAD")] {
-    const int64_t n = table.columns;
-    parallel_for(table.rows, n * 8, [&](int64_t i) {
-      for (int64_t j = 0; j < n; ++j) {
-        const T factor = scales.data()[j] * (scale_w ? scale_w.data()[j] : T{1});
-        const bool counts = !scale_w || table.shown(x.data() + i * n, j);
-        dx.data()[i * n + j] = counts ? dy.data()[i * n + j] * factor : T{0};
-      }
-    });
-  };
+  const std::string dx = times(c, dy, scales);
+  c.result("X@GRAD", shifts ? shown.of(times(c, dx, c.in("scale_w"))) : dx);
+  lower_summaries(c, shown, off);
+  if (c.wants("scale_w@GRAD")) c.result("scale_w@GRAD", shown.sum(times(c, dx, off)));
+  if (c.wants("bias@GRAD")) c.result("bias@GRAD", shown.sum(dy));
 }
-
-constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const Table<T> table(c);
-  std::vector<Step> steps;
-  if (c.has("X@GRAD")) steps.push_back(slopes(c, table));
-  if (c.has("BatchSize@GRAD") || c.has("BatchSum@GRAD") || c.has("BatchSquareSum@GRAD")) {
-    steps.push_back(summaries(c, table));
-  }
-  if (c.has("scale_w@GRAD") || c.has("bias@GRAD")) steps.push_back(shifts(c, table));
-  return [steps] {
-    for (const Step& step : steps) step();
-  };
-};
 
 // Real Paddle's gradient op has no summaries.
 Slot left_out(std::string summary) {
@@ -219,10 +169,10 @@ const OpDef& data_norm = define_op({
     .infer = infer,
     .grad = grad_op(
         {"scale_w", "bias", "X", "BatchSize", "BatchSum", "BatchSquareSum", "Means", "Scales"},
-        {.kernels = kernels_for<float, double>(backward),
+        {.lower = lower_grad,
          .infer = infer_grad,
          .inputs = {left_out("BatchSize"), left_out("BatchSum"), left_out("BatchSquareSum")}}),
-    .kernels = kernels_for<float, double>(forward),
+    .lower = lower,
     .dtype_slot = "X",
 });
 

@@ -6,12 +6,8 @@
 //   MidOut = k + alpha * sum of X^2 over n channels, (n - 1) / 2 of them before; Out = X
 //   MidOut^-beta
 
-#include <algorithm>
-#include <cmath>
-
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
+#include "flotilla/op/infer.h"
+#include "flotilla/op/lower.h"
 #include "flotilla/ops/nn/channels.h"
 
 namespace flotilla::ops {
@@ -26,80 +22,34 @@ void infer(InferContext& c) {
   c.out("MidOut") = c.in("X");
 }
 
-template <typename T>
-struct Channels {
-  int64_t images = 0;
-  int64_t channels = 0;
-  int64_t places = 0;  // of a channel
-  int64_t step = 0;    // from a channel to the next
-  int64_t next = 0;    // from a place to the next
-  int64_t reach = 0;   // channels on either side
-  T k = 0, alpha = 0, beta = 0;
+// The mean of n channels around each: a pool over the channels and places of an image.
+std::string mean_around(LowerContext& c, const std::string& x) {
+  using Ints = std::vector<int32_t>;
+  const bool last = DataFormat(c.attr<std::string>("data_format")).channels_last();
+  const auto n = c.attr<int32_t>("n");
+  const std::string flat = c.apply("flatten_contiguous_range", x,
+                                   {{"start_axis", last ? 1 : 2}, {"stop_axis", last ? 2 : 3}});
+  const std::string image = c.apply("unsqueeze2", flat, {{"axes", Ints{1}}});
+  const std::string mean = c.apply("pool2d", image,
+                                   {{"pooling_type", "avg"},
+                                    {"ksize", last ? Ints{1, n} : Ints{n, 1}},
+                                    {"paddings", last ? Ints{0, n / 2} : Ints{n / 2, 0}},
+                                    {"exclusive", false}});
+  const std::string shape = c.append("shape", {{"Input", {x}}});
+  return c.append("reshape2", {{"X", {mean}}, {"Shape", {shape}}});
+}
 
-  explicit Channels(PrepareContext& c)
-      : reach((c.attr<int64_t>("n") - 1) / 2),
-        k(static_cast<T>(c.attr<float>("k"))),
-        alpha(static_cast<T>(c.attr<float>("alpha"))),
-        beta(static_cast<T>(c.attr<float>("beta"))) {
-    const Shape& x = c.shape("X");
-    const bool last = DataFormat(c.attr<std::string>("data_format")).channels_last();
-    images = x[0];
-    channels = x[last ? 3 : 1];
-    places = x.numel() / std::max<int64_t>(images * channels, 1);
-    step = last ? 1 : places;
-    next = last ? channels : 1;
-  }
-
-  // Calls f(first element of the channels at one place) for all places.
-  template <typename F>
-  void for_each(F f) const {
-    parallel_for(images * places, channels * (2 * reach + 20),
-                 [&](int64_t i) { f(i / places * channels * places + i % places * next); });
-  }
-  // The sum of value(channel) over the channels around `at`.
-  template <typename F>
-  T around(int64_t at, F value) const {
-    T sum = 0;
-    const int64_t end = std::min(channels, at + reach + 1);
-    for (int64_t other = std::max<int64_t>(0, at - reach); other < end; ++other) {
-      sum += value(other);
-    }
-    return sum;
-  }
-};
-
-constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  return [s = Channels<T>(c), in = c.in<T>("X"), out = c.out<T>("Out"), mid = c.out<T>("MidOut")] {
-    s.for_each([&](int64_t first) {
-      const T* x = in.data() + first;
-      for (int64_t at = 0; at < s.channels; ++at) {
-        const int64_t i = first + at * s.step;
-        const T sum =
-            s.around(at, [&](int64_t other) { return x[other * s.step] * x[other * s.step]; });
-        mid.data()[i] = s.k + s.alpha * sum;
-        out.data()[i] = in.data()[i] * std::pow(mid.data()[i], -s.beta);
-      }
-    });
-  };
-};
-
-// dX = dOut MidOut^-beta - 2 alpha beta X * sum over the channels around of Out dOut / MidOut
-constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  return [s = Channels<T>(c), x = c.in<T>("X"), out = c.in<T>("Out"), mid = c.in<T>("MidOut"),
-          dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
-    s.for_each([&](int64_t first) {
-      for (int64_t at = 0; at < s.channels; ++at) {
-        const int64_t i = first + at * s.step;
-        const T sum = s.around(at, [&](int64_t other) {
-          const int64_t j = first + other * s.step;
-          return out.data()[j] * dout.data()[j] / mid.data()[j];
-        });
-        dx.data()[i] = dout.data()[i] * std::pow(mid.data()[i], -s.beta) -
-                       2 * s.alpha * s.beta * x.data()[i] * sum;
-      }
-    });
-  };
-};
+void lower(LowerContext& c) {
+  const std::string& x = c.in("X");
+  const float alpha = c.attr<float>("alpha") * c.attr<float>("n");
+  const std::string mid = c.apply("scale", mean_around(c, c.apply("square", x)),
+                                  {{"scale", alpha}, {"bias", c.attr<float>("k")}});
+  c.result("MidOut", mid);
+  // MidOut^-beta, by functions that run as vector code.
+  const std::string power =
+      c.apply("scale", c.apply("log", mid), {{"scale", -c.attr<float>("beta")}});
+  c.result("Out", c.apply("elementwise_mul", x, c.apply("exp", power)));
+}
 
 const std::vector<AttrSpec> kAttrs = {
     {"n", 5, "channels that are summed"}, {"k", 2.0f, "what is added to their sum"},
@@ -115,8 +65,8 @@ const OpDef& lrn = define_op({
                 {.name = "MidOut", .doc = "for the gradient", .no_grad = true}},
     .attrs = kAttrs,
     .infer = infer,
-    .grad = grad_op({"X", "Out", "MidOut"}, {.kernels = kernels_for<float, double>(backward)}),
-    .kernels = kernels_for<float, double>(forward),
+    .grad = grad_of_body({"X", "Out", "MidOut"}),
+    .lower = lower,
 });
 
 }  // namespace
