@@ -57,6 +57,40 @@ TEST(Unfold, AllKernelsAgree) {
   }
 }
 
+Attrs sized(Attrs attrs, int32_t height, int32_t width) {
+  attrs["output_sizes"] = Ints{height, width};
+  return attrs;
+}
+
+TEST(Fold, AddsTheColumnsUp) {
+  const Tensor columns = tensor({1, 2, 2, 3, 4, 5, 5, 6}, Shape{1, 4, 2});
+  EXPECT_THAT(run_op("fold", {{"X", columns}}, sized(attrs({2, 2}), 2, 3)).at("Y"),
+              equal_to(tensor({1, 4, 3, 4, 10, 6}, Shape{1, 1, 2, 3})));
+}
+
+TEST(Fold, AllKernelsAgree) {
+  check_op({.type = "fold",
+            .inputs = {{"X", uniform({2, 3 * 4, 4 * 3}, -1, 1)}},
+            .attrs = sized(attrs({2, 2}), 5, 4)});
+  check_op({.type = "fold",
+            .inputs = {{"X", uniform({1, 2 * 6, 3 * 5}, -1, 1)}},
+            .attrs = sized(attrs({3, 2}, {2, 1}, {1, 1, 1, 1}), 5, 4)});
+}
+
+TEST(Fold, Refusals) {
+  const auto refused = [](const Shape& shape, const Attrs& attrs) {
+    build_op("fold", {{"X", full(shape, 1)}}, attrs);
+  };
+  EXPECT_REFUSED(refused({1, 4}, sized(attrs({2, 2}), 2, 3)),
+                 "X must be columns, [N, rows, places], but has shape [1, 4]");
+  EXPECT_REFUSED(refused({1, 5, 2}, sized(attrs({2, 2}), 2, 3)),
+                 "X of shape [1, 5, 2] must hold 4 rows, or a multiple, the elements of a window");
+  EXPECT_REFUSED(refused({1, 4, 3}, sized(attrs({2, 2}), 2, 3)),
+                 "X of shape [1, 4, 3] must hold 2 columns, one for each place of the window");
+  EXPECT_REFUSED(refused({1, 4, 2}, attrs({2, 2})),
+                 "output_sizes must be two positive numbers, but are ");
+}
+
 TEST(Unfold, UnknownExtentsStayUnknown) {
   Program program;
   Block& block = program.global_block();
