@@ -3,6 +3,8 @@
 // max_pool2d_with_index: the largest element of each window of an image, and where it lies in its
 // channel. Windows are of one size and step, or `adaptive`: chosen so that ksize is the size of the
 // result. Paddle writes adaptive pools of the largest as this op.
+//
+// unpool: the way back: elements at the places that Indices names, zeros elsewhere.
 
 #include <algorithm>
 
@@ -34,19 +36,22 @@ struct Windows {
   }
 };
 
+// The number for an axis of an attribute that has one for each of the two.
+template <typename Context>
+int64_t of_axis(const Context& c, const char* name, size_t axis) {
+  const auto numbers = c.template attr<std::vector<int64_t>>(name);
+  require(numbers.size() == 2, "{} must hold two numbers, but holds {}", name, numbers.size());
+  return numbers[axis];
+}
+
 template <typename Context>
 Windows windows(const Context& c, const Shape& x, size_t axis) {
-  const auto number = [&](const char* name) {
-    const auto list = c.template attr<std::vector<int64_t>>(name);
-    require(list.size() == 2, "{} must hold two numbers, but holds {}", name, list.size());
-    return list[axis];
-  };
   const int64_t extent = x[static_cast<int64_t>(axis) + 2];
   if (c.template attr<bool>("global_pooling")) return {.extent = extent, .size = extent};
   const Windows w = {.extent = extent,
-                     .size = number("ksize"),
-                     .stride = number("strides"),
-                     .padding = number("paddings"),
+                     .size = of_axis(c, "ksize", axis),
+                     .stride = of_axis(c, "strides", axis),
+                     .padding = of_axis(c, "paddings", axis),
                      .adaptive = c.template attr<bool>("adaptive")};
   require(w.size > 0 && w.stride > 0, "ksize and strides must be positive, but are {} and {}",
           w.size, w.stride);
@@ -93,21 +98,41 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
+// What is small, [channels][count], has a place for each element in what is large,
+// [channels][places].
+struct Places {
+  int64_t channels = 0, count = 0, places = 0;
+  std::string slot = {};
+  In<int32_t> of = {};
+
+  Places(PrepareContext& c, const char* name, const Shape& large, const Shape& small)
+      : channels(large[0] * large[1]),
+        count(small.numel(2, 4)),
+        places(large.numel(2, 4)),
+        slot(name),
+        of(c.in<int32_t>(name)) {
+    require(c.shape(name) == small, "{} must have the shape {}, but has {}", name, small,
+            c.shape(name));
+  }
+
+  // Calls f(element of what is small, its place in what is large) for all of a channel.
+  template <typename F>
+  void for_each(int64_t channel, F f) const {
+    for (int64_t i = channel * count; i < (channel + 1) * count; ++i) {
+      const int64_t place = of.data()[i];
+      require(0 <= place && place < places, "{} holds {}, but a channel has {} elements", slot,
+              place, places);
+      f(i, channel * places + place);
+    }
+  }
+};
+
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const Shape &x = c.shape("X"), &out = c.shape("Out@GRAD");
-  require(c.shape("Mask") == out, "Mask must have the shape {} of Out@GRAD, but has {}", out,
-          c.shape("Mask"));
-  return [places = x[2] * x[3], windows = out[2] * out[3], channels = x[0] * x[1],
-          mask = c.in<int32_t>("Mask"), dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
-    parallel_for(channels, places, [&](int64_t channel) {
-      T* to = dx.data() + channel * places;
-      std::fill_n(to, places, T{0});
-      for (int64_t i = channel * windows; i < (channel + 1) * windows; ++i) {
-        const int64_t place = mask.data()[i];
-        require(0 <= place && place < places, "Mask holds {}, but a channel has {} elements", place,
-                places);
-        to[place] += dout.data()[i];
-      }
+  return [at = Places(c, "Mask", c.shape("X"), c.shape("Out@GRAD")), dout = c.in<T>("Out@GRAD"),
+          dx = c.out<T>("X@GRAD")] {
+    parallel_for(at.channels, at.places, [&](int64_t channel) {
+      std::fill_n(dx.data() + channel * at.places, at.places, T{0});
+      at.for_each(channel, [&](int64_t i, int64_t to) { dx.data()[to] += dout.data()[i]; });
     });
   };
 };
@@ -131,6 +156,75 @@ const OpDef& max_pool2d_with_index = define_op({
     .infer = infer,
     .grad = grad_op({shape_of("X"), "Mask"}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>(forward),
+});
+
+// ---- unpool -------------------------------------------------------------------------------------
+
+void infer_unpool(InferContext& c) {
+  const Shape &x = c.in("X").shape, &indices = c.in("Indices").shape;
+  const auto size = c.attr<std::vector<int64_t>>("output_size");
+  require(x.rank() == 4, "X must have four axes, but has shape {}", x);
+  require(indices == x || !indices.known() || !x.known(),
+          "Indices must have the shape {} of X, but has {}", x, indices);
+  require(c.attr<std::string>("unpooling_type") == "max",
+          "unpooling_type must be max, but is \"{}\"", c.attr<std::string>("unpooling_type"));
+  require(size.empty() || size.size() == 2 || size.size() == 4,
+          "output_size must hold two numbers, but holds {}", size.size());
+  Shape out = x;
+  for (size_t axis : {0, 1}) {
+    int64_t& extent = out[static_cast<int64_t>(axis) + 2];
+    if (size.empty() && extent < 0) continue;
+    extent = !size.empty() ? size[size.size() - 2 + axis]
+                           : (extent - 1) * of_axis(c, "strides", axis) -
+                                 2 * of_axis(c, "paddings", axis) + of_axis(c, "ksize", axis);
+    require(extent > 0, "Out must have rows and columns, but would have {}", extent);
+  }
+  c.out("Out") = like(c.in("X"), out);
+}
+
+// 2.6 reads the size whether it is given or not.
+void spell_out_size(Block& block, size_t position) {
+  Op& op = block.op(position);
+  const Shape& out = block.var(op.output("Out")).shape;
+  op.set_attr("output_size", Ints{static_cast<int32_t>(out[2]), static_cast<int32_t>(out[3])});
+}
+
+constexpr auto unpool_forward = []<typename T>(PrepareContext& c) -> Step {
+  return [at = Places(c, "Indices", c.shape("Out"), c.shape("X")), x = c.in<T>("X"),
+          out = c.out<T>("Out")] {
+    parallel_for(at.channels, at.places, [&](int64_t channel) {
+      std::fill_n(out.data() + channel * at.places, at.places, T{0});
+      at.for_each(channel, [&](int64_t i, int64_t to) { out.data()[to] = x.data()[i]; });
+    });
+  };
+};
+
+constexpr auto unpool_backward = []<typename T>(PrepareContext& c) -> Step {
+  return [at = Places(c, "Indices", c.shape("Out@GRAD"), c.shape("X")), dout = c.in<T>("Out@GRAD"),
+          dx = c.out<T>("X@GRAD")] {
+    parallel_for(at.channels, at.count, [&](int64_t channel) {
+      at.for_each(channel, [&](int64_t i, int64_t from) { dx.data()[i] = dout.data()[from]; });
+    });
+  };
+};
+
+const OpDef& unpool = define_op({
+    .type = "unpool",
+    .doc = "Elements at the places where a pool has found them, zeros elsewhere.",
+    .inputs = {{.name = "X", .doc = "images, [N, C, H, W]"},
+               {.name = "Indices", .doc = "i32: places in a channel of Out", .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "larger images"}},
+    .attrs = {{"unpooling_type", "max", "max"},
+              {"ksize", Ints{1, 1}, "height and width of the pool's window"},
+              {"strides", Ints{1, 1}, "its steps"},
+              {"paddings", Ints{0, 0}, "elements that were around Out"},
+              {"output_size", Ints{}, "height and width of Out, where they do not follow"},
+              {"data_format", "NCHW", "NCHW"}},
+    .infer = infer_unpool,
+    .grad = grad_op({shape_of("X"), "Indices", shape_of("Out")},
+                    {.kernels = kernels_for<float, double>(unpool_backward)}),
+    .kernels = kernels_for<float, double>(unpool_forward),
+    .spell_out = spell_out_size,
 });
 
 }  // namespace
