@@ -1,6 +1,6 @@
 // flotilla/ops/nn/conv2d_transpose.cc
 //
-// conv2d_transpose: the convolution that takes Output to Input,
+// conv2d_transpose and depthwise_conv2d_transpose: the convolution that takes Output to Input,
 // turned round: each element of Input adds its filter to Output. So Output is the gradient of that
 // convolution's source, and the gradients of Input and Filter are that convolution and the gradient
 // of its weights.
@@ -175,18 +175,21 @@ const std::vector<AttrSpec> kAttrs = {
     {"fuse_beta", 0.0f, "of no effect"},
     {"is_test", false, "of no effect"}};
 
-const OpDef& conv2d_transpose = define_op({
-    .type = "conv2d_transpose",
-    .doc = "Adds a filter to an image for each element of another.",
-    .inputs = {{"Input", "images, [N, C, H, W] or [N, H, W, C]"},
-               {"Filter", "[C, filters / groups, height, width]"}},
-    .outputs = {{"Output", "larger images with a channel for each filter"}},
-    .attrs = kAttrs,
-    .infer = infer,
-    .grad = grad_op({"Input", "Filter"},
-                    {.kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}}}),
-    .kernels = {{kCpu, f32, forward_f32}, {kCpu, f64, forward_f64}},
-});
+OpDef definition(std::string type) {
+  return {.type = std::move(type),
+          .doc = "Adds a filter to an image for each element of another.",
+          .inputs = {{"Input", "images, [N, C, H, W] or [N, H, W, C]"},
+                     {"Filter", "[C, filters / groups, height, width]"}},
+          .outputs = {{"Output", "larger images with a channel for each filter"}},
+          .attrs = kAttrs,
+          .infer = infer,
+          .grad = grad_op({"Input", "Filter"},
+                          {.kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}}}),
+          .kernels = {{kCpu, f32, forward_f32}, {kCpu, f64, forward_f64}}};
+}
+
+const OpDef& conv2d_transpose = define_op(definition("conv2d_transpose"));
+const OpDef& depthwise_conv2d_transpose = define_op(definition("depthwise_conv2d_transpose"));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -26,6 +26,13 @@ TEST(Conv2dTranspose, AllKernelsAgree) {
             .attrs = {{"data_format", "NHWC"}, {"strides", Ints{2, 2}}}});
 }
 
+TEST(Conv2dTranspose, Depthwise) {
+  check_op({.type = "depthwise_conv2d_transpose",
+            .inputs = {{"Input", uniform({2, 4, 3, 2}, -1, 1)},
+                       {"Filter", uniform({4, 1, 3, 3}, -1, 1, 2)}},
+            .attrs = {{"groups", 4}, {"strides", Ints{2, 2}}, {"paddings", Ints{1, 1}}}});
+}
+
 TEST(Conv2dTranspose, AddsTheFilterForEachElement) {
   const Tensor x = tensor({1, 10}, Shape{1, 1, 1, 2});
   const Tensor filter = tensor({1, 2, 3}, Shape{1, 1, 1, 3});
