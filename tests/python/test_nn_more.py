@@ -72,8 +72,15 @@ def test_gains():
     "call, sentence",
     [
         (lambda x: nn.functional.interpolate(x, [4, 4], 2), "one of size and scale_factor"),
-        (lambda x: nn.functional.interpolate(x, [4, 4], mode="bicubic"), '"nearest" or "bilinear"'),
+        (
+            lambda x: nn.functional.interpolate(x, [4, 4], mode="area"),
+            "mode must be one of nearest",
+        ),
         (lambda x: nn.functional.interpolate(x, [4]), "must hold height and width"),
+        (lambda x: nn.functional.interpolate(x, [4], mode="linear"), "must have rank 3"),
+        (lambda x: nn.functional.fold(x, 4, 2), "must be columns, .N, rows, places., but"),
+        (lambda x: nn.functional.max_unpool2d(x, x, 2, data_format="NHWC"), 'must be "NCHW"'),
+        (lambda x: nn.functional.temporal_shift(x, 3), "2 images cannot be cut into films of"),
         (lambda x: nn.functional.maxout(x, 2), "3 channels cannot be cut into groups of 2"),
         (lambda x: nn.functional.pixel_shuffle(x, 2, "NCWH"), 'must be "NCHW" or "NHWC"'),
         (lambda x: paddle.shard_index(x, 4, 2, 2), r"shard_id must lie in \[0, 2\), but is 2"),

@@ -1,14 +1,12 @@
 """Further functions of `fluid.layers.nn`."""
 
 import _flotilla as core
-from paddle._words import code, several, writes_v1
+from paddle._words import code, several
 from paddle.base.framework import Variable
 from paddle.fluid.layers.vision import image_resize
 from paddle.static.nn.crf import crf_decoding, linear_chain_crf  # noqa: F401
 from paddle.static.nn.products import bilinear_tensor_product, row_conv  # noqa: F401
 from paddle.static.nn.transposed import conv2d_transpose  # noqa: F401
-from paddle.tensor.linalg import matmul
-from paddle.tensor.manipulation import reshape
 from paddle.static.functions import py_func  # noqa: F401
 
 __all__ = [
@@ -124,11 +122,9 @@ def affine_channel(x, scale=None, bias=None, data_layout="NCHW", name=None, act=
     return core.op("affine_channel", inputs, attrs, name=name, act=act)
 
 
-@writes_v1
 def fsp_matrix(x, y):
     """How the channels of two images go together: the means of their products, [N, Cx, Cy]."""
-    flat = [reshape(one, [0, one.shape[1], -1]) for one in (x, y)]
-    return matmul(flat[0], flat[1], transpose_y=True) / float(x.shape[2] * x.shape[3])
+    return core.op("fsp", {"X": x, "Y": y})
 
 
 def pad_constant_like(x, y, pad_value=0.0, name=None):

@@ -17,7 +17,9 @@ __all__ = [
     "pixel_shuffle",
     "resize_bilinear",
     "resize_nearest",
+    "resize_trilinear",
     "shuffle_channel",
+    "temporal_shift",
 ]
 
 
@@ -32,18 +34,16 @@ def image_resize(
     align_mode=1,
     data_format="NCHW",
 ):
-    """Images of another size: ``BILINEAR`` mixtures of four pixels, or the ``NEAREST``.
+    """Images of another size: the ``NEAREST`` pixel, or a mixture of those around.
 
-    ``out_shape``: height and width, numbers or variables; or ``scale``. ``actual_shape``: a variable
+    ``resample``: ``NEAREST``, ``BILINEAR`` or ``BICUBIC`` for images, ``TRILINEAR`` for volumes.
+    ``out_shape``: the extents, numbers or variables; or ``scale``. ``actual_shape``: a variable
     that stands before both when the program runs.
     """
-    if resample not in ("BILINEAR", "NEAREST"):
-        raise ValueError(f"resample must be BILINEAR or NEAREST, but is {resample!r}")
     if out_shape is None and scale is None:
         raise ValueError("image_resize needs one of out_shape and scale")
     mode = resample.lower()
-    attrs = {"interp_method": mode, "align_corners": align_corners, "align_mode": align_mode}
-    attrs["data_layout"] = data_format
+    attrs = _new.resize_attrs(mode, align_corners, align_mode, data_format)
     inputs = {"X": input}
     if out_shape is not None:
         inputs.update(_new.size_inputs(out_shape, attrs))
@@ -74,6 +74,21 @@ def resize_bilinear(
     return image_resize(input, out_shape, scale, name, *words)
 
 
+def resize_trilinear(
+    input,
+    out_shape=None,
+    scale=None,
+    name=None,
+    actual_shape=None,
+    align_corners=True,
+    align_mode=1,
+    data_format="NCDHW",
+):
+    """Volumes of another size, mixtures of eight places; see image_resize."""
+    words = ("TRILINEAR", actual_shape, align_corners, align_mode, data_format)
+    return image_resize(input, out_shape, scale, name, *words)
+
+
 def resize_nearest(
     input,
     out_shape=None,
@@ -101,6 +116,11 @@ def pixel_shuffle(x, upscale_factor):
 def shuffle_channel(x, group, name=None):
     """The channels of groups, one of each group in turn."""
     return core.op("shuffle_channel", {"X": x}, {"group": group}, name=name)
+
+
+def temporal_shift(x, seg_num, shift_ratio=0.25, name=None):
+    """Some channels of each image of a film come from the images before and behind."""
+    return _new.temporal_shift(x, seg_num, shift_ratio, name)
 
 
 def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=None):

@@ -11,7 +11,15 @@ from paddle.tensor.ops import sqrt
 from paddle.tensor.random import uniform
 
 __all__ = [
-    *("cosine_similarity", "dropout", "dropout2d", "dropout3d", "embedding", "label_smooth"),
+    *(
+        "cosine_similarity",
+        "dropout",
+        "dropout2d",
+        "dropout3d",
+        "embedding",
+        "fold",
+        "label_smooth",
+    ),
     *("linear", "normalize", "one_hot", "pad", "sequence_mask", "unfold", "zeropad2d"),
 ]
 
@@ -148,13 +156,24 @@ def unfold(x, kernel_sizes, strides=1, paddings=0, dilations=1, name=None):
     [N, C, H, W] becomes [N, C * window, places]. ``paddings``: one number, two for height and
     width, or four: above, left, below, right.
     """
-    attrs = {
+    attrs = _window_attrs(kernel_sizes, strides, paddings, dilations)
+    return core.op("unfold", {"X": x}, attrs, name=name)
+
+
+def fold(x, output_sizes, kernel_sizes, strides=1, paddings=0, dilations=1, name=None):
+    """Images of ``output_sizes`` to which the columns of windows are added up; see ``unfold``."""
+    attrs = _window_attrs(kernel_sizes, strides, paddings, dilations)
+    attrs["output_sizes"] = _repeated(output_sizes, 2)
+    return core.op("fold", {"X": x}, attrs, name=name)
+
+
+def _window_attrs(kernel_sizes, strides, paddings, dilations):
+    return {
         "kernel_sizes": _repeated(kernel_sizes, 2),
         "strides": _repeated(strides, 2),
         "paddings": _repeated(paddings, 4),
         "dilations": _repeated(dilations, 2),
     }
-    return core.op("unfold", {"X": x}, attrs, name=name)
 
 
 def _repeated(value, count):

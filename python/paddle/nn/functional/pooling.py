@@ -6,7 +6,7 @@ from paddle.tensor.manipulation import squeeze, unsqueeze
 
 __all__ = [
     *("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d"),
-    *("avg_pool1d", "avg_pool2d", "max_pool1d", "max_pool2d"),
+    *("avg_pool1d", "avg_pool2d", "max_pool1d", "max_pool2d", "max_unpool2d"),
 ]
 
 
@@ -91,6 +91,26 @@ def adaptive_max_pool2d(x, output_size, return_mask=False, name=None):
     """The largest elements of windows chosen so that the result has ``output_size``."""
     _no_mask(return_mask)
     return _adaptive(x, output_size, "max", name)
+
+
+def max_unpool2d(
+    x,
+    indices,
+    kernel_size,
+    stride=None,
+    padding=0,
+    data_format="NCHW",
+    output_size=None,
+    name=None,
+):
+    """Images that hold ``x`` at the places in ``indices``, where a pool has found it, and zeros."""
+    if data_format != "NCHW":
+        raise ValueError(f'data_format must be "NCHW", but is {data_format!r}')
+    kernel, padding = (several(kernel_size) * 2)[:2], (several(padding) * 2)[:2]
+    attrs = {"unpooling_type": "max", "ksize": kernel, "paddings": padding}
+    attrs["strides"] = kernel if stride is None else (several(stride) * 2)[:2]
+    attrs["output_size"] = [] if output_size is None else several(output_size)[-2:]
+    return core.op("unpool", {"X": x, "Indices": indices}, attrs, name=name)
 
 
 # ---- sequences, as images of height one

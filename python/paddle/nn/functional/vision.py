@@ -1,10 +1,23 @@
-"""Forms of images: other sizes, channels for places."""
+"""Forms of images: other sizes, channels for places, places in time."""
 
 import _flotilla as core
 from paddle._words import several
 from paddle.base.framework import Variable
 
-__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
+__all__ = [
+    *("channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "temporal_shift"),
+    "upsample",
+]
+
+# How an image is resized, and the words for its axes.
+_AXES = {
+    "nearest": ("height", "width"),
+    "linear": ("width",),
+    "bilinear": ("height", "width"),
+    "trilinear": ("depth", "height", "width"),
+    "bicubic": ("height", "width"),
+}
+_LAYOUTS = {"NCW": "NCHW", "NCDHW": "NCHW", "NWC": "NHWC", "NDHWC": "NHWC"}
 
 
 def interpolate(
@@ -17,23 +30,31 @@ def interpolate(
     data_format="NCHW",
     name=None,
 ):
-    """Images of another size: the nearest pixel, or a mixture of four.
+    """Images of another size: the nearest pixel, or a mixture of those around.
 
-    ``size``: height and width, numbers or variables; or ``scale_factor``, one or two.
-    ``align_corners``: corners come from corners. ``align_mode``: 0 counts from the middle of pixels.
+    ``mode``: ``nearest``, ``bilinear`` or ``bicubic`` for images, ``linear`` for sequences,
+    ``trilinear`` for volumes. ``size``: the extents, numbers or variables; or ``scale_factor``, one
+    for all or one for each. ``align_corners``: corners come from corners. ``align_mode``: 0 counts
+    from the middle of pixels.
     """
     mode = mode.lower()
-    if mode not in ("nearest", "bilinear"):
-        raise ValueError(f'mode must be "nearest" or "bilinear", but is {mode!r}; more comes later')
     if (size is None) == (scale_factor is None):
         raise ValueError("interpolate needs one of size and scale_factor")
-    attrs = {"interp_method": mode, "align_corners": align_corners, "align_mode": align_mode}
-    attrs["data_layout"] = data_format
+    attrs = resize_attrs(mode, align_corners, align_mode, data_format)
     inputs = {"X": x, **size_inputs(size, attrs), **_scale_inputs(scale_factor, attrs)}
     return core.op(f"{mode}_interp_v2", inputs, attrs, name=name)
 
 
 upsample = interpolate
+
+
+def resize_attrs(mode, align_corners, align_mode, data_format):
+    """The attributes that say how images are resized."""
+    if mode not in _AXES:
+        raise ValueError(f"mode must be one of {', '.join(_AXES)}, but is {mode!r}")
+    attrs = {"interp_method": mode, "align_corners": align_corners, "align_mode": align_mode}
+    attrs["data_layout"] = _LAYOUTS.get(data_format, data_format)
+    return attrs
 
 
 def size_inputs(size, attrs):
@@ -42,12 +63,13 @@ def size_inputs(size, attrs):
         return {}
     if isinstance(size, Variable):
         return {"OutSize": size}
-    extents = several(size)
-    if len(extents) != 2:
-        raise ValueError(f"size must hold height and width, but is {size!r}")
+    extents, axes = several(size), _AXES[attrs["interp_method"]]
+    if len(extents) != len(axes):
+        raise ValueError(f"size must hold {' and '.join(axes)}, but is {size!r}")
     if any(isinstance(extent, Variable) for extent in extents):
         return {"SizeTensor": core.shape_argument(extents)[1]}
-    attrs["out_h"], attrs["out_w"] = map(int, extents)
+    for axis, extent in zip(axes, extents):
+        attrs["out_" + axis[0]] = int(extent)
     return {}
 
 
@@ -56,8 +78,8 @@ def _scale_inputs(factor, attrs):
         return {}
     if isinstance(factor, Variable):
         return {"Scale": factor}
-    factors = several(factor)
-    attrs["scale"] = [float(one) for one in (factors * 2)[:2]]
+    factors, count = several(factor), len(_AXES[attrs["interp_method"]])
+    attrs["scale"] = [float(one) for one in (factors * count)[: max(count, len(factors))]]
     return {}
 
 
@@ -77,3 +99,12 @@ def channel_shuffle(x, groups, data_format="NCHW", name=None):
     """The channels of groups, one of each group in turn."""
     attrs = {"groups": groups, "data_format": data_format}
     return core.op("channel_shuffle", {"X": x}, attrs, name=name)
+
+
+def temporal_shift(x, seg_num, shift_ratio=0.25, name=None, data_format="NCHW"):
+    """Some channels of each image of a film come from the images before and behind.
+
+    ``seg_num``: images of a film. ``shift_ratio``: the share of channels from before, and from behind.
+    """
+    attrs = {"seg_num": seg_num, "shift_ratio": shift_ratio, "data_format": data_format}
+    return core.op("temporal_shift", {"X": x}, attrs, name=name)

@@ -8,7 +8,7 @@ from .layers import Layer
 from .of_function import OfFunction, layer_of
 
 __all__ = [
-    *("CosineSimilarity", "Dropout", "Dropout2D", "Dropout3D", "Embedding", "Flatten"),
+    *("CosineSimilarity", "Dropout", "Dropout2D", "Dropout3D", "Embedding", "Flatten", "Fold"),
     *(
         "Identity",
         "Linear",
@@ -198,6 +198,18 @@ class Unfold(OfFunction):
     def forward(self, input):
         """The columns."""
         return F.unfold(input, **self._arguments)
+
+
+class Fold(OfFunction):
+    """Images to which the columns of windows are added up; see ``nn.functional.fold``."""
+
+    def __init__(self, output_sizes, kernel_sizes, dilations=1, paddings=0, strides=1, name=None):
+        words = {"output_sizes": output_sizes, "kernel_sizes": kernel_sizes}
+        self._keep(**words, dilations=dilations, paddings=paddings, strides=strides, name=name)
+
+    def forward(self, input):
+        """The images."""
+        return F.fold(input, **self._arguments)
 
 
 Unflatten = layer_of("Unflatten", unflatten, __name__)

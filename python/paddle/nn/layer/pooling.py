@@ -6,7 +6,7 @@ from .of_function import layer_of
 
 __all__ = [
     *("AdaptiveAvgPool1D", "AdaptiveAvgPool2D", "AdaptiveMaxPool1D", "AdaptiveMaxPool2D"),
-    *("AvgPool1D", "AvgPool2D", "MaxPool1D", "MaxPool2D"),
+    *("AvgPool1D", "AvgPool2D", "MaxPool1D", "MaxPool2D", "MaxUnPool2D"),
 ]
 
 AdaptiveAvgPool1D = layer_of("AdaptiveAvgPool1D", F.adaptive_avg_pool1d, __name__)
@@ -17,3 +17,4 @@ AvgPool1D = layer_of("AvgPool1D", F.avg_pool1d, __name__)
 AvgPool2D = layer_of("AvgPool2D", F.avg_pool2d, __name__)
 MaxPool1D = layer_of("MaxPool1D", F.max_pool1d, __name__)
 MaxPool2D = layer_of("MaxPool2D", F.max_pool2d, __name__)
+MaxUnPool2D = layer_of("MaxUnPool2D", F.max_unpool2d, __name__, 2)
