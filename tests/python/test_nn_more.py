@@ -60,6 +60,33 @@ def test_a_place_sees_those_before_it(executor):
     np.testing.assert_array_equal(np.isinf(mask), np.triu(np.ones([3, 3]), 1) == 1)
 
 
+def test_forms_of_images(executor):
+    """Windows go back to where they come from; volumes and sequences get other sizes."""
+    x = static.data("x", [4, 3, 5, 5])
+    columns = nn.Unfold(5)(x)
+    places = paddle.argmax(nn.Flatten(2)(x), axis=2)
+    most = paddle.reshape(paddle.cast(places, "int32"), [4, 3, 1, 1])
+    pooled = nn.AdaptiveMaxPool2D(1)(x)
+    outs = [
+        nn.Fold(5, 5)(columns),
+        nn.MaxUnPool2D(5)(pooled, most),
+        nn.functional.temporal_shift(x, 2, 0.34),
+        nn.Upsample([10], mode="linear", data_format="NCW")(nn.Flatten(2)(x)),
+        nn.functional.interpolate(
+            paddle.unsqueeze(x, 2), scale_factor=2, mode="trilinear", data_format="NCDHW"
+        ),
+        nn.functional.interpolate(x, [5, 5], mode="bicubic"),
+    ]
+    found = values(executor, *outs)
+    np.testing.assert_array_equal(found[0], IMAGES)
+    assert np.count_nonzero(found[1]) == 12
+    np.testing.assert_array_equal(found[1].max((2, 3)), np.maximum(IMAGES.max((2, 3)), 0))
+    np.testing.assert_array_equal(found[2][1, 0], IMAGES[0, 0])
+    np.testing.assert_array_equal(found[2][0, 1], IMAGES[1, 1])
+    assert found[3].shape == (4, 3, 10) and found[4].shape == (4, 3, 2, 10, 10)
+    np.testing.assert_allclose(found[5], IMAGES, rtol=1e-6, atol=1e-6)
+
+
 def test_gains():
     gain = nn.initializer.calculate_gain
     assert [round(gain(word), 6) for word in ("tanh", "relu", "selu")] == [1.666667, 1.414214, 0.75]
@@ -81,8 +108,8 @@ def test_gains():
         (lambda x: nn.functional.fold(x, 4, 2), "must be columns, .N, rows, places., but"),
         (lambda x: nn.functional.max_unpool2d(x, x, 2, data_format="NHWC"), 'must be "NCHW"'),
         (lambda x: nn.functional.temporal_shift(x, 3), "2 images cannot be cut into films of"),
-        (lambda x: nn.functional.maxout(x, 2), "3 channels cannot be cut into groups of 2"),
-        (lambda x: nn.functional.pixel_shuffle(x, 2, "NCWH"), 'must be "NCHW" or "NHWC"'),
+        (lambda x: nn.functional.maxout(x, 2), r"channels of .* cannot be cut into groups of 2"),
+        (lambda x: nn.functional.pixel_shuffle(x, 2, "HWC"), "a data format is NCHW or NHWC, but"),
         (lambda x: paddle.shard_index(x, 4, 2, 2), r"shard_id must lie in \[0, 2\), but is 2"),
         (lambda x: paddle.broadcast_shape([2, 3], [4, 3]), "do not go together: 2, 4"),
         (lambda x: paddle.view(x, "int32"), "view as another dtype is not there yet"),
