@@ -4,54 +4,39 @@
 //
 //   Y = the mean over all classes j but the label of log(1 + exp(X[j] - X[label])), row by row
 
-#include <algorithm>
 #include <cmath>
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/common/scalar.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  const VarMeta &x = c.in("X"), &label = c.in("Label");
-  check_labels(c, "Label");
-  const int64_t last = x.shape.rank() - 1;
-  require(last >= 0, "X must have rank 1 or more, but has shape {}", x.shape);
-  require(x.shape[last] < 0 || x.shape[last] > 1, "X must have 2 classes or more, but is {}",
-          x.shape);
-  const int64_t rows = x.shape.numel(0, last), labels = label.shape.numel();
-  require(rows < 0 || labels < 0 || rows == labels,
-          "Label must hold one class number for each row of X, but Label is {} and X is {}",
-          label.shape, x.shape);
-  Shape y = x.shape;
-  y[last] = 1;
-  c.out("Y") = like(x, std::move(y));
+  check_row_labels(c);
+  const VarMeta& x = c.in("X");
+  const int64_t classes = x.shape[x.shape.rank() - 1];
+  require(classes < 0 || classes > 1, "X must have 2 classes or more, but is {}", x.shape);
+  c.out("Y") = like(x, with_last(x.shape, 1));
 }
 
-struct Rows {
-  int64_t count = 0, classes = 0;
-  LabelsIn labels;
-
-  explicit Rows(PrepareContext& c) : labels(c, "Label") {
-    const Shape& x = c.shape("X");
-    classes = x[x.rank() - 1];
-    count = x.numel(0, x.rank() - 1);
-  }
-  int64_t label(int64_t row) const { return labels.checked(row, classes, 0); }
-};
+// Calls f(row, its label, where it begins) for all rows.
+template <typename F>
+void for_each_row(const LabelledRows& rows, F f) {
+  parallel_for(rows.count, rows.classes * 20, [&](int64_t row) {
+    f(row, rows.labels.checked(row, rows.classes, 0), row * rows.classes);
+  });
+}
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  return [rows = Rows(c), in = c.in<T>("X"), out = c.out<T>("Y")] {
-    parallel_for(rows.count, rows.classes * 20, [&](int64_t row) {
-      const T* x = in.data() + row * rows.classes;
-      const int64_t label = rows.label(row);
+  return [rows = LabelledRows(c), in = c.in<T>("X"), out = c.out<T>("Y")] {
+    for_each_row(rows, [&](int64_t row, int64_t label, int64_t begin) {
+      const T* x = in.data() + begin;
       T sum = 0;
       for (int64_t j = 0; j < rows.classes; ++j) {
-        const T d = x[j] - x[label];
-        if (j != label) sum += exact::softplus(d);
+        if (j != label) sum += exact::softplus(x[j] - x[label]);
       }
       out.data()[row] = sum / static_cast<T>(rows.classes - 1);
     });
@@ -59,17 +44,15 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 };
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  return [rows = Rows(c), in = c.in<T>("X"), dout = c.in<T>("Y@GRAD"), out = c.out<T>("X@GRAD")] {
-    parallel_for(rows.count, rows.classes * 20, [&](int64_t row) {
-      const T* x = in.data() + row * rows.classes;
-      T* dx = out.data() + row * rows.classes;
-      const int64_t label = rows.label(row);
+  return [rows = LabelledRows(c), in = c.in<T>("X"), dout = c.in<T>("Y@GRAD"),
+          out = c.out<T>("X@GRAD")] {
+    for_each_row(rows, [&](int64_t row, int64_t label, int64_t begin) {
+      const T* x = in.data() + begin;
+      T* dx = out.data() + begin;
       const T scale = dout.data()[row] / static_cast<T>(rows.classes - 1);
       T sum = 0;
       for (int64_t j = 0; j < rows.classes; ++j) {
-        if (j == label) continue;
-        dx[j] = scale / (1 + std::exp(x[label] - x[j]));
-        sum += dx[j];
+        if (j != label) sum += dx[j] = scale * exact::sigmoid(x[j] - x[label]);
       }
       dx[label] = -sum;
     });
@@ -80,7 +63,7 @@ const OpDef& bpr_loss = define_op({
     .type = "bpr_loss",
     .doc = "How often other classes stand before that of the label.",
     .inputs = {{.name = "X", .doc = "scores of the classes, row by row"},
-               {.name = "Label", .doc = "a class for each row", .no_grad = true}},
+               constant("Label", "a class for each row")},
     .outputs = {{.name = "Y", .doc = "a loss for each row"}},
     .infer = infer,
     .grad = grad_op({"X", "Label"}, {.kernels = kernels_for<float, double>(backward)}),

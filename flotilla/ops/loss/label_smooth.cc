@@ -3,8 +3,9 @@
 // label_smooth: Out = (1 - epsilon) * X + epsilon * PriorDist, by default 1 / classes.
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/shape_checks.h"
+#include "flotilla/ops/common/slots.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -12,12 +13,7 @@ namespace {
 void infer(InferContext& c) {
   const Shape& x = c.in("X").shape;
   require(x.rank() >= 1, "X must have rank 1 or more, but has shape {}", x);
-  if (c.has_in("PriorDist")) {
-    const Shape& prior = c.in("PriorDist").shape;
-    require(prior.numel() == x[x.rank() - 1] || x[x.rank() - 1] < 0,
-            "PriorDist must hold a number for each of {} classes, but has shape {}",
-            x[x.rank() - 1], prior);
-  }
+  check_count(c, "PriorDist", x[x.rank() - 1]);
   c.out("Out") = c.in("X");
 }
 
@@ -26,7 +22,7 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = shape.numel(), classes = shape[shape.rank() - 1];
   c.in_place("X", "Out");
   return [n, classes, epsilon = static_cast<T>(c.attr<float>("epsilon")), x = c.in<T>("X"),
-          prior = c.has("PriorDist") ? c.in<T>("PriorDist") : In<T>(), out = c.out<T>("Out")] {
+          prior = given<T>(c, "PriorDist"), out = c.out<T>("Out")] {
     const T same = epsilon / static_cast<T>(classes);
     parallel_for(n, 4, [&](int64_t i) {
       const T rest = prior ? epsilon * prior.data()[i % classes] : same;
@@ -44,15 +40,12 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-const AttrSpec kEpsilon = {"epsilon", 0.0f, "how much of the labels is given away"};
-
 const OpDef& label_smooth = define_op({
     .type = "label_smooth",
     .doc = "Moves labels a little towards a distribution over all classes.",
-    .inputs = {{"X", "labels, [..., classes]"},
-               {.name = "PriorDist", .doc = "[1, classes]", .optional = true, .no_grad = true}},
+    .inputs = {{"X", "labels, [..., classes]"}, optional_constant("PriorDist", "[1, classes]")},
     .outputs = {{.name = "Out", .doc = "like X", .like = "X"}},
-    .attrs = {kEpsilon},
+    .attrs = {{"epsilon", 0.0f, "how much of the labels is given away"}},
     .infer = infer,
     .grad = grad_op({}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>(forward),

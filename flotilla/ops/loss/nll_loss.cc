@@ -6,8 +6,9 @@
 
 #include <algorithm>
 
-#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -19,13 +20,9 @@ void infer(InferContext& c) {
   require(x.rank() == 2 || x.rank() == 4, "X must have rank 2 or 4, but has shape {}", x);
   Shape wanted = {x[0]};
   if (x.rank() == 4) wanted = {x[0], x[2], x[3]};
-  require(label == wanted || !label.known() || !wanted.known(),
-          "Label must have shape {} because X is {}, but has shape {}", wanted, x, label);
-  if (c.has_in("Weight")) {
-    const Shape& weight = c.in("Weight").shape;
-    require(weight.numel() == x[1] || x[1] < 0,
-            "Weight must hold a number for each of {} classes, but has shape {}", x[1], weight);
-  }
+  require(fits(label, wanted), "Label must have shape {} because X is {}, but has shape {}", wanted,
+          x, label);
+  check_count(c, "Weight", x[1]);
   const auto reduction = c.attr<std::string>("reduction");
   require(reduction == "none" || reduction == "mean" || reduction == "sum",
           "reduction must be none, mean or sum, but is \"{}\"", reduction);
@@ -38,6 +35,7 @@ void infer(InferContext& c) {
 template <typename T>
 struct Samples {
   int64_t count, classes, places, ignored;
+  bool none, mean;  // the reduction
   LabelsIn labels;
   In<T> weights;  // may be missing
 
@@ -46,58 +44,50 @@ struct Samples {
         classes(c.shape("X")[1]),
         places(c.shape("X").numel(2, c.shape("X").rank())),
         ignored(c.attr<int64_t>("ignore_index")),
+        none(c.attr<std::string>("reduction") == "none"),
+        mean(c.attr<std::string>("reduction") == "mean"),
         labels(c, "Label"),
-        weights(c.has("Weight") ? c.in<T>("Weight") : In<T>()) {}
+        weights(given<T>(c, "Weight")) {}
 
-  int64_t at(int64_t i, int64_t label) const {
-    return (i / places * classes + label) * places + i % places;
+  // Calls f(number of the label, its place in X, its weight) for all that count.
+  template <typename F>
+  void for_each(F f) const {
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t label = labels.checked(i, classes, ignored);
+      if (label == ignored) continue;
+      f(i, (i / places * classes + label) * places + i % places,
+        weights ? weights.data()[label] : T{1});
+    }
   }
-  T weight(int64_t label) const { return weights ? weights.data()[label] : T{1}; }
 };
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  const auto reduction = c.attr<std::string>("reduction");
-  return [s = Samples<T>(c), none = reduction == "none", mean = reduction == "mean",
-          x = c.in<T>("X"), out = c.out<T>("Out"), total = c.out<T>("Total_weight")] {
+  return [s = Samples<T>(c), x = c.in<T>("X"), out = c.out<T>("Out"),
+          total = c.out<T>("Total_weight")] {
     double sum = 0, weights = 0;
-    for (int64_t i = 0; i < s.count; ++i) {
-      const int64_t label = s.labels.checked(i, s.classes, s.ignored);
-      T loss = 0;
-      if (label != s.ignored) {
-        const T weight = s.weight(label);
-        loss = -weight * x.data()[s.at(i, label)];
-        weights += static_cast<double>(weight);
-      }
-      if (none) out.data()[i] = loss;
+    if (s.none) std::fill_n(out.data(), s.count, T{0});
+    s.for_each([&](int64_t i, int64_t at, T weight) {
+      const T loss = -weight * x.data()[at];
+      if (s.none) out.data()[i] = loss;
       sum += static_cast<double>(loss);
-    }
+      weights += static_cast<double>(weight);
+    });
     // As in Paddle, only a reduction tells the total.
-    *total.data() = none ? T{0} : static_cast<T>(weights);
-    if (!none) *out.data() = static_cast<T>(mean && weights != 0 ? sum / weights : sum);
+    *total.data() = s.none ? T{0} : static_cast<T>(weights);
+    if (!s.none) *out.data() = static_cast<T>(s.mean && weights != 0 ? sum / weights : sum);
   };
 };
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const auto reduction = c.attr<std::string>("reduction");
-  return [s = Samples<T>(c), n = c.shape("X").numel(), none = reduction == "none",
-          mean = reduction == "mean", total = c.in<T>("Total_weight"), dout = c.in<T>("Out@GRAD"),
-          dx = c.out<T>("X@GRAD")] {
+  return [s = Samples<T>(c), n = c.shape("X").numel(), total = c.in<T>("Total_weight"),
+          dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
     std::fill_n(dx.data(), n, T{0});
-    const T divisor = mean && *total.data() != 0 ? *total.data() : T{1};
-    for (int64_t i = 0; i < s.count; ++i) {
-      const int64_t label = s.labels.checked(i, s.classes, s.ignored);
-      if (label == s.ignored) continue;
-      dx.data()[s.at(i, label)] = -s.weight(label) * dout.data()[none ? i : 0] / divisor;
-    }
+    const T divisor = s.mean && *total.data() != 0 ? *total.data() : T{1};
+    s.for_each([&](int64_t i, int64_t at, T weight) {
+      dx.data()[at] = -weight * dout.data()[s.none ? i : 0] / divisor;
+    });
   };
 };
-
-const Slot kLabel = {.name = "Label", .doc = "class numbers", .no_grad = true};
-const Slot kWeight = {
-    .name = "Weight", .doc = "of each class; by default 1", .optional = true, .no_grad = true};
-const std::vector<AttrSpec> kAttrs = {
-    {"ignore_index", int64_t{-100}, "this label counts for nothing"},
-    {"reduction", "mean", "none, mean or sum"}};
 
 // 2.6 wants a gradient without axes, which is what a fill of no extents makes there.
 void drop_axes_of_loss(Block& block, size_t position) {
@@ -114,10 +104,13 @@ void drop_axes_of_loss(Block& block, size_t position) {
 const OpDef& nll_loss = define_op({
     .type = "nll_loss",
     .doc = "Minus the logarithm of the probability of the label.",
-    .inputs = {{"X", "logarithms of probabilities, [N, C] or [N, C, H, W]"}, kLabel, kWeight},
+    .inputs = {{"X", "logarithms of probabilities, [N, C] or [N, C, H, W]"},
+               constant("Label", "class numbers"),
+               optional_constant("Weight", "of each class; by default 1")},
     .outputs = {{"Out", "one number, or like Label"},
-                {.name = "Total_weight", .doc = "sum of the weights", .no_grad = true}},
-    .attrs = kAttrs,
+                constant("Total_weight", "sum of the weights")},
+    .attrs = {{"ignore_index", int64_t{-100}, "this label counts for nothing"},
+              {"reduction", "mean", "none, mean or sum"}},
     .infer = infer,
     .grad =
         grad_op({shape_of("X"), "Label", "Weight", "Total_weight"},

@@ -5,23 +5,15 @@
 //   rank_loss         log(1 + exp(d)) - Label d, d = Left - Right (RankNet: Burges et al., 2005)
 //   margin_rank_loss  max(0, margin - Label (X1 - X2));  Activated: 1 where that is above zero
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
+#include "flotilla/ops/common/shape_checks.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
 
-void check_pairs(const InferContext& c, std::string_view first, std::string_view second) {
-  const Shape& label = c.in("Label").shape;
-  for (const std::string_view slot : {first, second}) {
-    const Shape& x = c.in(slot).shape;
-    require(x == label || ((!x.known() || !label.known()) && x.rank() == label.rank()),
-            "{} must have the shape of Label, but is {} and Label is {}", slot, x, label);
-  }
-}
-
 void infer_rank(InferContext& c) {
-  check_pairs(c, "Left", "Right");
+  for (const char* slot : {"Left", "Right"}) check_same_shape(c, slot, "Label");
   c.out("Out") = like(c.in("Label"));
 }
 
@@ -35,7 +27,7 @@ void lower_rank(LowerContext& c) {
 const OpDef& rank_loss = define_op({
     .type = "rank_loss",
     .doc = "The cross entropy of the probability that Left stands before Right.",
-    .inputs = {{.name = "Label", .doc = "1: Left is before Right; 0: behind", .no_grad = true},
+    .inputs = {constant("Label", "1: Left is before Right; 0: behind"),
                {.name = "Left", .doc = "scores"},
                {.name = "Right", .doc = "scores"}},
     .outputs = {{.name = "Out", .doc = "a loss for each pair"}},
@@ -45,7 +37,7 @@ const OpDef& rank_loss = define_op({
 });
 
 void infer_margin(InferContext& c) {
-  check_pairs(c, "X1", "X2");
+  for (const char* slot : {"X1", "X2"}) check_same_shape(c, slot, "Label");
   c.out("Out") = like(c.in("Label"));
   c.out("Activated") = like(c.in("Label"));
 }
@@ -76,7 +68,7 @@ const OpDef& margin_rank_loss = define_op({
     .doc = "How far pairs are from their order, with a margin.",
     .inputs = {{.name = "X1", .doc = "scores"},
                {.name = "X2", .doc = "scores"},
-               {.name = "Label", .doc = "1: X1 ranks higher; -1: lower", .no_grad = true}},
+               constant("Label", "1: X1 ranks higher; -1: lower")},
     .outputs =
         {{.name = "Activated", .doc = "1 where there is a loss", .no_grad = true, .like = "Label"},
          {.name = "Out", .doc = "a loss for each pair", .like = "Label"}},

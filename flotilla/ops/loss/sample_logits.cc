@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
 
 namespace flotilla::ops {
@@ -30,7 +30,7 @@ void infer(InferContext& c) {
   const int64_t drawn = c.attr<int64_t>("num_samples");
   require(logits.rank() == 2 && labels.rank() == 2,
           "Logits and Labels must be matrices, but are {} and {}", logits, labels);
-  require(labels[0] == logits[0] || labels[0] < 0 || logits[0] < 0,
+  require(fits(labels[0], logits[0]),
           "Labels must have a row for each of Logits, but they are {} and {}", labels, logits);
   require(drawn > 0 && (logits[1] < 0 || drawn <= logits[1]),
           "num_samples must lie in [1, {}], the number of classes, but is {}", logits[1], drawn);
@@ -39,9 +39,8 @@ void infer(InferContext& c) {
   if (c.attr<bool>("use_customized_samples")) {
     for (const char* slot : {"CustomizedSamples", "CustomizedProbabilities"}) {
       require(c.has_in(slot), "use_customized_samples needs {}", slot);
-      const Shape& given = c.in(slot).shape;
-      require(given == both || !given.known() || !both.known(), "{} must have shape {}, but has {}",
-              slot, both, given);
+      require(fits(c.in(slot).shape, both), "{} must have shape {}, but has {}", slot, both,
+              c.in(slot).shape);
     }
   }
   c.out("Samples") = VarMeta::tensor(i64, both);
@@ -85,7 +84,12 @@ Drawn draw(const RandomStream& stream, int64_t count, int64_t classes) {
   return found;
 }
 
-template <typename T>
+int64_t checked_sample(int64_t sample, int64_t row, int64_t classes) {
+  require(0 <= sample && sample < classes, "a sample of row {} is {}, but there are {} classes",
+          row, sample, classes);
+  return sample;
+}
+
 struct Sizes {
   int64_t rows, classes, labels, drawn;
   bool removes;
@@ -99,12 +103,11 @@ struct Sizes {
   int64_t both() const { return labels + drawn; }
 
   // Row i of SampledLogits, once its samples and probabilities are there.
+  template <typename T>
   void gather(int64_t i, const T* logits, const int64_t* samples, const T* likely, T* to) const {
     const int64_t* mine = samples + i * both();
     for (int64_t k = 0; k < both(); ++k) {
-      require(0 <= mine[k] && mine[k] < classes,
-              "sample {} of row {} is {}, but there are {} classes", k, i, mine[k], classes);
-      T value = logits[i * classes + mine[k]];
+      T value = logits[i * classes + checked_sample(mine[k], i, classes)];
       const bool hit = k >= labels && std::find(mine, mine + labels, mine[k]) != mine + labels;
       if (removes && hit) value -= static_cast<T>(kTakenOut);
       to[i * both() + k] = value - std::log(likely[i * both() + k]);
@@ -115,7 +118,7 @@ struct Sizes {
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const bool custom = c.attr<bool>("use_customized_samples");
   const int64_t seed = c.attr<int64_t>("seed");
-  return [s = Sizes<T>(c), custom, labels = LabelsIn(c, "Labels"), random = c.random(seed),
+  return [s = Sizes(c), custom, labels = LabelsIn(c, "Labels"), random = c.random(seed),
           repeats = seed != 0, runs = uint64_t{0}, logits = c.in<T>("Logits"),
           given = custom ? LabelsIn(c, "CustomizedSamples") : LabelsIn(),
           given_likely = custom ? c.in<T>("CustomizedProbabilities") : In<T>(),
@@ -141,8 +144,7 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 
 void infer_grad(InferContext& c) {
   const Shape &logits = c.in("LogitsDim").shape, &samples = c.in("Samples").shape;
-  require(logits.rank() == 2 && samples.rank() == 2 &&
-              (logits[0] == samples[0] || logits[0] < 0 || samples[0] < 0),
+  require(logits.rank() == 2 && samples.rank() == 2 && fits(logits[0], samples[0]),
           "Samples must have a row for each of Logits, but they are {} and {}", samples, logits);
   c.out("Logits@GRAD") = VarMeta::tensor(c.dtype("LogitsDim"), c.in("LogitsDim").shape);
 }
@@ -155,21 +157,11 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
       T* to = dx.data() + i * classes;
       std::fill_n(to, classes, T{0});
       for (int64_t at = i * both; at < (i + 1) * both; ++at) {
-        const int64_t sample = samples.data()[at];
-        require(0 <= sample && sample < classes,
-                "a sample of row {} is {}, but there are {} classes", i, sample, classes);
-        to[sample] += dout.data()[at];
+        to[checked_sample(samples.data()[at], i, classes)] += dout.data()[at];
       }
     });
   };
 };
-
-const std::vector<AttrSpec> kAttrs = {
-    {"use_customized_samples", false, "whether samples are given"},
-    {"uniq", true, "always: drawn classes are different"},
-    {"remove_accidental_hits", true, "whether labels among drawn classes are taken out"},
-    {"num_samples", 1, "classes to draw"},
-    {"seed", 0, "not 0: the same classes are drawn in each run"}};
 
 // Real Paddle wants chosen samples to be one variable with what comes out.
 void join_chosen_samples(Block& block, size_t position) {
@@ -185,24 +177,21 @@ void join_chosen_samples(Block& block, size_t position) {
 const OpDef& sample_logits = define_op({
     .type = "sample_logits",
     .doc = "The logits of labels and of classes that are drawn.",
-    .inputs =
-        {{.name = "Logits", .doc = "[rows, classes]"},
-         {.name = "Labels", .doc = "[rows, labels of each]", .no_grad = true},
-         {.name = "CustomizedSamples",
-          .doc = "labels and classes",
-          .optional = true,
-          .no_grad = true},
-         {.name = "CustomizedProbabilities", .doc = "of each", .optional = true, .no_grad = true}},
-    .outputs = {{.name = "Samples", .doc = "i64: labels, then drawn classes", .no_grad = true},
-                {.name = "Probabilities", .doc = "of each", .no_grad = true},
-                {.name = "LogitsDim", .doc = "carries the shape of Logits", .no_grad = true},
-                {.name = "LabelsDim",
-                 .doc = "carries the shape of Labels",
-                 .optional = true,
-                 .no_grad = true},
+    .inputs = {{.name = "Logits", .doc = "[rows, classes]"},
+               constant("Labels", "[rows, labels of each]"),
+               optional_constant("CustomizedSamples", "labels and classes"),
+               optional_constant("CustomizedProbabilities", "of each")},
+    .outputs = {constant("Samples", "i64: labels, then drawn classes"),
+                constant("Probabilities", "of each"),
+                constant("LogitsDim", "carries the shape of Logits"),
+                optional_constant("LabelsDim", "carries the shape of Labels"),
                 {.name = "SampledLogits", .doc = "[rows, labels + num_samples]"},
-                {.name = "SampledLabels", .doc = "i64: where labels stand there", .no_grad = true}},
-    .attrs = kAttrs,
+                constant("SampledLabels", "i64: where labels stand there")},
+    .attrs = {{"use_customized_samples", false, "whether samples are given"},
+              {"uniq", true, "always: drawn classes are different"},
+              {"remove_accidental_hits", true, "whether labels among drawn classes are taken out"},
+              {"num_samples", 1, "classes to draw"},
+              {"seed", 0, "not 0: the same classes are drawn in each run"}},
     .infer = infer,
     .grad = grad_op({shape_of("LogitsDim"), shape_of("LabelsDim"), "Samples"},
                     {.kernels = kernels_for<float, double>(backward),

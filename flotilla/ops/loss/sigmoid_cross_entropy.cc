@@ -13,21 +13,16 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/device/cpu/simd.h"
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
 #include "flotilla/ops/common/scalar.h"
+#include "flotilla/ops/common/shape_checks.h"
+#include "flotilla/ops/common/slots.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  const Shape& x = c.in("X").shape;
-  for (const std::string_view slot : {"Label", "pos_weight"}) {
-    if (!c.has_in(slot)) continue;
-    const Shape& shape = c.in(slot).shape;
-    const bool fits = x == shape || ((!x.known() || !shape.known()) && x.rank() == shape.rank());
-    require(fits, "{} must have the shape of X, but is {} and X is {}", slot, shape, x);
-  }
+  for (const char* slot : {"Label", "pos_weight"}) check_same_shape(c, slot);
   c.out("Out") = c.in("X");
 }
 
@@ -53,7 +48,7 @@ struct Loop {
         normalize(c.attr<bool>("normalize")),
         x(c.in<T>("X")),
         labels(c.in<T>("Label")),
-        weights(c.has("pos_weight") ? c.in<T>("pos_weight") : In<T>()) {}
+        weights(given<T>(c, "pos_weight")) {}
 
   // to[i] = f(i, x, label, weight) * scale, or zero where the label is ignored.
   template <typename F>
@@ -92,19 +87,15 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-const Slot kLabel = {.name = "Label", .doc = "between 0 and 1", .no_grad = true};
-const Slot kWeight = {
-    .name = "pos_weight", .doc = "factors of the logarithms", .optional = true, .no_grad = true};
-const std::vector<AttrSpec> kAttrs = {
-    {"normalize", false, "whether to divide by the number of elements that count"},
-    {"ignore_index", -100, "elements with this label cost nothing"}};
-
 const OpDef& sigmoid_cross_entropy = define_op({
     .type = "sigmoid_cross_entropy_with_logits",
     .doc = "The cross entropy of sigmoid(X) and labels between 0 and 1.",
-    .inputs = {{"X", "any tensor"}, kLabel, kWeight},
+    .inputs = {{"X", "any tensor"},
+               constant("Label", "between 0 and 1"),
+               optional_constant("pos_weight", "factors of the logarithms")},
     .outputs = {{"Out", "a loss for each element"}},
-    .attrs = kAttrs,
+    .attrs = {{"normalize", false, "whether to divide by the number of elements that count"},
+              {"ignore_index", -100, "elements with this label cost nothing"}},
     .infer = infer,
     .grad =
         grad_op({"X", "Label", "pos_weight"}, {.kernels = kernels_for<float, double>(backward)}),

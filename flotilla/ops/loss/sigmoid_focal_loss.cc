@@ -12,8 +12,8 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/common/scalar.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
 namespace {
@@ -21,13 +21,8 @@ namespace {
 void infer(InferContext& c) {
   const Shape &x = c.in("X").shape, &label = c.in("Label").shape;
   require(x.rank() == 2, "X must have shape [rows, classes], but has {}", x);
-  require(label.rank() == 2 && (label[1] == 1 || label[1] < 0) &&
-              (x[0] == label[0] || x[0] < 0 || label[0] < 0),
-          "Label must have shape [{}, 1], but has {}", x[0], label);
-  check_labels(c, "Label");
-  check_labels(c, "FgNum");
-  require(c.in("FgNum").shape.numel() == 1 || !c.in("FgNum").shape.known(),
-          "FgNum must hold one number, but has shape {}", c.in("FgNum").shape);
+  require(fits(label, Shape{x[0], 1}), "Label must have shape [{}, 1], but has {}", x[0], label);
+  for (const char* slot : {"Label", "FgNum"}) check_labels(c, slot);
   c.out("Out") = like(c.in("X"));
 }
 
@@ -61,14 +56,9 @@ struct Loop {
       const int64_t label = labels[row];
       for (int64_t k = 0; k < classes; ++k) {
         const int64_t i = row * classes + k;
-        const T logit = x.data()[i];
-        if (label == -1) {
-          to[i] = 0;
-        } else if (label == k + 1) {
-          to[i] = f(i, logit, T{1}, alpha / counted);
-        } else {
-          to[i] = f(i, logit, T{-1}, (1 - alpha) / counted);
-        }
+        const bool right = label == k + 1;
+        const T factor = (right ? alpha : 1 - alpha) / counted;
+        to[i] = label == -1 ? T{0} : f(i, x.data()[i], right ? T{1} : T{-1}, factor);
       }
     });
   }
@@ -95,17 +85,16 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-const Slot kLabel = {.name = "Label", .doc = "[rows, 1]: i32 or i64", .no_grad = true};
-const Slot kCount = {.name = "FgNum", .doc = "how many rows have a class", .no_grad = true};
-const std::vector<AttrSpec> kAttrs = {{"gamma", 2.0f, "how little counts what is right anyway"},
-                                      {"alpha", 0.25f, "weight of the class of a row"}};
-
 const OpDef& sigmoid_focal_loss = define_op({
     .type = "sigmoid_focal_loss",
     .doc = "The cross entropy of sigmoid(X) and classes, less where it is right.",
-    .inputs = {{"X", "[rows, classes]"}, kLabel, kCount},
+    .inputs =
+        {{"X", "[rows, classes]"},
+         constant("Label", "[rows, 1]: i32 or i64"),
+         {.name = "FgNum", .doc = "how many rows have a class", .no_grad = true, .one = true}},
     .outputs = {{"Out", "a loss for each element"}},
-    .attrs = kAttrs,
+    .attrs = {{"gamma", 2.0f, "how little counts what is right anyway"},
+              {"alpha", 0.25f, "weight of the class of a row"}},
     .infer = infer,
     .grad = grad_op({"X", "Label", "FgNum"}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>(forward),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
 #include "flotilla/ops/nn/softmax_rows.h"
 
@@ -22,12 +23,8 @@ void infer(InferContext& c) {
   const bool soft = c.attr<bool>("soft_label");
   if (!soft) check_labels(c, "Label");
   const Shape& wanted = soft ? logits : loss;
-  bool fits = label.rank() == wanted.rank();
-  for (int64_t a = 0; fits && a < label.rank(); ++a) {
-    fits = label[a] == wanted[a] || label[a] == -1 || wanted[a] == -1;
-  }
-  require(fits, "Label must have shape {} because Logits is {}, but has shape {}", wanted, logits,
-          label);
+  require(fits(label, wanted), "Label must have shape {} because Logits is {}, but has shape {}",
+          wanted, logits, label);
   c.out("Softmax") = c.in("Logits");
   c.out("Loss") = c.in("Logits");
   c.out("Loss").shape = loss;
@@ -97,23 +94,18 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-const std::vector<AttrSpec> kAttrs = {
-    {"soft_label", false, "whether Label holds probabilities"},
-    {"use_softmax", true, "whether Logits need a softmax; else they are probabilities"},
-    {"numeric_stable_mode", true, "of no effect: it always is"},
-    {"ignore_index", -100, "slices with this label cost nothing"},
-    {"axis", -1, "direction of the classes; negative counts from the end"}};
-
 const OpDef& softmax_with_cross_entropy = define_op({
     .type = "softmax_with_cross_entropy",
     .doc = "Softmax of Logits, and minus the logarithm of the probability of the label.",
     .inputs = {{"Logits", "tensor of rank 1 or more"},
-               {.name = "Label",
-                .doc = "class numbers, with extent 1 along `axis`, or like Logits",
-                .no_grad = true}},
+               constant("Label", "class numbers, with extent 1 along `axis`, or like Logits")},
     .outputs = {{.name = "Softmax", .doc = "like Logits", .no_grad = true, .like = "Logits"},
                 {"Loss", "extent 1 along `axis`"}},
-    .attrs = kAttrs,
+    .attrs = {{"soft_label", false, "whether Label holds probabilities"},
+              {"use_softmax", true, "whether Logits need a softmax; else they are probabilities"},
+              {"numeric_stable_mode", true, "of no effect: it always is"},
+              {"ignore_index", -100, "slices with this label cost nothing"},
+              {"axis", -1, "direction of the classes; negative counts from the end"}},
     .infer = infer,
     .grad = grad_op({"Label", "Softmax"}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>(forward),

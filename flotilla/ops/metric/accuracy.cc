@@ -11,18 +11,11 @@ namespace {
 
 void infer(InferContext& c) {
   const Shape& indices = c.in("Indices").shape;
-  const Shape& label = c.in("Label").shape;
   require(indices.rank() == 2, "Indices must have rank 2, but has shape {}", indices);
-  require(c.dtype("Indices") == i64 || c.dtype("Indices") == i32,
-          "Indices must hold i64 or i32, but holds {}", c.dtype("Indices"));
-  check_labels(c, "Label");
-  require(label.numel() == indices[0] || label.numel() < 0 || indices[0] < 0,
-          "Label must hold one class number for each row of Indices, but Label is {} and Indices "
-          "is {}",
-          label, indices);
+  check_labels(c, "Indices");
+  check_row_labels(c, "Indices");
   c.out("Accuracy") = VarMeta::tensor(f32, {1});
-  c.out("Correct") = VarMeta::tensor(i32, {1});
-  c.out("Total") = VarMeta::tensor(i32, {1});
+  c.out("Correct") = c.out("Total") = VarMeta::tensor(i32, {1});
 }
 
 Step prepare(PrepareContext& c) {

@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -24,11 +25,7 @@ void infer(InferContext& c) {
   const Shape& predict = c.in("Predict").shape;
   require(predict.rank() == 2 && predict[1] != 0,
           "Predict must have rank 2 and a column, but has shape {}", predict);
-  check_labels(c, "Label");
-  const Shape& label = c.in("Label").shape;
-  require(label.numel() == predict[0] || label.numel() < 0 || predict[0] < 0,
-          "Label must hold one number for each row of Predict, but Label is {} and Predict is {}",
-          label, predict);
+  check_row_labels(c, "Predict");
   const int64_t slide = c.attr<int64_t>("slide_steps");
   const int64_t thresholds = c.attr<int64_t>("num_thresholds");
   require(0 <= slide && slide < kMost && 0 < thresholds && thresholds < kMost,
@@ -94,7 +91,7 @@ constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   c.in_place("StatPos", "StatPosOut");
   c.in_place("StatNeg", "StatNegOut");
   return [=, predict = c.in<T>("Predict"), labels = LabelsIn(c, "Label"),
-          weight = c.has("InsTagWeight") ? c.in<float>("InsTagWeight") : In<float>(),
+          weight = given<float>(c, "InsTagWeight"),
           weights = c.has("InsTagWeight") ? c.shape("InsTagWeight").numel() : 0,
           pos = c.in<int64_t>("StatPos"), pos_out = c.out<int64_t>("StatPosOut"),
           neg = c.in<int64_t>("StatNeg"), neg_out = c.out<int64_t>("StatNegOut"),
@@ -124,9 +121,7 @@ const OpDef& auc = define_op({
                {"Label", "0 or 1 for each sample"},
                {"StatPos", "histogram of positive samples"},
                {"StatNeg", "histogram of negative samples"},
-               {.name = "InsTagWeight",
-                .doc = "a single 0: leave the batch out",
-                .optional = true}},
+               {.name = "InsTagWeight", .doc = "a single 0: leave it out", .optional = true}},
     .outputs = {{"AUC", "one f64"},
                 {"StatPosOut", "in the place of StatPos"},
                 {"StatNegOut", "in the place of StatNeg"}},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
 
 namespace flotilla::ops {
@@ -15,13 +16,12 @@ void infer(InferContext& c) {
   check_labels(c, "Predictions");
   check_labels(c, "Labels");
   const Shape &found = c.in("Predictions").shape, &right = c.in("Labels").shape;
-  require(found.numel() == right.numel() || !found.known() || !right.known(),
+  require(fits(found.numel(), right.numel()),
           "Predictions and Labels must be of one size, but are {} and {}", found, right);
   const int64_t classes = c.attr<int64_t>("num_classes");
   require(classes > 0, "num_classes must be positive, but is {}", classes);
   c.out("OutMeanIou") = VarMeta::tensor(f32, {1});
-  c.out("OutWrong") = VarMeta::tensor(i32, {classes});
-  c.out("OutCorrect") = VarMeta::tensor(i32, {classes});
+  c.out("OutWrong") = c.out("OutCorrect") = VarMeta::tensor(i32, {classes});
 }
 
 using Counts = std::vector<int32_t>;
@@ -85,16 +85,9 @@ Step prepare(PrepareContext& c) {
   };
 }
 
-Slot earlier_slot(std::string name, std::string doc) {
-  return {.name = std::move(name),
-          .doc = std::move(doc),
-          .optional = true,
-          .list = true,
-          .no_grad = true};
-}
-
-Slot one(Slot slot) {
-  slot.one = true;
+Slot several(Slot slot, bool one = false) {
+  slot.list = true;
+  slot.one = one;
   return slot;
 }
 
@@ -102,11 +95,11 @@ const OpDef& mean_iou = define_op({
     .type = "mean_iou",
     .doc = "The mean over classes of what was right of all that belonged to a class or was taken "
            "for it.",
-    .inputs = {{.name = "Predictions", .doc = "classes that were found", .no_grad = true},
-               {.name = "Labels", .doc = "classes that are right", .no_grad = true},
-               earlier_slot("InWrongs", "added to the counts"),
-               earlier_slot("InCorrects", "added to the counts"),
-               one(earlier_slot("InMeanIou", "added to the mean"))},
+    .inputs = {constant("Predictions", "classes that were found"),
+               constant("Labels", "classes that are right"),
+               several(optional_constant("InWrongs", "added to the counts")),
+               several(optional_constant("InCorrects", "added to the counts")),
+               several(optional_constant("InMeanIou", "added to the mean"), true)},
     .outputs = {{"OutMeanIou", "one f32"},
                 {"OutWrong", "i32: for each class, pixels missed and wrongly taken for it"},
                 {"OutCorrect", "i32: for each class, pixels that are right"}},

@@ -1,0 +1,40 @@
+// flotilla/ops/common/shape_checks.h
+//
+// What `infer` asks of the shapes of inputs. An extent that is not known yet fits any other.
+
+#pragma once
+
+#include <string_view>
+
+#include "flotilla/op/infer.h"
+
+namespace flotilla::ops {
+
+// Whether two extents, or numbers of elements, may be equal.
+inline bool fits(int64_t a, int64_t b) { return a == b || a < 0 || b < 0; }
+
+// Whether two shapes may be equal.
+inline bool fits(const Shape& a, const Shape& b) {
+  bool all = a.rank() == b.rank();
+  for (int64_t axis = 0; all && axis < a.rank(); ++axis) all = fits(a[axis], b[axis]);
+  return all;
+}
+
+// Refuses an input, where it is given, that has another shape than `model` has.
+inline void check_same_shape(const InferContext& c, std::string_view slot,
+                             std::string_view model = "X") {
+  if (!c.has_in(slot)) return;
+  const Shape &found = c.in(slot).shape, &wanted = c.in(model).shape;
+  require(fits(found, wanted), "{} must have the shape of {}, but is {} and {} is {}", slot, model,
+          found, model, wanted);
+}
+
+// Refuses an input, where it is given, of another number of elements.
+inline void check_count(const InferContext& c, std::string_view slot, int64_t count) {
+  if (!c.has_in(slot)) return;
+  const Shape& found = c.in(slot).shape;
+  require(fits(found.numel(), count), "{} must hold {} numbers, but has shape {}", slot, count,
+          found);
+}
+
+}  // namespace flotilla::ops
