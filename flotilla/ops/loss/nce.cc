@@ -9,27 +9,18 @@
 //
 // SampleLabels are the labels, then the drawn classes; SampleLogits are the o of each.
 
-#include <algorithm>
 #include <cmath>
 
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/op/op_def.h"
 #include "flotilla/ops/common/scalar.h"
+#include "flotilla/ops/loss/chosen_rows.h"
 #include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
 
 enum Sampling { kUniform, kLogUniform, kCustom };
 
-// Refuses another number of elements in a slot, where it holds a variable.
-void check_numbers(const InferContext& c, std::string_view slot, int64_t count) {
-  if (!c.has_in(slot)) return;
-  const Shape& shape = c.in(slot).shape;
-  require(count < 0 || !shape.known() || shape.numel() == count,
-          "{} must hold {} numbers, but has shape {}", slot, count, shape);
-}
+const ScoreSlots kSlots = {"Input", "Weight"};
 
 int64_t checked_class(int64_t label, int64_t classes) {
   require(0 <= label && label < classes, "class {} is drawn, but there are the classes 0 to {}",
@@ -43,8 +34,7 @@ void infer(InferContext& c) {
   const Shape& weight = c.in("Weight").shape;
   const int64_t classes = c.attr<int64_t>("num_total_classes"),
                 drawn = c.attr<int64_t>("num_neg_samples"), sampler = c.attr<int64_t>("sampler");
-  require(input.rank() == 2 && label.rank() == 2 &&
-              (input[0] == label[0] || input[0] < 0 || label[0] < 0),
+  require(input.rank() == 2 && label.rank() == 2 && fits(input[0], label[0]),
           "Input and Label must be matrices with a row for each sample, but are {}, {}", input,
           label);
   require(
@@ -52,15 +42,12 @@ void infer(InferContext& c) {
       "num_total_classes must be positive and num_neg_samples not negative, but they are {} and "
       "{}",
       classes, drawn);
-  check_numbers(c, "SampleWeight", input[0]);
-  for (const char* slot : {"CustomDistProbs", "CustomDistAlias", "CustomDistAliasProbs"}) {
-    check_numbers(c, slot, classes);
+  check_count(c, "SampleWeight", input[0]);
+  for (const char* slot : {"Bias", "CustomDistProbs", "CustomDistAlias", "CustomDistAliasProbs"}) {
+    check_count(c, slot, classes);
   }
-  require(weight.rank() == 2 && weight[0] == classes && (input[1] < 0 || weight[1] == input[1]),
+  require(weight.rank() == 2 && weight[0] == classes && fits(input[1], weight[1]),
           "Weight must have shape [{}, {}], but has {}", classes, input[1], weight);
-  require(!c.has_in("Bias") || c.in("Bias").shape.numel() == classes,
-          "Bias must hold a number for each of {} classes, but has shape {}", classes,
-          c.has_in("Bias") ? c.in("Bias").shape : Shape());
   require(0 <= sampler && sampler <= 2,
           "sampler must be 0 (uniform), 1 (log-uniform) or 2 (custom), but is {}", sampler);
   require(sampler != kCustom || (c.has_in("CustomDistProbs") && c.has_in("CustomDistAlias") &&
@@ -117,49 +104,42 @@ class Sampler {
   In<float> alias_probabilities_;
 };
 
-struct Sizes {
-  int64_t rows = 0;
-  int64_t width = 0;
-  int64_t labels = 0;   // that a sample has
-  int64_t drawn = 0;    // classes for a sample
-  int64_t classes = 0;  // all
+// The classes of each sample: its labels, then those that were drawn.
+struct Classes {
+  int64_t samples, labels, drawn, most;
+  int64_t all;              // classes there are
+  In<int64_t> chosen = {};  // SampleLabels, where they are there already
 
-  explicit Sizes(PrepareContext& c)
-      : rows(c.shape("Input")[0]),
-        width(c.shape("Input")[1]),
+  explicit Classes(PrepareContext& c)
+      : samples(c.shape("Input")[0]),
         labels(c.shape("Label")[1]),
         drawn(c.attr<int64_t>("num_neg_samples")),
-        classes(c.attr<int64_t>("num_total_classes")) {}
+        most(labels + drawn),
+        all(c.attr<int64_t>("num_total_classes")) {}
 
-  int64_t both() const { return labels + drawn; }
+  int64_t count(int64_t) const { return most; }
+  int64_t row(int64_t i, int64_t k) const {
+    return checked_class(chosen.data()[i * most + k], all);
+  }
 };
-
-template <typename T>
-T dot(const T* a, const T* b, int64_t n) {
-  T sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t seed = c.attr<int64_t>("seed");
-  return [s = Sizes(c), sampler = Sampler(c), labels = LabelsIn(c, "Label"),
+  return [s = Classes(c), sampler = Sampler(c), labels = LabelsIn(c, "Label"),
           chosen = c.attr<std::vector<int64_t>>("custom_neg_classes"), random = c.random(seed),
-          repeats = seed != 0, runs = uint64_t{0}, x = c.in<T>("Input"), w = c.in<T>("Weight"),
-          b = given<T>(c, "Bias"), weights = given<T>(c, "SampleWeight"), cost = c.out<T>("Cost"),
+          repeats = seed != 0, runs = uint64_t{0}, scores = Scores<T>(c, kSlots),
+          weights = given<T>(c, "SampleWeight"), cost = c.out<T>("Cost"),
           logits = c.out<T>("SampleLogits"), classes = c.out<int64_t>("SampleLabels")]() mutable {
     const RandomStream stream = random.draw(repeats ? 0 : runs++);
-    parallel_for(s.rows, s.both() * (s.width + 40), [&](int64_t i) {
+    parallel_for(s.samples, s.most * (scores.width + 40), [&](int64_t i) {
       T total = 0;
-      for (int64_t k = 0; k < s.both(); ++k) {
-        const int64_t at = i * s.both() + k, drawn = k - s.labels;
+      for (int64_t k = 0; k < s.most; ++k) {
+        const int64_t at = i * s.most + k, drawn = k - s.labels;
         const std::array<uint32_t, 4> bits = stream.at(static_cast<uint64_t>(at));
-        const int64_t label = drawn < 0        ? labels.checked(i * s.labels + k, s.classes, 0)
+        const int64_t label = drawn < 0        ? labels.checked(i * s.labels + k, s.all, 0)
                               : chosen.empty() ? sampler.draw(bits[0], bits[1])
                                                : chosen[static_cast<size_t>(drawn)];
-        const T z = dot(x.data() + i * s.width, w.data() + label * s.width, s.width) +
-                    (b ? b.data()[label] : T{0});
-        const T o = exact::sigmoid(z);
+        const T o = exact::sigmoid(scores(i, label));
         const T q = static_cast<T>(sampler.probability(label) * static_cast<double>(s.drawn));
         total -= std::log((drawn < 0 ? o : q) / (o + q));
         classes.data()[at] = label;
@@ -171,123 +151,45 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 };
 
 void infer_grad(InferContext& c) {
-  const VarMeta& input = c.in("Input");
-  const int64_t rows = c.in("SampleLabels").shape.numel();
-  c.out("Input@GRAD") = VarMeta::tensor(input.dtype, input.shape);
-  for (const char* slot : {"Weight", "Bias"}) {
-    if (!c.has_in(slot)) continue;
-    VarMeta grad = VarMeta::tensor(input.dtype, c.in(slot).shape);
-    if (c.attr<bool>("is_sparse")) {
-      grad.kind = VarKind::kSelectedRows;
-      grad.rows = rows;
-    }
-    c.out(std::string(slot) + "@GRAD") = std::move(grad);
-  }
-}
-
-// The gradient of what goes into each sigmoid.
-template <typename T>
-Step slopes(PrepareContext& c, const Sizes& s, Out<T> slope) {
-  return [=, sampler = Sampler(c), classes = c.in<int64_t>("SampleLabels"),
-          logits = c.in<T>("SampleLogits"), weights = given<T>(c, "SampleWeight"),
-          dcost = c.in<T>("Cost@GRAD")] {
-    parallel_for(s.rows * s.both(), 40, [&](int64_t at) {
-      const int64_t i = at / s.both();
-      const T o = logits.data()[at], g = dcost.data()[i] * (weights ? weights.data()[i] : T{1});
-      const int64_t label = checked_class(classes.data()[at], s.classes);
-      const T q = static_cast<T>(sampler.probability(label) * static_cast<double>(s.drawn));
-      const bool is_label = at % s.both() < s.labels;
-      slope.data()[at] = g * (is_label ? q * (o - 1) : o * (1 - o)) / (o + q);
-    });
-  };
-}
-
-// Of one row for each entry of SampleLabels; `x` null stands for ones, as a bias has them.
-template <typename T>
-Step spread(PrepareContext& c, const Sizes& s, const char* slot, Out<T> slope, In<T> x) {
-  const std::string grad = std::string(slot) + "@GRAD";
-  const int64_t width = x ? s.width : 1, count = s.rows * s.both();
-  const In<int64_t> classes = c.in<int64_t>("SampleLabels");
-  if (c.is_sparse(grad)) {
-    return [=, out = c.sparse_out<T>(grad)] {
-      std::copy_n(classes.data(), count, out.rows.data());
-      for (int64_t at = 0; at < count; ++at) {
-        for (int64_t j = 0; j < width; ++j) {
-          const T factor = x ? x.data()[at / s.both() * width + j] : T{1};
-          out.value.data()[at * width + j] = slope.data()[at] * factor;
-        }
-      }
-    };
-  }
-  return [=, out = c.out<T>(grad)] {
-    std::fill_n(out.data(), s.classes * width, T{0});
-    for (int64_t at = 0; at < count; ++at) {
-      T* to = out.data() + classes.data()[at] * width;
-      for (int64_t j = 0; j < width; ++j) {
-        to[j] += slope.data()[at] * (x ? x.data()[at / s.both() * width + j] : T{1});
-      }
-    }
-  };
+  infer_score_grads(c, kSlots, c.in("SampleLabels").shape.numel());
 }
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const Sizes s(c);
-  const Out<T> slope = c.workspace<T>(std::max<int64_t>(s.rows * s.both(), 1));
-  std::vector<Step> steps = {slopes(c, s, slope)};
-  if (c.has("Input@GRAD")) {
-    steps.push_back([=, classes = c.in<int64_t>("SampleLabels"), w = c.in<T>("Weight"),
-                     dx = c.out<T>("Input@GRAD")] {
-      parallel_for(s.rows, s.both() * s.width, [&](int64_t i) {
-        T* to = dx.data() + i * s.width;
-        std::fill_n(to, s.width, T{0});
-        for (int64_t at = i * s.both(); at < (i + 1) * s.both(); ++at) {
-          const T* row = w.data() + classes.data()[at] * s.width;
-          for (int64_t j = 0; j < s.width; ++j) to[j] += slope.data()[at] * row[j];
-        }
-      });
-    });
-  }
-  if (c.has("Weight@GRAD")) steps.push_back(spread(c, s, "Weight", slope, c.in<T>("Input")));
-  if (c.has("Bias@GRAD")) steps.push_back(spread(c, s, "Bias", slope, In<T>()));
-  return [steps] {
-    for (const Step& step : steps) step();
+  Classes s(c);
+  s.chosen = c.in<int64_t>("SampleLabels");
+  const auto slope = [s, sampler = Sampler(c), logits = c.in<T>("SampleLogits"),
+                      weights = given<T>(c, "SampleWeight"),
+                      dcost = c.in<T>("Cost@GRAD")](int64_t i, int64_t k) {
+    const T o = logits.data()[i * s.most + k];
+    const T g = dcost.data()[i] * (weights ? weights.data()[i] : T{1});
+    const double chance = sampler.probability(s.row(i, k));
+    const T q = static_cast<T>(chance * static_cast<double>(s.drawn));
+    return g * (k < s.labels ? q * (o - 1) : o * (1 - o)) / (o + q);
   };
+  return score_grads<T>(c, kSlots, s, slope);
 };
 
 const OpDef& nce = define_op({
     .type = "nce",
     .doc = "How well samples are told apart from classes that are drawn.",
-    .inputs =
-        {{.name = "Input", .doc = "[samples, width]"},
-         {.name = "Label", .doc = "[samples, labels of each]", .no_grad = true},
-         {.name = "Weight", .doc = "[classes, width]"},
-         {.name = "Bias", .doc = "[classes, 1]", .optional = true},
-         {.name = "SampleWeight", .doc = "of each sample", .optional = true, .no_grad = true},
-         {.name = "CustomDistProbs", .doc = "of each class", .optional = true, .no_grad = true},
-         {.name = "CustomDistAlias",
-          .doc = "another class, or -1",
-          .optional = true,
-          .no_grad = true},
-         {.name = "CustomDistAliasProbs",
-          .doc = "up to where it is not the other",
-          .optional = true,
-          .no_grad = true}},
+    .inputs = {{.name = "Input", .doc = "[samples, width]"},
+               constant("Label", "[samples, labels of each]"),
+               {.name = "Weight", .doc = "[classes, width]"},
+               {.name = "Bias", .doc = "[classes, 1]", .optional = true},
+               optional_constant("SampleWeight", "of each sample"),
+               optional_constant("CustomDistProbs", "of each class"),
+               optional_constant("CustomDistAlias", "another class, or -1"),
+               optional_constant("CustomDistAliasProbs", "up to where it is not the other")},
     .outputs = {{.name = "Cost", .doc = "[samples, 1]"},
-                {.name = "SampleLogits", .doc = "a number for each class", .no_grad = true},
-                {.name = "SampleLabels", .doc = "the labels, then drawn classes", .no_grad = true}},
-    .attrs = {{"num_total_classes", 0, "number of classes"},
-              {"num_neg_samples", 10, "classes drawn for each sample"},
-              {"sampler", 0, "0: uniform, 1: log-uniform, 2: CustomDistProbs"},
-              {"seed", 0, "not 0: the same classes are drawn in each run"},
-              {"is_sparse", false,
-               "whether gradients of Weight and Bias hold only rows that were used"},
-              {"remote_prefetch", false, "of no effect"},
-              {"trainer_id", 0, "of no effect"},
-              {"height_sections", std::vector<int64_t>{}, "of no effect"},
-              {"epmap", std::vector<std::string>{}, "of no effect"},
-              {"table_names", std::vector<std::string>{}, "of no effect"},
-              {"custom_neg_classes", std::vector<int32_t>{}, "classes to take instead of drawing"},
-              {"is_test", false, "of no effect"}},
+                constant("SampleLogits", "a number for each class"),
+                constant("SampleLabels", "the labels, then drawn classes")},
+    .attrs = with_score_attrs(
+        {{"num_total_classes", 0, "number of classes"},
+         {"num_neg_samples", 10, "classes drawn for each sample"},
+         {"sampler", 0, "0: uniform, 1: log-uniform, 2: CustomDistProbs"},
+         {"seed", 0, "not 0: the same classes are drawn in each run"},
+         {"custom_neg_classes", std::vector<int32_t>{}, "classes to take instead of drawing"},
+         {"is_test", false, "of no effect"}}),
     .infer = infer,
     .grad = grad_op(
         {"Input", shape_of("Label"), "Weight", shape_of("Bias"), "SampleWeight", "CustomDistProbs",
