@@ -5,16 +5,15 @@
 //
 //   C = sigmoid(f + forget_bias) C_prev + sigmoid(i) tanh(g);  H = sigmoid(o) tanh(C)
 
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/sequence/recurrent.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/op/lower.h"
+#include "flotilla/ops/common/shape_checks.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
   const Shape &x = c.in("X").shape, &before = c.in("C_prev").shape;
-  require(x.rank() == 2 && before.rank() == 2 && (x[0] == before[0] || x[0] < 0 || before[0] < 0) &&
+  require(x.rank() == 2 && before.rank() == 2 && fits(x[0], before[0]) &&
               (x[1] == 4 * before[1] || x[1] < 0 || before[1] < 0),
           "X and C_prev must have shapes [rows, 4 * width] and [rows, width], but have {} and {}",
           x, before);
@@ -22,59 +21,24 @@ void infer(InferContext& c) {
   c.out("H") = like(c.in("C_prev"));
 }
 
-template <typename T>
-struct Gates {
-  T i, f, o, g;
-
-  // Of element d of a row of X.
-  Gates(const T* row, int64_t d, int64_t width, T forget_bias)
-      : i(activate(Activation::kSigmoid, row[d])),
-        f(activate(Activation::kSigmoid, row[width + d] + forget_bias)),
-        o(activate(Activation::kSigmoid, row[2 * width + d])),
-        g(std::tanh(row[3 * width + d])) {}
-};
-
-constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  const int64_t n = c.shape("C_prev")[0], w = c.shape("C_prev")[1];
-  return [=, bias = static_cast<T>(c.attr<float>("forget_bias")), in = c.in<T>("X"),
-          before = c.in<T>("C_prev"), cell = c.out<T>("C"), hidden = c.out<T>("H")] {
-    parallel_for(n, 64 * std::max<int64_t>(w, 1), [&](int64_t row) {
-      for (int64_t d = 0; d < w; ++d) {
-        const Gates<T> at(in.data() + row * 4 * w, d, w, bias);
-        const T made = at.f * before.data()[row * w + d] + at.i * at.g;
-        cell.data()[row * w + d] = made;
-        hidden.data()[row * w + d] = at.o * std::tanh(made);
-      }
-    });
+void lower(LowerContext& c) {
+  const std::string parts =
+      c.apply("reshape2", c.in("X"), {{"shape", std::vector<int32_t>{0, 4, -1}}});
+  const auto part = [&](int32_t k) {
+    return c.append("slice", {{"Input", {parts}}},
+                    {{"axes", std::vector<int32_t>{1}},
+                     {"starts", std::vector<int32_t>{k}},
+                     {"ends", std::vector<int32_t>{k + 1}},
+                     {"decrease_axis", std::vector<int32_t>{1}}});
   };
-};
-
-constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const int64_t n = c.shape("C_prev")[0], w = c.shape("C_prev")[1];
-  return [=, bias = static_cast<T>(c.attr<float>("forget_bias")), in = c.in<T>("X"),
-          before = c.in<T>("C_prev"), cell = c.in<T>("C"), dcell = given<T>(c, "C@GRAD"),
-          dhidden = given<T>(c, "H@GRAD"), dx = wanted<T>(c, "X@GRAD"),
-          dbefore = wanted<T>(c, "C_prev@GRAD")] {
-    parallel_for(n, 64 * std::max<int64_t>(w, 1), [&](int64_t row) {
-      for (int64_t d = 0; d < w; ++d) {
-        const int64_t at = row * w + d;
-        const Gates<T> gate(in.data() + row * 4 * w, d, w, bias);
-        const T shown = std::tanh(cell.data()[at]), dh = dhidden ? dhidden.data()[at] : T{0};
-        const T dc =
-            (dcell ? dcell.data()[at] : T{0}) + dh * gate.o * slope(Activation::kTanh, shown);
-        if (dbefore) dbefore.data()[at] = dc * gate.f;
-        if (!dx) continue;
-        T* to = dx.data() + row * 4 * w + d;
-        to[0] = dc * gate.g * slope(Activation::kSigmoid, gate.i);
-        to[w] = dc * before.data()[at] * slope(Activation::kSigmoid, gate.f);
-        to[2 * w] = dh * shown * slope(Activation::kSigmoid, gate.o);
-        to[3 * w] = dc * gate.i * slope(Activation::kTanh, gate.g);
-      }
-    });
-  };
-};
-
-const AttrSpec kForgetBias = {"forget_bias", 0.0f, "added to what goes into the forget gate"};
+  const auto gate = [&](const std::string& x) { return c.apply("sigmoid", x); };
+  const std::string forget = c.apply("scale", part(1), {{"bias", c.attr<float>("forget_bias")}});
+  const std::string kept = c.apply("elementwise_mul", gate(forget), c.in("C_prev"));
+  const std::string added = c.apply("elementwise_mul", gate(part(0)), c.apply("tanh", part(3)));
+  const std::string cell = c.apply("elementwise_add", kept, added);
+  c.result("C", cell);
+  c.result("H", c.apply("elementwise_mul", gate(part(2)), c.apply("tanh", cell)));
+}
 
 const OpDef& lstm_unit = define_op({
     .type = "lstm_unit",
@@ -82,10 +46,10 @@ const OpDef& lstm_unit = define_op({
     .inputs = {{.name = "X", .doc = "[rows, 4 * width]"},
                {.name = "C_prev", .doc = "the cell before, [rows, width]"}},
     .outputs = {{.name = "C", .doc = "the cell"}, {.name = "H", .doc = "the hidden state"}},
-    .attrs = {kForgetBias},
+    .attrs = {{"forget_bias", 0.0f, "added to what goes into the forget gate"}},
     .infer = infer,
-    .grad = grad_op({"X", "C_prev", "C"}, {.kernels = kernels_for<float, double>(backward)}),
-    .kernels = kernels_for<float, double>(forward),
+    .grad = grad_of_body({"X", "C_prev", "C"}),
+    .lower = lower,
 });
 
 }  // namespace
