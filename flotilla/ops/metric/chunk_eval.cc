@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/sequence/pieces.h"
 
 namespace flotilla::ops {
@@ -33,7 +33,7 @@ void infer(InferContext& c) {
     check_pieces(c, slot, "SeqLength");
   }
   const Shape &found = c.in("Inference").shape, &right = c.in("Label").shape;
-  require(!found.known() || !right.known() || found.numel() == right.numel(),
+  require(fits(found.numel(), right.numel()),
           "Inference and Label must have as many tags, but have the shapes {} and {}", found,
           right);
   const int64_t types = c.attr<int64_t>("num_chunk_types");
@@ -123,9 +123,9 @@ Step forward(PrepareContext& c) {
 const OpDef& chunk_eval = define_op({
     .type = "chunk_eval",
     .doc = "How many chunks were found.",
-    .inputs = {{.name = "Inference", .doc = "tags that were found", .no_grad = true},
-               {.name = "Label", .doc = "tags that are right", .no_grad = true},
-               {.name = "SeqLength", .doc = "of padded rows", .optional = true, .no_grad = true}},
+    .inputs = {constant("Inference", "tags that were found"),
+               constant("Label", "tags that are right"),
+               optional_constant("SeqLength", "of padded rows")},
     .outputs = {{.name = "Precision", .doc = "correct of those found"},
                 {.name = "Recall", .doc = "correct of those that are right"},
                 {.name = "F1-Score", .doc = "their harmonic mean"},

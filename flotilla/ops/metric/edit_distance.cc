@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/sequence/pieces.h"
 
 namespace flotilla::ops {
@@ -20,8 +18,7 @@ void infer(InferContext& c) {
   check_labels(c, "Refs");
   const int64_t hyps = check_pieces(c, "Hyps", "HypsLength");
   const int64_t refs = check_pieces(c, "Refs", "RefsLength");
-  require(hyps < 0 || refs < 0 || hyps == refs, "Hyps has {} sequences, but Refs has {}", hyps,
-          refs);
+  require(fits(hyps, refs), "Hyps has {} sequences, but Refs has {}", hyps, refs);
   c.out("Out") = VarMeta::tensor(f32, Shape{hyps, 1});
   c.out("SequenceNum") = VarMeta::tensor(i64, Shape{1});
 }
@@ -64,10 +61,9 @@ Step forward(PrepareContext& c) {
 const OpDef& edit_distance = define_op({
     .type = "edit_distance",
     .doc = "How far sequences are from others.",
-    .inputs = {{.name = "Hyps", .doc = "i32 or i64", .no_grad = true},
-               {.name = "Refs", .doc = "likewise", .no_grad = true},
-               {.name = "HypsLength", .doc = "of padded rows", .optional = true, .no_grad = true},
-               {.name = "RefsLength", .doc = "of padded rows", .optional = true, .no_grad = true}},
+    .inputs = {constant("Hyps", "i32 or i64"), constant("Refs", "likewise"),
+               optional_constant("HypsLength", "of padded rows"),
+               optional_constant("RefsLength", "of padded rows")},
     .outputs = {{.name = "SequenceNum", .doc = "i64: how many sequences there are"},
                 {.name = "Out", .doc = "f32, [sequences, 1]"}},
     .attrs = {{"normalized", false, "whether distances are divided by the length of Refs"}},

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/sequence/pieces.h"
 
 namespace flotilla::ops {
@@ -27,16 +28,17 @@ inline int64_t check_chains(const InferContext& c) {
   require(emission.rank() == rank, "Emission must have {} axes, but has shape {}", rank, emission);
   const int64_t tags = emission[rank - 1];
   require(transition.rank() == 2 && transition[0] == transition[1] + 2 && transition[1] != 0 &&
-              (tags < 0 || transition[1] == tags),
+              fits(tags, transition[1]),
           "Transition must have shape [{}, {}], but has {}", tags + 2, tags, transition);
   if (c.has_in("Label")) {
     check_labels(c, "Label");
-    const int64_t steps = emission.numel(0, rank - 1), found = c.in("Label").shape.numel();
-    require(steps < 0 || found < 0 || found == steps,
-            "Label must hold a tag for each of {} steps, but has shape {}", steps,
-            c.in("Label").shape);
+    check_count(c, "Label", emission.numel(0, rank - 1));
   }
   return chains;
+}
+
+inline Slot chain_lengths() {
+  return optional_constant("Length", "steps of each chain, where rows are padded");
 }
 
 }  // namespace flotilla::ops

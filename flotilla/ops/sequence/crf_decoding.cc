@@ -7,9 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "flotilla/op/op_def.h"
 #include "flotilla/ops/sequence/crf.h"
-#include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
 namespace {
@@ -76,13 +74,9 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 const OpDef& crf_decoding = define_op({
     .type = "crf_decoding",
     .doc = "The best tags of chains.",
-    .inputs = {{.name = "Emission", .doc = "scores of the tags of each step", .no_grad = true},
-               {.name = "Transition", .doc = "[tags + 2, tags]", .no_grad = true},
-               {.name = "Label", .doc = "tags to compare with", .optional = true, .no_grad = true},
-               {.name = "Length",
-                .doc = "steps of each chain, where rows are padded",
-                .optional = true,
-                .no_grad = true}},
+    .inputs = {constant("Emission", "scores of the tags of each step"),
+               constant("Transition", "[tags + 2, tags]"),
+               optional_constant("Label", "tags to compare with"), chain_lengths()},
     .outputs = {{.name = "ViterbiPath", .doc = "i64: a tag for each step"}},
     .infer = infer,
     .kernels = kernels_for<float, double>(forward),

@@ -8,23 +8,17 @@
 // is 0; all others have 1.
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 #include <vector>
 
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
 namespace {
-
-VarMeta made_here(DType dtype, Shape shape) {
-  VarMeta made = VarMeta::tensor(dtype, std::move(shape));
-  made.lod_level = 1;
-  made.lod_source = kOwnLod;
-  return made;
-}
 
 void infer(InferContext& c) {
   const VarMeta& ins = c.in("Ins");
@@ -33,9 +27,9 @@ void infer(InferContext& c) {
   check_labels(c, "Ins_tag");
   check_labels(c, "Filter_tag");
   require(ins.shape.rank() == 2, "Ins must be a matrix, but has shape {}", ins.shape);
-  c.out("Out") = made_here(ins.dtype, Shape{-1, ins.shape[1]});
-  c.out("LossWeight") = made_here(f32, Shape{-1, 1});
-  c.out("IndexMap") = made_here(i64, Shape{-1, 3});
+  c.out("Out") = cut_anew({.dtype = ins.dtype}, Shape{-1, ins.shape[1]});
+  c.out("LossWeight") = cut_anew({.dtype = f32}, Shape{-1, 1});
+  c.out("IndexMap") = cut_anew({.dtype = i64}, Shape{-1, 3});
 }
 
 struct Kept {
@@ -44,58 +38,37 @@ struct Kept {
   int64_t rows = 0;
 };
 
-// Which instances a run keeps.
-struct Filter {
-  bool is_lod = true;
-  int64_t rows = 0;
-  int64_t wanted = 0;  // numbers in Filter_tag
-  std::vector<Sequences> ins;
-  Sequences tags;
-  LabelsIn tag_numbers;
-  LabelsIn filter;
-
-  explicit Filter(PrepareContext& c)
-      : is_lod(c.attr<bool>("is_lod")),
-        rows(c.shape("Ins")[0]),
-        wanted(c.shape("Filter_tag").numel()),
-        tags(c, "Ins_tag"),
-        tag_numbers(c, "Ins_tag"),
-        filter(c, "Filter_tag") {
-    if (is_lod) ins.emplace_back(c, "Ins");
-  }
-
-  std::vector<Kept> operator()() const {
-    const int64_t count = is_lod ? ins.front().count() : rows;
+// Says in every run which instances it keeps.
+std::function<std::vector<Kept>()> filter_of(PrepareContext& c) {
+  return [is_lod = c.attr<bool>("is_lod"), rows = c.shape("Ins")[0], ins = Sequences(c, "Ins"),
+          tags = Sequences(c, "Ins_tag"), numbers = LabelsIn(c, "Ins_tag"),
+          filter = LabelsIn(c, "Filter_tag"), wanted = c.shape("Filter_tag").numel()] {
+    const int64_t count = is_lod ? ins.count() : rows;
     require(tags.count() == count, "Ins has {} instances, but Ins_tag has {} sequences", count,
             tags.count());
     std::set<int64_t> listed;
     for (int64_t i = 0; i < wanted; ++i) listed.insert(filter[i]);
     std::vector<Kept> kept;
     int64_t row = 0;
-    for (int64_t s = 0; s < count; ++s) {
-      const std::span<const int64_t> offsets = tags.offsets();
+    tags.for_each([&](int64_t s, int64_t begin, int64_t end) {
       bool fits = false;
-      for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
-        fits = fits || listed.contains(tag_numbers[i]);
-      }
-      if (!fits) continue;
-      const int64_t from = is_lod ? ins.front().offsets()[s] : s;
-      const int64_t end = is_lod ? ins.front().offsets()[s + 1] : s + 1;
-      kept.push_back({row, from, end - from});
-      row += end - from;
-    }
+      for (int64_t i = begin; i < end; ++i) fits = fits || listed.contains(numbers[i]);
+      if (!fits) return;
+      kept.push_back(is_lod ? Kept{row, ins.offsets()[s], ins.length(s)} : Kept{row, s, 1});
+      row += kept.back().rows;
+    });
     return kept;
-  }
-};
+  };
+}
 
 LoD one_by_one(int64_t count) {
-  LoD lod = {{0}};
-  for (int64_t i = 1; i <= count; ++i) lod[0].push_back(i);
-  return lod;
+  std::vector<int64_t> offsets(static_cast<size_t>(count) + 1);
+  std::iota(offsets.begin(), offsets.end(), int64_t{0});
+  return {offsets};
 }
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  return [filter = Filter(c), width = c.shape("Ins")[1],
+  return [filter = filter_of(c), width = c.shape("Ins")[1],
           empty = static_cast<T>(c.attr<int64_t>("out_val_if_empty")), ins = c.in<T>("Ins"),
           out = c.late_out<T>("Out"), weights = c.late_out<float>("LossWeight"),
           map = c.late_out<int64_t>("IndexMap"), out_lod = c.lod_out("Out"),
@@ -125,7 +98,7 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 void infer_grad(InferContext& c) {
   const Shape &ins = c.in("Ins").shape, &map = c.in("IndexMap").shape,
               &out = c.in("Out@GRAD").shape, &weights = c.in("LossWeight").shape;
-  require(ins.rank() == 2 && out.rank() == 2 && (out[1] == ins[1] || ins[1] < 0 || out[1] < 0),
+  require(ins.rank() == 2 && out.rank() == 2 && fits(out[1], ins[1]),
           "Out@GRAD must have the columns of Ins, but they are {} and {}", out, ins);
   require(map.rank() == 2 && map[1] == 3 && (!weights.known() || weights.numel() > 0),
           "IndexMap must have three columns and LossWeight a number, but they are {} and {}", map,
@@ -153,20 +126,17 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-const std::vector<AttrSpec> kAttrs = {
-    {"is_lod", true, "whether an instance is a sequence, not a row"},
-    {"out_val_if_empty", int64_t{0}, "what Out holds where nothing is kept"}};
-
 const OpDef& filter_by_instag = define_op({
     .type = "filter_by_instag",
     .doc = "The instances that have one of some tags.",
     .inputs = {{.name = "Ins", .doc = "rows of instances"},
-               {.name = "Ins_tag", .doc = "tags with a LoD", .no_grad = true},
-               {.name = "Filter_tag", .doc = "tags that are wanted", .no_grad = true}},
+               constant("Ins_tag", "tags with a LoD"),
+               constant("Filter_tag", "tags that are wanted")},
     .outputs = {{.name = "Out", .doc = "rows of those that are kept"},
-                {.name = "LossWeight", .doc = "1 for each that is kept", .no_grad = true},
-                {.name = "IndexMap", .doc = "where they come from", .no_grad = true}},
-    .attrs = kAttrs,
+                constant("LossWeight", "1 for each that is kept"),
+                constant("IndexMap", "where they come from")},
+    .attrs = {{"is_lod", true, "whether an instance is a sequence, not a row"},
+              {"out_val_if_empty", int64_t{0}, "what Out holds where nothing is kept"}},
     .infer = infer,
     .grad = grad_op({shape_of("Ins"), "LossWeight", "IndexMap"},
                     {.kernels = kernels_for<float, double>(backward), .infer = infer_grad}),

@@ -13,10 +13,7 @@
 #include <cmath>
 #include <vector>
 
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/op/op_def.h"
 #include "flotilla/ops/sequence/crf.h"
-#include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
@@ -99,7 +96,7 @@ struct Backward {
   const T* weights;
   T* beta;
   T* demission;    // may be null
-  T* dtransition;  // of this chain alone; may be null
+  T* dtransition;  // may be null
 
   void ends(const Piece& chain) const {
     const int64_t n = s.tags;
@@ -169,36 +166,30 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
         if (dx) std::fill_n(dx.data(), numbers, T{0});
         if (dw) std::fill_n(dw.data(), (s.tags + 2) * s.tags, T{0});
         const std::vector<Piece> chains = s.pieces.all();
+        const Backward<T> back = {s,
+                                  labels,
+                                  alpha.data(),
+                                  exps.data(),
+                                  weights.data(),
+                                  beta.data(),
+                                  dx ? dx.data() : nullptr,
+                                  dw ? dw.data() : nullptr};
         for (size_t i = 0; i < chains.size(); ++i) {
-          const Backward<T> back = {s,
-                                    labels,
-                                    alpha.data(),
-                                    exps.data(),
-                                    weights.data(),
-                                    beta.data(),
-                                    dx ? dx.data() : nullptr,
-                                    dw ? dw.data() : nullptr};
           back.run(chains[i], dcost.data()[i]);
         }
       };
 };
-
-const Slot kLabel = {.name = "Label", .doc = "a tag for each step", .no_grad = true};
-const Slot kLength = {.name = "Length",
-                      .doc = "steps of each chain, where rows are padded",
-                      .optional = true,
-                      .no_grad = true};
 
 const OpDef& linear_chain_crf = define_op({
     .type = "linear_chain_crf",
     .doc = "The cost of the tags of chains.",
     .inputs = {{.name = "Emission", .doc = "scores of the tags of each step"},
                {.name = "Transition", .doc = "[tags + 2, tags]"},
-               kLabel,
-               kLength},
-    .outputs = {{.name = "Alpha", .doc = "for the gradient", .no_grad = true},
-                {.name = "EmissionExps", .doc = "for the gradient", .no_grad = true},
-                {.name = "TransitionExps", .doc = "for the gradient", .no_grad = true},
+               constant("Label", "a tag for each step"),
+               chain_lengths()},
+    .outputs = {constant("Alpha", "for the gradient"),
+                constant("EmissionExps", "for the gradient"),
+                constant("TransitionExps", "for the gradient"),
                 {.name = "LogLikelihood", .doc = "[chains, 1]: the cost of each"}},
     .infer = infer,
     .grad = grad_op({shape_of("Emission"), shape_of("Transition"), "Label", "Length", "Alpha",

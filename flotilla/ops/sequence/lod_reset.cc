@@ -6,36 +6,16 @@
 // lod_reset:        the sequences of Y where it has some, else offsets that are the elements of Y
 //                   or `target_lod`; with `append` as a further level below those of X.
 
-#include <cstring>
-
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
 namespace {
 
-// Copies the elements unless both lie in one place.
-struct SameBytes {
-  int64_t bytes = 0;
-  In<char> in;
-  Out<char> out;
-
-  SameBytes(PrepareContext& c, const char* from, const char* to)
-      : bytes(c.shape(from).numel() * size_of(c.dtype(from))),
-        in(c.in_bytes(from)),
-        out(c.out_bytes(to)) {
-    c.view(from, to);
-  }
-  void copy() const {
-    if (in.data() != out.data()) std::memcpy(out.data(), in.data(), static_cast<size_t>(bytes));
-  }
-};
-
-constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  return [same = SameBytes(c, "Out@GRAD", "X@GRAD")] { same.copy(); };
+constexpr auto backward = []<typename T>(PrepareContext& c) {
+  return pass_through(c, "Out@GRAD", "X@GRAD");
 };
 
 // Of all operators here.
@@ -54,26 +34,21 @@ void infer_reshape(InferContext& c) {
   const int64_t numbers = x.shape.numel();
   require(numbers < 0 || numbers % width == 0,
           "the {} elements of X cannot be cut into rows of new_dim {}", numbers, width);
-  VarMeta out = VarMeta::tensor(x.dtype, Shape{numbers < 0 ? -1 : numbers / width, width});
-  out.lod_level = std::max(x.lod_level, 1);
-  out.sequences = x.sequences;
-  out.lod_source = kOwnLod;
-  c.out("Out") = std::move(out);
+  c.out("Out") = cut_anew(x, Shape{numbers < 0 ? -1 : numbers / width, width});
 }
 
 constexpr auto reshape = []<typename T>(PrepareContext& c) -> Step {
-  return [same = SameBytes(c, "X", "Out"), before = c.shape("X")[1], after = c.shape("Out")[1],
+  return [copy = pass_through(c, "X", "Out"), before = c.shape("X")[1], after = c.shape("Out")[1],
           sequences = Sequences(c, "X"), lod = c.lod_out("Out")] {
     LoD made = sequences.emptied();
-    const std::span<const int64_t> offsets = sequences.offsets();
-    for (int64_t s = 0; s < sequences.count(); ++s) {
-      const int64_t numbers = (offsets[s + 1] - offsets[s]) * before;
+    sequences.for_each([&](int64_t s, int64_t begin, int64_t end) {
+      const int64_t numbers = (end - begin) * before;
       require(numbers % after == 0,
               "sequence {} of {} elements cannot be cut into rows of new_dim {}", s, numbers,
               after);
       made.back().push_back(made.back().back() + numbers / after);
-    }
-    same.copy();
+    });
+    copy();
     lod.set(std::move(made));
   };
 };
@@ -111,56 +86,40 @@ void infer_reset(InferContext& c) {
   c.out("Out") = std::move(out);
 }
 
-// Where the new sequences come from.
-struct NewLod {
-  bool append = false;
-  int64_t rows = 0;
-  LodHandle x;
-  LodHandle y;
-  LabelsIn numbers;
-  int64_t count = 0;  // of numbers
-  std::vector<int64_t> target;
+// The offsets that Y holds, or `target_lod`.
+std::function<std::vector<int64_t>()> new_offsets(PrepareContext& c) {
+  const bool listed = c.has("Y") && c.meta("Y").lod_level == 0;
+  return [target = c.attr<std::vector<int64_t>>("target_lod"),
+          count = listed ? c.shape("Y").numel() : 0,
+          numbers = listed ? LabelsIn(c, "Y") : LabelsIn()] {
+    if (count == 0) return target;
+    std::vector<int64_t> offsets;
+    for (int64_t i = 0; i < count; ++i) offsets.push_back(numbers[i]);
+    return offsets;
+  };
+}
 
-  explicit NewLod(PrepareContext& c)
-      : append(c.attr<bool>("append")),
-        rows(c.shape("X")[0]),
-        x(c.lod("X")),
-        target(c.attr<std::vector<int64_t>>("target_lod")) {
-    if (!c.has("Y")) return;
-    y = c.lod("Y");
-    if (c.meta("Y").lod_level > 0) return;
-    numbers = LabelsIn(c, "Y");
-    count = c.shape("Y").numel();
-  }
-
-  LoD operator()() const {
+constexpr auto reset = []<typename T>(PrepareContext& c) -> Step {
+  return [copy = pass_through(c, "X", "Out"), append = c.attr<bool>("append"),
+          rows = c.shape("X")[0], x = c.lod("X"), y = c.has("Y") ? c.lod("Y") : LodHandle(),
+          offsets = new_offsets(c), lod = c.lod_out("Out")] {
     LoD made = append && x.get() != nullptr ? *x.get() : LoD();
     if (const LoD* other = y.get(); other != nullptr && !other->empty()) {
       made.insert(made.end(), other->begin(), other->end());
     } else {
-      std::vector<int64_t> offsets = target;
-      if (count > 0) offsets.clear();
-      for (int64_t i = 0; i < count; ++i) offsets.push_back(numbers[i]);
-      made.push_back(std::move(offsets));
+      made.push_back(offsets());
     }
     check_lod(made, rows);
-    return made;
-  }
-};
-
-constexpr auto reset = []<typename T>(PrepareContext& c) -> Step {
-  return [same = SameBytes(c, "X", "Out"), made = NewLod(c), lod = c.lod_out("Out")] {
-    lod.set(made());
-    same.copy();
+    lod.set(std::move(made));
+    copy();
   };
 };
 
 const OpDef& lod_reset = define_op({
     .type = "lod_reset",
     .doc = "Gives the rows of X other sequences.",
-    .inputs =
-        {{.name = "X", .doc = "rows"},
-         {.name = "Y", .doc = "whose LoD is taken, or offsets", .optional = true, .no_grad = true}},
+    .inputs = {{.name = "X", .doc = "rows"},
+               optional_constant("Y", "whose LoD is taken, or offsets")},
     .outputs = {{.name = "Out", .doc = "X with other sequences", .like = "X"}},
     .attrs = {{"target_lod", std::vector<int32_t>{}, "offsets, where Y is not there"},
               {"append", false, "whether they become a level below those of X"}},

@@ -1,7 +1,7 @@
 // flotilla/ops/sequence/pieces.h
 //
-// Sequences that either a LoD names or a list of lengths: then they begin the rows of a padded
-// matrix.
+// Sequences that either a LoD names, or that begin the rows of a padded matrix: then a list of
+// lengths says how far they go, or they fill the rows.
 
 #pragma once
 
@@ -20,39 +20,38 @@ struct Piece {
 
 class Pieces {
  public:
-  Pieces(PrepareContext& c, const char* slot, const char* lengths) {
-    if (c.has(lengths)) {
-      rows_ = c.shape(slot)[0];
-      width_ = c.shape(slot)[1];
-      lengths_ = LabelsIn(c, lengths);
-    } else {
-      sequences_.emplace_back(c, slot);
-    }
-  }
+  // Padded where `lengths` is given, a slot that may hold no variable, or where `filled` says so.
+  Pieces(PrepareContext& c, const char* slot, const char* lengths, bool filled = false)
+      : padded_(filled || c.has(lengths)),
+        rows_(c.shape(slot)[0]),
+        width_(padded_ ? c.shape(slot)[1] : 0),
+        lengths_(c.has(lengths) ? LabelsIn(c, lengths) : LabelsIn()),
+        filled_(filled),
+        sequences_(c, slot) {}
 
   std::vector<Piece> all() const {
     std::vector<Piece> found;
-    if (sequences_.empty()) {
-      for (int64_t i = 0; i < rows_; ++i) {
-        require(0 <= lengths_[i] && lengths_[i] <= width_,
-                "sequence {} is said to have {} elements, but rows have {}", i, lengths_[i],
-                width_);
-        found.push_back({i * width_, lengths_[i]});
-      }
-      return found;
+    if (!padded_) {
+      sequences_.for_each([&](int64_t, int64_t begin, int64_t end) {
+        found.push_back({begin, end - begin});
+      });
     }
-    const std::span<const int64_t> offsets = sequences_.front().offsets();
-    for (size_t s = 0; s + 1 < offsets.size(); ++s) {
-      found.push_back({offsets[s], offsets[s + 1] - offsets[s]});
+    for (int64_t i = 0; padded_ && i < rows_; ++i) {
+      const int64_t length = filled_ ? width_ : lengths_[i];
+      require(0 <= length && length <= width_,
+              "sequence {} is said to have {} elements, but rows have {}", i, length, width_);
+      found.push_back({i * width_, length});
     }
     return found;
   }
 
  private:
-  int64_t rows_ = 0;
-  int64_t width_ = 0;
+  bool padded_;
+  int64_t rows_;
+  int64_t width_;
   LabelsIn lengths_;
-  std::vector<Sequences> sequences_;  // one, or none where lengths are given
+  bool filled_;
+  Sequences sequences_;
 };
 
 // How many there are; -1 where not known yet. Refuses what is neither.
@@ -65,9 +64,8 @@ inline int64_t check_pieces(const InferContext& c, const char* slot, const char*
   check_labels(c, lengths);
   require(x.rank() >= 2, "{} must have padded rows, but has shape {}", slot, x);
   const int64_t count = c.in(lengths).shape.numel();
-  require(count < 0 || x[0] < 0 || count == x[0],
-          "{} of shape {} needs {} lengths, but {} has shape {}", slot, x, x[0], lengths,
-          c.in(lengths).shape);
+  require(fits(count, x[0]), "{} of shape {} needs {} lengths, but {} has shape {}", slot, x, x[0],
+          lengths, c.in(lengths).shape);
   return x[0];
 }
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
@@ -13,30 +11,20 @@ namespace {
 
 void infer(InferContext& c) {
   const VarMeta& first = c.in("X");
-  VarMeta out = VarMeta::tensor(first.dtype, first.shape);
-  out.shape[0] = 0;
+  int64_t rows = 0;
   for (size_t i = 0; i < c.in_count("X"); ++i) {
+    check_sequences(c, "X", i);
     const VarMeta& x = c.in("X", i);
     require(x.shape.rank() == first.shape.rank() && x.dtype == first.dtype,
             "all inputs must hold {} and have rank {}, but input {} is {}{}", first.dtype,
             first.shape.rank(), i, x.dtype, x.shape);
-    for (int64_t a = 1; a < x.shape.rank(); ++a) {
-      require(x.shape[a] == first.shape[a], "inputs of shapes {} and {} have other rows",
-              first.shape, x.shape);
-    }
-    require(!c.running() || x.lod_level > 0,
-            "sequence_concat takes sequences, but input {} of "
-            "shape {} has no LoD",
-            i, x.shape);
+    require(with_rows(x.shape, 0) == with_rows(first.shape, 0),
+            "inputs of shapes {} and {} have other rows", first.shape, x.shape);
     require(!c.running() || x.sequences == first.sequences,
             "input 0 has {} sequences, but input {} has {}", first.sequences, i, x.sequences);
-    const int64_t rows = x.shape[0];
-    out.shape[0] = rows < 0 || out.shape[0] < 0 ? -1 : out.shape[0] + rows;
+    rows = rows < 0 || x.shape[0] < 0 ? -1 : rows + x.shape[0];
   }
-  out.lod_level = std::max(first.lod_level, 1);
-  out.sequences = first.sequences;
-  out.lod_source = kOwnLod;
-  c.out("Out") = std::move(out);
+  c.out("Out") = cut_anew(first, with_rows(first.shape, rows));
 }
 
 std::vector<Sequences> sequences_of(PrepareContext& c) {

@@ -3,9 +3,8 @@
 // sequence_enumerate: each number of a sequence with the `win_size` - 1 behind it; `pad_value`
 // stands for those behind the end.
 
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
@@ -25,22 +24,20 @@ void infer(InferContext& c) {
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [window = c.attr<int64_t>("win_size"), pad = static_cast<T>(c.attr<int64_t>("pad_value")),
           sequences = Sequences(c, "X"), x = c.in<T>("X"), out = c.out<T>("Out")] {
-    const std::span<const int64_t> offsets = sequences.offsets();
-    for (int64_t s = 0; s < sequences.count(); ++s) {
-      for (int64_t row = offsets[s]; row < offsets[s + 1]; ++row) {
+    sequences.for_each([&](int64_t, int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
         for (int64_t k = 0; k < window; ++k) {
-          const bool inside = row + k < offsets[s + 1];
-          out.data()[row * window + k] = inside ? x.data()[row + k] : pad;
+          out.data()[row * window + k] = row + k < end ? x.data()[row + k] : pad;
         }
       }
-    }
+    });
   };
 };
 
 const OpDef& sequence_enumerate = define_op({
     .type = "sequence_enumerate",
     .doc = "All windows of sequences of numbers.",
-    .inputs = {{.name = "X", .doc = "i32 or i64 with a LoD", .no_grad = true}},
+    .inputs = {constant("X", "i32 or i64 with a LoD")},
     .outputs = {{.name = "Out", .doc = "[rows, win_size]"}},
     .attrs = {{"win_size", 2, "numbers in a window"},
               {"pad_value", 0, "what stands behind the end of a sequence"}},

@@ -22,8 +22,7 @@ void infer_expand(InferContext& c) {
   const VarMeta &x = c.in("X"), &y = c.in("Y");
   require(x.shape.rank() >= 1, "X must have rows, but has shape {}", x.shape);
   require(x.lod_level <= 1, "X must have one LoD level or none, but has {}", x.lod_level);
-  VarMeta out = VarMeta::tensor(x.dtype, x.shape);
-  out.shape[0] = -1;
+  VarMeta out = VarMeta::tensor(x.dtype, with_rows(x.shape, -1));
   out.lod_level = x.lod_level;
   if (x.lod_level > 0) out.lod_source = kOwnLod;
   if (c.running()) {
@@ -34,50 +33,34 @@ void infer_expand(InferContext& c) {
   c.out("Out") = std::move(out);
 }
 
-struct Expanded {
-  static constexpr bool kMakesLod = false;
-
-  explicit Expanded(PrepareContext& c)
-      : rows_(c.shape("X")[0]),
-        level_(c.attr<int64_t>("ref_level")),
-        has_lod_(c.meta("X").lod_level > 0),
-        x_(c, "X"),
-        y_(c.lod("Y")) {}
-
-  Picked operator()() const {
-    const LoD* lod = y_.get();
+Picker expanded(PrepareContext& c) {
+  return [rows = c.shape("X")[0], level = c.attr<int64_t>("ref_level"),
+          has_lod = c.meta("X").lod_level > 0, x = Sequences(c, "X"), y = c.lod("Y")] {
+    const LoD* lod = y.get();
     require(lod != nullptr, "sequence_expand takes sequences, but Y has no LoD");
-    const std::vector<int64_t>& by =
-        (*lod)[static_cast<size_t>(level_of(level_, std::ssize(*lod)))];
-    const int64_t count = has_lod_ ? x_.count() : rows_;
+    const std::vector<int64_t>& by = (*lod)[static_cast<size_t>(level_of(level, std::ssize(*lod)))];
+    const int64_t count = has_lod ? x.count() : rows;
     require(std::ssize(by) - 1 == count, "X has {} {}, but Y has {} sequences", count,
-            has_lod_ ? "sequences" : "rows", std::ssize(by) - 1);
+            has_lod ? "sequences" : "rows", std::ssize(by) - 1);
     Picked picked;
-    if (has_lod_) picked.lod = {{0}};
+    if (has_lod) picked.lod = {{0}};
     for (int64_t s = 0; s < count; ++s) {
       const size_t at = static_cast<size_t>(s);
-      const int64_t begin = has_lod_ ? x_.offsets()[at] : s;
-      const int64_t end = has_lod_ ? x_.offsets()[at + 1] : s + 1;
+      const int64_t begin = has_lod ? x.offsets()[at] : s,
+                    end = has_lod ? x.offsets()[at + 1] : s + 1;
       for (int64_t again = by[at]; again < by[at + 1]; ++again) {
         for (int64_t row = begin; row < end; ++row) picked.rows.push_back(row);
-        if (has_lod_) picked.lod[0].push_back(std::ssize(picked.rows));
+        if (has_lod) picked.end_sequence();
       }
     }
     return picked;
-  }
-
- private:
-  int64_t rows_;
-  int64_t level_;
-  bool has_lod_;
-  Sequences x_;
-  LodHandle y_;
-};
+  };
+}
 
 const Slot kSequences = {
     .name = "Y", .doc = "only its sequences matter", .no_grad = true, .shape_only = true};
 
-const OpDef& sequence_expand = define_op(picking_op<Expanded>(
+const OpDef& sequence_expand = define_op(picking_op<expanded>(
     {.type = "sequence_expand",
      .doc = "Repeats each sequence of X as often as a sequence of Y is long.",
      .inputs = {{.name = "X", .doc = "rows, with one LoD level or none"}, kSequences},
@@ -89,37 +72,25 @@ void infer_expand_as(InferContext& c) {
   check_sequences(c, "Y");
   const VarMeta &x = c.in("X"), &y = c.in("Y");
   require(x.shape.rank() >= 1, "X must have rows, but has shape {}", x.shape);
-  require(x.shape[0] < 0 || y.sequences < 0 || x.shape[0] == y.sequences,
+  require(fits(x.shape[0], y.sequences),
           "X of shape {} must have a row for each of the {} sequences of Y", x.shape, y.sequences);
-  Shape shape = x.shape;
-  shape[0] = y.shape[0];
-  VarMeta out = like(y, std::move(shape));
+  VarMeta out = like(y, with_rows(x.shape, y.shape[0]));
   out.dtype = x.dtype;
   c.out("Out") = std::move(out);
 }
 
-struct ExpandedAs {
-  static constexpr bool kMakesLod = false;
-
-  explicit ExpandedAs(PrepareContext& c) : rows_(c.shape("X")[0]), y_(c, "Y") {}
-
-  Picked operator()() const {
-    const std::span<const int64_t> offsets = y_.offsets();
-    require(y_.count() == rows_, "X has {} rows, but Y has {} sequences", rows_, y_.count());
+Picker expanded_as(PrepareContext& c) {
+  return [rows = c.shape("X")[0], y = Sequences(c, "Y")] {
+    require(y.count() == rows, "X has {} rows, but Y has {} sequences", rows, y.count());
     Picked picked;
-    picked.rows.resize(static_cast<size_t>(offsets.back()));
-    for (int64_t s = 0; s < y_.count(); ++s) {
-      std::fill(picked.rows.begin() + offsets[s], picked.rows.begin() + offsets[s + 1], s);
-    }
+    y.for_each([&](int64_t s, int64_t begin, int64_t end) {
+      picked.rows.insert(picked.rows.end(), static_cast<size_t>(end - begin), s);
+    });
     return picked;
-  }
+  };
+}
 
- private:
-  int64_t rows_;
-  Sequences y_;
-};
-
-const OpDef& sequence_expand_as = define_op(picking_op<ExpandedAs>(
+const OpDef& sequence_expand_as = define_op(picking_op<expanded_as>(
     {.type = "sequence_expand_as",
      .doc = "Repeats each row of X for every row of its sequence of Y.",
      .inputs = {{.name = "X", .doc = "a row for each sequence of Y"}, kSequences},

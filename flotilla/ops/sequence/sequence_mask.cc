@@ -7,10 +7,16 @@
 #include <algorithm>
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/common/slots.h"
+#include "flotilla/ops/loss/labels.h"
 
 namespace flotilla::ops {
 namespace {
+
+int64_t positive(int64_t extent) {
+  require(extent > 0, "MaxLenTensor must be positive, but is {}", extent);
+  return extent;
+}
 
 // Empty: not known before it runs.
 std::optional<int64_t> extent_of(const InferContext& c) {
@@ -19,8 +25,7 @@ std::optional<int64_t> extent_of(const InferContext& c) {
     const auto& value = c.in("MaxLenTensor").value;
     if (!value) return {};
     require(value->size() == 1, "MaxLenTensor must hold one number, but holds {}", value->size());
-    extent = value->front();
-    require(*extent > 0, "MaxLenTensor must be positive, but is {}", *extent);
+    extent = positive(value->front());
   }
   if (*extent < 0) return {};
   return extent;
@@ -42,27 +47,6 @@ void fill(const L* lengths, int64_t rows, int64_t extent, T* to) {
   });
 }
 
-// What MaxLenTensor says, whichever integers it holds.
-struct Given {
-  In<int32_t> narrow = {};
-  In<int64_t> wide = {};
-
-  explicit Given(PrepareContext& c) {
-    if (!c.has("MaxLenTensor")) return;
-    if (c.dtype("MaxLenTensor") == i64) {
-      wide = c.in<int64_t>("MaxLenTensor");
-    } else {
-      narrow = c.in<int32_t>("MaxLenTensor");
-    }
-  }
-  int64_t get() const {
-    if (!narrow && !wide) return -1;
-    const int64_t extent = wide ? *wide.data() : *narrow.data();
-    require(extent > 0, "MaxLenTensor must be positive, but is {}", extent);
-    return extent;
-  }
-};
-
 template <typename L, typename T>
 Step forward_as(PrepareContext& c) {
   const int64_t rows = c.shape("X").numel();
@@ -73,47 +57,38 @@ Step forward_as(PrepareContext& c) {
       fill(lengths.data(), rows, extent, out.data());
     };
   }
-  return [=, given = Given(c), out = c.late_out<T>("Y")] {
+  const bool given = c.has("MaxLenTensor");
+  return [=, most = given ? LabelsIn(c, "MaxLenTensor") : LabelsIn(), out = c.late_out<T>("Y")] {
     const L* x = lengths.data();
-    int64_t extent = given.get();
-    if (extent < 0) {
+    int64_t extent = 0;
+    if (given) {
+      extent = positive(most[0]);
+    } else {
       require(rows > 0, "the largest length of none is not known; say maxlen");
-      extent = std::max<int64_t>(0, static_cast<int64_t>(*std::max_element(x, x + rows)));
+      extent = std::max(extent, static_cast<int64_t>(*std::max_element(x, x + rows)));
     }
-    Shape full = shape;
-    full[full.rank() - 1] = extent;
-    fill(x, rows, extent, out.resize(full));
+    fill(x, rows, extent, out.resize(with_last(shape, extent)));
   };
 }
 
-template <typename L>
-Step forward(PrepareContext& c) {
-  const DType to = c.dtype("Y");
-  if (to == f32) return forward_as<L, float>(c);
-  if (to == f64) return forward_as<L, double>(c);
-  if (to == i32) return forward_as<L, int32_t>(c);
-  if (to == boolean) return forward_as<L, bool>(c);
-  if (to == u8) return forward_as<L, uint8_t>(c);
-  require(to == i64, "Y of sequence_mask holds floats, whole numbers or bools, but out_dtype is {}",
-          to);
-  return forward_as<L, int64_t>(c);
-}
+constexpr auto forward = []<typename L>(PrepareContext& c) -> Step {
+  return visit_dtype(c.dtype("Y"), [&]<typename T>(T) { return forward_as<L, T>(c); });
+};
 
 const OpDef& sequence_mask = define_op({
     .type = "sequence_mask",
     .doc = "For each length that many ones, then zeros.",
-    .inputs = {{.name = "X", .doc = "lengths", .no_grad = true},
+    .inputs = {constant("X", "lengths"),
                {.name = "MaxLenTensor",
                 .doc = "elements of a row, instead of `maxlen`",
                 .optional = true,
                 .no_grad = true,
                 .one = true}},
-    .outputs = {{.name = "Y", .doc = "X with one more axis", .no_grad = true}},
+    .outputs = {constant("Y", "X with one more axis")},
     .attrs = {{"maxlen", -1, "elements of a row; below zero: the largest length"},
               {"out_dtype", 3, "code of the dtype of Y"}},
     .infer = infer,
-    .kernels = kernels_for<int64_t, int32_t, float, double>(
-        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
+    .kernels = kernels_for<int64_t, int32_t, float, double>(forward),
     .dtype_slot = "X",
 });
 

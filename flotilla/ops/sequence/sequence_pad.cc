@@ -6,9 +6,8 @@
 
 #include <algorithm>
 
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/common/shape_checks.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
@@ -22,7 +21,7 @@ void infer(InferContext& c) {
   require(pad.dtype == x.dtype, "PadValue must hold {} as X does, but holds {}", x.dtype,
           pad.dtype);
   const int64_t width = x.shape.numel(1, x.shape.rank()), numbers = pad.shape.numel();
-  require(numbers < 0 || numbers == 1 || width < 0 || numbers == width,
+  require(numbers == 1 || fits(numbers, width),
           "PadValue must be one number or a row of X, which has shape {}, but has shape {}",
           x.shape, pad.shape);
   Shape shape = {x.sequences, length};
@@ -31,11 +30,10 @@ void infer(InferContext& c) {
   c.out("Length") = VarMeta::tensor(i64, Shape{x.sequences});
 }
 
-int64_t longest_of(std::span<const int64_t> offsets) {
+int64_t longest_of(const Sequences& sequences) {
   int64_t longest = 0;
-  for (size_t s = 0; s + 1 < offsets.size(); ++s) {
-    longest = std::max(longest, offsets[s + 1] - offsets[s]);
-  }
+  sequences.for_each(
+      [&](int64_t, int64_t begin, int64_t end) { longest = std::max(longest, end - begin); });
   return longest;
 }
 
@@ -47,20 +45,17 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
           pad = c.in<T>("PadValue"), length = c.out<int64_t>("Length"),
           found = late ? c.late_out<T>("Out") : LateOut<T>(),
           out = late ? Out<T>() : c.out<T>("Out")] {
-    const std::span<const int64_t> offsets = sequences.offsets();
-    const int64_t longest = late ? longest_of(offsets) : shape[1];
-    require(longest_of(offsets) <= longest,
-            "padded_length is {}, but there is a sequence of {} rows", longest,
-            longest_of(offsets));
+    const int64_t most = longest_of(sequences), longest = late ? most : shape[1];
+    require(most <= longest, "padded_length is {}, but there is a sequence of {} rows", longest,
+            most);
     Shape full = shape;
     full[1] = longest;
     T* all = late ? found.resize(full) : out.data();
-    parallel_for(sequences.count(), longest * width, [&](int64_t s) {
-      const int64_t rows = offsets[s + 1] - offsets[s];
+    sequences.parallel(longest * width, [&](int64_t s, int64_t begin, int64_t end) {
       T* to = all + s * longest * width;
-      length.data()[s] = rows;
-      std::copy_n(in.data() + offsets[s] * width, rows * width, to);
-      for (int64_t i = rows * width; i < longest * width; ++i) {
+      length.data()[s] = end - begin;
+      std::copy(in.data() + begin * width, in.data() + end * width, to);
+      for (int64_t i = (end - begin) * width; i < longest * width; ++i) {
         to[i] = pad.data()[single ? 0 : i % width];
       }
     });
@@ -70,11 +65,9 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 void infer_grad(InferContext& c) {
   check_sequences(c, "X");
   const Shape &x = c.in("X").shape, &gradient = c.in("Out@GRAD").shape;
-  bool fits = gradient.rank() == x.rank() + 1;
-  for (int64_t a = 1; fits && a < x.rank(); ++a) {
-    fits = x[a] == gradient[a + 1] || x[a] < 0 || gradient[a + 1] < 0;
-  }
-  require(fits, "Out@GRAD must hold padded sequences of the rows of X, but they are {} and {}",
+  bool same_rows = gradient.rank() == x.rank() + 1;
+  for (int64_t a = 1; same_rows && a < x.rank(); ++a) same_rows = fits(x[a], gradient[a + 1]);
+  require(same_rows, "Out@GRAD must hold padded sequences of the rows of X, but they are {} and {}",
           gradient, x);
   c.out("X@GRAD") = like(c.in("X"));
 }
@@ -84,27 +77,24 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [width = x.numel(1, x.rank()), count = c.shape("Out@GRAD")[0],
           longest = c.shape("Out@GRAD")[1], sequences = Sequences(c, "X"),
           dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
-    const std::span<const int64_t> offsets = sequences.offsets();
-    require(sequences.count() == count && longest_of(offsets) <= longest,
+    require(sequences.count() == count && longest_of(sequences) <= longest,
             "Out@GRAD holds {} sequences of {} rows, but X {} of up to {}", count, longest,
-            sequences.count(), longest_of(offsets));
-    parallel_for(sequences.count(), longest * width, [&](int64_t s) {
-      std::copy_n(dout.data() + s * longest * width, (offsets[s + 1] - offsets[s]) * width,
-                  dx.data() + offsets[s] * width);
+            sequences.count(), longest_of(sequences));
+    sequences.parallel(longest * width, [&](int64_t s, int64_t begin, int64_t end) {
+      std::copy_n(dout.data() + s * longest * width, (end - begin) * width,
+                  dx.data() + begin * width);
     });
   };
 };
-
-const AttrSpec kLength = {"padded_length", -1, "rows of each result; -1: of the longest sequence"};
 
 const OpDef& sequence_pad = define_op({
     .type = "sequence_pad",
     .doc = "Makes sequences equally long.",
     .inputs = {{.name = "X", .doc = "rows with a LoD"},
-               {.name = "PadValue", .doc = "one number, or a row", .no_grad = true}},
+               constant("PadValue", "one number, or a row")},
     .outputs = {{.name = "Out", .doc = "[sequences, longest, ...]"},
-                {.name = "Length", .doc = "i64: rows of each sequence", .no_grad = true}},
-    .attrs = {kLength},
+                constant("Length", "i64: rows of each sequence")},
+    .attrs = {{"padded_length", -1, "rows of each result; -1: of the longest sequence"}},
     .infer = infer,
     .grad = grad_op({shape_of("X")},
                     {.kernels = kernels_for<float, double>(backward), .infer = infer_grad}),

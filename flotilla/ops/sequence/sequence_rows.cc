@@ -16,23 +16,15 @@ void infer_same(InferContext& c) {
   c.out("Y") = like(c.in("X"));
 }
 
-struct Reversed {
-  static constexpr bool kMakesLod = false;
-
-  explicit Reversed(PrepareContext& c) : x_(c, "X") {}
-
-  Picked operator()() const {
-    const std::span<const int64_t> offsets = x_.offsets();
+Picker reversed(PrepareContext& c) {
+  return [x = Sequences(c, "X")] {
     Picked picked;
-    for (int64_t s = 0; s < x_.count(); ++s) {
-      for (int64_t row = offsets[s + 1]; row-- > offsets[s];) picked.rows.push_back(row);
-    }
+    x.for_each([&](int64_t, int64_t begin, int64_t end) {
+      while (end-- > begin) picked.rows.push_back(end);
+    });
     return picked;
-  }
-
- private:
-  Sequences x_;
-};
+  };
+}
 
 // 1.8 and 2.6 have no gradient op of this name: a turn is undone by another.
 void turn_back(Block& block, size_t position) {
@@ -46,7 +38,7 @@ void turn_back(Block& block, size_t position) {
 }
 
 const OpDef& sequence_reverse = define_op(
-    picking_op<Reversed>({.type = "sequence_reverse",
+    picking_op<reversed>({.type = "sequence_reverse",
                           .doc = "Turns each sequence round.",
                           .inputs = {{.name = "X", .doc = "rows with a LoD"}},
                           .outputs = {{.name = "Y", .doc = "same shape and sequences as X"}},
@@ -54,60 +46,40 @@ const OpDef& sequence_reverse = define_op(
                          {.spell_out = turn_back}));
 
 // As many sequences as X has, of a length that is known only when the op runs.
-VarMeta other_lengths(const VarMeta& x) {
-  VarMeta out = VarMeta::tensor(x.dtype, x.shape);
-  out.shape[0] = -1;
-  out.lod_level = std::max(x.lod_level, 1);
-  out.sequences = x.sequences;
-  out.lod_source = kOwnLod;
-  return out;
-}
+VarMeta other_lengths(const VarMeta& x) { return cut_anew(x, with_rows(x.shape, -1)); }
 
 void infer_slice(InferContext& c) {
   check_sequences(c, "X");
   for (const char* slot : {"Offset", "Length"}) {
     check_labels(c, slot);
-    const int64_t count = c.in(slot).shape.numel(), sequences = c.in("X").sequences;
-    require(count < 0 || sequences < 0 || count == sequences,
-            "{} must hold a number for each of {} sequences, but has shape {}", slot, sequences,
-            c.in(slot).shape);
+    check_count(c, slot, c.in("X").sequences);
   }
   c.out("Out") = other_lengths(c.in("X"));
 }
 
-struct Sliced {
-  static constexpr bool kMakesLod = true;
-
-  explicit Sliced(PrepareContext& c) : x_(c, "X"), from_(c, "Offset"), length_(c, "Length") {}
-
-  Picked operator()() const {
-    const std::span<const int64_t> offsets = x_.offsets();
-    Picked picked{.lod = x_.emptied()};
-    for (int64_t s = 0; s < x_.count(); ++s) {
-      const int64_t from = from_[s], length = length_[s], all = offsets[s + 1] - offsets[s];
+Picker sliced(PrepareContext& c) {
+  return [x = Sequences(c, "X"), first = LabelsIn(c, "Offset"), lengths = LabelsIn(c, "Length")] {
+    Picked picked{.lod = x.emptied()};
+    x.for_each([&](int64_t s, int64_t begin, int64_t end) {
+      const int64_t from = first[s], length = lengths[s], all = end - begin;
       require(from >= 0 && 0 < length && length <= all && from <= all - length,
               "{} rows from row {} on are wanted of sequence {}, which has {}", length, from, s,
               all);
-      for (int64_t i = 0; i < length; ++i) picked.rows.push_back(offsets[s] + from + i);
-      picked.lod.back().push_back(std::ssize(picked.rows));
-    }
+      for (int64_t i = 0; i < length; ++i) picked.rows.push_back(begin + from + i);
+      picked.end_sequence();
+    });
     return picked;
-  }
+  };
+}
 
- private:
-  Sequences x_;
-  LabelsIn from_;
-  LabelsIn length_;
-};
-
-const OpDef& sequence_slice = define_op(picking_op<Sliced>(
-    {.type = "sequence_slice",
-     .doc = "Cuts a piece out of each sequence.",
-     .inputs = {{.name = "X", .doc = "rows with a LoD"},
-                {.name = "Offset", .doc = "first row of each piece", .no_grad = true},
-                {.name = "Length", .doc = "rows of each piece", .no_grad = true}},
-     .outputs = {{.name = "Out", .doc = "the pieces"}},
-     .infer = infer_slice}));
+const OpDef& sequence_slice =
+    define_op(picking_op<sliced>({.type = "sequence_slice",
+                                  .doc = "Cuts a piece out of each sequence.",
+                                  .inputs = {{.name = "X", .doc = "rows with a LoD"},
+                                             constant("Offset", "first row of each piece"),
+                                             constant("Length", "rows of each piece")},
+                                  .outputs = {{.name = "Out", .doc = "the pieces"}},
+                                  .infer = infer_slice}));
 
 void infer_erase(InferContext& c) {
   check_sequences(c, "X");
@@ -118,41 +90,29 @@ void infer_erase(InferContext& c) {
   c.out("Out") = other_lengths(c.in("X"));
 }
 
-struct Erased {
-  static constexpr bool kMakesLod = true;
-
-  explicit Erased(PrepareContext& c)
-      : x_(c, "X"), numbers_(c, "X"), tokens_(c.attr<std::vector<int64_t>>("tokens")) {}
-
-  Picked operator()() const {
-    const std::span<const int64_t> offsets = x_.offsets();
-    Picked picked{.lod = x_.emptied()};
-    for (int64_t s = 0; s < x_.count(); ++s) {
-      for (int64_t row = offsets[s]; row < offsets[s + 1]; ++row) {
-        if (std::find(tokens_.begin(), tokens_.end(), numbers_[row]) == tokens_.end()) {
-          picked.rows.push_back(row);
-        }
+Picker erased(PrepareContext& c) {
+  return [x = Sequences(c, "X"), numbers = LabelsIn(c, "X"),
+          tokens = c.attr<std::vector<int64_t>>("tokens")] {
+    Picked picked{.lod = x.emptied()};
+    x.for_each([&](int64_t, int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        if (std::ranges::count(tokens, numbers[row]) == 0) picked.rows.push_back(row);
       }
-      picked.lod.back().push_back(std::ssize(picked.rows));
-    }
+      picked.end_sequence();
+    });
     return picked;
-  }
-
- private:
-  Sequences x_;
-  LabelsIn numbers_;
-  std::vector<int64_t> tokens_;
-};
+  };
+}
 
 const OpDef& sequence_erase = define_op({
     .type = "sequence_erase",
     .doc = "Takes some numbers out of sequences.",
-    .inputs = {{.name = "X", .doc = "i32 or i64 with a LoD", .no_grad = true}},
+    .inputs = {constant("X", "i32 or i64 with a LoD")},
     .outputs = {{.name = "Out", .doc = "what is left"}},
     .attrs = {{"tokens", std::vector<int32_t>{}, "the numbers to take out"}},
     .infer = infer_erase,
     .kernels = kernels_for<int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return pick_forward<Erased>(c); }),
+        []<typename T>(PrepareContext& c) { return pick_forward<erased>(c); }),
 });
 
 void infer_unpad(InferContext& c) {
@@ -162,68 +122,49 @@ void infer_unpad(InferContext& c) {
   require(x.shape.rank() >= 2, "X must have at least two axes, but has shape {}", x.shape);
   require(length.rank() == 1 || (length.rank() == 2 && length[1] == 1),
           "Length must be a list of numbers, but has shape {}", length);
-  require(length[0] < 0 || x.shape[0] < 0 || length[0] == x.shape[0],
-          "X of shape {} needs {} lengths, but Length has shape {}", x.shape, x.shape[0], length);
+  require(fits(length[0], x.shape[0]), "X of shape {} needs {} lengths, but Length has shape {}",
+          x.shape, x.shape[0], length);
   Shape shape = {-1};
   for (int64_t a = 2; a < x.shape.rank(); ++a) shape.push_back(x.shape[a]);
   if (shape.rank() == 1) shape.push_back(1);
-  VarMeta out = VarMeta::tensor(x.dtype, std::move(shape));
-  out.lod_level = 1;
-  out.sequences = x.shape[0];
-  out.lod_source = kOwnLod;
-  c.out("Out") = std::move(out);
+  c.out("Out") = cut_anew(VarMeta{.dtype = x.dtype, .sequences = x.shape[0]}, std::move(shape));
 }
 
-struct Unpadded {
-  static constexpr bool kMakesLod = true;
-  static constexpr int64_t kRowAxes = 2;
-
-  // Paddle's gradient op has no Length: there the gradient's own sequences tell.
-  explicit Unpadded(PrepareContext& c) : count_(c.shape("X")[0]), longest_(c.shape("X")[1]) {
-    if (c.has("Length")) {
-      length_ = LabelsIn(c, "Length");
-    } else {
-      made_.emplace_back(c, "Out@GRAD");
-    }
-  }
-
-  Picked operator()() const {
+// Paddle's gradient op has no Length: there the gradient's own sequences tell.
+Picker unpadded(PrepareContext& c) {
+  const bool given = c.has("Length");
+  return [count = c.shape("X")[0], longest = c.shape("X")[1], given,
+          lengths = given ? LabelsIn(c, "Length") : LabelsIn(),
+          made = Sequences(c, given ? "X" : "Out@GRAD")] {
+    require(given || made.count() == count, "X has {} padded sequences, but Out@GRAD has {}", count,
+            given ? count : made.count());
     Picked picked{.lod = {{0}}};
-    require(made_.empty() || made_.front().count() == count_,
-            "X has {} padded sequences, but Out@GRAD has {}", count_,
-            made_.empty() ? 0 : made_.front().count());
-    for (int64_t s = 0; s < count_; ++s) {
-      const int64_t length = made_.empty() ? length_[s] : made_.front().length(s);
-      require(0 <= length && length <= longest_,
-              "sequence {} is said to have {} rows, but X has {} for each", s, length, longest_);
-      for (int64_t i = 0; i < length; ++i) picked.rows.push_back(s * longest_ + i);
-      picked.lod[0].push_back(std::ssize(picked.rows));
+    for (int64_t s = 0; s < count; ++s) {
+      const int64_t length = given ? lengths[s] : made.length(s);
+      require(0 <= length && length <= longest,
+              "sequence {} is said to have {} rows, but X has {} for each", s, length, longest);
+      for (int64_t i = 0; i < length; ++i) picked.rows.push_back(s * longest + i);
+      picked.end_sequence();
     }
     return picked;
-  }
-
- private:
-  int64_t count_;
-  int64_t longest_;
-  LabelsIn length_;
-  std::vector<Sequences> made_;  // one, or none where lengths are given
-};
+  };
+}
 
 void infer_unpad_grad(InferContext& c) {
   const VarMeta &x = c.in("X"), &g = c.in("Out@GRAD");
   require(x.shape.rank() >= 2, "X must have at least two axes, but has shape {}", x.shape);
-  const int64_t width = row_width(x.shape, Unpadded::kRowAxes), found = row_width(g.shape, 1);
-  require(width < 0 || !g.shape.known() || width == found,
+  const int64_t width = row_width(x.shape, 2), found = row_width(g.shape, 1);
+  require(fits(width, found),
           "rows of Out@GRAD must have the {} elements of those of X, but it has shape {}", width,
           g.shape);
   c.out("X@GRAD") = like(x);
 }
 
-const OpDef& sequence_unpad = define_op(picking_op<Unpadded>(
+const OpDef& sequence_unpad = define_op(picking_op<unpadded, 2>(
     {.type = "sequence_unpad",
      .doc = "Makes sequences of padded rows.",
      .inputs = {{.name = "X", .doc = "[sequences, longest, ...]"},
-                {.name = "Length", .doc = "of each sequence", .no_grad = true}},
+                constant("Length", "of each sequence")},
      .outputs = {{.name = "Out", .doc = "rows with a LoD"}},
      .infer = infer_unpad},
     {.infer = infer_unpad_grad,

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 
-#include "flotilla/op/op_def.h"
 #include "flotilla/op/spell_out.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 #include "flotilla/ops/tensor/sequences.h"
 
@@ -20,10 +19,10 @@ void infer(InferContext& c) {
   check_labels(c, "Ids");
   const VarMeta &x = c.in("X"), &ids = c.in("Ids"), &updates = c.in("Updates");
   require(x.shape.rank() == 2, "X must be a matrix, but has shape {}", x.shape);
-  require(ids.shape.numel() < 0 || ids.shape.numel() == updates.shape.numel(),
+  require(fits(ids.shape.numel(), updates.shape.numel()),
           "Ids of shape {} and Updates of shape {} must hold as many numbers", ids.shape,
           updates.shape);
-  require(x.shape[0] < 0 || ids.sequences < 0 || x.shape[0] == ids.sequences,
+  require(fits(x.shape[0], ids.sequences),
           "X of shape {} must have a row for each of the {} sequences of Ids", x.shape,
           ids.sequences);
   c.out("Out") = like(x);
@@ -41,17 +40,16 @@ struct Places {
 
   template <typename F>
   void for_each(F f) const {
-    const std::span<const int64_t> offsets = sequences.offsets();
     require(sequences.count() == rows, "X has {} rows, but Ids has {} sequences", rows,
             sequences.count());
-    for (int64_t s = 0; s < rows; ++s) {
-      for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
+    sequences.for_each([&](int64_t s, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
         const int64_t column = ids[i];
         require(0 <= column && column < columns,
                 "id {} of sequence {} is no column of X: it has {}", column, s, columns);
         f(s * columns + column, i);
       }
-    }
+    });
   }
 };
 
@@ -74,13 +72,11 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-const Slot kIds = {.name = "Ids", .doc = "columns, i32 or i64 with a LoD", .no_grad = true};
-
 const OpDef& sequence_scatter = define_op({
     .type = "sequence_scatter",
     .doc = "Adds the numbers of a sequence to a row.",
     .inputs = {{.name = "X", .doc = "[sequences, columns]"},
-               kIds,
+               constant("Ids", "columns, i32 or i64 with a LoD"),
                {.name = "Updates", .doc = "a number for each id"}},
     .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
     .infer = infer,

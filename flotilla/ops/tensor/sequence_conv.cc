@@ -9,9 +9,7 @@
 
 #include <algorithm>
 
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
@@ -65,9 +63,8 @@ void for_each_neighbour(const Window& w, int64_t begin, int64_t end, F&& f) {
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [w = window_of(c), sequences = Sequences(c, "X"), x = c.in<T>("X"),
           filter = c.in<T>("Filter"), out = c.out<T>("Out")] {
-    const std::span<const int64_t> offsets = sequences.offsets();
-    parallel_for(sequences.count(), w.length * w.width * w.columns * 8, [&](int64_t s) {
-      const int64_t begin = offsets[s], end = offsets[s + 1];
+    const int64_t work = w.length * w.width * w.columns * 8;
+    sequences.parallel(work, [&](int64_t, int64_t begin, int64_t end) {
       std::fill(out.data() + begin * w.columns, out.data() + end * w.columns, T{0});
       for_each_neighbour(w, begin, end, [&](int64_t i, int64_t other, int64_t j) {
         T* to = out.data() + i * w.columns;
@@ -83,14 +80,11 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [w = window_of(c), sequences = Sequences(c, "X"), x = c.in<T>("X"),
-          filter = c.in<T>("Filter"), dout = c.in<T>("Out@GRAD"),
-          dx = c.has("X@GRAD") ? c.out<T>("X@GRAD") : Out<T>(),
-          dfilter = c.has("Filter@GRAD") ? c.out<T>("Filter@GRAD") : Out<T>()] {
-    const std::span<const int64_t> offsets = sequences.offsets();
-    const int64_t count = sequences.count(), work = w.width * w.columns;
+          filter = c.in<T>("Filter"), dout = c.in<T>("Out@GRAD"), dx = wanted<T>(c, "X@GRAD"),
+          dfilter = wanted<T>(c, "Filter@GRAD")] {
     if (dx) {
-      parallel_for(count, w.length * work * 8, [&](int64_t s) {
-        const int64_t begin = offsets[s], end = offsets[s + 1];
+      const int64_t work = w.length * w.width * w.columns * 8;
+      sequences.parallel(work, [&](int64_t, int64_t begin, int64_t end) {
         std::fill(dx.data() + begin * w.width, dx.data() + end * w.width, T{0});
         for_each_neighbour(w, begin, end, [&](int64_t i, int64_t other, int64_t j) {
           const T* g = dout.data() + i * w.columns;
@@ -105,28 +99,22 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
     }
     if (!dfilter) return;
     // Threads share out the rows of Filter; each sums up the sequences in order.
-    parallel_for(w.length * w.width, w.columns * offsets.back(), [&](int64_t k) {
+    parallel_for(w.length * w.width, w.columns * sequences.offsets().back(), [&](int64_t k) {
       const int64_t j = k / w.width, d = k % w.width;
       T* row = dfilter.data() + k * w.columns;
       std::fill_n(row, w.columns, T{0});
-      for (int64_t s = 0; s < count; ++s) {
-        const int64_t first = std::max(offsets[s], offsets[s] - w.start - j);
-        const int64_t last = std::min(offsets[s + 1], offsets[s + 1] - w.start - j);
+      sequences.for_each([&](int64_t, int64_t begin, int64_t end) {
+        const int64_t first = std::max(begin, begin - w.start - j);
+        const int64_t last = std::min(end, end - w.start - j);
         for (int64_t i = first; i < last; ++i) {
           const T value = x.data()[(i + w.start + j) * w.width + d];
           const T* g = dout.data() + i * w.columns;
           for (int64_t m = 0; m < w.columns; ++m) row[m] += value * g[m];
         }
-      }
+      });
     });
   };
 };
-
-const std::vector<AttrSpec> kAttrs = {
-    {"paddingTrainable", false, "rows outside of a sequence are learnt; refused"},
-    {"contextLength", 1, "rows that are seen together"},
-    {"contextStart", 0, "of the first of them, from the row in the middle"},
-    {"contextStride", 1, "1"}};
 
 const OpDef& sequence_conv = define_op({
     .type = "sequence_conv",
@@ -134,7 +122,10 @@ const OpDef& sequence_conv = define_op({
     .inputs = {{.name = "X", .doc = "matrix whose rows a LoD cuts into sequences"},
                {.name = "Filter", .doc = "[contextLength * width of X, columns]"}},
     .outputs = {{.name = "Out", .doc = "as many rows and sequences as X"}},
-    .attrs = kAttrs,
+    .attrs = {{"paddingTrainable", false, "rows outside of a sequence are learnt; refused"},
+              {"contextLength", 1, "rows that are seen together"},
+              {"contextStart", 0, "of the first of them, from the row in the middle"},
+              {"contextStride", 1, "1"}},
     .infer = infer,
     .grad = grad_op({"X", "Filter"}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>(forward),

@@ -9,10 +9,8 @@
 #include <cmath>
 #include <limits>
 
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/slots.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
@@ -72,23 +70,20 @@ void pool_rows(Pooling pooling, const T* rows, int64_t n, int64_t width, T* to, 
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
-  const bool wants_places = c.has("MaxIndex"), nested = c.meta("Out").lod_level > 0;
-  return [pooling = pooling_of(c), width = x.numel(1, x.rank()), count = c.shape("Out")[0],
+  const bool nested = c.meta("Out").lod_level > 0;
+  return [pooling = pooling_of(c), width = x.numel(1, x.rank()),
           pad = static_cast<T>(c.attr<float>("pad_value")), sequences = Sequences(c, "X"),
-          in = c.in<T>("X"), out = c.out<T>("Out"),
-          index = wants_places ? c.out<int32_t>("MaxIndex") : Out<int32_t>(), nested,
+          in = c.in<T>("X"), out = c.out<T>("Out"), index = wanted<int32_t>(c, "MaxIndex"), nested,
           lod = nested ? c.lod_out("Out") : LodOut()] {
-    const std::span<const int64_t> offsets = sequences.offsets();
     if (nested) lod.set(sequences.outer());
-    parallel_for(count, width * 8, [&](int64_t s) {
-      const int64_t n = offsets[s + 1] - offsets[s];
+    sequences.parallel(width * 8, [&](int64_t s, int64_t begin, int64_t end) {
       T* to = out.data() + s * width;
       int32_t* places = index ? index.data() + s * width : nullptr;
-      if (n == 0) {
+      if (begin == end) {
         std::fill_n(to, width, pad);
         if (places != nullptr) std::fill_n(places, width, -1);
       } else {
-        pool_rows(pooling, in.data() + offsets[s] * width, n, width, to, places);
+        pool_rows(pooling, in.data() + begin * width, end - begin, width, to, places);
       }
     });
   };
@@ -128,33 +123,25 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
       [pooling, width = x.numel(1, x.rank()), count = c.shape("Out@GRAD")[0],
        sequences = Sequences(c, "X"), dout = c.in<T>("Out@GRAD"),
        index = needs_places ? c.in<int32_t>("MaxIndex") : In<int32_t>(), din = c.out<T>("X@GRAD")] {
-        const std::span<const int64_t> offsets = sequences.offsets();
         require(sequences.count() == count, "Out@GRAD has {} rows, but X has {} sequences", count,
                 sequences.count());
-        parallel_for(count, width * 8, [&](int64_t s) {
-          const int64_t n = offsets[s + 1] - offsets[s];
-          if (n == 0) return;
-          spread_rows(pooling, dout.data() + s * width, n, width, din.data() + offsets[s] * width,
-                      index ? index.data() + s * width : nullptr);
+        sequences.parallel(width * 8, [&](int64_t s, int64_t begin, int64_t end) {
+          if (begin == end) return;
+          spread_rows(pooling, dout.data() + s * width, end - begin, width,
+                      din.data() + begin * width, index ? index.data() + s * width : nullptr);
         });
       };
 };
-
-const std::vector<AttrSpec> kAttrs = {
-    {"is_test", false, "not used"},
-    {"pooltype", std::string("AVERAGE"), "SUM, AVERAGE, SQRT, MAX, FIRST or LAST"},
-    {"pad_value", 0.0f, "what a sequence without rows gives"}};
 
 const OpDef& sequence_pool = define_op({
     .type = "sequence_pool",
     .doc = "One row for each sequence of X.",
     .inputs = {{.name = "X", .doc = "rows with a LoD"}},
     .outputs = {{.name = "Out", .doc = "one row for each sequence"},
-                {.name = "MaxIndex",
-                 .doc = "int32: which row of the sequence held the largest element",
-                 .optional = true,
-                 .no_grad = true}},
-    .attrs = kAttrs,
+                optional_constant("MaxIndex", "int32: which row held the largest element")},
+    .attrs = {{"is_test", false, "not used"},
+              {"pooltype", "AVERAGE", "SUM, AVERAGE, SQRT, MAX, FIRST or LAST"},
+              {"pad_value", 0.0f, "what a sequence without rows gives"}},
     .infer = infer,
     .grad = grad_op({shape_of("X"), "MaxIndex"}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>(forward),

@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
@@ -23,15 +20,12 @@ void infer(InferContext& c) {
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [sequences = Sequences(c, "X"), x = c.in<T>("X"), out = c.out<T>("Out")] {
-    const std::span<const int64_t> offsets = sequences.offsets();
-    parallel_for(sequences.count(), [&](int64_t s) {
-      const T *from = x.data() + offsets[s], *end = x.data() + offsets[s + 1];
-      if (from == end) return;
-      T* to = out.data() + offsets[s];
-      const T most = *std::max_element(from, end);
+    sequences.parallel(1024, [&](int64_t, int64_t begin, int64_t end) {
+      if (begin == end) return;
+      const T most = *std::max_element(x.data() + begin, x.data() + end);
       T sum = 0;
-      for (int64_t i = 0; i < end - from; ++i) sum += to[i] = std::exp(from[i] - most);
-      for (int64_t i = 0; i < end - from; ++i) to[i] /= sum;
+      for (int64_t i = begin; i < end; ++i) sum += out.data()[i] = std::exp(x.data()[i] - most);
+      for (int64_t i = begin; i < end; ++i) out.data()[i] /= sum;
     });
   };
 };
@@ -40,11 +34,10 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [sequences = Sequences(c, "X"), out = c.in<T>("Out"), dout = c.in<T>("Out@GRAD"),
           dx = c.out<T>("X@GRAD")] {
-    const std::span<const int64_t> offsets = sequences.offsets();
-    parallel_for(sequences.count(), [&](int64_t s) {
+    sequences.parallel(1024, [&](int64_t, int64_t begin, int64_t end) {
       T dot = 0;
-      for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) dot += dout.data()[i] * out.data()[i];
-      for (int64_t i = offsets[s]; i < offsets[s + 1]; ++i) {
+      for (int64_t i = begin; i < end; ++i) dot += dout.data()[i] * out.data()[i];
+      for (int64_t i = begin; i < end; ++i) {
         dx.data()[i] = (dout.data()[i] - dot) * out.data()[i];
       }
     });
