@@ -1,13 +1,11 @@
 // flotilla/ops/sequence/gru_unit.cc
 //
-// gru_unit: one step of a gated recurrent unit for each row of a batch. The formulas and the parts
-// of Weight are those of gru (gru.cc); Gate holds u, r, k of each row and ResetHiddenPrev r h'. As
-// in Paddle only Hidden passes on a gradient.
+// gru_unit: one step of a gated recurrent unit for each row of a batch, by the formulas of gru.h.
+// Gate holds u, r, k of each row and ResetHiddenPrev r h'. As in Paddle only Hidden passes on a
+// gradient.
 
-#include "flotilla/op/op_def.h"
 #include "flotilla/ops/math/product.h"
-#include "flotilla/ops/sequence/recurrent.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/sequence/gru.h"
 
 namespace flotilla::ops {
 namespace {
@@ -24,169 +22,130 @@ void infer(InferContext& c) {
   const Shape &x = c.in("Input").shape, &h = c.in("HiddenPrev").shape,
               &weight = c.in("Weight").shape;
   require(weight.rank() == 2 && weight[1] == 3 * weight[0] && x.rank() == 2 && h.rank() == 2 &&
-              (x[1] < 0 || x[1] == weight[1]) && (h[1] < 0 || h[1] == weight[0]) &&
-              (x[0] < 0 || h[0] < 0 || x[0] == h[0]),
+              fits(x[1], weight[1]) && fits(h[1], weight[0]) && fits(x[0], h[0]),
           "Input, HiddenPrev and Weight must have shapes [rows, 3 * width], [rows, width] and "
           "[width, 3 * width], but have {}, {} and {}",
           x, h, weight);
   const int64_t width = weight[0];
-  require(!c.has_in("Bias") || c.in("Bias").shape.numel() == 3 * width,
-          "Bias must hold {} numbers, but has shape {}", 3 * width,
-          c.has_in("Bias") ? c.in("Bias").shape : Shape());
+  check_count(c, "Bias", 3 * width);
   activation_at(c, "activation");
   activation_at(c, "gate_activation");
   c.out("Gate") = like(c.in("Input"), Shape{x[0], 3 * width});
-  c.out("ResetHiddenPrev") = like(c.in("Input"), Shape{x[0], width});
-  c.out("Hidden") = like(c.in("Input"), Shape{x[0], width});
+  c.out("ResetHiddenPrev") = c.out("Hidden") = like(c.in("Input"), Shape{x[0], width});
 }
 
-struct Unit {
+struct Batch : GruUnit {
   int64_t rows = 0;
-  int64_t width = 0;
-  bool origin = false;
-  Activation gate = {};
-  Activation candidate = {};
 
-  explicit Unit(PrepareContext& c)
-      : rows(c.shape("HiddenPrev")[0]),
-        width(c.shape("Weight")[0]),
-        origin(c.attr<bool>("origin_mode")),
-        gate(static_cast<Activation>(c.attr<int64_t>("gate_activation"))),
-        candidate(static_cast<Activation>(c.attr<int64_t>("activation"))) {}
+  explicit Batch(PrepareContext& c)
+      : GruUnit{c.shape("Weight")[0], c.attr<bool>("origin_mode"),
+                static_cast<Activation>(c.attr<int64_t>("gate_activation")),
+                static_cast<Activation>(c.attr<int64_t>("activation"))},
+        rows(c.shape("HiddenPrev")[0]) {}
 
-  // Calls f(row) for all of them.
+  int64_t gates() const { return 3 * width; }                     // numbers in a row of gates
+  int64_t candidate_weight() const { return 2 * width * width; }  // where it begins in Weight
+
+  // Calls f(row, its place in a matrix of states, its place in one of gates) for all rows.
   template <typename F>
   void for_each_row(F f) const {
-    parallel_for(rows, 32 * std::max<int64_t>(width, 1), f);
+    parallel_for(rows, 32 * std::max<int64_t>(width, 1),
+                 [&](int64_t row) { f(row * width, row * gates()); });
   }
 };
 
+template <typename T>
+void add(const T* from, int64_t n, T* to) {
+  for (int64_t i = 0; i < n; ++i) to[i] += from[i];
+}
+
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  const Unit unit(c);
-  const int64_t n = unit.rows, w = unit.width;
-  return [=, to_gates = Product<T>(c, {.m = n, .n = 2 * w, .k = w}),
-          to_candidate = Product<T>(c, {.m = n, .n = w, .k = w}),
-          work = c.workspace<T>(std::max<int64_t>(2 * n * w, 1)), in = c.in<T>("Input"),
-          before = c.in<T>("HiddenPrev"), weight = c.in<T>("Weight"), bias = given<T>(c, "Bias"),
-          gates = c.out<T>("Gate"), reset = c.out<T>("ResetHiddenPrev"),
-          hidden = c.out<T>("Hidden")] {
-    const auto biased = [&](int64_t row, int64_t j) {
-      return in.data()[row * 3 * w + j] + (bias ? bias.data()[j] : T{0});
-    };
-    const T* made = work.data();
-    to_gates.run(before.data(), weight.data(), work.data());
-    unit.for_each_row([&](int64_t row) {
-      T* g = gates.data() + row * 3 * w;
-      for (int64_t j = 0; j < 2 * w; ++j) {
-        g[j] = activate(unit.gate, biased(row, j) + made[row * 2 * w + j]);
-      }
-      for (int64_t d = 0; d < w; ++d) {
-        reset.data()[row * w + d] = g[w + d] * before.data()[row * w + d];
-      }
-    });
-    to_candidate.run(reset.data(), weight.data() + 2 * w * w, work.data());
-    unit.for_each_row([&](int64_t row) {
-      T* g = gates.data() + row * 3 * w;
-      for (int64_t d = 0; d < w; ++d) {
-        const T old = before.data()[row * w + d], u = g[d];
-        const T k = activate(unit.candidate, biased(row, 2 * w + d) + made[row * w + d]);
-        g[2 * w + d] = k;
-        hidden.data()[row * w + d] = unit.origin ? u * old + (1 - u) * k : (1 - u) * old + u * k;
-      }
-    });
-  };
+  const Batch b(c);
+  const int64_t n = b.rows, w = b.width;
+  return
+      [=, to_gates = Product<T>(c, {.m = n, .n = 2 * w, .k = w}),
+       to_candidate = Product<T>(c, {.m = n, .n = w, .k = w}),
+       work = c.workspace<T>(std::max<int64_t>(2 * n * w, 1)), in = c.in<T>("Input"),
+       before = c.in<T>("HiddenPrev"), weight = c.in<T>("Weight"), bias = given<T>(c, "Bias"),
+       gates = c.out<T>("Gate"), reset = c.out<T>("ResetHiddenPrev"), hidden = c.out<T>("Hidden")] {
+        to_gates.run(before.data(), weight.data(), work.data());
+        b.for_each_row([&](int64_t at, int64_t gate) {
+          T* g = gates.data() + gate;
+          std::copy_n(in.data() + gate, b.gates(), g);
+          if (bias) add(bias.data(), b.gates(), g);
+          add(work.data() + 2 * at, 2 * w, g);
+          b.open(before.data() + at, g, reset.data() + at);
+        });
+        to_candidate.run(reset.data(), weight.data() + b.candidate_weight(), work.data());
+        b.for_each_row([&](int64_t at, int64_t gate) {
+          T* g = gates.data() + gate;
+          add(work.data() + at, w, g + 2 * w);
+          b.close(before.data() + at, g, hidden.data() + at);
+        });
+      };
 };
 
-// What goes into the activations: of the gates [rows, 2 * width], and of the candidate. `old` is
-// what reaches the state before directly, `reset` what reaches r h'.
+// The gradients of what goes into the gates: those of Input, and apart for products, which are
+// fastest where rows lie side by side.
 template <typename T>
-struct Gradients {
-  Out<T> gates, candidate, reset, old;
+struct GateGradients {
+  Out<T> all, of_gates, of_candidate;
 
-  Gradients(PrepareContext& c, int64_t numbers)
-      : gates(c.workspace<T>(2 * numbers)),
-        candidate(c.workspace<T>(numbers)),
-        reset(c.workspace<T>(numbers)),
-        old(c.workspace<T>(numbers)) {}
+  GateGradients(PrepareContext& c, const Batch& b)
+      : all(made(c, "Input@GRAD", 3 * b.rows * b.width)),
+        of_gates(made(c, "", 2 * b.rows * b.width)),
+        of_candidate(made(c, "", b.rows * b.width)) {}
+
+  static Out<T> made(PrepareContext& c, const char* slot, int64_t numbers) {
+    return c.has(slot) ? c.out<T>(slot) : c.workspace<T>(std::max<int64_t>(numbers, 1));
+  }
 };
 
 template <typename T>
-Step walk_back(PrepareContext& c, const Unit& unit, const Gradients<T>& to) {
-  const int64_t n = unit.rows, w = unit.width;
-  return [=, to_reset = Product<T>(c, {.m = n, .n = w, .k = w, .transpose_b = true}),
-          before = c.in<T>("HiddenPrev"), weight = c.in<T>("Weight"), gates = c.in<T>("Gate"),
-          dhidden = c.in<T>("Hidden@GRAD")] {
-    unit.for_each_row([&](int64_t row) {
-      const T* g = gates.data() + row * 3 * w;
-      for (int64_t d = 0; d < w; ++d) {
-        const int64_t i = row * w + d;
-        const T old = before.data()[i], dh = dhidden.data()[i], u = g[d], k = g[2 * w + d];
-        const T to_u = dh * (unit.origin ? old - k : k - old);
-        to.gates.data()[row * 2 * w + d] = to_u * slope(unit.gate, u);
-        to.candidate.data()[i] = dh * (unit.origin ? 1 - u : u) * slope(unit.candidate, k);
-        to.old.data()[i] = dh * (unit.origin ? u : 1 - u);
-      }
+Step walk_back(PrepareContext& c, const Batch& b, const GateGradients<T>& to) {
+  const int64_t n = b.rows, w = b.width;
+  const auto product = [&](int64_t columns, bool accumulate) {
+    return Product<T>(
+        c, {.m = n, .n = w, .k = columns, .transpose_b = true, .accumulate = accumulate});
+  };
+  return [=, to_reset = product(w, false), to_before = product(2 * w, true),
+          dreset = to.made(c, "", n * w), dbefore = to.made(c, "HiddenPrev@GRAD", n * w),
+          goes_on = c.has("HiddenPrev@GRAD"), before = c.in<T>("HiddenPrev"),
+          weight = c.in<T>("Weight"), gates = c.in<T>("Gate"), dhidden = c.in<T>("Hidden@GRAD")] {
+    T *const dg = to.all.data(), *const dh = dbefore.data();
+    std::copy_n(dhidden.data(), n * w, dh);
+    b.for_each_row([&](int64_t at, int64_t gate) {
+      b.close_back(before.data() + at, gates.data() + gate, dh + at, dg + gate);
+      std::copy_n(dg + gate + 2 * w, w, to.of_candidate.data() + at);
     });
-    to_reset.run(to.candidate.data(), weight.data() + 2 * w * w, to.reset.data());
-    unit.for_each_row([&](int64_t row) {
-      const T* r = gates.data() + row * 3 * w + w;
-      for (int64_t d = 0; d < w; ++d) {
-        const int64_t i = row * w + d;
-        const T dreset = to.reset.data()[i];
-        to.gates.data()[row * 2 * w + w + d] = dreset * before.data()[i] * slope(unit.gate, r[d]);
-        to.old.data()[i] += dreset * r[d];
-      }
+    to_reset.run(to.of_candidate.data(), weight.data() + b.candidate_weight(), dreset.data());
+    b.for_each_row([&](int64_t at, int64_t gate) {
+      b.open_back(before.data() + at, gates.data() + gate, dreset.data() + at, dh + at, dg + gate);
+      std::copy_n(dg + gate, 2 * w, to.of_gates.data() + 2 * at);
     });
+    if (goes_on) to_before.run(to.of_gates.data(), weight.data(), dh);
   };
 }
 
-// The gradients of Input, HiddenPrev and Bias.
+// The gradients of what all rows share.
 template <typename T>
-Step spread(PrepareContext& c, const Unit& unit, const Gradients<T>& from) {
-  const int64_t n = unit.rows, w = unit.width;
-  return [=,
-          to_old =
-              Product<T>(c, {.m = n, .n = w, .k = 2 * w, .transpose_b = true, .accumulate = true}),
-          weight = c.in<T>("Weight"), din = wanted<T>(c, "Input@GRAD"),
-          dbefore = wanted<T>(c, "HiddenPrev@GRAD"), dbias = wanted<T>(c, "Bias@GRAD")] {
-    if (din) {
-      unit.for_each_row([&](int64_t row) {
-        T* to = std::copy_n(from.gates.data() + row * 2 * w, 2 * w, din.data() + row * 3 * w);
-        std::copy_n(from.candidate.data() + row * w, w, to);
-      });
-    }
-    if (dbefore) {
-      std::copy_n(from.old.data(), n * w, dbefore.data());
-      to_old.run(from.gates.data(), weight.data(), dbefore.data());
-    }
-    if (!dbias) return;
-    sum_rows(n, 2 * w, from.gates.data(), dbias.data());
-    sum_rows(n, w, from.candidate.data(), dbias.data() + 2 * w);
-  };
-}
-
-template <typename T>
-Step weigh(PrepareContext& c, const Unit& unit, const Gradients<T>& from) {
-  if (!c.has("Weight@GRAD")) return [] {};
-  const int64_t n = unit.rows, w = unit.width;
-  return [=, of_gates = Product<T>(c, {.m = w, .n = 2 * w, .k = n, .transpose_a = true}),
-          of_candidate = Product<T>(c, {.m = w, .n = w, .k = n, .transpose_a = true}),
+Step sum_up(PrepareContext& c, const Batch& b, const GateGradients<T>& from) {
+  const int64_t n = b.rows, w = b.width;
+  return [=, to_gates = Product<T>(c, {.m = w, .n = 2 * w, .k = n, .transpose_a = true}),
+          to_candidate = Product<T>(c, {.m = w, .n = w, .k = n, .transpose_a = true}),
           before = c.in<T>("HiddenPrev"), reset = c.in<T>("ResetHiddenPrev"),
-          dweight = c.out<T>("Weight@GRAD")] {
-    of_gates.run(before.data(), from.gates.data(), dweight.data());
-    of_candidate.run(reset.data(), from.candidate.data(), dweight.data() + 2 * w * w);
+          dweight = wanted<T>(c, "Weight@GRAD"), dbias = wanted<T>(c, "Bias@GRAD")] {
+    if (dbias) sum_rows(n, b.gates(), from.all.data(), dbias.data());
+    if (!dweight) return;
+    to_gates.run(before.data(), from.of_gates.data(), dweight.data());
+    to_candidate.run(reset.data(), from.of_candidate.data(), dweight.data() + b.candidate_weight());
   };
 }
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const Unit unit(c);
-  const Gradients<T> made(c, std::max<int64_t>(unit.rows * unit.width, 1));
-  return [first = walk_back(c, unit, made), then = spread(c, unit, made),
-          last = weigh(c, unit, made)] {
-    first();
-    then();
-    last();
-  };
+  const Batch b(c);
+  const GateGradients<T> made(c, b);
+  return one_by_one({walk_back(c, b, made), sum_up(c, b, made)});
 };
 
 const OpDef& gru_unit = define_op({

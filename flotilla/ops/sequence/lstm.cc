@@ -11,28 +11,19 @@
 // BatchGate holds k, i, f, o of each row and BatchCellPreAct holds cell(c), both in the order of
 // Input.
 
-#include "flotilla/op/op_def.h"
 #include "flotilla/ops/sequence/recurrent.h"
-#include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_sequences(c, "Input");
-  const Shape &x = c.in("Input").shape, &weight = c.in("Weight").shape;
-  require(x.rank() == 2 && weight.rank() == 2 && weight[1] == 4 * weight[0] &&
-              (x[1] < 0 || x[1] == weight[1]),
-          "Input and Weight must have shapes [rows, 4 * width] and [width, 4 * width], but have {} "
-          "and {}",
-          x, weight);
-  const int64_t width = weight[0], numbers = (c.attr<bool>("use_peepholes") ? 7 : 4) * width;
-  require(c.in("Bias").shape.numel() == numbers, "Bias must hold {} numbers, but has shape {}",
-          numbers, c.in("Bias").shape);
+  const int64_t width = check_recurrence(c, 4);
+  check_count(c, "Bias", (c.attr<bool>("use_peepholes") ? 7 : 4) * width);
   for (const char* slot : {"H0", "C0"}) check_first_state(c, slot, width);
-  const VarMeta state = like(c.in("Input"), Shape{x[0], width});
+  const VarMeta& x = c.in("Input");
+  const VarMeta state = like(x, Shape{x.shape[0], width});
   for (const char* slot : {"Hidden", "Cell", "BatchCellPreAct"}) c.out(slot) = state;
-  c.out("BatchGate") = like(c.in("Input"));
+  c.out("BatchGate") = like(x);
 }
 
 template <typename T>
@@ -82,17 +73,12 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
           cell = c.out<T>("Cell"), gates = c.out<T>("BatchGate"),
           active = c.out<T>("BatchCellPreAct")] {
     const int64_t w = n.width;
-    parallel_for(n.count(), n.work(), [&](int64_t s) {
-      const SequenceWalk walk = n.walk(s);
-      const T *h = n.first(n.h0, s), *old = n.first(n.c0, s);
-      for (int64_t step = 0; step < walk.length(); ++step) {
-        const int64_t r = walk.row(step);
-        std::copy_n(in.data() + r * 4 * w, 4 * w, gates.data() + r * 4 * w);
-        step_forward(n, h, old, gates.data() + r * 4 * w, cell.data() + r * w,
-                     active.data() + r * w, hidden.data() + r * w);
-        h = hidden.data() + r * w;
-        old = cell.data() + r * w;
-      }
+    n.walk_forward([&](int64_t r, int64_t previous) {
+      T* g = gates.data() + r * 4 * w;
+      std::copy_n(in.data() + r * 4 * w, 4 * w, g);
+      step_forward(n, n.before(previous, hidden.data(), n.h0),
+                   n.before(previous, cell.data(), n.c0), g, cell.data() + r * w,
+                   active.data() + r * w, hidden.data() + r * w);
     });
   };
 };
@@ -127,32 +113,19 @@ void add_row(In<T> from, int64_t row, int64_t width, T* to) {
 // dGates of every row, and the gradients of H0 and C0.
 template <typename T>
 Step walk_back(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> cell) {
-  const Out<T> carried = c.workspace<T>(std::max<int64_t>(2 * n.width * n.rows, 1));
-  return [=, gates = c.in<T>("BatchGate"), active = c.in<T>("BatchCellPreAct"),
-          dhidden = given<T>(c, "Hidden@GRAD"), dcell = given<T>(c, "Cell@GRAD"),
-          dh0 = wanted<T>(c, "H0@GRAD"), dc0 = wanted<T>(c, "C0@GRAD")] {
+  return [=, scratch = n.back_scratch(c), gates = c.in<T>("BatchGate"),
+          active = c.in<T>("BatchCellPreAct"), dhidden = given<T>(c, "Hidden@GRAD"),
+          dcell = given<T>(c, "Cell@GRAD"), dh0 = wanted<T>(c, "H0@GRAD"),
+          dc0 = wanted<T>(c, "C0@GRAD")] {
     const int64_t w = n.width;
-    parallel_for(n.count(), 2 * n.work(), [&](int64_t s) {
-      const SequenceWalk walk = n.walk(s);
-      if (walk.length() == 0) {
-        if (dh0) std::fill_n(dh0.data() + s * w, w, T{0});
-        if (dc0) std::fill_n(dc0.data() + s * w, w, T{0});
-        return;
-      }
-      T *dh = carried.data() + walk.begin * 2 * w, *dc = dh + w;
-      std::fill_n(dh, 2 * w, T{0});
-      for (int64_t step = walk.length(); step-- > 0;) {
-        const int64_t r = walk.row(step);
-        const T* c_before = step > 0 ? cell.data() + walk.row(step - 1) * w : n.first(n.c0, s);
-        T* dg = dgates.data() + r * 4 * w;
-        add_row(dhidden, r, w, dh);
-        add_row(dcell, r, w, dc);
-        step_backward(n, gates.data() + r * 4 * w, active.data() + r * w, c_before, dh, dc, dg);
-        std::fill_n(dh, w, T{0});
-        add_product_back(dg, n.weight.data(), w, 4 * w, dh);
-      }
-      if (dh0) std::copy_n(dh, w, dh0.data() + s * w);
-      if (dc0) std::copy_n(dc, w, dc0.data() + s * w);
+    n.walk_back(scratch, dh0, dc0, [&](int64_t r, int64_t previous, T* dh) {
+      T *dc = dh + w, *dg = dgates.data() + r * 4 * w;
+      add_row(dhidden, r, w, dh);
+      add_row(dcell, r, w, dc);
+      step_backward(n, gates.data() + r * 4 * w, active.data() + r * w,
+                    n.before(previous, cell.data(), n.c0), dh, dc, dg);
+      std::fill_n(dh, w, T{0});
+      add_product_back(dg, n.weight.data(), w, 4 * w, dh);
     });
   };
 }
@@ -164,11 +137,10 @@ Step sum_up(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> cell) {
   return [=, hidden = c.in<T>("Hidden"), dweight = wanted<T>(c, "Weight@GRAD"),
           dbias = wanted<T>(c, "Bias@GRAD")] {
     const int64_t w = n.width;
-    const T *h0 = n.h0 ? n.h0.data() : nullptr, *c0 = n.c0 ? n.c0.data() : nullptr;
     const auto gate = [&](int64_t r) { return dgates.data() + r * 4 * w; };
     find_previous(n.sequences.offsets(), n.reverse, previous.data());
     if (dweight) {
-      const auto h = [&](int64_t r) { return before(previous.data()[r], hidden.data(), h0, w); };
+      const auto h = [&](int64_t r) { return n.before(previous.data()[r], hidden.data(), n.h0); };
       sum_products(n.rows, w, 4 * w, h, gate, dweight.data());
     }
     if (!dbias) return;
@@ -177,7 +149,7 @@ Step sum_up(PrepareContext& c, const Network<T>& n, Out<T> dgates, In<T> cell) {
     T* peepholes = dbias.data() + 4 * w;
     std::fill_n(peepholes, 3 * w, T{0});
     for (int64_t r = 0; r < n.rows; ++r) {
-      const T* old = before(previous.data()[r], cell.data(), c0, w);
+      const T* old = n.before(previous.data()[r], cell.data(), n.c0);
       for (int64_t d = 0; d < w; ++d) {
         if (old != nullptr) peepholes[d] += gate(r)[w + d] * old[d];
         if (old != nullptr) peepholes[w + d] += gate(r)[2 * w + d] * old[d];
@@ -191,10 +163,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Network<T> n(c);
   const Out<T> dgates = n.gate_gradients(c);
   const In<T> cell = c.in<T>("Cell");
-  return [back = walk_back(c, n, dgates, cell), sum = sum_up(c, n, dgates, cell)] {
-    back();
-    sum();
-  };
+  return one_by_one({walk_back(c, n, dgates, cell), sum_up(c, n, dgates, cell)});
 };
 
 const OpDef& lstm = define_op({

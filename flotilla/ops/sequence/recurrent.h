@@ -9,11 +9,14 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/activation_formulas.h"
 #include "flotilla/ops/common/scalar.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 #include "flotilla/ops/tensor/sequences.h"
 
@@ -60,13 +63,25 @@ T slope(Activation kind, T y) {
   return T{1};
 }
 
+// The width of a recurrent operator with `gates` gates. Refuses Input and Weight of other shapes.
+inline int64_t check_recurrence(const InferContext& c, int64_t gates) {
+  check_sequences(c, "Input");
+  const Shape &x = c.in("Input").shape, &weight = c.in("Weight").shape;
+  require(
+      x.rank() == 2 && weight.rank() == 2 && weight[1] == gates * weight[0] &&
+          fits(x[1], weight[1]),
+      "Input and Weight must have shapes [rows, {0} * width] and [width, {0} * width], but have "
+      "{1} and {2}",
+      gates, x, weight);
+  return weight[0];
+}
+
 // Refuses a state before the first step, where it is given, that is not a row for each sequence.
 inline void check_first_state(InferContext& c, const char* slot, int64_t width) {
   if (!c.has_in(slot)) return;
   const Shape& first = c.in(slot).shape;
   const int64_t sequences = c.in("Input").sequences;
-  require(first.rank() == 2 && first[1] == width &&
-              (first[0] < 0 || sequences < 0 || first[0] == sequences),
+  require(first.rank() == 2 && first[1] == width && fits(first[0], sequences),
           "{} must have shape [{}, {}], a row for each sequence, but has {}", slot, sequences,
           width, first);
 }
@@ -129,9 +144,43 @@ struct Recurrence {
     const std::span<const int64_t> offsets = sequences.offsets();
     return {offsets[s], offsets[s + 1], reverse};
   }
-  // The row of a state before the first step; null where there is none.
-  const T* first(In<T> state, int64_t s) const {
-    return state ? state.data() + s * width : nullptr;
+  // What stood before a row: the row of `all` read before it, as find_previous() says, the
+  // sequence's row of `first`, or null.
+  const T* before(int64_t previous, const T* all, In<T> first) const {
+    if (previous >= 0) return all + previous * width;
+    return first ? first.data() + (-1 - previous) * width : nullptr;
+  }
+  // Calls f(row, the row read before it as find_previous() says) along all sequences.
+  template <typename F>
+  void walk_forward(F f) const {
+    parallel_for(count(), work(), [&](int64_t s) {
+      const SequenceWalk walk = this->walk(s);
+      for (int64_t step = 0; step < walk.length(); ++step) {
+        f(walk.row(step), step > 0 ? walk.row(step - 1) : -1 - s);
+      }
+    });
+  }
+  // Back again: f(row, row before, carried), where `carried` is two rows of states that begin as
+  // zeros. What they are in the end are the gradients of the states before the first step.
+  template <typename F>
+  void walk_back(Out<T> scratch, Out<T> dfirst, Out<T> dsecond, F f) const {
+    parallel_for(count(), 2 * work(), [&](int64_t s) {
+      const SequenceWalk walk = this->walk(s);
+      T* const carried = scratch.data() + walk.begin * 2 * width;
+      if (walk.length() > 0) std::fill_n(carried, 2 * width, T{0});
+      for (int64_t step = walk.length(); step-- > 0;) {
+        f(walk.row(step), step > 0 ? walk.row(step - 1) : -1 - s, carried);
+      }
+      const auto leave = [&](Out<T> to, const T* from) {
+        if (to && walk.length() > 0) std::copy_n(from, width, to.data() + s * width);
+        if (to && walk.length() == 0) std::fill_n(to.data() + s * width, width, T{0});
+      };
+      leave(dfirst, carried);
+      leave(dsecond, carried + width);
+    });
+  }
+  Out<T> back_scratch(PrepareContext& c) const {
+    return c.workspace<T>(std::max<int64_t>(2 * width * rows, 1));
   }
   // Operations for a sequence, to share them out.
   int64_t work() const {
@@ -154,13 +203,6 @@ inline void find_previous(std::span<const int64_t> offsets, bool reverse, int64_
   }
 }
 
-// What stood before a row: the row of `all` read before it, the sequence's row of `first`, or null.
-template <typename T>
-const T* before(int64_t previous, const T* all, const T* first, int64_t width) {
-  if (previous >= 0) return all + previous * width;
-  return first == nullptr ? nullptr : first + (-1 - previous) * width;
-}
-
 // out = sum over rows r of left(r)^T right(r), [lines, columns]; left(r) may be null.
 template <typename T, typename L, typename R>
 void sum_products(int64_t rows, int64_t lines, int64_t columns, L left, R right, T* out) {
@@ -175,6 +217,13 @@ void sum_products(int64_t rows, int64_t lines, int64_t columns, L left, R right,
       for (int64_t j = 0; j < columns; ++j) to[j] += factor * line[j];
     }
   });
+}
+
+// Runs all of them.
+inline Step one_by_one(std::vector<Step> steps) {
+  return [steps = std::move(steps)] {
+    for (const Step& step : steps) step();
+  };
 }
 
 // out = sum over rows of values, [columns]
