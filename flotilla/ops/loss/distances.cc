@@ -1,0 +1,62 @@
+// flotilla/ops/loss/distances.cc
+//
+// l1_norm:             Out = the sum of the sizes of all elements of X
+// squared_l2_distance: Out = row sums of the squares of X - Y; one row of Y meets all of X
+
+#include "flotilla/op/lower.h"
+#include "flotilla/ops/common/shape_checks.h"
+#include "flotilla/ops/common/slots.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer_norm(InferContext& c) { c.out("Out") = VarMeta::tensor(c.dtype("X"), Shape{1}); }
+
+void lower_norm(LowerContext& c) {
+  c.result("Out", c.apply("reduce_sum", c.apply("abs", c.in("X")), {{"reduce_all", true}}));
+}
+
+const OpDef& l1_norm = define_op({
+    .type = "l1_norm",
+    .doc = "The sum of the sizes of all elements.",
+    .inputs = {{.name = "X", .doc = "tensor"}},
+    .outputs = {{.name = "Out", .doc = "one number"}},
+    .infer = infer_norm,
+    .grad = grad_of_body(),
+    .lower = lower_norm,
+});
+
+void infer_distance(InferContext& c) {
+  const Shape &x = c.in("X").shape, &y = c.in("Y").shape;
+  require(x.rank() >= 2 && x.rank() == y.rank(),
+          "X and Y must have one rank of 2 or more, but have shapes {} and {}", x, y);
+  const int64_t width = x.numel(1, x.rank());
+  require((y[0] == 1 || fits(x[0], y[0])) && fits(width, y.numel(1, y.rank())),
+          "Y must have as many rows of as many elements as X, or one row, but they are {} and {}",
+          y, x);
+  c.out("sub_result") = VarMeta::tensor(c.dtype("X"), Shape{x[0], width});
+  c.out("Out") = like(c.in("X"), Shape{x[0], 1});
+}
+
+void lower_distance(LowerContext& c) {
+  const auto rows = [&](const char* slot) {
+    return c.apply("reshape2", c.in(slot), {{"shape", std::vector<int32_t>{0, -1}}});
+  };
+  const std::string difference = c.apply("elementwise_sub", rows("X"), rows("Y"));
+  c.result("sub_result", difference);
+  c.result("Out", c.apply("reduce_sum", c.apply("square", difference),
+                          {{"dim", std::vector<int32_t>{1}}, {"keep_dim", true}}));
+}
+
+const OpDef& squared_l2_distance = define_op({
+    .type = "squared_l2_distance",
+    .doc = "The squares of the distances between the rows of X and of Y.",
+    .inputs = {{.name = "X", .doc = "[rows, ...]"}, {.name = "Y", .doc = "as X, or one row"}},
+    .outputs = {constant("sub_result", "X - Y, row by row"), {.name = "Out", .doc = "[rows, 1]"}},
+    .infer = infer_distance,
+    .grad = grad_of_body({"sub_result", "X", "Y"}),
+    .lower = lower_distance,
+});
+
+}  // namespace
+}  // namespace flotilla::ops
