@@ -5,27 +5,19 @@
 // left is a row, on the right a column, and leaves no axis behind.
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
 #include "flotilla/ops/math/product.h"
 
 namespace flotilla::ops {
 namespace {
 
-// ---- mul
-
-struct MulSizes {
-  int64_t m = 0, k = 0, n = 0;
-};
+// ---- Shapes -------------------------------------------------------------------------------------
 
 template <typename Context>
 std::pair<int64_t, int64_t> column_dims(const Context& c) {
   return {c.template attr<int64_t>("x_num_col_dims"), c.template attr<int64_t>("y_num_col_dims")};
-}
-
-MulSizes mul_sizes(const Shape& x, const Shape& y, int64_t x_columns, int64_t y_columns) {
-  return {x.numel(0, x_columns), x.numel(x_columns, x.rank()), y.numel(y_columns, y.rank())};
 }
 
 void infer_mul(InferContext& c) {
@@ -42,40 +34,8 @@ void infer_mul(InferContext& c) {
   Shape out;
   for (int64_t a = 0; a < xc; ++a) out.push_back(x[a]);
   for (int64_t a = yc; a < y.rank(); ++a) out.push_back(y[a]);
-  c.out("Out") = c.in("X");
-  c.out("Out").shape = out;
-  c.out("Out").value.reset();
+  c.out("Out") = like(c.in("X"), std::move(out));
 }
-
-constexpr auto mul_forward = []<typename T>(PrepareContext& c) -> Step {
-  const auto [xc, yc] = column_dims(c);
-  const MulSizes s = mul_sizes(c.shape("X"), c.shape("Y"), xc, yc);
-  return [product = Product<T>(c, {.m = s.m, .n = s.n, .k = s.k}), x = c.in<T>("X"),
-          y = c.in<T>("Y"), out = c.out<T>("Out")] { product.run(x.data(), y.data(), out.data()); };
-};
-
-// dX = dOut Y^T, dY = X^T dOut
-constexpr auto mul_backward = []<typename T>(PrepareContext& c) -> Step {
-  const auto [xc, yc] = column_dims(c);
-  const MulSizes s = mul_sizes(c.shape("X"), c.shape("Y"), xc, yc);
-  Step dx, dy;
-  if (c.has("X@GRAD")) {
-    dx = [product = Product<T>(c, {.m = s.m, .n = s.k, .k = s.n, .transpose_b = true}),
-          dout = c.in<T>("Out@GRAD"), y = c.in<T>("Y"),
-          out = c.out<T>("X@GRAD")] { product.run(dout.data(), y.data(), out.data()); };
-  }
-  if (c.has("Y@GRAD")) {
-    dy = [product = Product<T>(c, {.m = s.k, .n = s.n, .k = s.m, .transpose_a = true}),
-          dout = c.in<T>("Out@GRAD"), x = c.in<T>("X"),
-          out = c.out<T>("Y@GRAD")] { product.run(x.data(), dout.data(), out.data()); };
-  }
-  return [dx, dy] {
-    if (dx) dx();
-    if (dy) dy();
-  };
-};
-
-// ---- matmul_v2
 
 // One operand: the axes before the last two, and the matrix as it lies in memory.
 struct Operand {
@@ -147,6 +107,8 @@ void infer_matmul(InferContext& c) {
   c.out("Out") = VarMeta::tensor(c.dtype("X"), out);
 }
 
+// ---- Kernels ------------------------------------------------------------------------------------
+
 // What one product of the forward or backward pass looks like.
 struct Problem {
   onednn::MatmulProblem p = {};
@@ -170,8 +132,13 @@ std::vector<int64_t> strides_over(const Operand& o, const std::vector<int64_t>& 
 }
 
 Problem problem_of(const PrepareContext& c) {
+  const Shape &x = c.shape("X"), &y = c.shape("Y");
+  if (c.op().type().starts_with("mul")) {
+    const auto [xc, yc] = column_dims(c);
+    return {.p = {.m = x.numel(0, xc), .n = y.numel(yc, y.rank()), .k = y.numel(0, yc)}};
+  }
   const Transposes t = transposes(c);
-  const Operand a = operand(c.shape("X"), true), b = operand(c.shape("Y"), false);
+  const Operand a = operand(x, true), b = operand(y, false);
   const bool tx = t.x && !a.vector, ty = t.y && !b.vector;
   Problem problem;
   problem.p = {.m = tx ? a.columns : a.rows,
@@ -179,16 +146,10 @@ Problem problem_of(const PrepareContext& c) {
                .k = tx ? a.rows : a.columns,
                .transpose_a = tx,
                .transpose_b = ty};
-  problem.batch = broadcast_batch(c.shape("X"), c.shape("Y"), a, b);
+  problem.batch = broadcast_batch(x, y, a, b);
   problem.x_strides = strides_over(a, problem.batch, problem.x_repeats);
   problem.y_strides = strides_over(b, problem.batch, problem.y_repeats);
   return problem;
-}
-
-int64_t count_of(const std::vector<int64_t>& batch) {
-  int64_t count = 1;
-  for (const int64_t extent : batch) count *= extent;
-  return count;
 }
 
 // Many matrices times one: the same as one tall matrix times it.
@@ -210,63 +171,68 @@ Product<T> forward_product(PrepareContext& c, const Problem& q) {
   return Product<T>(c, p);
 }
 
-constexpr auto matmul_forward = []<typename T>(PrepareContext& c) -> Step {
-  const Problem q = problem_of(c);
-  const T alpha = c.op().type() == "matmul" ? static_cast<T>(c.attr<float>("alpha")) : T{1};
-  const int64_t n = c.shape("Out").numel();
-  return [product = forward_product<T>(c, q), alpha, n, x = c.in<T>("X"), y = c.in<T>("Y"),
-          out = c.out<T>("Out")] {
+// The factor alpha, which only matmul has.
+template <typename T>
+struct Times {
+  T alpha = 1;
+
+  explicit Times(const PrepareContext& c) {
+    const std::string& type = c.op().type();
+    if (type == "matmul" || type == "matmul_grad") alpha = static_cast<T>(c.attr<float>("alpha"));
+  }
+  void operator()(T* values, int64_t count) const {
+    if (alpha == 1) return;
+    for (int64_t i = 0; i < count; ++i) values[i] *= alpha;
+  }
+};
+
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
+  return [product = forward_product<T>(c, problem_of(c)), times_alpha = Times<T>(c),
+          n = c.shape("Out").numel(), x = c.in<T>("X"), y = c.in<T>("Y"), out = c.out<T>("Out")] {
     product.run(x.data(), y.data(), out.data());
-    if (alpha != 1)
-      std::transform(out.data(), out.data() + n, out.data(), [=](T v) { return v * alpha; });
+    times_alpha(out.data(), n);
   };
 };
 
 // The gradient of one operand: `left` times `right`, matrix by matrix, added up over the batches in
 // which the operand is repeated.
 template <typename T>
-struct OperandGrad {
-  Product<T> first;  // writes
-  Product<T> more;   // adds
-  std::vector<int64_t> batch = {};
-  std::vector<int64_t> left_strides = {}, right_strides = {}, out_strides = {};
-
-  static int64_t offset(int64_t index, const std::vector<int64_t>& batch,
-                        const std::vector<int64_t>& strides) {
-    int64_t at = 0;
-    for (size_t i = batch.size(); i-- > 0;) {
-      at += index % batch[i] * strides[i];
-      index /= batch[i];
-    }
-    return at;
+class OperandGrad {
+ public:
+  OperandGrad(PrepareContext& c, const onednn::MatmulProblem& p, std::vector<int64_t> batch,
+              std::vector<int64_t> left, std::vector<int64_t> right, std::vector<int64_t> out)
+      : first_(c, p),
+        batch_(std::move(batch)),
+        left_(std::move(left)),
+        right_(std::move(right)),
+        out_(std::move(out)) {
+    onednn::MatmulProblem adding = p;
+    adding.accumulate = true;
+    if (!batch_.empty()) more_.emplace(c, adding);
   }
 
   void run(const T* left, const T* right, T* out) const {
-    for (int64_t i = 0, n = count_of(batch); i < n; ++i) {
+    for (int64_t i = 0, n = count_of(batch_); i < n; ++i) {
       // The first batch that reaches a place of the operand is the one with index 0 on every axis
       // along which it is repeated.
       bool is_first = true;
       int64_t rest = i;
-      for (size_t axis = batch.size(); axis-- > 0;) {
-        is_first = is_first && (out_strides[axis] != 0 || rest % batch[axis] == 0);
-        rest /= batch[axis];
+      for (size_t axis = batch_.size(); axis-- > 0;) {
+        is_first = is_first && (out_[axis] != 0 || rest % batch_[axis] == 0);
+        rest /= batch_[axis];
       }
-      (is_first ? first : more)
-          .run(left + offset(i, batch, left_strides), right + offset(i, batch, right_strides),
-               out + offset(i, batch, out_strides));
+      const auto at = [&](const std::vector<int64_t>& strides) {
+        return batch_offset(i, batch_, strides);
+      };
+      (is_first ? first_ : *more_).run(left + at(left_), right + at(right_), out + at(out_));
     }
   }
-};
 
-template <typename T>
-OperandGrad<T> operand_grad(PrepareContext& c, onednn::MatmulProblem p,
-                            const std::vector<int64_t>& batch, std::vector<int64_t> left,
-                            std::vector<int64_t> right, std::vector<int64_t> out) {
-  onednn::MatmulProblem adding = p;
-  adding.accumulate = true;
-  return {Product<T>(c, p), Product<T>(c, adding), batch,
-          std::move(left),  std::move(right),      std::move(out)};
-}
+ private:
+  Product<T> first_;                // writes
+  std::optional<Product<T>> more_;  // adds
+  std::vector<int64_t> batch_, left_, right_, out_;
+};
 
 std::vector<int64_t> dense_strides(const std::vector<int64_t>& batch, int64_t size) {
   std::vector<int64_t> strides(batch.size());
@@ -284,102 +250,87 @@ Problem folded(Problem q) {
   return q;
 }
 
-constexpr auto matmul_backward = []<typename T>(PrepareContext& c) -> Step {
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
+  struct Factor {
+    std::string_view slot;
+    std::vector<int64_t> strides;
+  };
   const Problem q = folded(problem_of(c));
   const auto [m, n, k] = std::tuple(q.p.m, q.p.n, q.p.k);
   const bool tx = q.p.transpose_a, ty = q.p.transpose_b;
-  const std::vector<int64_t> d_strides = dense_strides(q.batch, m * n);
-  const T alpha = c.op().type() == "matmul_grad" ? static_cast<T>(c.attr<float>("alpha")) : T{1};
-  const auto scaled = [alpha](T* values, int64_t count) {
-    if (alpha != 1) std::transform(values, values + count, values, [=](T v) { return v * alpha; });
+  const Factor x = {"X", q.x_strides}, y = {"Y", q.y_strides},
+               d = {"Out@GRAD", dense_strides(q.batch, m * n)};
+  const auto side = [&](const Factor& of, const onednn::MatmulProblem& p, const Factor& left,
+                        const Factor& right) -> Step {
+    const std::string slot = grad_name(of.slot);
+    if (!c.has(slot)) return {};
+    return [grad = OperandGrad<T>(c, p, q.batch, left.strides, right.strides, of.strides),
+            times_alpha = Times<T>(c), count = c.shape(of.slot).numel(), a = c.in<T>(left.slot),
+            b = c.in<T>(right.slot), out = c.out<T>(slot)] {
+      grad.run(a.data(), b.data(), out.data());
+      times_alpha(out.data(), count);
+    };
   };
-  Step dx, dy;
-  if (c.has("X@GRAD")) {
-    // dX = dOut op(Y)^T, or its transpose where X lies transposed.
-    const onednn::MatmulProblem p =
-        tx ? onednn::MatmulProblem{.m = k, .n = m, .k = n, .transpose_a = ty, .transpose_b = true}
-           : onednn::MatmulProblem{.m = m, .n = k, .k = n, .transpose_b = !ty};
-    const auto grad = operand_grad<T>(c, p, q.batch, tx ? q.y_strides : d_strides,
-                                      tx ? d_strides : q.y_strides, q.x_strides);
-    dx = [grad, tx, scaled, count = c.shape("X").numel(), d = c.in<T>("Out@GRAD"), y = c.in<T>("Y"),
-          out = c.out<T>("X@GRAD")] {
-      grad.run(tx ? y.data() : d.data(), tx ? d.data() : y.data(), out.data());
-      scaled(out.data(), count);
-    };
-  }
-  if (c.has("Y@GRAD")) {
-    // dY = op(X)^T dOut, or its transpose where Y lies transposed.
-    const onednn::MatmulProblem p =
-        ty ? onednn::MatmulProblem{.m = n, .n = k, .k = m, .transpose_a = true, .transpose_b = tx}
-           : onednn::MatmulProblem{.m = k, .n = n, .k = m, .transpose_a = !tx};
-    const auto grad = operand_grad<T>(c, p, q.batch, ty ? d_strides : q.x_strides,
-                                      ty ? q.x_strides : d_strides, q.y_strides);
-    dy = [grad, ty, scaled, count = c.shape("Y").numel(), d = c.in<T>("Out@GRAD"), x = c.in<T>("X"),
-          out = c.out<T>("Y@GRAD")] {
-      grad.run(ty ? d.data() : x.data(), ty ? x.data() : d.data(), out.data());
-      scaled(out.data(), count);
-    };
-  }
+  // dX = dOut op(Y)^T, or its transpose where X lies transposed.
+  const Step dx =
+      tx ? side(x, {.m = k, .n = m, .k = n, .transpose_a = ty, .transpose_b = true}, y, d)
+         : side(x, {.m = m, .n = k, .k = n, .transpose_b = !ty}, d, y);
+  // dY = op(X)^T dOut, likewise.
+  const Step dy =
+      ty ? side(y, {.m = n, .n = k, .k = m, .transpose_a = true, .transpose_b = tx}, d, x)
+         : side(y, {.m = k, .n = n, .k = m, .transpose_a = !tx}, x, d);
   return [dx, dy] {
     if (dx) dx();
     if (dy) dy();
   };
 };
 
-// ---- definitions
+// ---- Definitions --------------------------------------------------------------------------------
 
 // Hints for int8 that the gradients of 1.8 ask for too; they change nothing here.
 AttrSpec hint(std::string name, Attr initial) {
   return {std::move(name), std::move(initial), "not used"};
 }
 
-const OpDef& define(OpDef def, std::vector<Kernel> backward) {
-  def.inputs = {{"X", "left operand"}, {"Y", "right operand"}};
-  def.outputs = {{"Out", "product"}};
-  def.grad = grad_op({"X", "Y"}, {.kernels = std::move(backward)});
-  return define_op(std::move(def));
+const OpDef& define(std::string type, std::string doc, std::vector<AttrSpec> attrs,
+                    void (*infer)(InferContext&) = infer_matmul) {
+  return define_op({.type = std::move(type),
+                    .doc = std::move(doc),
+                    .inputs = {{"X", "left operand"}, {"Y", "right operand"}},
+                    .outputs = {{"Out", "product"}},
+                    .attrs = std::move(attrs),
+                    .infer = infer,
+                    .grad = grad_op({"X", "Y"}, {.kernels = kernels_for<float, double>(backward)}),
+                    .kernels = kernels_for<float, double>(forward)});
 }
 
-const OpDef& mul = define({.type = "mul",
-                           .doc = "Flattens X and Y to matrices and multiplies them.",
-                           .attrs = {{"x_num_col_dims", int32_t{1}, "axes of X that become rows"},
-                                     {"y_num_col_dims", int32_t{1}, "axes of Y that become rows"},
-                                     hint("scale_x", 1.0f),
-                                     hint("scale_y", std::vector<float>{1}),
-                                     hint("scale_out", 1.0f),
-                                     hint("force_fp32_output", false)},
-                           .infer = infer_mul,
-                           .kernels = kernels_for<float, double>(mul_forward)},
-                          kernels_for<float, double>(mul_backward));
+const OpDef& mul = define("mul", "Flattens X and Y to matrices and multiplies them.",
+                          {{"x_num_col_dims", int32_t{1}, "axes of X that become rows"},
+                           {"y_num_col_dims", int32_t{1}, "axes of Y that become rows"},
+                           hint("scale_x", 1.0f),
+                           hint("scale_y", std::vector<float>{1}),
+                           hint("scale_out", 1.0f),
+                           hint("force_fp32_output", false)},
+                          infer_mul);
 
-const OpDef& define_matmul(std::string type, std::string doc, std::vector<AttrSpec> attrs) {
-  return define({.type = std::move(type),
-                 .doc = std::move(doc),
-                 .attrs = std::move(attrs),
-                 .infer = infer_matmul,
-                 .kernels = kernels_for<float, double>(matmul_forward)},
-                kernels_for<float, double>(matmul_backward));
-}
-
-const OpDef& matmul_v2 = define_matmul(
-    "matmul_v2", "Multiplies the matrices in the last two axes; the axes before broadcast.",
-    {{"trans_x", false, "X lies transposed"}, {"trans_y", false, "Y lies transposed"}});
+const OpDef& matmul_v2 =
+    define("matmul_v2", "Multiplies the matrices in the last two axes; the axes before broadcast.",
+           {{"trans_x", false, "X lies transposed"}, {"trans_y", false, "Y lies transposed"}});
 
 const OpDef& matmul =
-    define_matmul("matmul", "alpha times the product of the matrices in the last two axes.",
-                  {{"transpose_X", false, "X lies transposed"},
-                   {"transpose_Y", false, "Y lies transposed"},
-                   {"alpha", 1.0f, "factor of the product"},
-                   hint("Scale_x", 1.0f),
-                   hint("Scale_y", 1.0f),
-                   hint("Scale_out", 1.0f),
-                   hint("force_fp32_output", false),
-                   hint("fused_reshape_Out", std::vector<int32_t>{}),
-                   hint("fused_transpose_Out", std::vector<int32_t>{}),
-                   hint("head_number", int32_t{1})});
+    define("matmul", "alpha times the product of the matrices in the last two axes.",
+           {{"transpose_X", false, "X lies transposed"},
+            {"transpose_Y", false, "Y lies transposed"},
+            {"alpha", 1.0f, "factor of the product"},
+            hint("Scale_x", 1.0f),
+            hint("Scale_y", 1.0f),
+            hint("Scale_out", 1.0f),
+            hint("force_fp32_output", false),
+            hint("fused_reshape_Out", std::vector<int32_t>{}),
+            hint("fused_transpose_Out", std::vector<int32_t>{}),
+            hint("head_number", int32_t{1})});
 
-const OpDef& bmm =
-    define_matmul("bmm", "Multiplies matrix by matrix; both operands have three axes.", {});
+const OpDef& bmm = define("bmm", "Multiplies matrix by matrix; both operands have three axes.", {});
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -14,6 +14,23 @@
 
 namespace flotilla::ops {
 
+inline int64_t count_of(const std::vector<int64_t>& batch) {
+  int64_t count = 1;
+  for (const int64_t extent : batch) count *= extent;
+  return count;
+}
+
+// Where matrix `index` of a batch begins.
+inline int64_t batch_offset(int64_t index, const std::vector<int64_t>& batch,
+                            const std::vector<int64_t>& strides) {
+  int64_t at = 0;
+  for (size_t axis = batch.size(); axis-- > 0;) {
+    at += index % batch[axis] * strides[axis];
+    index /= batch[axis];
+  }
+  return at;
+}
+
 template <typename T>
 class Product {
  public:
@@ -41,22 +58,12 @@ class Product {
   }
 
  private:
-  int64_t batches() const {
-    int64_t count = 1;
-    for (const int64_t extent : p_.batch) count *= extent;
-    return count;
-  }
+  int64_t batches() const { return count_of(p_.batch); }
   bool empty() const { return batches() * p_.m * p_.n * p_.k == 0; }
 
   // How far the operand moves to reach batch `index`.
   int64_t move(int64_t index, const std::vector<int64_t>& strides, int64_t dense) const {
-    if (strides.empty()) return index * dense;
-    int64_t offset = 0;
-    for (size_t axis = p_.batch.size(); axis-- > 0;) {
-      offset += index % p_.batch[axis] * strides[axis];
-      index /= p_.batch[axis];
-    }
-    return offset;
+    return strides.empty() ? index * dense : batch_offset(index, p_.batch, strides);
   }
 
   void loop(const T* a, const T* b, T* out) const {
