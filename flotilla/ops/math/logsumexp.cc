@@ -8,39 +8,16 @@
 #include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/math/elementwise.h"
 #include "flotilla/ops/math/fold_backward.h"
+#include "flotilla/ops/math/folded_axes.h"
 #include "flotilla/ops/math/reduce_engine.h"
-#include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
 namespace {
 
-// The shape of X with extent 1 where it is folded.
-template <typename Context>
-Shape folded_shape(const Context& c, const Shape& x) {
-  const Ints axes = c.template attr<Ints>("axis");
-  const bool all = c.template attr<bool>("reduce_all") || axes.empty();
-  Shape to = x;
-  for (int64_t a = 0; a < x.rank() && all; ++a) to[a] = 1;
-  for (size_t i = 0; i < axes.size() && !all; ++i) to[x.axis(axes[i])] = 1;
-  return to;
-}
-
 void infer(InferContext& c) {
   const VarMeta& x = c.in("X");
-  Shape out = folded_shape(c, x.shape);
-  if (!c.attr<bool>("keepdim")) {
-    Ints axes = c.attr<Ints>("axis");
-    const bool all = c.attr<bool>("reduce_all") || axes.empty();
-    for (int64_t& axis : axes) axis = x.shape.axis(axis);
-    Ints dims;
-    for (int64_t a = 0; a < x.shape.rank(); ++a) {
-      const bool folded = all || std::find(axes.begin(), axes.end(), a) != axes.end();
-      if (!folded) dims.push_back(x.shape[a]);
-    }
-    out = Shape(std::move(dims));
-  }
-  if (out.rank() == 0) out.push_back(1);
-  c.out("Out") = VarMeta::tensor(x.dtype, std::move(out));
+  c.out("Out") =
+      VarMeta::tensor(x.dtype, FoldedAxes(c, x.shape, "axis").result(c.attr<bool>("keepdim")));
 }
 
 // exp(x - largest), with the largest of its slice.
@@ -53,7 +30,7 @@ struct Shifted {
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
-  const Shape to = folded_shape(c, x);
+  const Shape to = FoldedAxes(c, x, "axis").with_ones();
   const FoldPlan fold(x, {}, to);
   return [fold, walk = Walk(x, {}, x, to), n = to.numel(), in = c.in<T>("X"),
           work = c.workspace<T>(fold.workspace()), whole = c.workspace<T>(x.numel()),
@@ -78,20 +55,17 @@ struct Slope {
 };
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  return fold_backward<Slope, T>(c, folded_shape(c, c.shape("X")));
+  return fold_backward<Slope, T>(c, FoldedAxes(c, c.shape("X"), "axis").with_ones());
 };
-
-const std::vector<AttrSpec> kAttrs = {
-    {"axis", std::vector<int32_t>{0}, "the axes to fold; all where it is empty"},
-    {"keepdim", false, "folded axes stay, with extent 1"},
-    {"reduce_all", false, "folds all axes, whatever `axis` says"}};
 
 const OpDef& logsumexp = define_op({
     .type = "logsumexp",
     .doc = "The logarithm of the sum of exponentials along some axes.",
     .inputs = {{.name = "X", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "X without the folded axes"}},
-    .attrs = kAttrs,
+    .attrs = {{"axis", std::vector<int32_t>{0}, "the axes to fold; all where it is empty"},
+              {"keepdim", false, "folded axes stay, with extent 1"},
+              {"reduce_all", false, "folds all axes, whatever `axis` says"}},
     .infer = infer,
     .grad = grad_op({"X", "Out"}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>(forward),

@@ -13,6 +13,7 @@
 #include "flotilla/ops/common/math_formulas.h"
 #include "flotilla/ops/math/elementwise.h"
 #include "flotilla/ops/math/fold_backward.h"
+#include "flotilla/ops/math/folded_axes.h"
 #include "flotilla/ops/math/reduce_engine.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -20,48 +21,16 @@
 namespace flotilla::ops {
 namespace {
 
-// The axes that are folded.
-template <typename Context>
-std::vector<bool> folded_axes(const Context& c, const Shape& x) {
-  const Ints dims = c.template attr<Ints>("dim");
-  const bool all = c.template attr<bool>("reduce_all") || dims.empty() || x.rank() == 0;
-  std::vector<bool> folded(static_cast<size_t>(x.rank()), all);
-  if (all) return folded;
-  for (const int64_t dim : dims) {
-    require(-x.rank() <= dim && dim < x.rank(),
-            "dim must lie in [{}, {}) because X has shape {}, but holds {}", -x.rank(), x.rank(), x,
-            dim);
-    folded[static_cast<size_t>(dim < 0 ? dim + x.rank() : dim)] = true;
-  }
-  return folded;
-}
-
-// The shape of X with extent 1 where it is folded.
 template <typename Context>
 Shape folded_shape(const Context& c, const Shape& x) {
-  const std::vector<bool> folded = folded_axes(c, x);
-  Shape to = x;
-  for (int64_t a = 0; a < x.rank(); ++a) {
-    if (folded[static_cast<size_t>(a)]) to[a] = 1;
-  }
-  return to;
+  return FoldedAxes(c, x, "dim").with_ones();
 }
 
 void infer(InferContext& c) {
   const VarMeta& x = c.in("X");
-  const std::vector<bool> folded = folded_axes(c, x.shape);
-  const bool keep = c.attr<bool>("keep_dim");
-  Ints dims;
-  for (int64_t a = 0; a < x.shape.rank(); ++a) {
-    if (!folded[static_cast<size_t>(a)]) {
-      dims.push_back(x.shape[a]);
-    } else if (keep) {
-      dims.push_back(1);
-    }
-  }
-  if (dims.empty()) dims.push_back(1);
-  VarMeta out = VarMeta::tensor(x.dtype, Shape(std::move(dims)));
-  const bool rows_stay = !folded.empty() && !folded[0];
+  const FoldedAxes axes(c, x.shape, "dim");
+  VarMeta out = VarMeta::tensor(x.dtype, axes.result(c.attr<bool>("keep_dim")));
+  const bool rows_stay = x.shape.rank() > 0 && !axes.folds(0);
   if (rows_stay) {
     out.lod_level = x.lod_level;
     out.lod_source = x.lod_source;
