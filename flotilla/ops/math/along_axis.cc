@@ -158,31 +158,27 @@ void infer_norm(InferContext& c) {
 }
 
 // (sum |x|^p)^(1/p); the number of elements that are not zero for p = 0, extremes for infinity.
+// Added up as doubles: a long row has too many for floats.
 template <typename T>
-T norm_of(const T* x, int64_t n, int64_t stride, T p) {
-  T total = p == -std::numeric_limits<T>::infinity() ? std::numeric_limits<T>::infinity() : T{0};
+T norm_of(const T* x, int64_t n, int64_t stride, double p) {
+  double total = std::isinf(p) && p < 0 ? -p : 0;
   for (int64_t i = 0; i < n; ++i) {
-    const T size = std::abs(x[i * stride]);
+    const double size = std::abs(x[i * stride]);
     if (std::isinf(p)) {
       total = p > 0 ? MaxFold::fold(total, size) : MinFold::fold(total, size);
     } else if (p == 0) {
-      total += size != 0 ? T{1} : T{0};
-    } else if (p == 1) {
-      total += size;
-    } else if (p == 2) {
-      total += size * size;
+      total += size != 0;
     } else {
-      total += std::pow(size, p);
+      total += p == 1 ? size : p == 2 ? size * size : std::pow(size, p);
     }
   }
-  if (std::isinf(p) || p == 0 || p == 1) return total;
-  return p == 2 ? std::sqrt(total) : std::pow(total, T{1} / p);
+  const bool is_root = !std::isinf(p) && p != 0 && p != 1;
+  return static_cast<T>(!is_root ? total : p == 2 ? std::sqrt(total) : std::pow(total, 1 / p));
 }
 
 constexpr auto norm_forward = []<typename T>(PrepareContext& c) -> Step {
   const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"), c.attr<bool>("asvector"));
-  return [s, p = static_cast<T>(c.attr<float>("porder")), in = c.in<T>("X"),
-          out = c.out<T>("Out")] {
+  return [s, p = c.attr<double>("porder"), in = c.in<T>("X"), out = c.out<T>("Out")] {
     const T* x = in.data();
     T* to = out.data();
     parallel_for(s.count(), s.n,
@@ -216,19 +212,17 @@ constexpr auto norm_backward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-const std::vector<AttrSpec> kNormAttrs = {
-    {"porder", 2.0f, "p; 0 counts elements that are not zero, infinity takes the largest"},
-    {"axis", int32_t{-1}, "direction of a slice"},
-    {"epsilon", 1e-12f, "keeps the gradient finite at zero"},
-    {"keepdim", false, "the axis stays, with extent 1"},
-    {"asvector", false, "X as one long row"}};
-
 const OpDef& p_norm = define_op({
     .type = "p_norm",
     .doc = "The p-norm of each slice.",
     .inputs = {{.name = "X", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "X without the axis"}},
-    .attrs = kNormAttrs,
+    .attrs = {{"porder", 2.0f,
+               "p; 0 counts elements that are not zero, infinity takes the largest"},
+              {"axis", int32_t{-1}, "direction of a slice"},
+              {"epsilon", 1e-12f, "keeps the gradient finite at zero"},
+              {"keepdim", false, "the axis stays, with extent 1"},
+              {"asvector", false, "X as one long row"}},
     .infer = infer_norm,
     .grad = grad_op({"X", "Out"}, {.kernels = kernels_for<float, double>(norm_backward)}),
     .kernels = kernels_for<float, double>(norm_forward),

@@ -9,20 +9,17 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
-#include "flotilla/ops/tensor/optional_slots.h"
+#include "flotilla/op/lower.h"
+#include "flotilla/ops/common/agree.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  const VarMeta &x1 = c.in("X1"), &x2 = c.in("X2");
-  require(x1.dtype == x2.dtype, "X1 and X2 must have one dtype, but hold {} and {}", x1.dtype,
-          x2.dtype);
-  const bool known = x1.shape.known() && x2.shape.known();
-  require(x1.shape == x2.shape || (!known && x1.shape.rank() == x2.shape.rank()),
-          "X1 and X2 must have one shape, but they are {} and {}", x1.shape, x2.shape);
-  c.out("Out") = like(x1);
-  if (!is_floating(x1.dtype)) c.out("Out").dtype = f64;
+  check_same_dtype(c, "X1", "X2");
+  check_same_shape(c, "X1", "X2");
+  c.out("Out") = like(c.in("X1"));
+  if (!is_floating(c.dtype("X1"))) c.out("Out").dtype = f64;
 }
 
 constexpr int64_t kCost = 32;  // simple operations for an angle, roughly
@@ -38,17 +35,14 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  return
-      [n = c.shape("X1").numel(), x1 = c.in<T>("X1"), x2 = c.in<T>("X2"),
-       dout = c.in<T>("Out@GRAD"), dx1 = wanted<T>(c, "X1@GRAD"), dx2 = wanted<T>(c, "X2@GRAD")] {
-        parallel_for(n, kCost, [&](int64_t i) {
-          const T a = x1.data()[i], b = x2.data()[i], g = dout.data()[i] / (a * a + b * b);
-          if (dx1) dx1.data()[i] = g * b;
-          if (dx2) dx2.data()[i] = -g * a;
-        });
-      };
-};
+void lower_grad(LowerContext& c) {
+  const std::string squares =
+      c.apply("elementwise_add", c.apply("square", c.in("X1")), c.apply("square", c.in("X2")));
+  const std::string slope = c.apply("elementwise_div", c.in("Out@GRAD"), squares);
+  c.result("X1@GRAD", c.apply("elementwise_mul", slope, c.in("X2")));
+  c.result("X2@GRAD",
+           c.apply("elementwise_mul", c.apply("scale", slope, {{"scale", -1.0f}}), c.in("X1")));
+}
 
 const OpDef& atan2 = define_op({
     .type = "atan2",
@@ -56,7 +50,7 @@ const OpDef& atan2 = define_op({
     .inputs = {{.name = "X1", .doc = "tensor"}, {.name = "X2", .doc = "same shape as X1"}},
     .outputs = {{.name = "Out", .doc = "same shape as X1"}},
     .infer = infer,
-    .grad = grad_op({"X1", "X2"}, {.kernels = kernels_for<float, double>(backward)}),
+    .grad = grad_op({"X1", "X2"}, {.lower = lower_grad}),
     .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
 });
 

@@ -10,18 +10,11 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/common/agree.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
-
-void check_same_shape(const InferContext& c, std::string_view a, std::string_view b) {
-  const Shape &x = c.in(a).shape, &y = c.in(b).shape;
-  require(x == y || ((!x.known() || !y.known()) && x.rank() == y.rank()),
-          "{} and {} must have one shape, but they are {} and {}", a, b, x, y);
-}
 
 void infer_isclose(InferContext& c) {
   check_same_shape(c, "Input", "Other");
@@ -133,8 +126,7 @@ const OpDef& allclose_op =
 // ---- equal_all ----------------------------------------------------------------------------------
 
 void infer_equal_all(InferContext& c) {
-  require(c.dtype("X") == c.dtype("Y"), "X and Y must have one dtype, but hold {} and {}",
-          c.dtype("X"), c.dtype("Y"));
+  check_same_dtype(c, "X", "Y");
   c.out("Out") = VarMeta::tensor(boolean, {1});
 }
 

@@ -5,88 +5,44 @@
 
 #include <algorithm>
 
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
-#include "flotilla/ops/tensor/optional_slots.h"
+#include "flotilla/op/lower.h"
+#include "flotilla/ops/common/agree.h"
 
 namespace flotilla::ops {
 namespace {
 
-// The extents with ones in front, `rank` of them.
-Ints padded(const Shape& shape, int64_t rank) {
-  Ints dims(static_cast<size_t>(rank - shape.rank()), 1);
-  dims.insert(dims.end(), shape.begin(), shape.end());
-  return dims;
-}
-
 void infer(InferContext& c) {
-  const VarMeta &x = c.in("X"), &y = c.in("Y");
-  require(x.dtype == y.dtype, "X and Y must have one dtype, but hold {} and {}", x.dtype, y.dtype);
-  const int64_t rank = std::max(x.shape.rank(), y.shape.rank());
-  Ints dims = padded(x.shape, rank);
-  const Ints of_y = padded(y.shape, rank);
-  for (size_t a = 0; a < dims.size(); ++a) {
-    dims[a] = dims[a] < 0 || of_y[a] < 0 ? -1 : dims[a] * of_y[a];
+  check_same_dtype(c, "X", "Y");
+  const Shape &x = c.in("X").shape, &y = c.in("Y").shape;
+  const int64_t rank = std::max(x.rank(), y.rank());
+  Shape out;
+  for (int64_t a = 0; a < rank; ++a) {
+    const auto extent = [&](const Shape& shape) {
+      const int64_t missing = rank - shape.rank();
+      return a < missing ? int64_t{1} : shape[a - missing];
+    };
+    out.push_back(extent(x) < 0 || extent(y) < 0 ? -1 : extent(x) * extent(y));
   }
-  c.out("Out") = VarMeta::tensor(x.dtype, Shape(std::move(dims)));
+  c.out("Out") = VarMeta::tensor(c.dtype("X"), std::move(out));
 }
 
-// Which elements of X and Y an element of the result comes from.
-class Pairs {
- public:
-  explicit Pairs(const PrepareContext& c) {
-    const Shape &x = c.shape("X"), &y = c.shape("Y");
-    const int64_t rank = std::max(x.rank(), y.rank());
-    x_ = padded(x, rank), y_ = padded(y, rank);
-    count_ = x.numel() * y.numel();
-  }
-  int64_t count() const { return count_; }
-  struct Pair {
-    int64_t x = 0, y = 0;
-  };
-  Pair of(int64_t i) const {
-    Pair pair;
-    int64_t x_stride = 1, y_stride = 1;
-    for (size_t a = x_.size(); a-- > 0;) {
-      const int64_t index = i % (x_[a] * y_[a]);
-      i /= x_[a] * y_[a];
-      pair.x += index / y_[a] * x_stride;
-      pair.y += index % y_[a] * y_stride;
-      x_stride *= x_[a];
-      y_stride *= y_[a];
+// X of [a, 1, b, 1] times Y of [1, c, 1, d], and each two axes become one.
+void lower(LowerContext& c) {
+  const auto rank = static_cast<int32_t>(std::max(c.shape("X").rank(), c.shape("Y").rank()));
+  const auto spread = [&](std::string_view slot, int32_t own) {
+    const int64_t missing = rank - c.shape(slot).rank();
+    std::vector<int32_t> inserted;
+    for (int32_t a = 0; a < 2 * rank; ++a) {
+      if (a % 2 != own || a / 2 < missing) inserted.push_back(a);
     }
-    return pair;
+    return c.apply("unsqueeze2", c.in(slot), {{"axes", inserted}});
+  };
+  std::string out = c.apply("elementwise_mul", spread("X", 0), spread("Y", 1));
+  for (int32_t a = 0; a < rank; ++a) {
+    out = c.apply("flatten_contiguous_range", out, {{"start_axis", a}, {"stop_axis", a + 1}});
   }
-
- private:
-  Ints x_, y_;
-  int64_t count_ = 0;
-};
-
-constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  return [pairs = Pairs(c), x = c.in<T>("X"), y = c.in<T>("Y"), out = c.out<T>("Out")] {
-    parallel_for(pairs.count(), 16, [&](int64_t i) {
-      const auto pair = pairs.of(i);
-      out.data()[i] = x.data()[pair.x] * y.data()[pair.y];
-    });
-  };
-};
-
-// Each element gets the gradients of a whole block: one thread adds them up, in order.
-constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  return [pairs = Pairs(c), x_count = c.shape("X").numel(), y_count = c.shape("Y").numel(),
-          x = c.in<T>("X"), y = c.in<T>("Y"), dout = c.in<T>("Out@GRAD"),
-          dx = wanted<T>(c, "X@GRAD"), dy = wanted<T>(c, "Y@GRAD")] {
-    if (dx) std::fill_n(dx.data(), x_count, T{0});
-    if (dy) std::fill_n(dy.data(), y_count, T{0});
-    for (int64_t i = 0; i < pairs.count(); ++i) {
-      const auto pair = pairs.of(i);
-      if (dx) dx.data()[pair.x] += dout.data()[i] * y.data()[pair.y];
-      if (dy) dy.data()[pair.y] += dout.data()[i] * x.data()[pair.x];
-    }
-  };
-};
+  c.result("Out", out);
+}
 
 const OpDef& kron = define_op({
     .type = "kron",
@@ -94,8 +50,8 @@ const OpDef& kron = define_op({
     .inputs = {{.name = "X", .doc = "tensor"}, {.name = "Y", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "the products of the extents of X and Y"}},
     .infer = infer,
-    .grad = grad_op({"X", "Y"}, {.kernels = kernels_for<float, double>(backward)}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
+    .grad = grad_of_body(),
+    .lower = lower,
 });
 
 }  // namespace

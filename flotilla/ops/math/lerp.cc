@@ -3,18 +3,15 @@
 // lerp: Out = X + Weight (Y - X), each repeated to the shape of all. As in Paddle no gradient goes
 // to Weight.
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
+#include "flotilla/ops/common/agree.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
   const VarMeta& x = c.in("X");
-  for (const char* slot : {"Y", "Weight"}) {
-    require(c.dtype(slot) == x.dtype, "X and {} must have one dtype, but hold {} and {}", slot,
-            x.dtype, c.dtype(slot));
-  }
+  for (const char* slot : {"Y", "Weight"}) check_same_dtype(c, "X", slot);
   const Shape both = broadcast(x.shape, c.in("Y").shape, -1);
   c.out("Out") = like(x, broadcast(both, c.in("Weight").shape, -1));
 }
