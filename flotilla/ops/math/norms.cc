@@ -1,13 +1,15 @@
 // flotilla/ops/math/norms.cc
 //
-// squared_l2_norm and clip_by_norm, which gradient clipping stands on, and dot.
+// squared_l2_norm and clip_by_norm, which gradient clipping stands on, l1_norm and dot.
 
 #include <cmath>
 
+#include "flotilla/op/lower.h"
+#include "flotilla/ops/common/agree.h"
 #include "flotilla/ops/common/binary_formulas.h"
 #include "flotilla/ops/math/elementwise.h"
 #include "flotilla/ops/math/reduce_engine.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/nn/slices.h"
 
 namespace flotilla::ops {
 namespace {
@@ -40,8 +42,6 @@ class SquareSum {
   Out<T> work_;
 };
 
-// ---- squared_l2_norm ----------------------------------------------------------------------------
-
 void infer_one(InferContext& c) { c.out("Out") = VarMeta::tensor(c.dtype("X"), {1}); }
 
 // Padding is zero and adds nothing, so any layout will do.
@@ -51,15 +51,10 @@ constexpr auto squared_forward = []<typename T>(PrepareContext& c) -> Step {
           out = c.out<T>("Out")] { *out.data() = sum.of(in.data()); };
 };
 
-constexpr auto squared_backward = []<typename T>(PrepareContext& c) -> Step {
-  const Layout layout = c.layout("X");
-  const int64_t n = layout.physical_numel(c.shape("X"));
-  return [walk = Walk({n}, {}, {n}, {1}), in = c.in<T>("X", 0, layout), dout = c.in<T>("Out@GRAD"),
-          din = c.out<T>("X@GRAD", 0, layout)] {
-    const T factor = T{2} * *dout.data();
-    apply<binary::Mul>(walk, in.data(), &factor, din.data());
-  };
-};
+void lower_squared_grad(LowerContext& c) {
+  const std::string factor = c.apply("scale", c.in("Out@GRAD"), {{"scale", 2.0f}});
+  c.result("X@GRAD", c.apply("elementwise_mul", c.in("X"), factor));
+}
 
 const OpDef& squared_l2_norm = define_op({
     .type = "squared_l2_norm",
@@ -67,11 +62,23 @@ const OpDef& squared_l2_norm = define_op({
     .inputs = {{.name = "X", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "of shape [1]"}},
     .infer = infer_one,
-    .grad = grad_op({"X"}, {.kernels = kernels_for<float, double>(squared_backward)}),
+    .grad = grad_op({"X"}, {.lower = lower_squared_grad}),
     .kernels = kernels_for<float, double>(squared_forward),
 });
 
-// ---- clip_by_norm -------------------------------------------------------------------------------
+void lower_l1(LowerContext& c) {
+  c.result("Out", c.apply("reduce_sum", c.apply("abs", c.in("X")), {{"reduce_all", true}}));
+}
+
+const OpDef& l1_norm = define_op({
+    .type = "l1_norm",
+    .doc = "The sum of the sizes of all elements.",
+    .inputs = {{.name = "X", .doc = "tensor"}},
+    .outputs = {{.name = "Out", .doc = "of shape [1]"}},
+    .infer = infer_one,
+    .grad = grad_of_body(),
+    .lower = lower_l1,
+});
 
 void infer_clip(InferContext& c) { c.out("Out") = like(c.in("X")); }
 
@@ -98,56 +105,20 @@ const OpDef& clip_by_norm = define_op({
     .kernels = kernels_for<float, double>(clip_forward),
 });
 
-// ---- dot ----------------------------------------------------------------------------------------
-
-// The last axis disappears; a product of two vectors has shape [1].
-Shape dot_shape(const Shape& x) {
-  Shape out(std::vector<int64_t>(x.begin(), x.begin() + std::max<int64_t>(0, x.rank() - 1)));
-  if (out.rank() == 0) out.push_back(1);
-  return out;
-}
-
 void infer_dot(InferContext& c) {
   const VarMeta &x = c.in("X"), &y = c.in("Y");
-  bool alike = x.shape.rank() == y.shape.rank() && x.shape.rank() > 0 && x.dtype == y.dtype;
-  for (int64_t a = 0; alike && a < x.shape.rank(); ++a) {
-    alike = x.shape[a] == y.shape[a] || x.shape[a] == -1 || y.shape[a] == -1;
-  }
-  require(alike, "X and Y of dot must be alike, but are {}{} and {}{}", x.dtype, x.shape, y.dtype,
+  require(x.shape.rank() > 0 && x.dtype == y.dtype && may_be_equal(x.shape, y.shape),
+          "X and Y of dot must be alike, but are {}{} and {}{}", x.dtype, x.shape, y.dtype,
           y.shape);
-  c.out("Out") = VarMeta::tensor(x.dtype, dot_shape(x.shape));
+  c.out("Out") = VarMeta::tensor(x.dtype, without_axis(x.shape, -1, false, false));
 }
 
-constexpr auto dot_forward = []<typename T>(PrepareContext& c) -> Step {
-  const Shape& x = c.shape("X");
-  const int64_t n = x[x.rank() - 1], rows = x.numel(0, x.rank() - 1);
-  return [n, rows, x = c.in<T>("X"), y = c.in<T>("Y"), out = c.out<T>("Out")] {
-    const T *a = x.data(), *b = y.data();
-    T* to = out.data();
-    parallel_for(rows, n, [=](int64_t row) {
-      T sum = 0;
-      for (int64_t i = row * n; i < (row + 1) * n; ++i) sum += a[i] * b[i];
-      to[row] = sum;
-    });
-  };
-};
-
-// dX = dOut Y, dY = dOut X, row by row.
-constexpr auto dot_backward = []<typename T>(PrepareContext& c) -> Step {
-  const Shape& x = c.shape("X");
-  const int64_t n = x[x.rank() - 1], rows = x.numel(0, x.rank() - 1);
-  const Walk walk({rows, n}, {}, {rows, n}, {rows, 1});
-  const auto side = [&](std::string_view other, std::string_view grad) -> Step {
-    if (!c.has(grad)) return {};
-    return [walk, from = c.in<T>(other), dout = c.in<T>("Out@GRAD"), to = c.out<T>(grad)] {
-      apply<binary::Mul>(walk, from.data(), dout.data(), to.data());
-    };
-  };
-  return [dx = side("Y", "X@GRAD"), dy = side("X", "Y@GRAD")] {
-    if (dx) dx();
-    if (dy) dy();
-  };
-};
+void lower_dot(LowerContext& c) {
+  const std::string products = c.apply("elementwise_mul", c.in("X"), c.in("Y"));
+  c.result("Out", c.apply("reduce_sum", products,
+                          {{"dim", std::vector<int32_t>{-1}},
+                           {"out_dtype", to_paddle(c.var(c.in("X")).dtype)}}));
+}
 
 const OpDef& dot = define_op({
     .type = "dot",
@@ -155,8 +126,8 @@ const OpDef& dot = define_op({
     .inputs = {{.name = "X", .doc = "vector or rows"}, {.name = "Y", .doc = "the same"}},
     .outputs = {{.name = "Out", .doc = "X without its last axis"}},
     .infer = infer_dot,
-    .grad = grad_op({"X", "Y"}, {.kernels = kernels_for<float, double>(dot_backward)}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(dot_forward),
+    .grad = grad_of_body(),
+    .lower = lower_dot,
 });
 
 }  // namespace

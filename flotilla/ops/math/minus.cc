@@ -1,0 +1,41 @@
+// flotilla/ops/math/minus.cc
+//
+// minus: Out = X - Y for tensors of one shape, the oldest way to say it.
+
+#include "flotilla/op/grad_context.h"
+#include "flotilla/op/lower.h"
+#include "flotilla/ops/common/agree.h"
+
+namespace flotilla::ops {
+namespace {
+
+void infer(InferContext& c) {
+  check_same_dtype(c, "X", "Y");
+  check_same_shape(c, "X", "Y");
+  c.out("Out") = like(c.in("X"));
+}
+
+// There is no minus_grad in Paddle.
+void grad(GradContext& g) {
+  const auto side = [&](const char* slot, float factor) {
+    const std::string dx = g.input_grad(slot);
+    if (dx.empty()) return;
+    g.emit("scale", {{"X", {g.output_grad("Out")}}}, {{"Out", {dx}}}, {{"scale", factor}});
+  };
+  side("X", 1);
+  side("Y", -1);
+}
+
+const OpDef& minus = define_op({
+    .type = "minus",
+    .doc = "X - Y.",
+    .inputs = {{.name = "X", .doc = "tensor"}, {.name = "Y", .doc = "same shape as X"}},
+    .outputs = {{.name = "Out", .doc = "same shape as X"}},
+    .infer = infer,
+    .grad = custom_grad(grad),
+    .lower =
+        [](LowerContext& c) { c.result("Out", c.apply("elementwise_sub", c.in("X"), c.in("Y"))); },
+});
+
+}  // namespace
+}  // namespace flotilla::ops
