@@ -40,6 +40,8 @@ struct UnaryInfo {
   int reads = kReadsNothing;
   UnaryParam params[3] = {};
   int also_given = kReadsNothing;  // slots that Paddle's 2.6 gives the gradient op besides
+  const char* x = "X";             // names of the slots
+  const char* out = "Out";
 };
 
 // The formula as a function of elements, for map() and cuda::map(). C is the type that computes.

@@ -47,9 +47,9 @@ class ParamSource {
 struct UnaryGradReads {
   bool x = false, out = false;
 
-  UnaryGradReads(const PrepareContext& c, int reads)
-      : x((reads & kReadsX) != 0 && c.has("X")),
-        out((reads & kReadsOut) != 0 || ((reads & kReadsX) != 0 && !x)) {}
+  UnaryGradReads(const PrepareContext& c, const UnaryInfo& info)
+      : x((info.reads & kReadsX) != 0 && c.has(info.x)),
+        out((info.reads & kReadsOut) != 0 || ((info.reads & kReadsX) != 0 && !x)) {}
 };
 
 }  // namespace flotilla::ops

@@ -1,12 +1,13 @@
 // flotilla/ops/math/math_functions.cc
 //
-// The functions of a pocket calculator as operators; their formulas are in
-// ops/common/math_formulas.h.
+// The functions of a pocket calculator, and those of analysis, as operators; their formulas are in
+// ops/common/math_formulas.h and special_formulas.h.
 
 #include <concepts>
 
 #include "flotilla/op/grad_context.h"
 #include "flotilla/ops/common/math_formulas.h"
+#include "flotilla/ops/common/special_formulas.h"
 #include "flotilla/ops/math/unary.h"
 #include "flotilla/ops/tensor/merge_rows.h"
 
@@ -49,6 +50,7 @@ const OpDef& sign = define_op({
 
 const bool kDefined = [] {
   for_each(unary::FloatFunctions{}, []<typename F>() { define_unary<F>(); });
+  for_each(unary::SpecialFunctions{}, []<typename F>() { define_unary<F>(); });
   for_each(unary::NumberFunctions{}, []<typename F>() {
     using Defined = std::conditional_t<std::is_same_v<F, unary::Clip>, SparseClip, F>;
     define_unary<Defined, int32_t, int64_t>();

@@ -26,7 +26,7 @@ Step cuda_unary_forward(PrepareContext& c) {
 
 template <typename F, typename T>
 Step cuda_unary_backward(PrepareContext& c) {
-  const UnaryGradReads reads(c, F::kInfo.reads);
+  const UnaryGradReads reads(c, F::kInfo);
   c.in_place("Out@GRAD", "X@GRAD");
   return [n = c.shape("Out@GRAD").numel(), processors = cuda::multiprocessors(),
           stream = c.around().stream, reads, f = UnaryBackward<F, Compute<T>>{ParamSource<F, T>(c).get()},

@@ -26,12 +26,13 @@ inline Layout layout_for(const Layout& layout, const Shape& shape, bool keeps_ze
 template <typename F, typename T>
 Step unary_forward(PrepareContext& c) {
   using C = Compute<T>;
+  constexpr const char *kX = F::kInfo.x, *kOut = F::kInfo.out;
   const ParamSource<F, T> params(c);
   const bool keeps_zero = params.fixed() && F::f(C{0}, params.get()) == C{0};
-  const Layout layout = layout_for(c.layout("X"), c.shape("X"), keeps_zero);
-  c.in_place("X", "Out");
-  return [n = layout.physical_numel(c.shape("X")), params, in = c.in<T>("X", 0, layout),
-          out = c.out<T>("Out", 0, layout)] {
+  const Layout layout = layout_for(c.layout(kX), c.shape(kX), keeps_zero);
+  c.in_place(kX, kOut);
+  return [n = layout.physical_numel(c.shape(kX)), params, in = c.in<T>(kX, 0, layout),
+          out = c.out<T>(kOut, 0, layout)] {
     map(n, kGrainOperations, UnaryForward<F, C>{params.get()}, out.data(), in.data());
   };
 }
@@ -39,39 +40,46 @@ Step unary_forward(PrepareContext& c) {
 template <typename F, typename T>
 Step unary_backward(PrepareContext& c) {
   using C = Compute<T>;
+  constexpr const char *kX = F::kInfo.x, *kOut = F::kInfo.out;
+  const std::string dx = grad_name(kX), dout = grad_name(kOut);
   const ParamSource<F, T> params(c);
-  const Shape& shape = c.shape("Out@GRAD");
+  const Shape& shape = c.shape(dout);
   const auto of_zero = [&](const Params<C>& p) {
     return F::df(C{0}, static_cast<C>(F::f(C{0}, p)), C{0}, p);
   };
   const bool keeps_zero = params.fixed() && of_zero(params.get()) == C{0};
-  Layout layout = c.layout("Out@GRAD");
-  const UnaryGradReads reads(c, F::kInfo.reads);
-  if (layout.plain() && reads.x && c.shape("X") == shape) layout = c.layout("X");
-  if (layout.plain() && reads.out && c.shape("Out") == shape) layout = c.layout("Out");
+  Layout layout = c.layout(dout);
+  const UnaryGradReads reads(c, F::kInfo);
+  if (layout.plain() && reads.x && c.shape(kX) == shape) layout = c.layout(kX);
+  if (layout.plain() && reads.out && c.shape(kOut) == shape) layout = c.layout(kOut);
   layout = layout_for(layout, shape, keeps_zero);
-  c.in_place("Out@GRAD", "X@GRAD");
+  c.in_place(dout, dx);
   return [n = layout.physical_numel(shape), params, reads,
-          in = reads.x ? c.in<T>("X", 0, layout) : In<T>(),
-          out = reads.out ? c.in<T>("Out", 0, layout) : In<T>(),
-          dout = c.in<T>("Out@GRAD", 0, layout), din = c.out<T>("X@GRAD", 0, layout)] {
-    const T* g = dout.data();
+          in = reads.x ? c.in<T>(kX, 0, layout) : In<T>(),
+          out = reads.out ? c.in<T>(kOut, 0, layout) : In<T>(), gradient = c.in<T>(dout, 0, layout),
+          din = c.out<T>(dx, 0, layout)] {
+    const T* g = gradient.data();
     const T* o = reads.out ? out.data() : g;
     const T* x = reads.x ? in.data() : o;
     map(n, kGrainOperations, UnaryBackward<F, C>{params.get()}, din.data(), x, o, g);
   };
 }
 
-inline void infer_unary(InferContext& c) { c.out("Out") = like(c.in("X")); }
-inline void infer_unary_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("Out@GRAD")); }
+inline void infer_unary(InferContext& c) {
+  c.out(c.def().outputs[0].name) = like(c.in(c.def().inputs[0].name));
+}
+template <typename F>
+void infer_unary_grad(InferContext& c) {
+  c.out(grad_name(F::kInfo.x)) = like(c.in(grad_name(F::kInfo.out)));
+}
 
 inline OpDef unary_definition(const UnaryInfo& info) {
   OpDef def{.type = info.type,
             .doc = fmt::format("Out = {}, element by element.", info.formula),
-            .inputs = {{.name = "X", .doc = "tensor"}},
-            .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
+            .inputs = {{.name = info.x, .doc = "tensor"}},
+            .outputs = {{.name = info.out, .doc = "same shape and dtype as X"}},
             .infer = infer_unary,
-            .dtype_slot = "X"};
+            .dtype_slot = info.x};
   for (const UnaryParam& param : info.params) {
     if (param.name != nullptr) def.attrs.push_back({param.name, param.initial, param.doc});
     if (param.tensor == nullptr) continue;
@@ -82,27 +90,6 @@ inline OpDef unary_definition(const UnaryInfo& info) {
                           .one = true});
   }
   return def;
-}
-
-inline GradRule unary_gradient(const UnaryInfo& info, std::vector<Kernel> kernels) {
-  const int given = info.reads | info.also_given;
-  std::vector<Use> uses;
-  if (given & kReadsX) uses.push_back("X");
-  if (given & kReadsOut) uses.push_back("Out");
-  for (const UnaryParam& param : info.params) {
-    if (param.tensor != nullptr) uses.push_back(param.tensor);
-  }
-  return grad_op(std::move(uses), {.kernels = std::move(kernels),
-                                   .infer = infer_unary_grad,
-                                   // Releases differ in which of both they write.
-                                   .inputs = {{.name = "X",
-                                               .doc = "input of the op",
-                                               .optional = true,
-                                               .shape_only = !(info.reads & kReadsX)},
-                                              {.name = "Out",
-                                               .doc = "result of the op",
-                                               .optional = true,
-                                               .shape_only = info.reads == kReadsNothing}}});
 }
 
 template <typename F>
@@ -116,14 +103,37 @@ template <typename F>
 inline constexpr auto kUnaryBackward =
     []<typename T>(PrepareContext& c) -> Step { return unary_backward<F, T>(c); };
 
+template <typename F>
+GradRule unary_gradient() {
+  constexpr UnaryInfo kInfo = F::kInfo;
+  constexpr int kGiven = kInfo.reads | kInfo.also_given;
+  std::vector<Use> uses;
+  if (kGiven & kReadsX) uses.push_back(kInfo.x);
+  if (kGiven & kReadsOut) uses.push_back(kInfo.out);
+  for (const UnaryParam& param : kInfo.params) {
+    if (param.tensor != nullptr) uses.push_back(param.tensor);
+  }
+  return grad_op(std::move(uses),
+                 {.kernels = kernels_for<float, double, Half, BFloat16>(kUnaryBackward<F>),
+                  .infer = infer_unary_grad<F>,
+                  // Releases differ in which of both they write.
+                  .inputs = {{.name = kInfo.x,
+                              .doc = "input of the op",
+                              .optional = true,
+                              .shape_only = !(kInfo.reads & kReadsX)},
+                             {.name = kInfo.out,
+                              .doc = "result of the op",
+                              .optional = true,
+                              .shape_only = kInfo.reads == kReadsNothing}}});
+}
+
 // Defines the operator F, with forward kernels for floats and the dtypes T and gradients for
 // floats. `spell_out_grad`: GradOp::spell_out.
 template <typename F, typename... T>
 void define_unary(void (*spell_out_grad)(Block& block, size_t position) = nullptr) {
   OpDef def = unary_definition(F::kInfo);
   def.kernels = kernels_for<float, double, Half, BFloat16, T...>(kUnaryForward<F>);
-  def.grad =
-      unary_gradient(F::kInfo, kernels_for<float, double, Half, BFloat16>(kUnaryBackward<F>));
+  def.grad = unary_gradient<F>();
   def.grad.op.spell_out = spell_out_grad;
   define_op(std::move(def));
 }

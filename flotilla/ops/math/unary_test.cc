@@ -11,8 +11,11 @@
 namespace flotilla {
 namespace {
 
+// The slot is X, or x.
+std::string slot_of(const std::string& type) { return op_def(type).inputs[0].name; }
+
 Tensor unary(const std::string& type, Tensor x, Attrs attrs = {}) {
-  return run_op(type, {{"X", std::move(x)}}, attrs).at("Out");
+  return run_op(type, {{slot_of(type), std::move(x)}}, attrs).at(op_def(type).outputs[0].name);
 }
 
 struct Case {
@@ -59,6 +62,18 @@ const std::vector<Case> kValues = {
     {"acosh", 2, 1.31695789692},
     {"atanh", 0.5, 0.54930614433},
     {"erf", 1, 0.84270079295},
+    {"erfinv", 0.5, 0.47693627620},
+    {"erfinv", -0.999, -2.32675376551},
+    {"lgamma", 4.5, 2.45373657084},
+    {"lgamma", -0.5, 1.26551212348},
+    {"digamma", 1, -0.57721566490},
+    {"digamma", -3.7, -0.84507685887},
+    {"digamma", 100, 4.60016185274},
+    {"i0", 2.5, 3.28983914405},
+    {"i0e", 100, 0.03994437930},
+    {"i1", -2.5, -2.51671624529},
+    {"i1e", -0.5, -0.15642080318},
+    {"i1e", 200, 0.02815650339},
     {"sign", -3, -1},
     {"pow", 3, 27, {{"factor", 3.0f}}},
     {"clip", 5, 2, {{"min", 1.0f}, {"max", 2.0f}}},
@@ -161,6 +176,15 @@ const std::vector<Domain> kDomains = {
     {"acosh", 1.5, 4},
     {"atanh", -0.9, 0.9},
     {"erf"},
+    {"erfinv", -0.95, 0.95},
+    {"lgamma", 0.5, 4},
+    {"lgamma", -0.9, -0.1},
+    {"digamma", 0.5, 4},
+    {"digamma", -0.9, -0.1},
+    {"i0"},
+    {"i0e"},
+    {"i1"},
+    {"i1e"},
     {"trunc"},
     {"logit", 0.1, 0.9},
     {"floor"},
@@ -179,7 +203,7 @@ TEST(Unary, AllKernelsAgree) {
     // Rank 4 comes in blocks of 16 channels too, and 18 channels leave padding.
     for (const Shape& shape : {Shape{7, 5}, Shape{2, 18, 1, 2}}) {
       check_op({.type = d.type,
-                .inputs = {{"X", uniform(shape, d.low, d.high)}},
+                .inputs = {{slot_of(d.type), uniform(shape, d.low, d.high)}},
                 .attrs = d.attrs,
                 .integers = d.attrs.empty(),
                 .tolerance = 2e-5});
@@ -203,6 +227,19 @@ TEST(Unary, LargeArgumentsDoNotOverflow) {
   EXPECT_THAT(unary("softplus", tensor({-200, 200})), near({0, 200}, 1e-12));
   EXPECT_THAT(unary("tanh", tensor({-200, 200})), near({-1, 1}, 1e-12));
   EXPECT_THAT(unary("mish", tensor({-200, 200})), near({0, 200}, 1e-12));
+}
+
+TEST(Unary, SpecialFunctionsWhereTheyEnd) {
+  const double inf = INFINITY;
+  EXPECT_THAT(unary("erfinv", tensor({-1, 1, 2})), equal_to({-inf, inf, inf}));
+  EXPECT_THAT(unary("lgamma", tensor({0, -1, inf})), equal_to({inf, inf, inf}));
+  for (const double pole : {0.0, -1.0, -2.0}) {
+    EXPECT_TRUE(std::isnan(values_of(unary("digamma", tensor({pole})))[0])) << pole;
+  }
+  EXPECT_THAT(unary("i0e", tensor({-inf, 0, inf})), equal_to({0, 1, 0}));
+  EXPECT_THAT(unary("i1e", tensor({-inf, 0, inf})), equal_to({0, 0, 0}));
+  EXPECT_THAT(run_op("i1_grad", {{"x", tensor({0})}, {"out@GRAD", tensor({1})}}).at("x@GRAD"),
+              equal_to({0.5}));
 }
 
 TEST(Unary, GradientsAtTheCorners) {
