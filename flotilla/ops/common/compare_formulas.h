@@ -1,8 +1,10 @@
 // flotilla/ops/common/compare_formulas.h
 //
-// Questions about one or two numbers. Whatever is not zero is true.
+// Questions about one or two numbers, and what becomes of their bits. Whatever is not zero is true.
 
 #pragma once
+
+#include <type_traits>
 
 #include "flotilla/base/host_device.h"
 #include "flotilla/ops/common/types.h"
@@ -53,7 +55,27 @@ struct Xor {
   FLT_FN static bool f(auto x, auto y) { return (x != 0) != (y != 0); }
 };
 
+// Bit by bit; of bools, the logic above.
+struct BitAnd {
+  static constexpr CompareInfo kInfo = {"bitwise_and", "&", true};
+  FLT_FN static auto f(auto x, auto y) { return x & y; }
+};
+struct BitOr {
+  static constexpr CompareInfo kInfo = {"bitwise_or", "|", true};
+  FLT_FN static auto f(auto x, auto y) { return x | y; }
+};
+struct BitXor {
+  static constexpr CompareInfo kInfo = {"bitwise_xor", "^", true};
+  FLT_FN static auto f(auto x, auto y) { return x ^ y; }
+};
+
 // Of one number, as functions for map() and cuda::map().
+struct BitNot {
+  template <typename T>
+  FLT_FN T operator()(T x) const {
+    return static_cast<T>(x ^ (std::is_same_v<T, bool> ? 1 : -1));
+  }
+};
 struct Not {
   FLT_FN bool operator()(auto x) const { return x == 0; }
 };
@@ -70,5 +92,6 @@ struct IsNan {
 
 using Comparisons = Types<Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual>;
 using Logic = Types<And, Or, Xor>;
+using Bits = Types<BitAnd, BitOr, BitXor>;
 
 }  // namespace flotilla::ops::compare

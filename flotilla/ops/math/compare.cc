@@ -1,10 +1,11 @@
 // flotilla/ops/math/compare.cc
 //
 // Operators that answer with bools: comparisons of two tensors, logic, and which elements are
-// finite. Whatever is not zero is true.
+// finite. Whatever is not zero is true. Beside them those that work bit by bit.
 
 #include <algorithm>
 
+#include "flotilla/ops/common/agree.h"
 #include "flotilla/ops/common/compare_formulas.h"
 #include "flotilla/ops/common/map.h"
 #include "flotilla/ops/math/elementwise.h"
@@ -13,26 +14,35 @@
 namespace flotilla::ops {
 namespace {
 
-void infer_binary(InferContext& c) {
-  const VarMeta &x = c.in("X"), &y = c.in("Y");
-  require(x.dtype == y.dtype, "X and Y must have one dtype, but X holds {} and Y holds {}", x.dtype,
-          y.dtype);
-  const int64_t axis = c.op().attr_or<int64_t>("axis", -1);
-  VarMeta out = like(x, broadcast(x.shape, y.shape, axis));
-  out.dtype = boolean;
-  c.out("Out") = std::move(out);
+// Whole numbers and bools; these ops answer in their own dtype.
+template <typename F>
+std::vector<Kernel> bits_kernels(F f) {
+  return kernels_for<bool, uint8_t, int8_t, int16_t, int32_t, int64_t>(f);
 }
 
+void infer_bits(InferContext& c) {
+  check_same_dtype(c, "X", "Y");
+  const Shape &x = c.in("X").shape, &y = c.in("Y").shape;
+  c.out("Out") = like(c.in("X"), broadcast(x, y, c.op().attr_or<int64_t>("axis", -1)));
+}
+
+void infer_binary(InferContext& c) {
+  infer_bits(c);
+  c.out("Out").dtype = boolean;
+}
+
+void infer_same(InferContext& c) { c.out("Out") = like(c.in("X")); }
+
 void infer_unary(InferContext& c) {
-  c.out("Out") = like(c.in("X"));
+  infer_same(c);
   c.out("Out").dtype = boolean;
 }
 
 void infer_one(InferContext& c) { c.out("Out") = VarMeta::tensor(boolean, {1}); }
 
-template <typename F, typename T>
+template <typename F, typename T, typename R = bool>
 Step each(PrepareContext& c) {
-  return [n = c.shape("X").numel(), in = c.in<T>("X"), out = c.out<bool>("Out")] {
+  return [n = c.shape("X").numel(), in = c.in<T>("X"), out = c.out<R>("Out")] {
     map(n, kGrainOperations, F{}, out.data(), in.data());
   };
 }
@@ -47,20 +57,25 @@ Step once(PrepareContext& c) {
   };
 }
 
-const std::vector<Slot> kOut = {{.name = "Out", .doc = "bool, of the common shape"}};
-
 // Out = X sign Y
 template <typename F>
-void define_binary(std::vector<AttrSpec> attrs) {
+void define_binary(std::vector<AttrSpec> attrs, void (*infer)(InferContext&),
+                   std::vector<Kernel> kernels) {
   define_op({.type = F::kInfo.type,
              .doc = fmt::format("Out = X {} Y, element by element.", F::kInfo.sign),
              .inputs = {{.name = "X", .doc = "tensor", .no_grad = true},
                         {.name = "Y", .doc = "tensor of the same dtype", .no_grad = true}},
-             .outputs = kOut,
+             .outputs = {{.name = "Out", .doc = "of the common shape"}},
              .attrs = std::move(attrs),
-             .infer = infer_binary,
-             .kernels = kernels_for<float, double, Half, BFloat16, int32_t, int64_t, bool>(
-                 []<typename T>(PrepareContext& c) { return binary_step<F, T, bool>(c); })});
+             .infer = infer,
+             .kernels = std::move(kernels)});
+}
+
+template <typename F>
+void define_answer(std::vector<AttrSpec> attrs) {
+  define_binary<F>(std::move(attrs), infer_binary,
+                   kernels_for<float, double, Half, BFloat16, int32_t, int64_t, bool>(
+                       []<typename T>(PrepareContext& c) { return binary_step<F, T, bool>(c); }));
 }
 
 OpDef question(std::string type, std::string doc, void (*infer)(InferContext&),
@@ -68,7 +83,7 @@ OpDef question(std::string type, std::string doc, void (*infer)(InferContext&),
   return {.type = std::move(type),
           .doc = std::move(doc),
           .inputs = {{.name = "X", .doc = "tensor", .no_grad = true}},
-          .outputs = {{.name = "Out", .doc = "bool"}},
+          .outputs = {{.name = "Out", .doc = "an answer"}},
           .infer = infer,
           .kernels = std::move(kernels)};
 }
@@ -88,10 +103,18 @@ void define_question(const std::string& type, const std::string& what) {
 
 const bool kDefined = [] {
   for_each(compare::Comparisons{}, []<typename F>() {
-    define_binary<F>({{"axis", int32_t{-1}, "where Y's first axis stands among those of X"},
+    define_answer<F>({{"axis", int32_t{-1}, "where Y's first axis stands among those of X"},
                       {"force_cpu", false, "whether Out lies in the host's memory"}});
   });
-  for_each(compare::Logic{}, []<typename F>() { define_binary<F>({}); });
+  for_each(compare::Logic{}, []<typename F>() { define_answer<F>({}); });
+  for_each(compare::Bits{}, []<typename F>() {
+    define_binary<F>({}, infer_bits, bits_kernels([]<typename T>(PrepareContext& c) {
+                       return binary_step<F, T, T>(c);
+                     }));
+  });
+  define_op(question(
+      "bitwise_not", "The bits of X, each turned over.", infer_same,
+      bits_kernels([]<typename T>(PrepareContext& c) { return each<compare::BitNot, T, T>(c); })));
   define_op(question("logical_not", "Whether each element of X is zero.", infer_unary,
                      kernels_for<bool, float, double, Half, BFloat16, int32_t, int64_t>(
                          []<typename T>(PrepareContext& c) { return each<compare::Not, T>(c); })));

@@ -230,5 +230,28 @@ TEST(Compare, NotANumberAndInfinity) {
               equal_to(bools({true, true, false})));
 }
 
+TEST(Bitwise, KnownValues) {
+  for (const DType dtype : {u8, i8, i16, i32, i64}) {
+    const Tensor x = tensor({12, 5}, dtype), y = tensor({10}, dtype);
+    const auto of = [&](const std::string& type) {
+      return run_op(type, {{"X", x}, {"Y", y}}).at("Out");
+    };
+    EXPECT_THAT(of("bitwise_and"), equal_to(tensor({8, 0}, dtype)));
+    EXPECT_THAT(of("bitwise_or"), equal_to(tensor({14, 15}, dtype)));
+    EXPECT_THAT(of("bitwise_xor"), equal_to(tensor({6, 15}, dtype)));
+    if (dtype == u8) continue;
+    EXPECT_THAT(run_op("bitwise_not", {{"X", x}}).at("Out"), equal_to(tensor({-13, -6}, dtype)));
+  }
+  EXPECT_THAT(run_op("bitwise_not", {{"X", tensor({12}, u8)}}).at("Out"),
+              equal_to(tensor({243}, u8)));
+  EXPECT_THAT(run_op("bitwise_not", {{"X", bools({true, false})}}).at("Out"),
+              equal_to(bools({false, true})));
+  EXPECT_THAT(
+      run_op("bitwise_xor", {{"X", bools({true, true})}, {"Y", bools({true, false})}}).at("Out"),
+      equal_to(bools({false, true})));
+  EXPECT_REFUSED(build_op("bitwise_and", {{"X", ints({1})}, {"Y", tensor({1})}}),
+                 "X and Y must have one dtype, but hold i64 and f32");
+}
+
 }  // namespace
 }  // namespace flotilla
