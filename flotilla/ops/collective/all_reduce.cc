@@ -4,7 +4,6 @@
 // up in the order of ranks. fused_all_reduce does it for many variables in one call. c_reduce_*
 // leave the result at one process.
 
-#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/collective/bucket.h"
 #include "flotilla/ops/collective/channel.h"
 #include "flotilla/ops/collective/collective.h"
@@ -64,15 +63,7 @@ void infer_bucket(InferContext& c) {
 }
 
 // The sum over all of the gradients that each of them got from the sum.
-void sum_grad(GradContext& g) {
-  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
-  if (dx.empty()) return;
-  Attrs attrs;
-  for (const char* name : {"ring_id", "use_calc_stream"}) {
-    if (g.op().attrs().contains(name)) attrs[name] = g.op().attrs().at(name);
-  }
-  g.emit("c_allreduce_sum", {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
-}
+void sum_grad(GradContext& g) { emit_collective(g, "c_allreduce_sum"); }
 
 template <Reduce kHow>
 bool define(const std::string& name, const std::string& what, GradRule grad) {
@@ -94,11 +85,27 @@ const bool max = define<Reduce::kMax>("max", "the largest", no_grad());
 const bool min = define<Reduce::kMin>("min", "the smallest", no_grad());
 const bool prod = define<Reduce::kProd>("prod", "the product", no_grad());
 
+// Between layers whose weights are shared out (Megatron-LM: Shoeybi et al., 2019): before them the
+// gradients add up, behind them the results do.
+const OpDef& c_identity =
+    define_collective({.type = "c_identity",
+                       .doc = "Out is X; its gradient is the sum of those of all processes.",
+                       .attrs = {kRingId, kAtOnce, kModelParallel},
+                       .kernels = every_dtype(identity),
+                       .grad = custom_grad(sum_grad)});
+
+const OpDef& mp_allreduce_sum = define_collective(
+    {.type = "mp_allreduce_sum",
+     .doc = "Out of every process is the sum of all X; its gradient is handed on.",
+     .attrs = {kRingId, kUseCalcStream},
+     .kernels = reducible_dtypes(all_reduce<Reduce::kSum>),
+     .grad = custom_grad([](GradContext& g) { emit_collective(g, "c_identity"); })});
+
 const OpDef& legacy =
     define_collective({.type = "allreduce",
                        .doc = "c_allreduce_sum and its like, by the number of the reduction.",
                        .attrs = {kRingId,
-                                 {"use_calc_stream", true, "false: may go on beside the program"},
+                                 kAtOnce,
                                  {"reduce_type", 0, "0: sum, 1: product, 2: largest, 3: smallest"},
                                  {"sync_mode", false, "a hint of Paddle's"}},
                        .kernels = reducible_dtypes(all_reduce_by_number)});

@@ -19,6 +19,8 @@ inline const AttrSpec kRingId = {"ring_id", 0, "which group of processes; 0: all
 inline const AttrSpec kUseCalcStream = {
     "use_calc_stream", false,
     "false: may go on beside the program until somebody needs the result"};
+inline const AttrSpec kAtOnce = {"use_calc_stream", true, "false: may go on beside the program"};
+inline const AttrSpec kModelParallel = {"use_model_parallel", true, "a hint of Paddle's"};
 
 class Channel {
  public:

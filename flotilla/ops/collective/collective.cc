@@ -1,6 +1,7 @@
 #include "flotilla/ops/collective/collective.h"
 
 #include "flotilla/comm/world.h"
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
@@ -58,6 +59,17 @@ const OpDef& define_collective(Collective row) {
                     .grad = std::move(row.grad),
                     .kernels = std::move(row.kernels),
                     .side_effect = true});
+}
+
+void emit_collective(GradContext& g, const std::string& type) {
+  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
+  if (dx.empty()) return;
+  Attrs attrs;
+  for (const AttrSpec& attr : op_def(type).attrs) {
+    const Attr* given = g.op().find_attr(attr.name);
+    if (given != nullptr) attrs[attr.name] = *given;
+  }
+  g.emit(type, {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
 }
 
 }  // namespace flotilla::ops

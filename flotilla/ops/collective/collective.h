@@ -36,4 +36,8 @@ struct Collective {
 };
 const OpDef& define_collective(Collective row);
 
+// The gradient of a row: X@GRAD is what the collective op `type` makes of Out@GRAD, with those of
+// its attributes that the op has.
+void emit_collective(GradContext& g, const std::string& type);
+
 }  // namespace flotilla::ops

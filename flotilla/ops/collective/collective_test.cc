@@ -107,6 +107,32 @@ TEST(Collective, PartsGoAlongTheFirstAxis) {
   EXPECT_THAT(summed[1].at("Out"), equal_to({33, 44}));
 }
 
+TEST(Collective, ColumnsAreGatheredAndKept) {
+  const auto rows = [](int rank) {
+    return Inputs{{"X", tensor({{rank + 1.0, rank + 10.0}, {rank + 5.0, rank + 50.0}})}};
+  };
+  const auto gathered = on_ranks(2, rows, "c_concat", {{"nranks", 2}});
+  for (const OpResult& result : gathered) {
+    EXPECT_THAT(result.at("Out"), equal_to(tensor({{1, 10, 2, 11}, {5, 50, 6, 51}})));
+  }
+  const Inputs all = {{"X", tensor({{1, 2, 3, 4}, {5, 6, 7, 8}})}};
+  EXPECT_THAT(run_op("c_split", all, {{"nranks", 2}, {"rank", 1}}).at("Out"),
+              equal_to(tensor({{3, 4}, {7, 8}})));
+  EXPECT_REFUSED(build_op("c_split", all, {{"nranks", 3}}),
+                 "the last axis of X must be a multiple of nranks, 3, but X has shape [2, 4]");
+  EXPECT_REFUSED(build_op("c_split", all, {{"nranks", 2}, {"rank", 2}}),
+                 "rank must lie in [0, 2), but is 2");
+}
+
+TEST(Collective, BetweenLayersSumsGoOneWay) {
+  const auto summed = on_ranks(
+      3, [](int rank) { return powers(rank); }, "mp_allreduce_sum");
+  for (const OpResult& result : summed) EXPECT_THAT(result.at("Out"), equal_to({111, 222, 333}));
+  const auto same = on_ranks(
+      3, [](int rank) { return powers(rank); }, "c_identity");
+  EXPECT_THAT(same[1].at("Out"), equal_to({10, 20, 30}));
+}
+
 TEST(Collective, GradientsAreWeighedBySamples) {
   const auto inputs = [](int rank) {
     return Inputs{{"X", full({1}, 6)}, {"Samples", full({rank + 1, 2}, 0)}};
@@ -323,6 +349,13 @@ TEST(Collective, GradientsAreExchangedTheOtherWay) {
                 rank == 0 ? equal_to({12, 14}) : equal_to({16, 18}));
     EXPECT_THAT(gradient_of("c_reducescatter", {{"nranks", 2}}, rank, {1}, world),
                 equal_to({1, 11}));
+    EXPECT_THAT(gradient_of("c_identity", {}, rank, {2}, world), equal_to({12, 14}));
+    EXPECT_THAT(gradient_of("mp_allreduce_sum", {}, rank, {2}, world),
+                rank == 0 ? equal_to({1, 2}) : equal_to({11, 12}));
+    const Attrs half = {{"nranks", 2}, {"rank", rank}};
+    EXPECT_THAT(gradient_of("c_concat", half, rank, {4}, world),
+                rank == 0 ? equal_to({1, 2}) : equal_to({13, 14}));
+    EXPECT_THAT(gradient_of("c_split", half, rank, {1}, world), equal_to({1, 11}));
   });
 }
 

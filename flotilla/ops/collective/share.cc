@@ -2,9 +2,11 @@
 //
 // Parts of tensors that go from process to process: c_broadcast and broadcast from one to all,
 // c_allgather from all to all, c_scatter from one to each its part, c_reducescatter the part of the
-// sum. Parts lie along the first axis, in the order of ranks.
+// sum. Parts lie along the first axis, in the order of ranks; those of c_concat and c_split, which
+// gather columns and keep some of them, along the last.
 
-#include "flotilla/op/grad_context.h"
+#include <cstring>
+
 #include "flotilla/ops/collective/bucket.h"
 #include "flotilla/ops/collective/channel.h"
 #include "flotilla/ops/collective/collective.h"
@@ -37,6 +39,26 @@ void infer_gather(InferContext& c) {
   const int64_t ranks = ranks_of(c);
   VarMeta out = VarMeta::tensor(c.dtype("X"), c.in("X").shape);
   out.shape[0] = checked_multiple(out.shape[0], ranks);
+  c.out("Out") = std::move(out);
+}
+
+void infer_concat(InferContext& c) {
+  const int64_t ranks = ranks_of(c);
+  VarMeta out = like(c.in("X"));
+  int64_t& columns = out.shape[out.shape.rank() - 1];
+  columns = checked_multiple(columns, ranks);
+  c.out("Out") = std::move(out);
+}
+
+void infer_split(InferContext& c) {
+  const int64_t ranks = ranks_of(c), rank = c.attr<int64_t>("rank");
+  require(0 <= rank && rank < ranks, "rank must lie in [0, {}), but is {}", ranks, rank);
+  VarMeta out = like(c.in("X"));
+  int64_t& columns = out.shape[out.shape.rank() - 1];
+  require(columns < 0 || columns % ranks == 0,
+          "the last axis of X must be a multiple of nranks, {}, but X has shape {}", ranks,
+          c.in("X").shape);
+  if (columns >= 0) columns /= ranks;
   c.out("Out") = std::move(out);
 }
 
@@ -93,33 +115,72 @@ Step scatter(PrepareContext& c) {
       });
 }
 
-// The gradient of gathering is the sum of the parts, and the other way round.
-void emit_grad(GradContext& g, const char* type) {
-  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
-  if (dx.empty()) return;
-  Attrs attrs;
-  for (const char* name : {"ring_id", "use_calc_stream", "nranks"}) {
-    if (g.op().attrs().contains(name)) attrs[name] = g.op().attrs().at(name);
+// Rows of bytes, and the part of each that belongs to a rank.
+struct Columns {
+  int64_t rows, part, ranks;
+
+  // `slot` holds a part.
+  Columns(const PrepareContext& c, std::string_view slot) : ranks(c.attr<int64_t>("nranks")) {
+    const Shape& shape = c.shape(slot);
+    rows = shape.numel(0, shape.rank() - 1);
+    part = shape[shape.rank() - 1] * size_of(c.dtype(slot));
   }
-  g.emit(type, {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
+  // Between the part of `rank`, row by row, and rows of the parts of all.
+  void take(const char* all, char* to, int64_t rank) const {
+    for (int64_t r = 0; r < rows; ++r) std::memcpy(to + r * part, place(all, r, rank), bytes());
+  }
+  void put(const char* from, char* all, int64_t rank) const {
+    for (int64_t r = 0; r < rows; ++r) std::memcpy(place(all, r, rank), from + r * part, bytes());
+  }
+
+ private:
+  size_t bytes() const { return static_cast<size_t>(part); }
+  template <typename C>
+  C* place(C* all, int64_t row, int64_t rank) const {
+    return all + (row * ranks + rank) * part;
+  }
+};
+
+Step concat(PrepareContext& c) {
+  const Columns columns(c, "X");
+  return on_parts(c, "X",
+                  [columns, dtype = c.dtype("X"),
+                   parts = c.workspace(columns.rows * columns.part * columns.ranks)](
+                      Group& group, const char* x, char* out, int64_t count) {
+                    group.all_gather(x, parts.data(), count, dtype);
+                    for (int64_t r = 0; r < columns.ranks; ++r) {
+                      columns.put(parts.data() + r * columns.rows * columns.part, out, r);
+                    }
+                  });
 }
+
+// Nobody else is asked.
+Step split(PrepareContext& c) {
+  return [columns = Columns(c, "Out"), rank = c.attr<int64_t>("rank"), x = c.in_bytes("X"),
+          out = c.out_bytes("Out")] { columns.take(x.data(), out.data(), rank); };
+}
+
+// The gradient of gathering is the sum of the parts, and the other way round.
+void gather_grad(GradContext& g) { emit_collective(g, "c_reducescatter"); }
+void part_grad(GradContext& g) { emit_collective(g, "c_allgather"); }
+
+void concat_grad(GradContext& g) { emit_collective(g, "c_split"); }
+void split_grad(GradContext& g) { emit_collective(g, "c_concat"); }
 
 const AttrSpec kRoot = {"root", 0, "whose X is handed out"};
 const AttrSpec kRanks = {"nranks", 1, "members of the group"};
+const AttrSpec kRank = {"rank", 0, "the place of this process in it"};
 
 const OpDef& c_broadcast = define_collective({.type = "c_broadcast",
                                               .doc = "Out of every process is the X of one.",
                                               .attrs = {kRingId, kUseCalcStream, kRoot},
                                               .kernels = every_dtype(broadcast)});
 
-const OpDef& legacy_broadcast =
-    define_collective({.type = "broadcast",
-                       .doc = "c_broadcast by its older name.",
-                       .attrs = {kRingId,
-                                 {"use_calc_stream", true, "false: may go on beside the program"},
-                                 kRoot,
-                                 {"sync_mode", false, "a hint of Paddle's"}},
-                       .kernels = every_dtype(broadcast)});
+const OpDef& legacy_broadcast = define_collective(
+    {.type = "broadcast",
+     .doc = "c_broadcast by its older name.",
+     .attrs = {kRingId, kAtOnce, kRoot, {"sync_mode", false, "a hint of Paddle's"}},
+     .kernels = every_dtype(broadcast)});
 
 const OpDef& c_allgather = define_collective(
     {.type = "c_allgather",
@@ -127,7 +188,7 @@ const OpDef& c_allgather = define_collective(
      .attrs = {kRingId, kUseCalcStream, kRanks},
      .kernels = every_dtype(all_gather),
      .infer = infer_gather,
-     .grad = custom_grad([](GradContext& g) { emit_grad(g, "c_reducescatter"); })});
+     .grad = custom_grad(gather_grad)});
 
 const OpDef& c_reducescatter = define_collective(
     {.type = "c_reducescatter",
@@ -135,7 +196,23 @@ const OpDef& c_reducescatter = define_collective(
      .attrs = {kRingId, kUseCalcStream, kRanks},
      .kernels = reducible_dtypes(reduce_scatter),
      .infer = infer_part,
-     .grad = custom_grad([](GradContext& g) { emit_grad(g, "c_allgather"); })});
+     .grad = custom_grad(part_grad)});
+
+const OpDef& c_concat = define_collective(
+    {.type = "c_concat",
+     .doc = "Out holds the X of all processes, one beside the other along the last axis.",
+     .attrs = {kRingId, kAtOnce, kRanks, kRank, kModelParallel},
+     .kernels = every_dtype(concat),
+     .infer = infer_concat,
+     .grad = custom_grad(concat_grad)});
+
+const OpDef& c_split =
+    define_collective({.type = "c_split",
+                       .doc = "Out is this process' part of X, along the last axis.",
+                       .attrs = {kRingId, kUseCalcStream, kRanks, kRank, kModelParallel},
+                       .kernels = every_dtype(split),
+                       .infer = infer_split,
+                       .grad = custom_grad(split_grad)});
 
 const OpDef& c_scatter =
     define_collective({.type = "c_scatter",
