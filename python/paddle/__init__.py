@@ -76,8 +76,7 @@ __getattr__, __dir__ = _names_of(
     __name__,
     [
         *("common_ops_import", "compat", "core", "dataset", "device", "distributed", "fleet"),
-        *("fluid", "framework", "incubate", "io", "metric", "nn", "optimizer", "reader"),
-        *("regularizer",),
-        *("text", "utils", "vision"),
+        *("fluid", "framework", "incubate", "io", "linalg", "metric", "nn", "optimizer"),
+        *("reader", "regularizer", "text", "utils", "vision"),
     ],
 )

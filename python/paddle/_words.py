@@ -58,11 +58,11 @@ def axis_of(x, axis):
     return axis + x.ndim if axis < 0 else axis
 
 
-def unary(word, doc, type=None, layer=None):
+def unary(word, doc, type=None, layer=None, slot="X"):
     """The function ``word(x, name=None)`` of an op from X to Out, ``type`` where it differs."""
 
     def function(x, name=None):
-        return core.op(type or word, {"X": x}, name=name, layer=layer or word)
+        return core.op(type or word, {slot: x}, name=name, layer=layer or word)
 
     return named(function, word, doc)
 

@@ -93,8 +93,17 @@ def test_whole_numbers_follow_paddles_rules(executor):
         np.testing.assert_allclose(found, expected)
 
 
+@pytest.mark.parametrize("expression", ["k & j", "k | j", "k ^ j", "~k"])
+def test_bits_of_whole_numbers(executor, expression):
+    numbers = {"k": np.array([12, -5, 7]), "j": np.array([10, 3, 0])}
+    names = {name: static.data(name, [3], "int64") for name in numbers}
+    made = eval(expression, names)
+    feed = {name: number for name, number in numbers.items() if name in expression}
+    np.testing.assert_array_equal(run(executor, made, feed), eval(expression, numbers))
+
+
 @pytest.mark.parametrize("bits", ["&", "|", "^"])
-def test_single_bits_are_refused(bits):
+def test_floats_have_no_bits(bits):
     with pytest.raises(TypeError, match="of type bool"):
         eval(f"x {bits} x", {"x": data()})
 

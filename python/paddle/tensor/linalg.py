@@ -17,6 +17,7 @@ __all__ = [
     "mm",
     "mv",
     "outer",
+    "inverse",
 ]
 
 
@@ -50,6 +51,11 @@ def dot(x, y, name=None):
 def mv(x, vec, name=None):
     """The product of a matrix and a vector."""
     return core.op("mv", {"X": x, "Vec": vec}, name=name)
+
+
+def inverse(x, name=None):
+    """The inverses of the matrices in the last two axes."""
+    return core.op("inverse", {"Input": x}, name=name)
 
 
 def outer(x, y, name=None):

@@ -1,10 +1,14 @@
-"""Comparisons and logic."""
+"""Comparisons, logic and bits."""
 
 import _flotilla as core
 from paddle._words import compared
 from paddle.base.framework import Variable
 
 __all__ = [
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
     "equal",
     "equal_all",
     "greater_equal",
@@ -45,6 +49,26 @@ def logical_xor(x, y, out=None, name=None):
 def logical_not(x, out=None, name=None):
     """Whether it is false, element by element."""
     return core.op("logical_not", {"X": x}, out=out, name=name)
+
+
+def bitwise_and(x, y, out=None, name=None):
+    """The bits that both have."""
+    return core.op("bitwise_and", {"X": x, "Y": y}, out=out, name=name)
+
+
+def bitwise_or(x, y, out=None, name=None):
+    """The bits that one of both has."""
+    return core.op("bitwise_or", {"X": x, "Y": y}, out=out, name=name)
+
+
+def bitwise_xor(x, y, out=None, name=None):
+    """The bits in which both differ."""
+    return core.op("bitwise_xor", {"X": x, "Y": y}, out=out, name=name)
+
+
+def bitwise_not(x, out=None, name=None):
+    """The bits it does not have."""
+    return core.op("bitwise_not", {"X": x}, out=out, name=name)
 
 
 def equal_all(x, y, name=None):

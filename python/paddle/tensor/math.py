@@ -4,6 +4,8 @@ import _flotilla as core
 from paddle._words import also, code, elementwise, for_v1, named, several
 from paddle.base.framework import Variable
 
+from .manipulation import flatten
+
 __all__ = [
     "add",
     "add_n",
@@ -14,6 +16,8 @@ __all__ = [
     "atan2",
     "clip",
     "count_nonzero",
+    "cummax",
+    "cummin",
     "cumprod",
     "cumsum",
     "divide",
@@ -184,3 +188,16 @@ def cumprod(x, dim=None, dtype=None, name=None):
     if dim is None:
         raise ValueError("cumprod needs dim, the axis along which it multiplies")
     return core.op("cumprod", {"X": _cast(x, dtype)}, {"dim": dim}, name=name)
+
+
+def _extremes(word, doc):
+    def function(x, axis=None, dtype="int64", name=None):
+        attrs = {"axis": -1 if axis is None else axis, "dtype": code(dtype)}
+        x = x if axis is not None else flatten(x)
+        return tuple(core.op(word, {"x": x}, attrs, name=name, outs=["out", "indices"]))
+
+    return named(function, word, doc)
+
+
+cummax = _extremes("cummax", "The largest elements so far along ``axis``, and where they stand.")
+cummin = _extremes("cummin", "The smallest elements so far along ``axis``, and where they stand.")

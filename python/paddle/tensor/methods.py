@@ -29,12 +29,12 @@ def _equality(type, of_none):
     return lambda self, other: of_none if other is None else core.binary(type, self, other)
 
 
-def _logical(type):
-    """Of truth values; there are no operators on single bits."""
-
+def _bits(type):
     def method(self, *other):
-        if self.dtype != "bool":
-            raise TypeError(f"& | ^ ~ combine variables of type bool, but this is {self.dtype}")
+        if "float" in str(self.dtype):
+            raise TypeError(
+                f"& | ^ ~ combine variables of type bool or of integers, but this is {self.dtype}"
+            )
         return core.op(type, {"X": self, **({"Y": other[0]} if other else {})})
 
     return method
@@ -76,10 +76,10 @@ Variable.__neg__ = lambda self: core.negative(self)
 Variable.__abs__ = lambda self: ops.abs(self)
 Variable.__getitem__ = lambda self, index: core.getitem(self, index)
 Variable.__iter__ = _iterate
-Variable.__and__ = _logical("logical_and")
-Variable.__or__ = _logical("logical_or")
-Variable.__xor__ = _logical("logical_xor")
-Variable.__invert__ = _logical("logical_not")
+Variable.__and__ = _bits("bitwise_and")
+Variable.__or__ = _bits("bitwise_or")
+Variable.__xor__ = _bits("bitwise_xor")
+Variable.__invert__ = _bits("bitwise_not")
 # numpy leaves `array + x` to the variable.
 Variable.__array_ufunc__ = None
 

@@ -14,13 +14,20 @@ __all__ = [
     "ceil",
     "cos",
     "cosh",
+    "digamma",
     "erf",
+    "erfinv",
     "exp",
     "expm1",
     "floor",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
     "isfinite",
     "isinf",
     "isnan",
+    "lgamma",
     "log",
     "log10",
     "log1p",
@@ -43,6 +50,7 @@ __all__ = [
 abs = unary("abs", "Without the sign.")
 acos = unary("acos", "The angle with this cosine.")
 acosh = unary("acosh", "The inverse of cosh.")
+digamma = unary("digamma", "The derivative of lgamma.")
 asin = unary("asin", "The angle with this sine.")
 asinh = unary("asinh", "The inverse of sinh.")
 atan = unary("atan", "The angle with this tangent.")
@@ -51,9 +59,15 @@ ceil = unary("ceil", "The next whole number above.")
 cos = unary("cos", "The cosine.")
 cosh = unary("cosh", "The hyperbolic cosine.")
 erf = unary("erf", "The error function.")
+erfinv = unary("erfinv", "The number with this error function.")
 exp = unary("exp", "e to the power of x.")
 expm1 = unary("expm1", "e to the power of x, minus one.")
 floor = unary("floor", "The next whole number below.")
+i0 = unary("i0", "The modified Bessel function of the first kind and order 0.", slot="x")
+i0e = unary("i0e", "exp(-|x|) i0(x).", slot="x")
+i1 = unary("i1", "The modified Bessel function of the first kind and order 1.", slot="x")
+i1e = unary("i1e", "exp(-|x|) i1(x).", slot="x")
+lgamma = unary("lgamma", "The logarithm of the size of the gamma function.")
 log = unary("log", "The natural logarithm.")
 log10 = unary("log10", "The logarithm to base 10.")
 log1p = unary("log1p", "The natural logarithm of 1 + x.")
