@@ -197,25 +197,26 @@ const OpDef& inverse = define_op({
     .kernels = kernels_for<float, double>(inverse_forward),
 });
 
-const OpDef& determinant = define_op({
-    .type = "determinant",
-    .doc = "The determinant of matrices.",
-    .inputs = {kInput},
-    .outputs = {{.name = "Out", .doc = "a number for each matrix"}},
-    .infer = infer_determinant,
-    .grad = grad_op({"Input", "Out"}, {.lower = lower_determinant_grad}),
-    .kernels = kernels_for<float, double>(determinant_forward),
-});
+const OpDef& define(std::string type, std::string doc, std::string out,
+                    void (*infer)(InferContext&), void (*lower_grad)(LowerContext&),
+                    std::vector<Kernel> kernels) {
+  return define_op({.type = std::move(type),
+                    .doc = std::move(doc),
+                    .inputs = {kInput},
+                    .outputs = {{.name = "Out", .doc = std::move(out)}},
+                    .infer = infer,
+                    .grad = grad_op({"Input", "Out"}, {.lower = lower_grad}),
+                    .kernels = std::move(kernels)});
+}
 
-const OpDef& slogdeterminant = define_op({
-    .type = "slogdeterminant",
-    .doc = "The sign of the determinant of matrices, and the logarithm of its size.",
-    .inputs = {kInput},
-    .outputs = {{.name = "Out", .doc = "[2, a number for each matrix]: signs, logarithms"}},
-    .infer = infer_log,
-    .grad = grad_op({"Input", "Out"}, {.lower = lower_log_grad}),
-    .kernels = kernels_for<float, double>(log_forward),
-});
+const OpDef& determinant = define(
+    "determinant", "The determinant of matrices.", "a number for each matrix", infer_determinant,
+    lower_determinant_grad, kernels_for<float, double>(determinant_forward));
+
+const OpDef& slogdeterminant = define(
+    "slogdeterminant", "The sign of the determinant of matrices, and the logarithm of its size.",
+    "[2, a number for each matrix]: signs, logarithms", infer_log, lower_log_grad,
+    kernels_for<float, double>(log_forward));
 
 // ---- matrix_power -------------------------------------------------------------------------------
 
