@@ -218,7 +218,44 @@ def scans():
     yield case("logcumsumexp.large", {"X": large}, attrs={"axis": 1})
 
 
+def special():
+    signed, above = uniform(3, 5, low=-6, high=6), positive(3, 5)
+    for name in ("lgamma", "digamma"):
+        yield case(name, {"X": above}, grad="X")
+        yield case(f"{name}.negative", {"X": uniform(3, 4, low=-0.9, high=-0.1)}, grad="X")
+    yield case("erfinv", {"X": uniform(3, 4, low=-0.95, high=0.95)}, grad="X")
+    for name in ("i0", "i0e", "i1", "i1e"):
+        yield case(name, {"x": signed}, outputs="out", grad="x")
+    largest = values([1, 3, 2, 3, -1, -2, 0, -5], 2, 4)
+    for name in ("cummax", "cummin"):
+        yield case(
+            name,
+            {"x": largest},
+            attrs={"axis": 1, "dtype": 3},
+            outputs="out indices",
+            dtypes={"indices": "int64"},
+            grad="x",
+        )
+
+
+def bits():
+    pair = {"X": integers(6, low=-9, high=9), "Y": integers(6, low=-9, high=9)}
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+        yield case(name, pair, dtypes={"Out": "int64"})
+    yield case("bitwise_not", {"X": pair["X"]}, dtypes={"Out": "int64"})
+
+
+def matrices():
+    square = values([3, 1, -0.5, 0.2, -2, 0.7, 1, 0.3, 4], 3, 3)
+    yield case("inverse", {"Input": square}, outputs="Output", grad="Input")
+    yield case("slogdeterminant", {"Input": square}, grad="Input")
+    for n in (-2, 1, 3):
+        yield case(f"matrix_power.{n}", {"X": square}, attrs={"n": n}, grad="X")
+    yield case("minus", {"X": uniform(2, 3), "Y": uniform(2, 3)}, grad="X Y")
+    yield case("l1_norm", {"X": uniform(2, 3)}, grad="X")
+
+
 def cases():
     groups = (activations, elementwise, comparisons, reductions, products, ties, distances)
-    for group in (*groups, angles, scans):
+    for group in (*groups, angles, scans, special, bits, matrices):
         yield from group()
