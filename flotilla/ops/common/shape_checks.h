@@ -1,6 +1,7 @@
 // flotilla/ops/common/shape_checks.h
 //
-// What `infer` asks of the shapes of inputs. An extent that is not known yet fits any other.
+// What `infer` asks of the shapes and dtypes of inputs. An extent that is not known yet fits any
+// other.
 
 #pragma once
 
@@ -27,6 +28,18 @@ inline void check_same_shape(const InferContext& c, std::string_view slot,
   const Shape &found = c.in(slot).shape, &wanted = c.in(model).shape;
   require(fits(found, wanted), "{} must have the shape of {}, but is {} and {} is {}", slot, model,
           found, model, wanted);
+}
+
+// Refuses two inputs of different shapes.
+inline void check_one_shape(const InferContext& c, std::string_view x, std::string_view y) {
+  const Shape &a = c.in(x).shape, &b = c.in(y).shape;
+  require(fits(a, b), "{} and {} must have one shape, but they are {} and {}", x, y, a, b);
+}
+
+// Refuses two inputs of different dtypes.
+inline void check_one_dtype(const InferContext& c, std::string_view x, std::string_view y) {
+  require(c.dtype(x) == c.dtype(y), "{} and {} must have one dtype, but hold {} and {}", x, y,
+          c.dtype(x), c.dtype(y));
 }
 
 // Refuses an input, where it is given, of another number of elements.

@@ -10,14 +10,14 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/shape_checks.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_same_dtype(c, "X1", "X2");
-  check_same_shape(c, "X1", "X2");
+  check_one_dtype(c, "X1", "X2");
+  check_one_shape(c, "X1", "X2");
   c.out("Out") = like(c.in("X1"));
   if (!is_floating(c.dtype("X1"))) c.out("Out").dtype = f64;
 }

@@ -10,20 +10,20 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer_isclose(InferContext& c) {
-  check_same_shape(c, "Input", "Other");
+  check_one_shape(c, "Input", "Other");
   c.out("Out") = like(c.in("Input"));
   c.out("Out").dtype = boolean;
 }
 
 void infer_allclose(InferContext& c) {
-  check_same_shape(c, "Input", "Other");
+  check_one_shape(c, "Input", "Other");
   c.out("Out") = VarMeta::tensor(boolean, {1});
 }
 
@@ -126,7 +126,7 @@ const OpDef& allclose_op =
 // ---- equal_all ----------------------------------------------------------------------------------
 
 void infer_equal_all(InferContext& c) {
-  check_same_dtype(c, "X", "Y");
+  check_one_dtype(c, "X", "Y");
   c.out("Out") = VarMeta::tensor(boolean, {1});
 }
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "flotilla/ops/common/agree.h"
 #include "flotilla/ops/common/compare_formulas.h"
 #include "flotilla/ops/common/map.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/math/elementwise.h"
 #include "flotilla/ops/tensor/known_value.h"
 
@@ -21,7 +21,7 @@ std::vector<Kernel> bits_kernels(F f) {
 }
 
 void infer_bits(InferContext& c) {
-  check_same_dtype(c, "X", "Y");
+  check_one_dtype(c, "X", "Y");
   const Shape &x = c.in("X").shape, &y = c.in("Y").shape;
   c.out("Out") = like(c.in("X"), broadcast(x, y, c.op().attr_or<int64_t>("axis", -1)));
 }

@@ -5,7 +5,7 @@
 //   Out[i] = X[i + 1] Y[i + 2] - X[i + 2] Y[i + 1], counted round
 
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/nn/slices.h"
 
 namespace flotilla::ops {
@@ -32,7 +32,7 @@ int64_t axis_of(const Context& c, const Shape& x) {
 }
 
 void infer(InferContext& c) {
-  check_same_shape(c, "X", "Y");
+  check_one_shape(c, "X", "Y");
   axis_of(c, c.in("X").shape);
   c.out("Out") = like(c.in("X"));
 }

@@ -3,13 +3,13 @@
 // dist: the p-norm of X - Y, both repeated to their common shape.
 
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/shape_checks.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_same_dtype(c, "X", "Y");
+  check_one_dtype(c, "X", "Y");
   broadcast(c.in("X").shape, c.in("Y").shape, -1);
   c.out("Out") = VarMeta::tensor(c.dtype("X"), {1});
 }

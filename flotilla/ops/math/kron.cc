@@ -6,13 +6,13 @@
 #include <algorithm>
 
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/shape_checks.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_same_dtype(c, "X", "Y");
+  check_one_dtype(c, "X", "Y");
   const Shape &x = c.in("X").shape, &y = c.in("Y").shape;
   const int64_t rank = std::max(x.rank(), y.rank());
   Shape out;

@@ -4,14 +4,14 @@
 // to Weight.
 
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/shape_checks.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
   const VarMeta& x = c.in("X");
-  for (const char* slot : {"Y", "Weight"}) check_same_dtype(c, "X", slot);
+  for (const char* slot : {"Y", "Weight"}) check_one_dtype(c, "X", slot);
   const Shape both = broadcast(x.shape, c.in("Y").shape, -1);
   c.out("Out") = like(x, broadcast(both, c.in("Weight").shape, -1));
 }

@@ -4,14 +4,14 @@
 
 #include "flotilla/op/grad_context.h"
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/shape_checks.h"
 
 namespace flotilla::ops {
 namespace {
 
 void infer(InferContext& c) {
-  check_same_dtype(c, "X", "Y");
-  check_same_shape(c, "X", "Y");
+  check_one_dtype(c, "X", "Y");
+  check_one_shape(c, "X", "Y");
   c.out("Out") = like(c.in("X"));
 }
 

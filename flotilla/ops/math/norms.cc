@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/common/agree.h"
 #include "flotilla/ops/common/binary_formulas.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/math/elementwise.h"
 #include "flotilla/ops/math/reduce_engine.h"
 #include "flotilla/ops/nn/slices.h"
@@ -107,7 +107,7 @@ const OpDef& clip_by_norm = define_op({
 
 void infer_dot(InferContext& c) {
   const VarMeta &x = c.in("X"), &y = c.in("Y");
-  require(x.shape.rank() > 0 && x.dtype == y.dtype && may_be_equal(x.shape, y.shape),
+  require(x.shape.rank() > 0 && x.dtype == y.dtype && fits(x.shape, y.shape),
           "X and Y of dot must be alike, but are {}{} and {}{}", x.dtype, x.shape, y.dtype,
           y.shape);
   c.out("Out") = VarMeta::tensor(x.dtype, without_axis(x.shape, -1, false, false));

@@ -9,7 +9,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/device/cpu/simd.h"
 #include "flotilla/op/grad_context.h"
-#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
@@ -23,7 +23,7 @@ void infer(InferContext& c) {
   int64_t rows = 0;
   for (size_t i = 0; i < c.in_count("X"); ++i) {
     const VarMeta& x = c.in("X", i);
-    require(x.dtype == out.dtype && may_be_equal(x.shape, out.shape),
+    require(x.dtype == out.dtype && fits(x.shape, out.shape),
             "the tensors to sum must be alike, but X[0] is {}{} and X[{}] is {}{}", out.dtype,
             c.in("X").shape, i, x.dtype, x.shape);
     for (int64_t a = 0; a < x.shape.rank(); ++a) {

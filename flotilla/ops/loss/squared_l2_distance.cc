@@ -1,6 +1,5 @@
-// flotilla/ops/loss/distances.cc
+// flotilla/ops/loss/squared_l2_distance.cc
 //
-// l1_norm:             Out = the sum of the sizes of all elements of X
 // squared_l2_distance: Out = row sums of the squares of X - Y; one row of Y meets all of X
 
 #include "flotilla/op/lower.h"
@@ -10,23 +9,7 @@
 namespace flotilla::ops {
 namespace {
 
-void infer_norm(InferContext& c) { c.out("Out") = VarMeta::tensor(c.dtype("X"), Shape{1}); }
-
-void lower_norm(LowerContext& c) {
-  c.result("Out", c.apply("reduce_sum", c.apply("abs", c.in("X")), {{"reduce_all", true}}));
-}
-
-const OpDef& l1_norm = define_op({
-    .type = "l1_norm",
-    .doc = "The sum of the sizes of all elements.",
-    .inputs = {{.name = "X", .doc = "tensor"}},
-    .outputs = {{.name = "Out", .doc = "one number"}},
-    .infer = infer_norm,
-    .grad = grad_of_body(),
-    .lower = lower_norm,
-});
-
-void infer_distance(InferContext& c) {
+void infer(InferContext& c) {
   const Shape &x = c.in("X").shape, &y = c.in("Y").shape;
   require(x.rank() >= 2 && x.rank() == y.rank(),
           "X and Y must have one rank of 2 or more, but have shapes {} and {}", x, y);
@@ -38,7 +21,7 @@ void infer_distance(InferContext& c) {
   c.out("Out") = like(c.in("X"), Shape{x[0], 1});
 }
 
-void lower_distance(LowerContext& c) {
+void lower(LowerContext& c) {
   const auto rows = [&](const char* slot) {
     return c.apply("reshape2", c.in(slot), {{"shape", std::vector<int32_t>{0, -1}}});
   };
@@ -53,9 +36,9 @@ const OpDef& squared_l2_distance = define_op({
     .doc = "The squares of the distances between the rows of X and of Y.",
     .inputs = {{.name = "X", .doc = "[rows, ...]"}, {.name = "Y", .doc = "as X, or one row"}},
     .outputs = {constant("sub_result", "X - Y, row by row"), {.name = "Out", .doc = "[rows, 1]"}},
-    .infer = infer_distance,
+    .infer = infer,
     .grad = grad_of_body({"sub_result", "X", "Y"}),
-    .lower = lower_distance,
+    .lower = lower,
 });
 
 }  // namespace

@@ -1,14 +1,9 @@
-// flotilla/ops/loss/distances_test.cc
+// flotilla/ops/loss/squared_l2_distance_test.cc: with modified_huber_loss
 
 #include "flotilla/testing/check_op.h"
 
 namespace flotilla {
 namespace {
-
-TEST(L1Norm, AddsSizes) {
-  EXPECT_THAT(run_op("l1_norm", {{"X", tensor({{1, -2}, {-3, 0}})}}).at("Out"), equal_to({6}));
-  check_op({.type = "l1_norm", .inputs = {{"X", uniform({3, 4}, -1, 1)}}});
-}
 
 TEST(SquaredL2Distance, OfRows) {
   const Tensor x = tensor({{1, 2}, {3, 4}});
