@@ -6,50 +6,16 @@
 //                       of -1 takes what is left of an axis
 //   pad_constant_like   Y in the first corner of a box with X's extents, a constant elsewhere
 
-#include <algorithm>
-
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
 namespace {
 
+// ---- crop, crop_tensor --------------------------------------------------------------------------
+
 const IntSource kOffsets = {"Offsets", "OffsetsTensor", "offsets"};
 const IntSource kShape = {"Shape", "ShapeTensor", "shape"};
-
-// A box that begins `first` elements into a tensor.
-struct Box {
-  Shape extents = {};
-  Shape whole = {};
-  int64_t first = 0;
-};
-
-// out = the box of `in`
-Step take(PrepareContext& c, std::string_view in, std::string_view out, const Box& box) {
-  const int64_t size = size_of(c.dtype(in));
-  const BoxCopy copy(box.extents.dims(), dense_strides(box.extents), dense_strides(box.whole),
-                     size);
-  return [copy, empty = box.extents.numel() == 0, offset = box.first * size, from = c.in_bytes(in),
-          to = c.out_bytes(out)] {
-    if (!empty) copy.run(to.data(), from.data() + offset);
-  };
-}
-
-// The box of `out` = in, and `rest` elsewhere.
-template <typename T>
-Step put(PrepareContext& c, std::string_view in, std::string_view out, const Box& box, T rest) {
-  const BoxCopy copy(box.extents.dims(), dense_strides(box.whole), dense_strides(box.extents),
-                     sizeof(T));
-  return [copy, rest, n = box.whole.numel(), empty = box.extents.numel() == 0, first = box.first,
-          from = c.in<T>(in), to = c.out<T>(out)] {
-    std::fill_n(to.data(), n, rest);
-    if (empty) return;
-    copy.run(reinterpret_cast<char*>(to.data() + first),
-             reinterpret_cast<const char*>(from.data()));
-  };
-}
-
-// ---- crop, crop_tensor --------------------------------------------------------------------------
 
 void check_within(const Shape& x, int64_t axis, int64_t offset, int64_t extent) {
   require(offset >= 0 && extent >= 0 && extent <= x[axis] - offset,
@@ -58,10 +24,10 @@ void check_within(const Shape& x, int64_t axis, int64_t offset, int64_t extent) 
 }
 
 // One for each axis of X; zeros where the op names none.
-MaybeInts checked_offsets(MaybeInts offsets, const Shape& x) {
-  const size_t rank = x.dims().size();
-  if (offsets.empty()) offsets.assign(rank, 0);
-  require(offsets.size() == rank,
+template <typename Numbers>
+Numbers checked_offsets(Numbers offsets, const Shape& x) {
+  if (offsets.empty()) offsets.assign(x.dims().size(), 0);
+  require(offsets.size() == x.dims().size(),
           "offsets must hold a number for each axis of X, which has shape {}, but holds {}", x,
           offsets.size());
   return offsets;
@@ -104,21 +70,19 @@ void infer_crop(InferContext& c) {
 }
 
 Box box_of(const PrepareContext& c, const Shape& extents, const Shape& x) {
-  const Ints strides = dense_strides(x), known = known_ints(c, kOffsets);
-  const MaybeInts offsets = checked_offsets(MaybeInts(known.begin(), known.end()), x);
   require(extents.rank() == x.rank(), "a box of shape {} is no part of X, which has shape {}",
           extents, x);
-  Box box{.extents = extents, .whole = x};
-  for (int64_t a = 0; a < x.rank(); ++a) {
-    const int64_t offset = *offsets[static_cast<size_t>(a)];
-    check_within(x, a, offset, extents[a]);
-    box.first += offset * strides[static_cast<size_t>(a)];
+  const Ints offsets = checked_offsets(known_ints(c, kOffsets), x);
+  Box box{.extents = extents.dims(), .strides = dense_strides(x)};
+  for (size_t a = 0; a < offsets.size(); ++a) {
+    check_within(x, static_cast<int64_t>(a), offsets[a], box.extents[a]);
+    box.first += offsets[a] * box.strides[a];
   }
   return box;
 }
 
 Step crop_forward(PrepareContext& c) {
-  return take(c, "X", "Out", box_of(c, c.shape("Out"), c.shape("X")));
+  return take_box(c, "X", "Out", box_of(c, c.shape("Out"), c.shape("X")));
 }
 
 void infer_crop_grad(InferContext& c) {
@@ -126,44 +90,35 @@ void infer_crop_grad(InferContext& c) {
   c.out("X@GRAD") = like(c.in("X"));
 }
 
-constexpr auto crop_backward = []<typename T>(PrepareContext& c) -> Step {
-  const Box box = box_of(c, c.shape("Out@GRAD"), c.shape("X@GRAD"));
-  return put<T>(c, "Out@GRAD", "X@GRAD", box, T{0});
-};
-
-Slot numbers_slot(std::string_view name, std::string doc, bool list) {
-  return {.name = std::string(name),
-          .doc = std::move(doc),
-          .optional = true,
-          .list = list,
-          .no_grad = true};
+Step crop_backward(PrepareContext& c) {
+  return put_box(c, "Out@GRAD", "X@GRAD", box_of(c, c.shape("Out@GRAD"), c.shape("X@GRAD")));
 }
 
-void define_crop(const std::string& type, std::vector<Slot> numbers, std::vector<Use> uses) {
+void define_crop(const std::string& type, std::vector<Slot> inputs, std::vector<Use> uses) {
   const std::vector<int32_t> none;
-  numbers.insert(numbers.begin(), {.name = "X", .doc = "tensor"});
+  inputs.insert(inputs.begin(), {.name = "X", .doc = "tensor"});
   define_op({.type = type,
              .doc = "A box of X.",
-             .inputs = std::move(numbers),
+             .inputs = std::move(inputs),
              .outputs = {{.name = "Out", .doc = "the elements inside the box"}},
              .attrs = {{"offsets", none, "where the box begins along each axis"},
                        {"shape", none, "its extents; -1: what is left"}},
              .infer = infer_crop,
-             .grad = grad_op(std::move(uses), {.kernels = kernels_for<float, double>(crop_backward),
-                                               .infer = infer_crop_grad}),
+             .grad = grad_op(std::move(uses),
+                             {.kernels = every_dtype(crop_backward), .infer = infer_crop_grad}),
              .kernels = every_dtype(crop_forward),
              .dtype_slot = "X"});
 }
 
 const bool kDefined = [] {
-  const Slot offsets = numbers_slot(kOffsets.tensor, "instead of `offsets`", false);
-  Slot pattern = numbers_slot("Y", "has the extents, instead of `shape`", false);
-  pattern.shape_only = true;
-  define_crop("crop", {pattern, offsets}, {shape_of("X"), "Offsets"});
-  define_crop("crop_tensor",
-              {numbers_slot(kShape.tensor, "instead of `shape`", false),
-               numbers_slot(kShape.list, "one tensor for each extent", true), offsets,
-               numbers_slot(kOffsets.list, "one tensor for each axis", true)},
+  const Slot pattern = {.name = "Y",
+                        .doc = "has the extents, instead of `shape`",
+                        .optional = true,
+                        .no_grad = true,
+                        .shape_only = true};
+  define_crop("crop", with_slots_of({{.tensor = "Offsets", .attr = "offsets"}}, {pattern}),
+              {shape_of("X"), "Offsets"});
+  define_crop("crop_tensor", with_slots_of({kShape, kOffsets}),
               {shape_of("X"), "Offsets", "OffsetsTensor"});
   return true;
 }();
@@ -176,14 +131,16 @@ void check_fits(const Shape& y, const Shape& x) {
   require(fits, "Y must fit into X, but they have the shapes {} and {}", y, x);
 }
 
+Box first_corner(const Shape& y, const Shape& whole) { return {y.dims(), dense_strides(whole)}; }
+
 void infer_pad(InferContext& c) {
   check_fits(c.in("Y").shape, c.in("X").shape);
   c.out("Out") = VarMeta::tensor(c.dtype("Y"), c.in("X").shape);
 }
 
 constexpr auto pad_forward = []<typename T>(PrepareContext& c) -> Step {
-  return put<T>(c, "Y", "Out", {.extents = c.shape("Y"), .whole = c.shape("Out")},
-                static_cast<T>(c.attr<float>("pad_value")));
+  return put_box<T>(c, "Y", "Out", first_corner(c.shape("Y"), c.shape("Out")),
+                    static_cast<T>(c.attr<float>("pad_value")));
 };
 
 void infer_pad_grad(InferContext& c) {
@@ -192,7 +149,7 @@ void infer_pad_grad(InferContext& c) {
 }
 
 Step pad_backward(PrepareContext& c) {
-  return take(c, "Out@GRAD", "Y@GRAD", {.extents = c.shape("Y"), .whole = c.shape("Out@GRAD")});
+  return take_box(c, "Out@GRAD", "Y@GRAD", first_corner(c.shape("Y"), c.shape("Out@GRAD")));
 }
 
 const OpDef& pad_constant_like = define_op({

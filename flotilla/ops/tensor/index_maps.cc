@@ -1,7 +1,7 @@
 // flotilla/ops/tensor/index_maps.cc
 //
 // Operators where each axis of Out takes its indices from an axis of X by a table: pad, pad2d,
-// pad3d (mirrored, repeated, or a constant beyond the border), roll, flip.
+// pad3d (mirrored, repeated, or a constant beyond the border), roll.
 //
 //     pad3d, mode reflect, [1, 2]:  out 0 1 2 3 4 5  from  1 0 1 2 1 0
 //     roll by 1:                    out 0 1 2        from  2 0 1
@@ -10,7 +10,6 @@
 
 #include "flotilla/device/allocator.h"
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/op/grad_context.h"
 #include "flotilla/op/needs_value.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -142,36 +141,54 @@ std::vector<Table> border_tables(const Shape& x, const Pads& pads, Border border
 
 // ---- pad, pad2d, pad3d --------------------------------------------------------------------------
 
-struct PadAll {
-  template <typename Context>
-  static Pads pads(const Context& c, const Shape& x) {
-    const Ints given = c.template attr<Ints>("paddings");
-    require(static_cast<int64_t>(given.size()) == 2 * x.rank(),
-            "paddings must hold two numbers for each axis of X, which has shape {}, but holds {}",
-            x, given.size());
-    Pads pads;
-    for (size_t i = 0; i < given.size(); i += 2) {
-      pads.before.push_back(given[i]);
-      pads.after.push_back(given[i + 1]);
-    }
-    return pads;
-  }
-  static Border border(const PrepareContext&) { return Border::kConstant; }
-  static constexpr std::string_view kValue = "pad_value";
+const IntSource kPaddings = {.tensor = "Paddings", .attr = "paddings"};
+
+struct PadForm {
+  std::string type;
+  std::string value;  // the attribute that holds the constant
+  // The axes that paddings name, in their order, counted among the spatial ones; none: all axes.
+  Ints axes = {};
+  std::vector<std::pair<std::string, Border>> modes = {};
+  std::string data_format = {};
+
+  int64_t rank() const { return std::ssize(axes) + 2; }
 };
 
-// Paddings name spatial axes in an order of their own: `axes`, counted among the spatial ones.
+const std::vector<PadForm> kPadForms = {
+    {"pad", "pad_value"},
+    {"pad2d",
+     "pad_value",
+     {0, 1},
+     {{"constant", Border::kConstant}, {"reflect", Border::kReflect}, {"edge", Border::kRepeat}},
+     "NCHW"},
+    {"pad3d",
+     "value",
+     {2, 1, 0},
+     {{"constant", Border::kConstant},
+      {"reflect", Border::kReflect},
+      {"replicate", Border::kRepeat},
+      {"circular", Border::kCircular}},
+     "NCDHW"}};
+
+// Of the op or the gradient op.
+const PadForm& form_of(const Op& op) {
+  return *std::ranges::find_if(kPadForms, [&](const PadForm& form) {
+    return op.type() == form.type || op.type() == form.type + "_grad";
+  });
+}
+
 template <typename Context>
-Pads spatial_pads(const Context& c, const Shape& x, const Ints& axes) {
-  const int64_t rank = static_cast<int64_t>(axes.size()) + 2;
-  require(x.rank() == rank, "{} takes an X of rank {}, but X has shape {}", c.op().type(), rank, x);
-  MaybeInts given = ints_of(c, {.tensor = "Paddings", .attr = "paddings"});
-  require(given.size() == 2 * axes.size(), "paddings of {} must hold {} numbers, but holds {}",
-          c.op().type(), 2 * axes.size(), given.size());
+Pads spatial_pads(const Context& c, const Shape& x, const PadForm& form) {
+  const size_t rank = x.dims().size();
+  require(x.rank() == form.rank(), "{} takes an X of rank {}, but X has shape {}", c.op().type(),
+          form.rank(), x);
+  const MaybeInts given = ints_of(c, kPaddings);
+  require(given.size() == 2 * form.axes.size(), "paddings of {} must hold {} numbers, but holds {}",
+          c.op().type(), 2 * form.axes.size(), given.size());
   const bool channels_last = c.template attr<std::string>("data_format").ends_with("C");
-  Pads pads{Ints(static_cast<size_t>(rank), 0), Ints(static_cast<size_t>(rank), 0)};
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const size_t axis = static_cast<size_t>(axes[i] + (channels_last ? 1 : 2));
+  Pads pads{Ints(rank, 0), Ints(rank, 0)};
+  for (size_t i = 0; i < form.axes.size(); ++i) {
+    const size_t axis = static_cast<size_t>(form.axes[i] + (channels_last ? 1 : 2));
     if (!given[2 * i] || !given[2 * i + 1]) throw NeedsValue("Paddings", c.op().type());
     pads.before[axis] = *given[2 * i];
     pads.after[axis] = *given[2 * i + 1];
@@ -179,116 +196,114 @@ Pads spatial_pads(const Context& c, const Shape& x, const Ints& axes) {
   return pads;
 }
 
-Border border_named(const PrepareContext& c,
-                    std::initializer_list<std::pair<std::string_view, Border>> names) {
+template <typename Context>
+Pads pads_of(const Context& c, const Shape& x) {
+  const PadForm& form = form_of(c.op());
+  if (!form.axes.empty()) return spatial_pads(c, x, form);
+  const Ints given = c.template attr<Ints>("paddings");
+  require(static_cast<int64_t>(given.size()) == 2 * x.rank(),
+          "paddings must hold two numbers for each axis of X, which has shape {}, but holds {}", x,
+          given.size());
+  Pads pads;
+  for (size_t i = 0; i < given.size(); i += 2) {
+    pads.before.push_back(given[i]);
+    pads.after.push_back(given[i + 1]);
+  }
+  return pads;
+}
+
+Border border_of(const PrepareContext& c) {
+  const PadForm& form = form_of(c.op());
+  if (form.modes.empty()) return Border::kConstant;
   const std::string mode = c.attr<std::string>("mode");
   std::string known;
-  for (const auto& [name, border] : names) {
+  for (const auto& [name, border] : form.modes) {
     if (mode == name) return border;
-    known += known.empty() ? name : fmt::format(", {}", name);
+    known += known.empty() ? name : ", " + name;
   }
   refuse("mode of {} must be one of {}, but is \"{}\"", c.op().type(), known, mode);
 }
 
-struct Pad2d {
-  template <typename Context>
-  static Pads pads(const Context& c, const Shape& x) {
-    return spatial_pads(c, x, {0, 1});
-  }
-  static Border border(const PrepareContext& c) {
-    return border_named(c, {{"constant", Border::kConstant},
-                            {"reflect", Border::kReflect},
-                            {"edge", Border::kRepeat}});
-  }
-  static constexpr std::string_view kValue = "pad_value";
-};
-
-struct Pad3d {
-  template <typename Context>
-  static Pads pads(const Context& c, const Shape& x) {
-    return spatial_pads(c, x, {2, 1, 0});
-  }
-  static Border border(const PrepareContext& c) {
-    return border_named(c, {{"constant", Border::kConstant},
-                            {"reflect", Border::kReflect},
-                            {"replicate", Border::kRepeat},
-                            {"circular", Border::kCircular}});
-  }
-  static constexpr std::string_view kValue = "value";
-};
-
-template <typename Op>
 void infer_pad(InferContext& c) {
   const VarMeta& x = c.in("X");
-  if (!c.running() && c.has_in("Paddings")) {
-    c.out("Out") = VarMeta::tensor(x.dtype, Shape(Ints(x.shape.dims().size(), -1)));
-    return;
-  }
-  c.out("Out") = VarMeta::tensor(x.dtype, padded(x.shape, Op::pads(c, x.shape)));
+  const bool later = !c.running() && c.has_in("Paddings");
+  c.out("Out") = VarMeta::tensor(x.dtype, later ? Shape(Ints(x.shape.dims().size(), -1))
+                                                : padded(x.shape, pads_of(c, x.shape)));
 }
 
 // Where X is not given, its shape follows from that of the result.
-template <typename Op>
 void infer_pad_grad(InferContext& c) {
   if (c.has_in("X")) {
     c.out("X@GRAD") = like(c.in("X"));
     return;
   }
   const VarMeta& dout = c.in("Out@GRAD");
-  Pads pads = Op::pads(c, dout.shape);
+  Pads pads = pads_of(c, dout.shape);
   for (int64_t& extent : pads.before) extent = -extent;
   for (int64_t& extent : pads.after) extent = -extent;
   c.out("X@GRAD") = VarMeta::tensor(dout.dtype, padded(dout.shape, pads));
 }
 
-template <typename Op, typename T>
-Step pad_forward(PrepareContext& c) {
-  const Shape& x = c.shape("X");
-  return [map = IndexMap(x, border_tables(x, Op::pads(c, x), Op::border(c))),
-          value = static_cast<T>(c.attr<float>(Op::kValue)), in = c.in<T>("X"),
-          out = c.out<T>("Out")] { take(map, in.data(), out.data(), value); };
+IndexMap pad_map(const PrepareContext& c, const Shape& x) {
+  return IndexMap(x, border_tables(x, pads_of(c, x), border_of(c)));
 }
 
-template <typename Op, typename T>
-Step pad_backward(PrepareContext& c) {
+constexpr auto pad_forward = []<typename T>(PrepareContext& c) -> Step {
+  return
+      [map = pad_map(c, c.shape("X")), value = static_cast<T>(c.attr<float>(form_of(c.op()).value)),
+       in = c.in<T>("X"), out = c.out<T>("Out")] { take(map, in.data(), out.data(), value); };
+};
+
+constexpr auto pad_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X@GRAD");
-  return [map = IndexMap(x, border_tables(x, Op::pads(c, x), Op::border(c))), n = x.numel(),
-          dout = c.in<T>("Out@GRAD"),
+  return [map = pad_map(c, x), n = x.numel(), dout = c.in<T>("Out@GRAD"),
           din = c.out<T>("X@GRAD")] { give_back(map, dout.data(), din.data(), n); };
-}
+};
 
-template <typename Op>
-void define_pad(const std::string& type, std::vector<Slot> inputs, std::vector<AttrSpec> attrs,
-                std::vector<Use> uses) {
-  inputs.insert(inputs.begin(), {.name = "X", .doc = "tensor"});
-  const Slot x = {.name = "X", .doc = "input of the op", .optional = true, .shape_only = true};
-  constexpr auto forward = []<typename T>(PrepareContext& c) { return pad_forward<Op, T>(c); };
-  constexpr auto backward = []<typename T>(PrepareContext& c) { return pad_backward<Op, T>(c); };
-  define_op({.type = type,
-             .doc = "X with a border.",
-             .inputs = std::move(inputs),
-             .outputs = {{.name = "Out", .doc = "X inside a border"}},
-             .attrs = std::move(attrs),
-             .infer = infer_pad<Op>,
-             .grad = grad_op(std::move(uses), {.kernels = kernels_for<float, double>(backward),
-                                               .infer = infer_pad_grad<Op>,
-                                               .inputs = {x}}),
-             .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
-             .dtype_slot = "X"});
-}
+const bool kPads = [] {
+  for (const PadForm& form : kPadForms) {
+    const bool all = form.axes.empty();
+    OpDef def{
+        .type = form.type,
+        .doc = "X with a border.",
+        .inputs = {{.name = "X", .doc = "tensor"}},
+        .outputs = {{.name = "Out", .doc = "X inside a border"}},
+        .attrs = {{"paddings", std::vector<int32_t>{}, "width of the border, before and after"}},
+        .infer = infer_pad,
+        .grad = grad_op(
+            all ? std::vector<Use>{} : std::vector<Use>{"X", "Paddings"},
+            {.kernels = kernels_for<float, double>(pad_backward),
+             .infer = infer_pad_grad,
+             .inputs =
+                 {{.name = "X", .doc = "input of the op", .optional = true, .shape_only = true}}}),
+        .kernels = kernels_for<float, double, int32_t, int64_t>(pad_forward),
+        .dtype_slot = "X"};
+    if (!all) def.inputs = with_slots_of({kPaddings}, std::move(def.inputs));
+    if (!all) def.attrs.push_back({"mode", std::string("constant"), "what the border holds"});
+    def.attrs.push_back({form.value, 0.0f, "the constant"});
+    if (!all) def.attrs.push_back({"data_format", form.data_format, "where the channels stand"});
+    define_op(std::move(def));
+  }
+  return true;
+}();
 
-// ---- roll, flip ---------------------------------------------------------------------------------
+// ---- roll ---------------------------------------------------------------------------------------
+
+const IntSource kShifts = {.tensor = "ShiftsTensor", .attr = "shifts"};
+
+void infer_roll(InferContext& c) {
+  const size_t shifts = ints_of(c, kShifts).size();
+  const Ints axes = c.attr<Ints>("axis");
+  require(axes.empty() ? shifts == 1 : shifts == axes.size(),
+          "roll needs a shift for each axis, but has {} shifts and {} axes", shifts, axes.size());
+  for (const int64_t axis : axes) c.in("X").shape.axis(axis);
+  c.out("Out") = like(c.in("X"));
+}
 
 // Without axes X is rolled as one long row.
-template <typename Context>
-Ints roll_axes(const Context& c) {
-  return c.template attr<Ints>("axis");
-}
-
-std::vector<Table> roll_tables(const PrepareContext& c, const Shape& x, bool back) {
-  const Ints shifts = known_ints(c, {.tensor = "ShiftsTensor", .attr = "shifts"});
-  const Ints axes = roll_axes(c);
-  Shape walked = axes.empty() ? Shape{x.numel()} : x;
+IndexMap roll_map(const PrepareContext& c, const Shape& x, bool back) {
+  const Ints shifts = known_ints(c, kShifts), axes = c.attr<Ints>("axis");
+  const Shape walked = axes.empty() ? Shape{x.numel()} : x;
   Ints total(walked.dims().size(), 0);
   for (size_t i = 0; i < shifts.size(); ++i) {
     const int64_t axis = axes.empty() ? 0 : walked.axis(axes.at(i));
@@ -296,31 +311,21 @@ std::vector<Table> roll_tables(const PrepareContext& c, const Shape& x, bool bac
     total[static_cast<size_t>(axis)] += back ? -shift : shift;
   }
   std::vector<Table> tables;
-  for (int64_t a = 0; a < walked.rank(); ++a) {
-    const int64_t extent = walked[a];
+  for (size_t a = 0; a < total.size(); ++a) {
+    const int64_t extent = walked.dims()[a];
     Table& table = tables.emplace_back();
     for (int64_t i = 0; i < extent; ++i) {
-      table.push_back(((i - total[static_cast<size_t>(a)]) % extent + extent) % extent);
+      table.push_back(((i - total[a]) % extent + extent) % extent);
     }
   }
-  return tables;
-}
-
-void infer_roll(InferContext& c) {
-  const size_t shifts = ints_of(c, {.tensor = "ShiftsTensor", .attr = "shifts"}).size();
-  const Ints axes = roll_axes(c);
-  require(axes.empty() ? shifts == 1 : shifts == axes.size(),
-          "roll needs a shift for each axis, but has {} shifts and {} axes", shifts, axes.size());
-  for (const int64_t axis : axes) c.in("X").shape.axis(axis);
-  c.out("Out") = like(c.in("X"));
+  return IndexMap(walked, std::move(tables));
 }
 
 template <typename T>
 Step roll(PrepareContext& c, std::string_view in, std::string_view out, bool back) {
-  const Shape& shape = c.shape(in);
-  const Shape walked = roll_axes(c).empty() ? Shape{shape.numel()} : shape;
-  return [map = IndexMap(walked, roll_tables(c, shape, back)), from = c.in<T>(in),
-          to = c.out<T>(out)] { take(map, from.data(), to.data(), T{0}); };
+  return [map = roll_map(c, c.shape(in), back), from = c.in<T>(in), to = c.out<T>(out)] {
+    take(map, from.data(), to.data(), T{0});
+  };
 }
 
 constexpr auto roll_forward = []<typename T>(PrepareContext& c) -> Step {
@@ -330,90 +335,10 @@ constexpr auto roll_backward = []<typename T>(PrepareContext& c) -> Step {
   return roll<T>(c, "Out@GRAD", "X@GRAD", true);
 };
 
-template <typename Context>
-Ints flip_axes(const Context& c, const Shape& x) {
-  Ints axes = c.template attr<Ints>("axis");
-  const Ints dims = c.op().type() == "flip" ? c.template attr<Ints>("dims") : Ints();
-  axes.insert(axes.end(), dims.begin(), dims.end());
-  for (int64_t& axis : axes) axis = x.axis(axis);
-  return axes;
-}
-
-void infer_flip(InferContext& c) {
-  flip_axes(c, c.in("X").shape);
-  c.out("Out") = like(c.in("X"));
-}
-
-Step flip_forward(PrepareContext& c) {
-  const Shape& x = c.shape("X");
-  Ints strides = dense_strides(x);
-  int64_t first = 0;
-  for (const int64_t axis : flip_axes(c, x)) {
-    int64_t& stride = strides[static_cast<size_t>(axis)];
-    first += (x[axis] - 1) * stride;
-    stride = -stride;
-  }
-  const int64_t size = size_of(c.dtype("X"));
-  const BoxCopy copy(x.dims(), dense_strides(x), strides, size);
-  return [copy, offset = first * size, empty = x.numel() == 0, in = c.in_bytes("X"),
-          out = c.out_bytes("Out")] {
-    if (!empty) copy.run(out.data(), in.data() + offset);
-  };
-}
-
-void flip_grad(GradContext& g) {
-  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
-  if (dx.empty()) return;
-  Attrs attrs;
-  for (const std::string_view name : {"axis", "dims"}) {
-    if (const Attr* attr = g.op().find_attr(name)) attrs.emplace(name, *attr);
-  }
-  g.emit(g.op().type(), {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
-}
-
-void define_flip(const std::string& type, std::vector<AttrSpec> attrs) {
-  define_op({.type = type,
-             .doc = "X with some axes in reverse order.",
-             .inputs = {{.name = "X", .doc = "tensor"}},
-             .outputs = {{.name = "Out", .doc = "same shape as X"}},
-             .attrs = std::move(attrs),
-             .infer = infer_flip,
-             .grad = custom_grad(flip_grad),
-             .kernels = every_dtype(flip_forward)});
-}
-
-// ---- Definitions --------------------------------------------------------------------------------
-
-const bool kDefined = [] {
-  const std::vector<int32_t> none;
-  const AttrSpec paddings = {"paddings", none, "width of the border, before and after"};
-  const AttrSpec mode = {"mode", std::string("constant"), "what the border holds"};
-  const Slot tensor = {
-      .name = "Paddings", .doc = "instead of `paddings`", .optional = true, .no_grad = true};
-  define_pad<PadAll>("pad", {}, {paddings, {"pad_value", 0.0f, "what the border holds"}}, {});
-  define_pad<Pad2d>("pad2d", {tensor},
-                    {paddings,
-                     mode,
-                     {"pad_value", 0.0f, "the constant"},
-                     {"data_format", std::string("NCHW"), "where the channels stand"}},
-                    {"X", "Paddings"});
-  define_pad<Pad3d>("pad3d", {tensor},
-                    {paddings,
-                     mode,
-                     {"value", 0.0f, "the constant"},
-                     {"data_format", std::string("NCDHW"), "where the channels stand"}},
-                    {"X", "Paddings"});
-  define_flip("flip", {{"axis", none, "the axes to reverse"}, {"dims", none, "of 1.8: the same"}});
-  define_flip("reverse", {{"axis", none, "the axes to reverse"}});
-  return true;
-}();
-
 const OpDef& roll_op = define_op({
     .type = "roll",
     .doc = "X moved along some axes; what leaves at one end comes in at the other.",
-    .inputs =
-        {{.name = "X", .doc = "tensor"},
-         {.name = "ShiftsTensor", .doc = "instead of `shifts`", .optional = true, .no_grad = true}},
+    .inputs = with_slots_of({kShifts}, {{.name = "X", .doc = "tensor"}}),
     .outputs = {{.name = "Out", .doc = "same shape as X"}},
     .attrs = {{"shifts", std::vector<int64_t>{}, "how far along each axis"},
               {"axis", std::vector<int64_t>{}, "the axes; none: X as one long row"}},

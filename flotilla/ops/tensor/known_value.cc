@@ -90,6 +90,29 @@ void remember_binary(VarMeta& out, const VarMeta& x, const VarMeta& y,
   remember(out, std::move(made));
 }
 
+std::vector<Slot> with_slots_of(std::initializer_list<IntSource> sources, std::vector<Slot> first) {
+  for (const IntSource& source : sources) {
+    for (const std::string_view slot : {source.tensor, source.list}) {
+      if (slot.empty()) continue;
+      const bool list = slot == source.list;
+      first.push_back({.name = std::string(slot),
+                       .doc = fmt::format("{}instead of `{}`",
+                                          list ? "one tensor for each number, " : "", source.attr),
+                       .optional = true,
+                       .list = list,
+                       .no_grad = true});
+    }
+  }
+  return first;
+}
+
+std::vector<Use> shape_and_others(const std::vector<Slot>& inputs) {
+  std::vector<Use> uses;
+  for (const Slot& slot : inputs) uses.push_back(slot.name);
+  uses.at(0).shape_only = true;
+  return uses;
+}
+
 MaybeInts ints_of(const InferContext& c, const IntSource& source) { return read_ints(c, source); }
 MaybeInts ints_of(const PrepareContext& c, const IntSource& source) { return read_ints(c, source); }
 

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,13 @@ struct IntSource {
   std::string_view list = {};
   std::string_view attr = {};
 };
+
+// The slots of an op: `first`, and behind them those of `sources` that stand in for attributes.
+std::vector<Slot> with_slots_of(std::initializer_list<IntSource> sources,
+                                std::vector<Slot> first = {});
+// What the gradient reads of an op that moves the elements of its first input as the others say:
+// the shape of the one, and all others.
+std::vector<Use> shape_and_others(const std::vector<Slot>& inputs);
 
 // An element that is not known yet is empty.
 using MaybeInts = std::vector<std::optional<int64_t>>;

@@ -177,4 +177,24 @@ void BoxCopy::run(char* to, const char* from) const {
   });
 }
 
+Step take_box(PrepareContext& c, std::string_view in, std::string_view out, const Box& box,
+              size_t i) {
+  const int64_t size = size_of(c.dtype(in, i));
+  const BoxCopy copy(box.extents, dense_strides(Shape(box.extents)), box.strides, size);
+  return [copy, empty = box.empty(), offset = box.first * size, from = c.in_bytes(in, i),
+          to = c.out_bytes(out, i)] {
+    if (!empty) copy.run(to.data(), from.data() + offset);
+  };
+}
+
+Step put_box(PrepareContext& c, std::string_view in, std::string_view out, const Box& box) {
+  const int64_t size = size_of(c.dtype(in));
+  const BoxCopy copy(box.extents, box.strides, dense_strides(Shape(box.extents)), size);
+  return [copy, empty = box.empty(), offset = box.first * size, bytes = c.shape(out).numel() * size,
+          from = c.in_bytes(in), to = c.out_bytes(out)] {
+    zero_bytes(to.data(), bytes);
+    if (!empty) copy.run(to.data() + offset, from.data());
+  };
+}
+
 }  // namespace flotilla::ops

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -54,5 +55,34 @@ class BoxCopy {
 Ints dense_strides(const Shape& shape);
 
 void zero_bytes(void* to, int64_t bytes);
+
+// Elements of a tensor in the order of a walk through it, which has a stride, in elements, along
+// each axis of its own: a slice, a diagonal, an axis in reverse.
+struct Box {
+  Ints extents = {};
+  Ints strides = {};  // may be zero or negative
+  int64_t first = 0;  // where it begins
+
+  bool empty() const { return Shape(extents).numel() == 0; }
+};
+
+// `out` holds the elements of the box of `in`, in order.
+Step take_box(PrepareContext& c, std::string_view in, std::string_view out, const Box& box,
+              size_t i = 0);
+// The box of `out` holds the elements of `in`, in order. Zeros lie elsewhere.
+Step put_box(PrepareContext& c, std::string_view in, std::string_view out, const Box& box);
+
+// The same with `rest` elsewhere.
+template <typename T>
+Step put_box(PrepareContext& c, std::string_view in, std::string_view out, const Box& box, T rest) {
+  const BoxCopy copy(box.extents, box.strides, dense_strides(Shape(box.extents)), sizeof(T));
+  return [copy, rest, empty = box.empty(), n = c.shape(out).numel(), first = box.first,
+          from = c.in<T>(in), to = c.out<T>(out)] {
+    std::fill_n(to.data(), n, rest);
+    if (empty) return;
+    copy.run(reinterpret_cast<char*>(to.data() + first),
+             reinterpret_cast<const char*>(from.data()));
+  };
+}
 
 }  // namespace flotilla::ops

@@ -85,6 +85,28 @@ Step cut_up(PrepareContext& c, std::string_view whole, std::string_view pieces, 
   };
 }
 
+// Takes over what `other` knows of the extents of `shape`, but along `axis`. False: they differ.
+bool meet(Shape& shape, const Shape& other, int64_t axis = -1) {
+  if (shape.rank() != other.rank()) return false;
+  for (int64_t a = 0; a < shape.rank(); ++a) {
+    if (a == axis || other[a] == -1 || other[a] == shape[a]) continue;
+    if (shape[a] != -1) return false;
+    shape[a] = other[a];
+  }
+  return true;
+}
+
+// The elements of all inputs, in order, where they are known.
+std::optional<Ints> all_values(const InferContext& c) {
+  Ints all;
+  for (size_t i = 0; i < c.in_count("X"); ++i) {
+    const VarMeta& x = c.in("X", i);
+    if (!x.value) return std::nullopt;
+    all.insert(all.end(), x.value->begin(), x.value->end());
+  }
+  return all;
+}
+
 const IntSource kAxisSource = {.tensor = "AxisTensor", .attr = "axis"};
 
 // ---- concat -------------------------------------------------------------------------------------
@@ -93,19 +115,10 @@ Shape concat_shape(const InferContext& c, int64_t axis) {
   Shape out = c.in("X").shape;
   for (size_t i = 1; i < c.in_count("X"); ++i) {
     const Shape& x = c.in("X", i).shape;
-    bool fits = x.rank() == out.rank();
-    for (int64_t a = 0; fits && a < x.rank(); ++a) {
-      if (a == axis) {
-        out[a] = out[a] < 0 || x[a] < 0 ? -1 : out[a] + x[a];
-      } else if (out[a] == -1) {
-        out[a] = x[a];
-      } else {
-        fits = x[a] == -1 || x[a] == out[a];
-      }
-    }
-    require(fits,
+    require(meet(out, x, axis),
             "the tensors to concat must agree but for axis {}, but X[0] is {} and X[{}] is {}",
             axis, c.in("X").shape, i, x);
+    out[axis] = out[axis] < 0 || x[axis] < 0 ? -1 : out[axis] + x[axis];
   }
   return out;
 }
@@ -125,18 +138,7 @@ void infer_concat(InferContext& c) {
   const int64_t axis = first.shape.axis(*given);
   VarMeta out = like(first, concat_shape(c, axis));
   if (axis == 0) out = VarMeta::tensor(out.dtype, out.shape);
-  if (first.shape.rank() == 1) {
-    std::optional<Ints> all = Ints();
-    for (size_t i = 0; i < c.in_count("X"); ++i) {
-      const VarMeta& x = c.in("X", i);
-      if (!x.value || !all) {
-        all.reset();
-      } else {
-        all->insert(all->end(), x.value->begin(), x.value->end());
-      }
-    }
-    remember(out, std::move(all));
-  }
+  if (first.shape.rank() == 1) remember(out, all_values(c));
   c.out("Out") = std::move(out);
 }
 
@@ -151,15 +153,13 @@ Cut concat_cut(PrepareContext& c) {
 Step concat_forward(PrepareContext& c) { return join(c, "X", "Out", concat_cut(c)); }
 Step concat_backward(PrepareContext& c) { return cut_up(c, "Out@GRAD", "X@GRAD", concat_cut(c)); }
 
+const Slot kWhole = {.name = "X", .doc = "tensor of rank 1 or more"};
 const AttrSpec kAxis = {"axis", int32_t{0}, "the axis along which the pieces lie side by side"};
-const Slot kAxisTensor = {
-    .name = "AxisTensor", .doc = "instead of `axis`", .optional = true, .no_grad = true};
 
 const OpDef& concat = define_op({
     .type = "concat",
     .doc = "Joins tensors along an axis.",
-    .inputs = {{.name = "X", .doc = "tensors that agree but for the axis", .list = true},
-               kAxisTensor},
+    .inputs = with_slots_of({kAxisSource}, {{.name = "X", .doc = "tensors", .list = true}}),
     .outputs = {{.name = "Out", .doc = "the tensors side by side"}},
     .attrs = {kAxis},
     .infer = infer_concat,
@@ -169,6 +169,8 @@ const OpDef& concat = define_op({
 });
 
 // ---- split --------------------------------------------------------------------------------------
+
+const IntSource kSections = {.list = "SectionsTensorList", .attr = "sections"};
 
 // Extents of the pieces; -1 where not known.
 Ints split_extents(int64_t extent, int64_t num, const Ints& sections, size_t outputs) {
@@ -197,7 +199,7 @@ void infer_split(InferContext& c) {
   const VarMeta& x = c.in("X");
   const std::optional<int64_t> given = known_int(c, kAxisSource);
   const int64_t axis = x.shape.axis(given.value_or(0));
-  const Ints sections = extents_of(c, {.list = "SectionsTensorList", .attr = "sections"});
+  const Ints sections = extents_of(c, kSections);
   const size_t outputs = c.out_count("Out");
   const Ints extents = split_extents(x.shape[axis], c.attr<int64_t>("num"), sections, outputs);
   require(extents.size() == outputs, "split makes {} pieces, but has {} outputs", extents.size(),
@@ -243,13 +245,7 @@ void split_grad(GradContext& g) {
 const OpDef& split = define_op({
     .type = "split",
     .doc = "Cuts X along an axis, into `num` equal pieces or pieces of the extents `sections`.",
-    .inputs = {{.name = "X", .doc = "tensor of rank 1 or more"},
-               kAxisTensor,
-               {.name = "SectionsTensorList",
-                .doc = "one tensor for each piece, instead of `sections`",
-                .optional = true,
-                .list = true,
-                .no_grad = true}},
+    .inputs = with_slots_of({kAxisSource, kSections}, {kWhole}),
     .outputs = {{.name = "Out", .doc = "the pieces", .list = true}},
     .attrs = {kAxis,
               {"num", int32_t{0}, "number of equal pieces; 0: by `sections`"},
@@ -262,13 +258,15 @@ const OpDef& split = define_op({
 
 // ---- stack, unstack, unbind ---------------------------------------------------------------------
 
-// `axis` is a place among those of a tensor with one axis more than `shape`.
-int64_t new_axis(const Shape& shape, int64_t axis) {
+// `shape` with one more axis, whose place is counted among those of the result.
+Shape with_axis(const Shape& shape, int64_t axis, size_t extent) {
   const int64_t rank = shape.rank() + 1;
   require(-rank <= axis && axis < rank,
           "axis must lie in [{}, {}) because X has shape {}, but axis is {}", -rank, rank, shape,
           axis);
-  return axis < 0 ? axis + rank : axis;
+  Ints dims = shape.dims();
+  dims.insert(dims.begin() + (axis < 0 ? axis + rank : axis), static_cast<int64_t>(extent));
+  return Shape(std::move(dims));
 }
 
 Shape without(const Shape& shape, int64_t axis) {
@@ -279,27 +277,15 @@ Shape without(const Shape& shape, int64_t axis) {
 
 void infer_stack(InferContext& c) {
   Shape shape = c.in("X").shape;
-  std::optional<Ints> all = Ints();
   for (size_t i = 0; i < c.in_count("X"); ++i) {
     const VarMeta& x = c.in("X", i);
-    bool fits = x.shape.rank() == shape.rank() && x.dtype == c.dtype("X");
-    for (int64_t a = 0; fits && a < shape.rank(); ++a) {
-      fits = x.shape[a] == shape[a] || x.shape[a] == -1 || shape[a] == -1;
-      if (shape[a] == -1) shape[a] = x.shape[a];
-    }
-    require(fits, "the tensors to stack must be alike, but X[0] is {}{} and X[{}] is {}{}",
-            c.dtype("X"), c.in("X").shape, i, x.dtype, x.shape);
-    if (!x.value || !all) {
-      all.reset();
-    } else {
-      all->insert(all->end(), x.value->begin(), x.value->end());
-    }
+    require(meet(shape, x.shape) && x.dtype == c.dtype("X"),
+            "the tensors to stack must be alike, but X[0] is {}{} and X[{}] is {}{}", c.dtype("X"),
+            c.in("X").shape, i, x.dtype, x.shape);
   }
-  const int64_t axis = new_axis(shape, c.attr<int64_t>("axis"));
-  Ints dims = shape.dims();
-  dims.insert(dims.begin() + axis, static_cast<int64_t>(c.in_count("X")));
-  VarMeta out = VarMeta::tensor(c.dtype("X"), Shape(std::move(dims)));
-  if (axis == 0) remember(out, std::move(all));
+  const int64_t axis = c.attr<int64_t>("axis");
+  VarMeta out = VarMeta::tensor(c.dtype("X"), with_axis(shape, axis, c.in_count("X")));
+  if (axis == 0 || axis == -out.shape.rank()) remember(out, all_values(c));
   c.out("Y") = std::move(out);
 }
 
@@ -314,8 +300,6 @@ Step stack_forward(PrepareContext& c) { return join(c, "X", "Y", slices_cut(c, "
 Step stack_backward(PrepareContext& c) {
   return cut_up(c, "Y@GRAD", "X@GRAD", slices_cut(c, "Y@GRAD"));
 }
-Step unstack_forward(PrepareContext& c) { return cut_up(c, "X", "Y", slices_cut(c, "X")); }
-Step unbind_forward(PrepareContext& c) { return cut_up(c, "X", "Out", slices_cut(c, "X")); }
 Step unstack_backward(PrepareContext& c) {
   return join(c, "Y@GRAD", "X@GRAD", slices_cut(c, "X@GRAD"));
 }
@@ -326,8 +310,9 @@ void infer_stack_grad(InferContext& c) {
   for (size_t i = 0; i < c.out_count("X@GRAD"); ++i) c.out("X@GRAD", i) = slice;
 }
 
-void infer_slices(InferContext& c, std::string_view out) {
+void infer_slices(InferContext& c) {
   const VarMeta& x = c.in("X");
+  const std::string& out = c.def().outputs.front().name;
   const int64_t axis = x.shape.axis(c.attr<int64_t>("axis"));
   const int64_t pieces = static_cast<int64_t>(c.out_count(out));
   require(x.shape[axis] == pieces || x.shape[axis] == -1,
@@ -338,9 +323,6 @@ void infer_slices(InferContext& c, std::string_view out) {
   }
 }
 
-void infer_unstack(InferContext& c) { infer_slices(c, "Y"); }
-void infer_unbind(InferContext& c) { infer_slices(c, "Out"); }
-
 void infer_unstack_grad(InferContext& c) {
   const VarMeta& dy = c.in("Y@GRAD");
   for (size_t i = 1; i < c.in_count("Y@GRAD"); ++i) {
@@ -349,10 +331,8 @@ void infer_unstack_grad(InferContext& c) {
             "gradients of slices must have one shape, but Y@GRAD[0] is {} and Y@GRAD[{}] is {}",
             dy.shape, i, other);
   }
-  const int64_t axis = new_axis(dy.shape, c.attr<int64_t>("axis"));
-  Ints dims = dy.shape.dims();
-  dims.insert(dims.begin() + axis, static_cast<int64_t>(c.in_count("Y@GRAD")));
-  c.out("X@GRAD") = VarMeta::tensor(dy.dtype, Shape(std::move(dims)));
+  c.out("X@GRAD") =
+      VarMeta::tensor(dy.dtype, with_axis(dy.shape, c.attr<int64_t>("axis"), c.in_count("Y@GRAD")));
 }
 
 void unbind_grad(GradContext& g) {
@@ -379,27 +359,27 @@ const OpDef& stack = define_op({
     .kernels = every_dtype(stack_forward),
 });
 
-const OpDef& unstack = define_op({
-    .type = "unstack",
-    .doc = "Cuts X into its slices along an axis, which disappears.",
-    .inputs = {{.name = "X", .doc = "tensor of rank 1 or more"}},
-    .outputs = {{.name = "Y", .doc = "the slices", .list = true}},
-    .attrs = {kAxis, {"num", int32_t{0}, "number of slices"}},
-    .infer = infer_unstack,
-    .grad = grad_op({}, {.kernels = every_dtype(unstack_backward), .infer = infer_unstack_grad}),
-    .kernels = every_dtype(unstack_forward),
-});
+void define_slices(const std::string& type, const std::string& out, std::vector<AttrSpec> attrs,
+                   GradRule grad, Step (*forward)(PrepareContext&)) {
+  define_op({.type = type,
+             .doc = "Cuts X into its slices along an axis, which disappears.",
+             .inputs = {kWhole},
+             .outputs = {{.name = out, .doc = "the slices", .list = true}},
+             .attrs = std::move(attrs),
+             .infer = infer_slices,
+             .grad = std::move(grad),
+             .kernels = every_dtype(forward)});
+}
 
-const OpDef& unbind = define_op({
-    .type = "unbind",
-    .doc = "Cuts X into its slices along an axis, which disappears.",
-    .inputs = {{.name = "X", .doc = "tensor of rank 1 or more"}},
-    .outputs = {{.name = "Out", .doc = "the slices", .list = true}},
-    .attrs = {kAxis},
-    .infer = infer_unbind,
-    .grad = custom_grad(unbind_grad),
-    .kernels = every_dtype(unbind_forward),
-});
+const bool kDefined = [] {
+  define_slices(
+      "unstack", "Y", {kAxis, {"num", int32_t{0}, "number of slices"}},
+      grad_op({}, {.kernels = every_dtype(unstack_backward), .infer = infer_unstack_grad}),
+      [](PrepareContext& c) { return cut_up(c, "X", "Y", slices_cut(c, "X")); });
+  define_slices("unbind", "Out", {kAxis}, custom_grad(unbind_grad),
+                [](PrepareContext& c) { return cut_up(c, "X", "Out", slices_cut(c, "X")); });
+  return true;
+}();
 
 }  // namespace
 }  // namespace flotilla::ops

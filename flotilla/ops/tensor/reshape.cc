@@ -8,33 +8,27 @@
 
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/tensor/x_shape.h"
 
 namespace flotilla::ops {
 namespace {
 
-Shape x_shape(const Shape& x) {
-  Ints dims = {0};
-  dims.insert(dims.end(), x.begin(), x.end());
-  return Shape(std::move(dims));
-}
+const IntSource kShape = {"Shape", "ShapeTensor", "shape"};
+const IntSource kAxes = {"AxesTensor", "AxesTensorList", "axes"};
 
-void set_outputs(InferContext& c, Shape shape) {
+void set_outputs(InferContext& c, const Shape& shape) {
   const VarMeta& x = c.in("X");
-  VarMeta out = VarMeta::tensor(x.dtype, std::move(shape));
-  if (x.shape.rank() > 0 && out.shape.rank() > 0 && out.shape[0] == x.shape[0]) {
-    out.lod_level = x.lod_level;
-    out.lod_source = x.lod_source;
-    out.sequences = x.sequences;
-  }
+  const bool keeps_rows = x.shape.rank() > 0 && shape.rank() > 0 && shape[0] == x.shape[0];
+  VarMeta out = keeps_rows ? like(x, shape) : VarMeta::tensor(x.dtype, shape);
   remember_same(out, x);
-  c.out("XShape") = VarMeta::tensor(x.dtype, x_shape(x.shape));
+  c.out("XShape") = x_shape_of(x);
   c.out("Out") = std::move(out);
 }
 
 void infer_reshape(InferContext& c) {
   const Shape& x = c.in("X").shape;
-  const MaybeInts asked = ints_of(c, {"Shape", "ShapeTensor", "shape"});
-  const Ints extents = extents_of(c, {"Shape", "ShapeTensor", "shape"});
+  const MaybeInts asked = ints_of(c, kShape);
+  const Ints extents = extents_of(c, kShape);
   const bool all_known = std::all_of(asked.begin(), asked.end(), [](auto& e) { return !!e; });
   set_outputs(c, all_known ? resolve_reshape(x, extents) : Shape(extents));
 }
@@ -50,17 +44,13 @@ void infer_squeeze(InferContext& c) {
     const bool drop = x[a] == 1 && (axes.empty() || named[static_cast<size_t>(a)]);
     if (!drop) out.push_back(x[a]);
   }
-  set_outputs(c, std::move(out));
+  set_outputs(c, out);
 }
 
 void infer_unsqueeze(InferContext& c) {
   const Shape& x = c.in("X").shape;
-  const MaybeInts axes = ints_of(c, {"AxesTensor", "AxesTensorList", "axes"});
-  const std::optional<Ints> known = known_ints(c, {"AxesTensor", "AxesTensorList", "axes"});
-  if (!known) {
-    set_outputs(c, Shape(Ints(axes.size() + static_cast<size_t>(x.rank()), -1)));
-    return;
-  }
+  const std::optional<Ints> known = known_ints(c, kAxes);
+  if (!known) return set_outputs(c, Shape(Ints(ints_of(c, kAxes).size() + x.dims().size(), -1)));
   // One after the other: an axis is a place in what the ones before it have made.
   Ints dims = x.dims();
   for (const int64_t axis : *known) {
@@ -108,7 +98,7 @@ Step backward(PrepareContext& c) { return pass_through(c, "Out@GRAD", "X@GRAD");
 struct Row {
   std::string type;  // of the form without XShape
   std::string doc;
-  std::vector<Slot> more_inputs;
+  std::vector<Slot> inputs;
   std::vector<AttrSpec> attrs;
   void (*infer)(InferContext&);
 };
@@ -116,19 +106,15 @@ struct Row {
 void define(const Row& row, const std::string& type, bool with_x_shape) {
   OpDef def{.type = type,
             .doc = row.doc,
-            .inputs = {{.name = "X", .doc = "tensor"}},
+            .inputs = row.inputs,
             .outputs = {{.name = "Out", .doc = "the elements of X with other extents"}},
             .attrs = row.attrs,
             .infer = row.infer,
             .kernels = every_dtype(forward),
             .dtype_slot = "X"};
-  def.inputs.insert(def.inputs.end(), row.more_inputs.begin(), row.more_inputs.end());
   if (with_x_shape) {
     const Slot x_shape = {.name = "XShape", .doc = "the extents of X", .shape_only = true};
-    def.outputs.push_back({.name = "XShape",
-                           .doc = "empty; its shape holds the extents of X",
-                           .optional = true,
-                           .no_grad = true});
+    def.outputs.push_back(x_shape_slot());
     def.grad = grad_op(
         {"XShape"}, {.kernels = every_dtype(backward), .infer = infer_grad2, .inputs = {x_shape}});
   } else {
@@ -138,40 +124,32 @@ void define(const Row& row, const std::string& type, bool with_x_shape) {
   define_op(std::move(def));
 }
 
+const Slot kX = {.name = "X", .doc = "tensor"};
+
 const std::vector<Row> kRows = {
     {"reshape",
      "Gives X the extents `shape`; 0 keeps an extent of X, one -1 is worked out.",
-     {{.name = "Shape", .doc = "instead of `shape`", .optional = true, .no_grad = true},
-      {.name = "ShapeTensor",
-       .doc = "one tensor for each extent, instead of `shape`",
-       .optional = true,
-       .list = true,
-       .no_grad = true}},
+     with_slots_of({kShape}, {kX}),
      {{"shape", std::vector<int32_t>{}, "extents; 0 keeps one of X, -1 is worked out"}},
      infer_reshape},
     {"squeeze",
      "Drops the axes of X in `axes` that have extent 1; all of them where `axes` is empty.",
-     {},
+     {kX},
      {{"axes", std::vector<int32_t>{}, "axes to drop"}},
      infer_squeeze},
     {"unsqueeze",
      "Inserts axes of extent 1.",
-     {{.name = "AxesTensor", .doc = "instead of `axes`", .optional = true, .no_grad = true},
-      {.name = "AxesTensorList",
-       .doc = "one tensor for each axis, instead of `axes`",
-       .optional = true,
-       .list = true,
-       .no_grad = true}},
+     with_slots_of({kAxes}, {kX}),
      {{"axes", std::vector<int32_t>{}, "where to insert, one after the other"}},
      infer_unsqueeze},
     {"flatten",
      "Makes a matrix of X: the axes before `axis` become its rows, the others its columns.",
-     {},
+     {kX},
      {{"axis", int32_t{1}, "the first axis of the columns"}},
      infer_flatten},
     {"flatten_contiguous_range",
      "Makes one axis of the axes from `start_axis` to `stop_axis`.",
-     {},
+     {kX},
      {{"start_axis", int32_t{1}, "first axis to merge"},
       {"stop_axis", int32_t{1}, "last axis to merge"}},
      infer_flatten_range},

@@ -43,18 +43,18 @@ Range range_of(int64_t extent, int64_t start, int64_t end, int64_t stride) {
 }
 
 template <typename Context>
-Ints strides_of(const Context& c, size_t axes, bool strided) {
-  if (!strided) return Ints(axes, 1);
-  const MaybeInts given = ints_of(c, kStrides);
-  Ints strides;
-  for (const std::optional<int64_t>& stride : given) strides.push_back(stride.value_or(1));
-  return strides;
+bool strided(const Context& c) {
+  return c.op().type().starts_with("strided");
 }
 
-void check_counts(const Op& op, size_t axes, size_t starts, size_t ends, size_t strides) {
-  require(starts == axes && ends == axes && strides == axes,
-          "{} of {} axes needs as many starts, ends and strides, but has {}, {} and {}", op.type(),
-          axes, starts, ends, strides);
+template <typename Context>
+Ints strides_of(const Context& c, size_t axes) {
+  if (!strided(c)) return Ints(axes, 1);
+  Ints strides;
+  for (const std::optional<int64_t>& stride : ints_of(c, kStrides)) {
+    strides.push_back(stride.value_or(1));
+  }
+  return strides;
 }
 
 // Drops the axes that an integer index removes. What has no axis left keeps one of extent 1.
@@ -79,17 +79,19 @@ void remember_slice(VarMeta& out, const VarMeta& in, const Range& range) {
   remember(out, std::move(taken));
 }
 
-template <bool kStrided>
 void infer(InferContext& c) {
   const VarMeta& in = c.in("Input");
   const Ints axes = c.attr<Ints>("axes");
   const MaybeInts starts = ints_of(c, kStarts), ends = ints_of(c, kEnds);
-  const Ints strides = strides_of(c, axes.size(), kStrided);
-  check_counts(c.op(), axes.size(), starts.size(), ends.size(), strides.size());
+  const Ints strides = strides_of(c, axes.size());
+  require(
+      starts.size() == axes.size() && ends.size() == axes.size() && strides.size() == axes.size(),
+      "{} of {} axes needs as many starts, ends and strides, but has {}, {} and {}", c.op().type(),
+      axes.size(), starts.size(), ends.size(), strides.size());
   if (c.running()) {
     known_ints(c, kStarts);
     known_ints(c, kEnds);
-    if (kStrided) known_ints(c, kStrides);
+    if (strided(c)) known_ints(c, kStrides);
   }
   Shape shape = in.shape;
   Range range;
@@ -111,102 +113,53 @@ void infer(InferContext& c) {
 }
 
 // Where the slice lies in a tensor of `shape`.
-struct Box {
-  Ints extents = {};
-  Ints whole_strides = {};  // in the tensor
-  Ints slice_strides = {};  // in the slice
-  int64_t offset = 0;       // of its first element, in elements
-};
-
-Box box_of(const PrepareContext& c, const Shape& shape, bool strided) {
+Box box_of(const PrepareContext& c, const Shape& shape) {
   const Ints axes = c.attr<Ints>("axes");
   const Ints starts = known_ints(c, kStarts), ends = known_ints(c, kEnds);
-  const Ints strides = strides_of(c, axes.size(), strided);
-  Shape extents = shape;
-  Box box{.whole_strides = dense_strides(shape)};
+  const Ints strides = strides_of(c, axes.size());
+  Box box{.extents = shape.dims(), .strides = dense_strides(shape)};
   for (size_t i = 0; i < axes.size(); ++i) {
-    const int64_t axis = shape.axis(axes[i]);
-    const Range range = range_of(shape[axis], starts[i], ends[i], strides[i]);
-    int64_t& stride = box.whole_strides[static_cast<size_t>(axis)];
-    extents[axis] = range.count;
-    box.offset += range.first * stride;
-    stride *= range.stride;
+    const size_t axis = static_cast<size_t>(shape.axis(axes[i]));
+    const Range range = range_of(box.extents[axis], starts[i], ends[i], strides[i]);
+    box.extents[axis] = range.count;
+    box.first += range.first * box.strides[axis];
+    box.strides[axis] *= range.stride;
   }
-  box.slice_strides = dense_strides(extents);
-  box.extents = extents.dims();
   return box;
 }
 
-template <bool kStrided>
-Step forward(PrepareContext& c) {
-  const Box box = box_of(c, c.shape("Input"), kStrided);
-  const int64_t size = size_of(c.dtype("Input"));
-  const BoxCopy copy(box.extents, box.slice_strides, box.whole_strides, size);
-  const bool empty = c.shape("Out").numel() == 0;
-  return [copy, empty, offset = box.offset * size, in = c.in_bytes("Input"),
-          out = c.out_bytes("Out")] {
-    if (!empty) copy.run(out.data(), in.data() + offset);
-  };
-}
-
-template <bool kStrided>
+Step forward(PrepareContext& c) { return take_box(c, "Input", "Out", box_of(c, c.shape("Input"))); }
 Step backward(PrepareContext& c) {
-  const Box box = box_of(c, c.shape("Input@GRAD"), kStrided);
-  const int64_t size = size_of(c.dtype("Input@GRAD"));
-  const BoxCopy copy(box.extents, box.whole_strides, box.slice_strides, size);
-  const bool empty = c.shape("Out@GRAD").numel() == 0;
-  return [copy, empty, offset = box.offset * size, bytes = c.shape("Input@GRAD").numel() * size,
-          dout = c.in_bytes("Out@GRAD"), din = c.out_bytes("Input@GRAD")] {
-    zero_bytes(din.data(), bytes);
-    if (!empty) copy.run(din.data() + offset, dout.data());
-  };
+  return put_box(c, "Out@GRAD", "Input@GRAD", box_of(c, c.shape("Input@GRAD")));
 }
 
-std::vector<AttrSpec> attrs(bool strided) {
+void define(const std::string& type, const std::string& doc, std::vector<Slot> inputs,
+            std::vector<AttrSpec> attrs) {
   const std::vector<int32_t> none;
-  std::vector<AttrSpec> attrs = {{"axes", none, "the axes that are cut"},
-                                 {"starts", none, "first element along each of them"},
-                                 {"ends", none, "element along each of them to stop before"}};
-  if (strided) attrs.push_back({"strides", none, "step along each of them"});
+  attrs.insert(attrs.begin(), {{"axes", none, "the axes that are cut"},
+                               {"starts", none, "first element along each of them"},
+                               {"ends", none, "element along each of them to stop before"}});
   attrs.push_back({"infer_flags", none, "-1 where a start or end comes from a tensor"});
   attrs.push_back({"decrease_axis", none, "axes of extent 1 to drop from the result"});
-  return attrs;
-}
-
-template <bool kStrided>
-void define(const std::string& type, const std::string& doc) {
-  std::vector<IntSource> sources = {kStarts, kEnds};
-  if (kStrided) sources.push_back(kStrides);
-  std::vector<Slot> inputs = {{.name = "Input", .doc = "tensor"}};
-  std::vector<Use> uses = {shape_of("Input")};
-  for (const IntSource& source : sources) {
-    inputs.push_back({.name = std::string(source.tensor),
-                      .doc = "instead of the attribute",
-                      .optional = true,
-                      .no_grad = true});
-    inputs.push_back({.name = std::string(source.list),
-                      .doc = "one tensor for each axis, instead of the attribute",
-                      .optional = true,
-                      .list = true,
-                      .no_grad = true});
-    uses.insert(uses.end(), {std::string(source.tensor), std::string(source.list)});
-  }
   define_op({
       .type = type,
       .doc = doc,
-      .inputs = std::move(inputs),
+      .inputs = inputs,
       .outputs = {{.name = "Out", .doc = "the elements inside the ranges"}},
-      .attrs = attrs(kStrided),
-      .infer = infer<kStrided>,
-      .grad = grad_op(std::move(uses), {.kernels = every_dtype(backward<kStrided>)}),
-      .kernels = every_dtype(forward<kStrided>),
+      .attrs = std::move(attrs),
+      .infer = infer,
+      .grad = grad_op(shape_and_others(inputs), {.kernels = every_dtype(backward)}),
+      .kernels = every_dtype(forward),
       .dtype_slot = "Input",
   });
 }
 
 const bool kDefined = [] {
-  define<false>("slice", "Cuts ranges out of some axes.");
-  define<true>("strided_slice", "Cuts ranges with a step out of some axes.");
+  const Slot input = {.name = "Input", .doc = "tensor"};
+  define("slice", "Cuts ranges out of some axes.", with_slots_of({kStarts, kEnds}, {input}), {});
+  define("strided_slice", "Cuts ranges with a step out of some axes.",
+         with_slots_of({kStarts, kEnds, kStrides}, {input}),
+         {{"strides", std::vector<int32_t>{}, "step along each of them"}});
   return true;
 }();
 

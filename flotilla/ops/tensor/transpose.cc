@@ -1,14 +1,19 @@
 // flotilla/ops/tensor/transpose.cc
 //
 // transpose2 and transpose: the axes of X in another order. Axis i of Out is axis axis[i] of X.
+// flip and reverse: some axes of X run backwards.
 
 #include <algorithm>
 
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/tensor/x_shape.h"
 
 namespace flotilla::ops {
 namespace {
+
+// ---- transpose, transpose2 ----------------------------------------------------------------------
 
 // The permutation counted from the front; refuses what is none.
 template <typename Context>
@@ -26,50 +31,41 @@ Ints order_of(const Context& c, const Shape& shape) {
   return order;
 }
 
+// The order that leads back.
+Ints back(const Ints& order) {
+  Ints made(order.size());
+  for (size_t a = 0; a < order.size(); ++a) {
+    made[static_cast<size_t>(order[a])] = static_cast<int64_t>(a);
+  }
+  return made;
+}
+
+Ints permuted(const Ints& numbers, const Ints& order) {
+  Ints made;
+  for (const int64_t axis : order) made.push_back(numbers[static_cast<size_t>(axis)]);
+  return made;
+}
+
 void infer(InferContext& c) {
   const VarMeta& x = c.in("X");
-  Ints dims;
-  for (const int64_t axis : order_of(c, x.shape)) dims.push_back(x.shape[axis]);
-  c.out("Out") = VarMeta::tensor(x.dtype, Shape(dims));
-  dims = x.shape.dims();
-  dims.insert(dims.begin(), 0);
-  c.out("XShape") = VarMeta::tensor(x.dtype, Shape(std::move(dims)));
+  c.out("Out") = VarMeta::tensor(x.dtype, Shape(permuted(x.shape.dims(), order_of(c, x.shape))));
+  c.out("XShape") = x_shape_of(x);
 }
 
 void infer_grad(InferContext& c) {
   const VarMeta& dout = c.in("Out@GRAD");
-  const Ints order = order_of(c, dout.shape);
-  VarMeta grad = VarMeta::tensor(dout.dtype, dout.shape);
-  for (size_t a = 0; a < order.size(); ++a) {
-    grad.shape[order[a]] = dout.shape[static_cast<int64_t>(a)];
-  }
-  c.out("X@GRAD") = std::move(grad);
+  const Ints order = back(order_of(c, dout.shape));
+  c.out("X@GRAD") = VarMeta::tensor(dout.dtype, Shape(permuted(dout.shape.dims(), order)));
 }
 
-// Strides of X in the order of Out's axes.
-Ints permuted(const Ints& strides, const Ints& order) {
-  Ints made;
-  for (const int64_t axis : order) made.push_back(strides[static_cast<size_t>(axis)]);
-  return made;
+Step turn(PrepareContext& c, std::string_view in, std::string_view out, const Ints& order) {
+  const Shape& x = c.shape(in);
+  return take_box(c, in, out, {permuted(x.dims(), order), permuted(dense_strides(x), order)});
 }
 
-Step forward(PrepareContext& c) {
-  const Shape &x = c.shape("X"), &out = c.shape("Out");
-  const BoxCopy copy(out.dims(), dense_strides(out), permuted(dense_strides(x), order_of(c, x)),
-                     size_of(c.dtype("X")));
-  return [copy, in = c.in_bytes("X"), to = c.out_bytes("Out")] { copy.run(to.data(), in.data()); };
-}
-
-// Walks in the order of X, so that what is written lies together.
+Step forward(PrepareContext& c) { return turn(c, "X", "Out", order_of(c, c.shape("X"))); }
 Step backward(PrepareContext& c) {
-  const Shape &dx = c.shape("X@GRAD"), &dout = c.shape("Out@GRAD");
-  const Ints order = order_of(c, dx), strides = dense_strides(dout);
-  Ints from(order.size());
-  for (size_t a = 0; a < order.size(); ++a) from[static_cast<size_t>(order[a])] = strides[a];
-  const BoxCopy copy(dx.dims(), dense_strides(dx), from, size_of(c.dtype("X@GRAD")));
-  return [copy, in = c.in_bytes("Out@GRAD"), to = c.out_bytes("X@GRAD")] {
-    copy.run(to.data(), in.data());
-  };
+  return turn(c, "Out@GRAD", "X@GRAD", back(order_of(c, c.shape("Out@GRAD"))));
 }
 
 void define(const std::string& type, std::vector<Slot> outputs, GradRule grad) {
@@ -93,12 +89,62 @@ const bool kDefined = [] {
     return Slot{.name = slot, .doc = "not needed", .optional = true, .shape_only = true};
   };
   define("transpose", {}, grad_op({"X"}, {.inputs = {unneeded("X"), unneeded("Out")}}));
-  define("transpose2",
-         {{.name = "XShape",
-           .doc = "empty; its shape holds the extents of X",
-           .optional = true,
-           .no_grad = true}},
-         grad_op({shape_of("XShape")}));
+  define("transpose2", {x_shape_slot()}, grad_op({shape_of("XShape")}));
+  return true;
+}();
+
+// ---- flip, reverse ------------------------------------------------------------------------------
+
+template <typename Context>
+Ints backwards(const Context& c, const Shape& x) {
+  Ints axes = c.template attr<Ints>("axis");
+  const Ints dims = c.op().type() == "flip" ? c.template attr<Ints>("dims") : Ints();
+  axes.insert(axes.end(), dims.begin(), dims.end());
+  for (int64_t& axis : axes) axis = x.axis(axis);
+  return axes;
+}
+
+void infer_flip(InferContext& c) {
+  backwards(c, c.in("X").shape);
+  c.out("Out") = like(c.in("X"));
+}
+
+Step flip_forward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  Box box{x.dims(), dense_strides(x)};
+  for (const int64_t axis : backwards(c, x)) {
+    int64_t& stride = box.strides[static_cast<size_t>(axis)];
+    box.first += (x[axis] - 1) * stride;
+    stride = -stride;
+  }
+  return take_box(c, "X", "Out", box);
+}
+
+void flip_grad(GradContext& g) {
+  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
+  if (dx.empty()) return;
+  Attrs attrs;
+  for (const std::string_view name : {"axis", "dims"}) {
+    if (const Attr* attr = g.op().find_attr(name)) attrs.emplace(name, *attr);
+  }
+  g.emit(g.op().type(), {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
+}
+
+void define_flip(const std::string& type, std::vector<AttrSpec> attrs) {
+  define_op({.type = type,
+             .doc = "X with some axes in reverse order.",
+             .inputs = {{.name = "X", .doc = "tensor"}},
+             .outputs = {{.name = "Out", .doc = "same shape as X"}},
+             .attrs = std::move(attrs),
+             .infer = infer_flip,
+             .grad = custom_grad(flip_grad),
+             .kernels = every_dtype(flip_forward)});
+}
+
+const bool kFlips = [] {
+  const std::vector<int32_t> none;
+  define_flip("flip", {{"axis", none, "the axes to reverse"}, {"dims", none, "of 1.8: the same"}});
+  define_flip("reverse", {{"axis", none, "the axes to reverse"}});
   return true;
 }();
 
