@@ -1,4 +1,4 @@
-// flotilla/ops/tensor/take_along_axis_test.cc
+// flotilla/ops/tensor/gather_test.cc
 
 #include "flotilla/testing/check_op.h"
 

@@ -1,0 +1,165 @@
+// flotilla/ops/tensor/named_rows.h
+//
+// Rows of a tensor that whole numbers name: a row is `width` adjacent elements, and row i of a list
+// belongs to row of(i) of the whole. There are three ways to name rows:
+//
+//   RowsAlongAxis   numbers[i % count] along one axis of the whole
+//   RowsByEntry     the first axes of the whole, by the numbers of entry i
+//   NamedElements   single elements, where one axis is by number and the others as in the list
+//
+// `groups` groups of `count` rows name different rows. Every number is checked while the op runs; a
+// bad one is refused with its place.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/nn/slices.h"
+#include "flotilla/ops/tensor/move.h"
+
+namespace flotilla::ops {
+
+inline int64_t checked_index(int64_t number, int64_t place, int64_t extent, int64_t least = 0) {
+  require(least <= number && number < extent,
+          "the index at place {} must lie in [{}, {}), but is {}", place, least, extent, number);
+  return number;
+}
+
+struct RowsAlongAxis {
+  LabelsIn numbers;
+  int64_t groups, count, width, extent;
+
+  RowsAlongAxis(PrepareContext& c, std::string_view slot, const Shape& whole, int64_t axis)
+      : numbers(c, slot),
+        groups(whole.numel(0, axis)),
+        count(c.shape(slot).numel()),
+        width(whole.numel(axis + 1, whole.rank())),
+        extent(whole[axis]) {}
+  int64_t of(int64_t i) const {
+    return i / count * extent + checked_index(numbers[i % count], i % count, extent);
+  }
+};
+
+struct RowsByEntry {
+  LabelsIn numbers;
+  Ints extents;  // of the named axes
+  int64_t groups = 1, count, width;
+
+  RowsByEntry(PrepareContext& c, std::string_view slot, const Shape& whole) : numbers(c, slot) {
+    const Shape& index = c.shape(slot);
+    const int64_t depth = index[index.rank() - 1];
+    extents = Ints(whole.begin(), whole.begin() + depth);
+    count = index.numel(0, index.rank() - 1);
+    width = whole.numel(depth, whole.rank());
+  }
+  int64_t of(int64_t i) const {
+    int64_t row = 0, place = i * std::ssize(extents);
+    for (const int64_t extent : extents) {
+      row = row * extent + checked_index(numbers[place], place, extent);
+      ++place;
+    }
+    return row;
+  }
+};
+
+struct NamedElements {
+  LabelsIn numbers;
+  Ints extents;  // of the list
+  Ints strides;  // of the whole
+  size_t axis;
+  int64_t groups = 1, count, width = 1, extent;
+  int64_t least;  // number; negative ones count from the end
+
+  NamedElements(PrepareContext& c, std::string_view slot, const Shape& whole, int64_t along,
+                bool from_end)
+      : numbers(c, slot),
+        extents(c.shape(slot).dims()),
+        strides(dense_strides(whole)),
+        axis(static_cast<size_t>(whole.axis(along))),
+        count(c.shape(slot).numel()),
+        extent(whole[whole.axis(along)]),
+        least(from_end ? -extent : 0) {}
+  int64_t of(int64_t i) const {
+    const int64_t named = checked_index(numbers[i], i, extent, least);
+    int64_t place = 0, rest = i;
+    for (size_t a = extents.size(); a-- > 0; rest /= extents[a]) {
+      const int64_t along = named < 0 ? named + extent : named;
+      place += (a == axis ? along : rest % extents[a]) * strides[a];
+    }
+    return place;
+  }
+};
+
+// The shape of a list of rows by the entries of `index`.
+inline Shape shape_by_entry(const Shape& whole, const Shape& index) {
+  require(index.rank() > 0, "Index must have at least one axis, but has shape []");
+  const int64_t depth = index[index.rank() - 1];
+  require(0 <= depth && depth <= whole.rank(),
+          "the last axis of Index must name at most {} axes of X, but Index is {} and X is {}",
+          whole.rank(), index, whole);
+  Ints dims(index.begin(), index.end() - 1);
+  dims.insert(dims.end(), whole.begin() + depth, whole.end());
+  if (dims.empty()) dims.push_back(1);
+  return Shape(std::move(dims));
+}
+
+// Refuses an Index that names no elements of Input along `Axis`.
+inline void check_named_elements(const InferContext& c) {
+  const Shape &x = c.in("Input").shape, &index = c.in("Index").shape;
+  check_labels(c, "Index");
+  require(x.rank() == index.rank(),
+          "Index must have as many axes as Input, but they have shapes {} and {}", index, x);
+  check_axis("Input", x, c.attr<int64_t>("Axis"));
+  const int64_t axis = x.axis(c.attr<int64_t>("Axis"));
+  for (int64_t a = 0; a < x.rank(); ++a) {
+    require(a == axis || x[a] < 0 || index[a] < 0 || index[a] <= x[a],
+            "Index must not reach beyond Input but along axis {}, but they have shapes {} and {}",
+            axis, index, x);
+  }
+}
+
+// The list in `out` takes its rows from the whole in `in`. Refuses a list of another size.
+template <typename Rows>
+Step take_rows(PrepareContext& c, std::string_view in, std::string_view out, const Rows& rows) {
+  require(c.shape(out).numel() == rows.groups * rows.count * rows.width,
+          "{} must hold {} rows of {} elements, but has shape {}", out, rows.groups * rows.count,
+          rows.width, c.shape(out));
+  const int64_t bytes = rows.width * size_of(c.dtype(in));
+  return [rows, bytes, from = c.in_bytes(in), to = c.out_bytes(out)] {
+    parallel_for(rows.groups * rows.count, bytes / 4 + 8, [&](int64_t i) {
+      std::memcpy(to.data() + i * bytes, from.data() + rows.of(i) * bytes,
+                  static_cast<size_t>(bytes));
+    });
+  };
+}
+
+// Rows of the list replace those of the whole, the last one of a number stays; or they are added,
+// in order.
+template <typename T, typename Rows>
+void put_rows(const Rows& rows, const T* list, T* whole, bool replace) {
+  parallel_for(rows.groups, rows.count * rows.width, [&](int64_t group) {
+    for (int64_t i = group * rows.count; i < (group + 1) * rows.count; ++i) {
+      const T* from = list + i * rows.width;
+      T* to = whole + rows.of(i) * rows.width;
+      if (replace) {
+        std::copy_n(from, rows.width, to);
+      } else {
+        for (int64_t k = 0; k < rows.width; ++k) to[k] += from[k];
+      }
+    }
+  });
+}
+
+template <typename T, typename Rows>
+void clear_rows(const Rows& rows, T* whole) {
+  for (int64_t i = 0; i < rows.groups * rows.count; ++i) {
+    std::fill_n(whole + rows.of(i) * rows.width, rows.width, T{0});
+  }
+}
+
+}  // namespace flotilla::ops
