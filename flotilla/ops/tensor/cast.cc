@@ -4,6 +4,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/grad_context.h"
+#include "flotilla/ops/common/dtype_attr.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 
@@ -12,10 +13,7 @@ namespace {
 
 void infer(InferContext& c) {
   VarMeta out = like(c.in("X"));
-  const int64_t code = c.attr<int64_t>("out_dtype");
-  require(is_paddle_dtype(static_cast<int>(code)), "out_dtype of cast must name a dtype, but is {}",
-          code);
-  out.dtype = from_paddle(static_cast<int>(code));
+  out.dtype = dtype_attr(c, "out_dtype");
   remember_same(out, c.in("X"));
   c.out("Out") = std::move(out);
 }

@@ -11,7 +11,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
-#include "flotilla/ops/tensor/shape_slots.h"
+#include "flotilla/ops/tensor/new_tensor.h"
 
 namespace flotilla::ops {
 namespace {
@@ -62,12 +62,6 @@ Constant constant_in(const Context& c) {
   return text.empty() ? constant_of(c.template attr<float>("value")) : parse_constant(text);
 }
 
-DType dtype_attr(const InferContext& c) {
-  const int code = static_cast<int>(c.attr<int64_t>("dtype"));
-  require(is_paddle_dtype(code), "dtype of {} must name a dtype, but is {}", c.op().type(), code);
-  return from_paddle(code);
-}
-
 template <typename T>
 void fill(T* to, int64_t n, T value) {
   parallel_ranges(n, kGrainOperations, [=](int64_t begin, int64_t end) {
@@ -94,8 +88,7 @@ Ints repeated(int64_t value, const Shape& shape) {
 // ---- fill_constant ------------------------------------------------------------------------------
 
 void infer_constant(InferContext& c) {
-  VarMeta out = VarMeta::tensor(
-      dtype_attr(c), scalar_or(extents_of(c, {"ShapeTensor", "ShapeTensorList", "shape"})));
+  VarMeta out = VarMeta::tensor(dtype_attr(c), scalar_or(extents_of(c, kNewShape)));
   if (c.has_in("ValueTensor")) {
     require(c.in("ValueTensor").shape.numel() == 1,
             "ValueTensor of fill_constant must hold one element, but has shape {}",
@@ -119,7 +112,6 @@ constexpr auto prepare_constant = []<typename T>(PrepareContext& c) -> Step {
   });
 };
 
-const AttrSpec kDType = {"dtype", int32_t{5}, "code of the dtype of Out"};
 const AttrSpec kValue = {"value", 0.0f, "the value of every element"};
 const AttrSpec kStrValue = {"str_value", std::string(), "the value as text, instead of `value`"};
 const AttrSpec kForceCpu = {"force_cpu", false, "whether Out lies in the host's memory"};
@@ -127,12 +119,9 @@ const AttrSpec kForceCpu = {"force_cpu", false, "whether Out lies in the host's 
 const OpDef& fill_constant = define_op({
     .type = "fill_constant",
     .doc = "A tensor whose elements have all the same value.",
-    .inputs = with_shape_slots({{.name = "ValueTensor",
-                                 .doc = "the value, instead of the attribute",
-                                 .optional = true,
-                                 .no_grad = true}}),
+    .inputs = with_slots_of({{.tensor = "ValueTensor", .attr = "value"}, kNewShape}),
     .outputs = {{.name = "Out", .doc = "of shape `shape` and dtype `dtype`"}},
-    .attrs = {kDType,
+    .attrs = {dtype_spec(),
               {"shape", std::vector<int64_t>{}, "extents"},
               kValue,
               kStrValue,
@@ -145,15 +134,6 @@ const OpDef& fill_constant = define_op({
 
 // ---- fill_constant_batch_size_like --------------------------------------------------------------
 
-void infer_batch_like(InferContext& c) {
-  Shape shape(c.attr<Ints>("shape"));
-  const Shape& input = c.in("Input").shape;
-  const int64_t from = input.axis(c.attr<int64_t>("input_dim_idx"));
-  const int64_t to = shape.axis(c.attr<int64_t>("output_dim_idx"));
-  shape[to] = input[from];
-  c.out("Out") = VarMeta::tensor(dtype_attr(c), std::move(shape));
-}
-
 constexpr auto prepare_batch_like = []<typename T>(PrepareContext& c) -> Step {
   return fill_step(c, constant_in(c).as<T>());
 };
@@ -161,12 +141,12 @@ constexpr auto prepare_batch_like = []<typename T>(PrepareContext& c) -> Step {
 const OpDef& fill_constant_batch_size_like = define_op({
     .type = "fill_constant_batch_size_like",
     .doc = "A tensor whose elements have all the same value, as many rows as Input has.",
-    .inputs = {{.name = "Input", .doc = "gives one extent", .no_grad = true, .shape_only = true}},
+    .inputs = kBatchInput,
     .outputs = {{.name = "Out", .doc = "of shape `shape` but for that extent"}},
     .attrs = {{"shape", std::vector<int32_t>{}, "extents"},
-              {"input_dim_idx", int32_t{0}, "the axis of Input whose extent is taken"},
-              {"output_dim_idx", int32_t{0}, "the axis of Out that gets it"},
-              kDType,
+              kInputAxis,
+              kOutputAxis,
+              dtype_spec(),
               kValue,
               kStrValue,
               kForceCpu},
@@ -178,12 +158,9 @@ const OpDef& fill_constant_batch_size_like = define_op({
 // ---- fill_any_like, fill_zeros_like -------------------------------------------------------------
 
 void infer_any_like(InferContext& c) {
-  VarMeta out = like(c.in("X"));
-  if (c.attr<int64_t>("dtype") >= 0) out.dtype = dtype_attr(c);
-  c.out("Out") = std::move(out);
+  c.out("Out") = like(c.in("X"));
+  c.out("Out").dtype = dtype_attr_or(c, c.dtype("X"));
 }
-
-void infer_zeros_like(InferContext& c) { c.out("Out") = like(c.in("X")); }
 
 constexpr auto prepare_any_like = []<typename T>(PrepareContext& c) -> Step {
   return fill_step(c, constant_of(c.attr<float>("value")).as<T>());
@@ -195,37 +172,51 @@ Step prepare_zeros(PrepareContext& c) {
   };
 }
 
-const Slot kLike = {
-    .name = "X", .doc = "gives shape and dtype", .no_grad = true, .shape_only = true};
+void infer_zero_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("Out@GRAD")); }
 
-const OpDef& fill_any_like = define_op({
-    .type = "fill_any_like",
-    .doc = "A tensor of the shape of X whose elements have all the same value.",
-    .inputs = {kLike},
-    .outputs = {{.name = "Out", .doc = "same shape as X"}},
-    .attrs = {kValue, {"dtype", int32_t{-1}, "code of the dtype of Out; -1: that of X"}},
-    .infer = infer_any_like,
-    .kernels = kernels_for_all(prepare_any_like),
-    .dtype_slot = "Out",
-});
+Step zero_grad(PrepareContext& c) {
+  return [bytes = c.shape("X@GRAD").numel() * size_of(c.dtype("X@GRAD")),
+          dx = c.out_bytes("X@GRAD")] { zero_bytes(dx.data(), bytes); };
+}
 
-const OpDef& fill_zeros_like = define_op({
-    .type = "fill_zeros_like",
-    .doc = "Zeros in the shape of X.",
-    .inputs = {kLike},
-    .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
-    .infer = infer_zeros_like,
-    .kernels = every_dtype(prepare_zeros),
-    .dtype_slot = "Out",
-});
+void define_like(const std::string& type, const std::string& doc, std::vector<AttrSpec> attrs,
+                 void (*infer)(InferContext&), std::vector<Kernel> kernels,
+                 GradRule grad = no_grad()) {
+  const bool flat = grad.kind != GradRule::kNone;
+  define_op(
+      {.type = type,
+       .doc = doc,
+       .inputs =
+           {{.name = "X", .doc = "gives shape and dtype", .no_grad = !flat, .shape_only = true}},
+       .outputs = {{.name = "Out", .doc = "same shape as X"}},
+       .attrs = std::move(attrs),
+       .infer = infer,
+       .grad = std::move(grad),
+       .kernels = std::move(kernels),
+       .dtype_slot = "Out"});
+}
 
-const OpDef& fill_zeros_like2 = define_op({
-    .type = "fill_zeros_like2",
-    .doc = "Zeros in the shape of X.",
-    .inputs = {kLike},
-    .outputs = {{.name = "Out", .doc = "same shape as X"}},
-    .attrs = {{"dtype", int32_t{-1}, "code of the dtype of Out; -1: that of X"}},
-    .infer = infer_any_like,
+const bool kDefined = [] {
+  const AttrSpec dtype = {"dtype", int32_t{-1}, "code of the dtype of Out; -1: that of X"};
+  define_like("fill_any", "A tensor like X whose elements have all the same value.", {kValue},
+              infer_like_x, kernels_for_all(prepare_any_like),
+              grad_op({}, {.kernels = every_dtype(zero_grad), .infer = infer_zero_grad}));
+  define_like("fill_any_like", "A tensor of the shape of X whose elements have all the same value.",
+              {kValue, dtype}, infer_any_like, kernels_for_all(prepare_any_like));
+  define_like("fill_zeros_like", "Zeros in the shape of X.", {}, infer_like_x,
+              every_dtype(prepare_zeros));
+  define_like("fill_zeros_like2", "Zeros in the shape of X.", {dtype}, infer_any_like,
+              every_dtype(prepare_zeros));
+  return true;
+}();
+
+const OpDef& empty = define_op({
+    .type = "empty",
+    .doc = "A tensor whose elements nobody chose; here they are zeros.",
+    .inputs = with_slots_of({kNewShape}),
+    .outputs = {{.name = "Out", .doc = "of shape `shape` and dtype `dtype`"}},
+    .attrs = {{"shape", std::vector<int64_t>{}, "extents"}, dtype_spec()},
+    .infer = infer_new,
     .kernels = every_dtype(prepare_zeros),
     .dtype_slot = "Out",
 });
@@ -239,42 +230,38 @@ void infer_values(InferContext& c) {
   c.out("Out") = std::move(out);
 }
 
-template <typename T, typename Stored>
-Step prepare_values(PrepareContext& c, std::string_view attr) {
-  const std::vector<Stored> stored = c.attr<std::vector<Stored>>(attr);
-  const int64_t n = c.shape("Out").numel();
-  require(static_cast<int64_t>(stored.size()) == n,
-          "assign_value needs {} values in {} for shape {}, but has {}", n, attr, c.shape("Out"),
-          stored.size());
-  return [stored, out = c.out<T>("Out")] {
-    T* to = out.data();
-    for (size_t i = 0; i < stored.size(); ++i) to[i] = static_cast<T>(stored[i]);
-  };
+// The attribute that holds elements of a dtype.
+std::string values_attr(DType dtype) {
+  if (dtype == boolean) return "bool_values";
+  return fmt::format("{}{}_values", is_floating(dtype) ? "fp" : "int", 8 * size_of(dtype));
 }
 
-Step prepare_f32(PrepareContext& c) { return prepare_values<float, float>(c, "fp32_values"); }
-Step prepare_f64(PrepareContext& c) { return prepare_values<double, double>(c, "fp64_values"); }
-Step prepare_i32(PrepareContext& c) { return prepare_values<int32_t, int32_t>(c, "int32_values"); }
-Step prepare_i64(PrepareContext& c) { return prepare_values<int64_t, int64_t>(c, "int64_values"); }
-Step prepare_bool(PrepareContext& c) { return prepare_values<bool, int32_t>(c, "bool_values"); }
+constexpr auto prepare_values = []<typename T>(PrepareContext& c) -> Step {
+  using Stored = std::conditional_t<std::is_same_v<T, bool>, int32_t, T>;
+  const std::string attr = values_attr(dtype_of<T>);
+  const std::vector<Stored> stored = c.attr<std::vector<Stored>>(attr);
+  const int64_t n = c.shape("Out").numel();
+  require(std::ssize(stored) == n, "assign_value needs {} values in {} for shape {}, but has {}", n,
+          attr, c.shape("Out"), stored.size());
+  return [stored, out = c.out<T>("Out")] {
+    std::transform(stored.begin(), stored.end(), out.data(),
+                   [](Stored value) { return static_cast<T>(value); });
+  };
+};
 
 const OpDef& assign_value = define_op({
     .type = "assign_value",
     .doc = "A tensor with the elements of an attribute.",
     .outputs = {{.name = "Out", .doc = "of shape `shape` and dtype `dtype`"}},
     .attrs = {{"shape", std::vector<int32_t>{}, "extents"},
-              kDType,
+              dtype_spec(),
               {"bool_values", std::vector<int32_t>{}, "elements of a bool tensor"},
               {"fp32_values", std::vector<float>{}, "elements of a float32 tensor"},
               {"fp64_values", std::vector<double>{}, "elements of a float64 tensor"},
               {"int32_values", std::vector<int32_t>{}, "elements of an int32 tensor"},
               {"int64_values", std::vector<int64_t>{}, "elements of an int64 tensor"}},
     .infer = infer_values,
-    .kernels = {{kCpu, f32, prepare_f32},
-                {kCpu, f64, prepare_f64},
-                {kCpu, i32, prepare_i32},
-                {kCpu, i64, prepare_i64},
-                {kCpu, boolean, prepare_bool}},
+    .kernels = kernels_for<float, double, int32_t, int64_t, bool>(prepare_values),
 });
 
 }  // namespace

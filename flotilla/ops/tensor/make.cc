@@ -1,24 +1,22 @@
 // flotilla/ops/tensor/make.cc
 //
-// Operators that make tensors by a rule: range, linspace, eye, one_hot; and tril_triu and where,
-// which choose elements by one.
+// Operators that make tensors by a rule: range, linspace, logspace, eye, one_hot, the places in a
+// triangle; and tril_triu and where, which choose elements by one.
 
 #include <algorithm>
 #include <cmath>
 
 #include "flotilla/base/element_count.h"
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/lower.h"
+#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/dtype_attr.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {
-
-DType dtype_attr(const InferContext& c) {
-  const int code = static_cast<int>(c.attr<int64_t>("dtype"));
-  require(is_paddle_dtype(code), "dtype of {} must name a dtype, but is {}", c.op().type(), code);
-  return from_paddle(code);
-}
 
 Slot number(std::string name, std::string doc) {
   return {.name = std::move(name), .doc = std::move(doc), .no_grad = true, .one = true};
@@ -95,9 +93,7 @@ void infer_linspace(InferContext& c) {
   const std::optional<Ints> count = known_ints(c, {"Num"});
   require(!count || count->at(0) > 0, "Num of linspace must be positive, but is {}",
           count ? count->at(0) : 0);
-  const int64_t code = c.attr<int64_t>("dtype");
-  c.out("Out") =
-      VarMeta::tensor(code < 0 ? c.dtype("Start") : dtype_attr(c), {count ? count->at(0) : -1});
+  c.out("Out") = VarMeta::tensor(dtype_attr_or(c, c.dtype("Start")), {count ? count->at(0) : -1});
 }
 
 // From both ends towards the middle, so that the last number is Stop to the bit.
@@ -130,6 +126,100 @@ const OpDef& linspace_op = define_op({
     .kernels = kernels_for<float, double, int32_t, int64_t>(linspace),
 });
 
+// ---- logspace -----------------------------------------------------------------------------------
+
+void infer_logspace(InferContext& c) {
+  infer_linspace(c);
+  c.in("Base");
+}
+
+// Powers of Base, worked out in f64 whatever their dtype is.
+void lower_logspace(LowerContext& c) {
+  const int32_t wide = to_paddle(f64), code = c.attr<int32_t>("dtype");
+  const auto widened = [&](const char* slot) {
+    return c.apply("cast", c.in(slot), {{"out_dtype", wide}});
+  };
+  const Slots ends = {
+      {"Start", {widened("Start")}}, {"Stop", {widened("Stop")}}, {"Num", {c.in("Num")}}};
+  const std::string exponents = c.append("linspace", ends, {{"dtype", wide}});
+  const std::string powers = c.apply("elementwise_pow", widened("Base"), exponents);
+  const int32_t own = to_paddle(c.var(c.in("Start")).dtype);
+  c.result("Out", c.apply("cast", powers, {{"out_dtype", code < 0 ? own : code}}));
+}
+
+const OpDef& logspace = define_op({
+    .type = "logspace",
+    .doc = "Base to the power of Num numbers from Start to Stop, evenly spaced.",
+    .inputs = {number("Start", "first exponent"), number("Stop", "last exponent"),
+               number("Num", "how many"), number("Base", "what is raised")},
+    .outputs = {{.name = "Out", .doc = "a vector"}},
+    .attrs = {{"dtype", int32_t{-1}, "code of the dtype of Out; -1: that of Start"}},
+    .infer = infer_logspace,
+    .lower = lower_logspace,
+});
+
+// ---- tril_indices, triu_indices -----------------------------------------------------------------
+
+// The columns of each row that lie in a triangle of a matrix.
+struct Triangle {
+  bool lower;
+  int64_t rows, columns, offset;
+
+  template <typename Context>
+  explicit Triangle(const Context& c)
+      : lower(c.op().type() == "tril_indices"),
+        rows(c.template attr<int64_t>(lower ? "rows" : "row")),
+        columns(c.template attr<int64_t>(lower ? "cols" : "col")),
+        offset(c.template attr<int64_t>("offset")) {}
+  int64_t begin(int64_t row) const {
+    return lower ? 0 : std::clamp<int64_t>(row + offset, 0, columns);
+  }
+  int64_t end(int64_t row) const {
+    return lower ? std::clamp<int64_t>(row + offset + 1, 0, columns) : columns;
+  }
+};
+
+void infer_places(InferContext& c) {
+  const Triangle triangle(c);
+  require(triangle.rows >= 0 && triangle.columns >= 0,
+          "the extents of a matrix must not be negative, but are {} and {}", triangle.rows,
+          triangle.columns);
+  int64_t count = 0;
+  for (int64_t row = 0; row < triangle.rows; ++row)
+    count += triangle.end(row) - triangle.begin(row);
+  c.out("out") = VarMeta::tensor(dtype_attr(c), {2, count});
+}
+
+constexpr auto places = []<typename T>(PrepareContext& c) -> Step {
+  return [triangle = Triangle(c), n = c.shape("out")[1], out = c.out<T>("out")] {
+    T *row_to = out.data(), *column_to = row_to + n;
+    for (int64_t row = 0; row < triangle.rows; ++row) {
+      for (int64_t column = triangle.begin(row); column < triangle.end(row); ++column) {
+        *row_to++ = static_cast<T>(row);
+        *column_to++ = static_cast<T>(column);
+      }
+    }
+  };
+};
+
+void define_places(const std::string& type, const char* rows, const char* columns) {
+  define_op({.type = type,
+             .doc = "The rows and the columns of the places in a triangle of a matrix.",
+             .outputs = {{.name = "out", .doc = "[2, places]"}},
+             .attrs = {{rows, 0, "rows of the matrix"},
+                       {columns, 0, "its columns"},
+                       {"offset", 0, "the diagonal it ends with; above the main one if positive"},
+                       dtype_spec(3)},
+             .infer = infer_places,
+             .kernels = kernels_for<int32_t, int64_t>(places)});
+}
+
+const bool kPlaces = [] {
+  define_places("tril_indices", "rows", "cols");
+  define_places("triu_indices", "row", "col");
+  return true;
+}();
+
 // ---- eye ----------------------------------------------------------------------------------------
 
 void infer_eye(InferContext& c) {
@@ -151,7 +241,7 @@ const OpDef& eye_op = define_op({
     .outputs = {{.name = "Out", .doc = "a matrix"}},
     .attrs = {{"num_rows", int64_t{0}, "rows"},
               {"num_columns", int64_t{-1}, "columns; -1: as many as rows"},
-              {"dtype", int32_t{5}, "code of the dtype of Out"}},
+              dtype_spec()},
     .infer = infer_eye,
     .kernels = kernels_for_all(eye),
 });
@@ -172,11 +262,8 @@ void infer_one_hot(InferContext& c) {
   const std::optional<int64_t> depth = known_int(c, kDepth);
   require(!depth || *depth > 0, "depth must be positive, but is {}", depth.value_or(0));
   dims.push_back(depth.value_or(-1));
-  VarMeta out = VarMeta::tensor(dtype_attr(c), Shape(std::move(dims)));
-  out.lod_level = c.in("X").lod_level;
-  out.lod_source = c.in("X").lod_source;
-  out.sequences = c.in("X").sequences;
-  c.out("Out") = std::move(out);
+  c.out("Out") = like(c.in("X"), Shape(std::move(dims)));
+  c.out("Out").dtype = dtype_attr(c);
 }
 
 template <typename From, typename To>
@@ -197,30 +284,17 @@ Step one_hot_as(PrepareContext& c) {
 }
 
 constexpr auto one_hot = []<typename From>(PrepareContext& c) -> Step {
-  switch (c.dtype("Out")) {
-    case DType::kF64:
-      return one_hot_as<From, double>(c);
-    case DType::kInt32:
-      return one_hot_as<From, int32_t>(c);
-    case DType::kInt64:
-      return one_hot_as<From, int64_t>(c);
-    default:
-      return one_hot_as<From, float>(c);
-  }
+  return visit_dtype(c.dtype("Out"), [&](auto to) { return one_hot_as<From, decltype(to)>(c); });
 };
 
 const OpDef& define_one_hot(const std::string& type) {
   return define_op({
       .type = type,
       .doc = "Each number of X as a row of zeros with a one at its place.",
-      .inputs = {{.name = "X", .doc = "whole numbers", .no_grad = true},
-                 {.name = "depth_tensor",
-                  .doc = "instead of `depth`",
-                  .optional = true,
-                  .no_grad = true}},
+      .inputs = with_slots_of({kDepth}, {{.name = "X", .doc = "whole numbers", .no_grad = true}}),
       .outputs = {{.name = "Out", .doc = "rows of `depth` elements"}},
       .attrs = {{"depth", int32_t{-1}, "length of a row"},
-                {"dtype", int32_t{5}, "code of the dtype of Out"},
+                dtype_spec(),
                 {"allow_out_of_range", false, "a number outside [0, depth) gives zeros"}},
       .infer = infer_one_hot,
       .kernels = kernels_for<int32_t, int64_t>(one_hot),
@@ -283,14 +357,9 @@ const OpDef& tril_triu = define_op({
 void infer_where(InferContext& c) {
   const VarMeta &x = c.in("X"), &y = c.in("Y"), &condition = c.in("Condition");
   require(condition.dtype == boolean, "Condition must hold bool, but holds {}", condition.dtype);
-  bool alike = x.shape.rank() == y.shape.rank() && x.shape.rank() == condition.shape.rank();
-  for (int64_t a = 0; alike && a < x.shape.rank(); ++a) {
-    const int64_t extents[] = {x.shape[a], y.shape[a], condition.shape[a]};
-    const int64_t most = *std::max_element(std::begin(extents), std::end(extents));
-    alike = std::all_of(std::begin(extents), std::end(extents),
-                        [=](int64_t extent) { return extent == most || extent == -1; });
-  }
-  require(alike && x.dtype == y.dtype,
+  const bool fit = may_be_equal(x.shape, y.shape) && may_be_equal(x.shape, condition.shape) &&
+                   may_be_equal(y.shape, condition.shape);
+  require(fit && x.dtype == y.dtype,
           "Condition, X and Y must be alike, but have shapes {}, {} and {} and hold {} and {}",
           condition.shape, x.shape, y.shape, x.dtype, y.dtype);
   c.out("Out") = like(x);
@@ -311,10 +380,8 @@ constexpr auto where_forward = []<typename T>(PrepareContext& c) -> Step {
 };
 
 constexpr auto where_backward = []<typename T>(PrepareContext& c) -> Step {
-  const bool wants_x = c.has("X@GRAD"), wants_y = c.has("Y@GRAD");
   return [n = c.shape("Out@GRAD").numel(), condition = c.in<bool>("Condition"),
-          dout = c.in<T>("Out@GRAD"), dx = wants_x ? c.out<T>("X@GRAD") : Out<T>(),
-          dy = wants_y ? c.out<T>("Y@GRAD") : Out<T>()] {
+          dout = c.in<T>("Out@GRAD"), dx = wanted<T>(c, "X@GRAD"), dy = wanted<T>(c, "Y@GRAD")] {
     const bool* chosen = condition.data();
     const T* g = dout.data();
     T* x = dx ? dx.data() : nullptr;

@@ -11,7 +11,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
-#include "flotilla/ops/tensor/shape_slots.h"
+#include "flotilla/ops/tensor/new_tensor.h"
 
 namespace flotilla::ops {
 namespace {
@@ -50,32 +50,17 @@ void generate_normal(const RandomStream& stream, T* out, int64_t n, T mean, T st
 
 // ---- Shapes -------------------------------------------------------------------------------------
 
-DType dtype_attr(const InferContext& c) {
-  const int code = static_cast<int>(c.attr<int64_t>("dtype"));
-  require(is_paddle_dtype(code), "dtype of {} must name a dtype, but is {}", c.op().type(), code);
-  return from_paddle(code);
-}
-
-void infer(InferContext& c) {
-  c.out("Out") = VarMeta::tensor(dtype_attr(c),
-                                 Shape(extents_of(c, {"ShapeTensor", "ShapeTensorList", "shape"})));
-}
-
-void infer_batch_like(InferContext& c) {
-  Shape shape(c.attr<Ints>("shape"));
-  const Shape& input = c.in("Input").shape;
-  shape[shape.axis(c.attr<int64_t>("output_dim_idx"))] =
-      input[input.axis(c.attr<int64_t>("input_dim_idx"))];
-  c.out("Out") = VarMeta::tensor(dtype_attr(c), std::move(shape));
-}
-
 void infer_permutation(InferContext& c) {
   const int64_t n = c.attr<int64_t>("n");
   require(n > 0, "randperm needs a positive n, but n is {}", n);
   c.out("Out") = VarMeta::tensor(dtype_attr(c), {n});
 }
 
-void infer_like(InferContext& c) { c.out("Out") = like(c.in("X")); }
+void infer_choice(InferContext& c) {
+  const VarMeta& x = c.in("X");
+  require(x.shape.rank() == 2, "X must be a matrix, but has shape {}", x.shape);
+  c.out("Out") = VarMeta::tensor(i64, Shape{x.shape[0]});
+}
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
@@ -169,118 +154,83 @@ constexpr auto choose = []<typename T>(PrepareContext& c) -> Step {
 
 // ---- Definitions --------------------------------------------------------------------------------
 
-const AttrSpec kDType = {"dtype", int32_t{5}, "code of the dtype of Out"};
 const AttrSpec kSeed = {"seed", int32_t{0}, "0: the program's; otherwise every run repeats"};
-const AttrSpec kShape = {"shape", std::vector<int64_t>{}, "extents"};
-const AttrSpec kShortShape = {"shape", std::vector<int32_t>{}, "extents"};
-const AttrSpec kMean = {"mean", 0.0f, "mean of the distribution"};
-const AttrSpec kStd = {"std", 1.0f, "standard deviation"};
-const std::vector<Slot> kOut = {{.name = "Out", .doc = "of shape `shape` and dtype `dtype`"}};
 
-std::vector<AttrSpec> uniform_attrs(const AttrSpec& shape) {
-  return {shape,
-          kDType,
-          {"min", -1.0f, "least value"},
-          {"max", 1.0f, "values stay below"},
-          kSeed,
-          {"diag_num", int32_t{0}, "elements of a diagonal that are set to `diag_val`"},
-          {"diag_step", int32_t{0}, "elements from one of them to the next in its row"},
-          {"diag_val", 1.0f, "their value"}};
+void define(const std::string& type, const std::string& doc, std::vector<Slot> inputs,
+            std::vector<AttrSpec> attrs, void (*infer)(InferContext&),
+            std::vector<Kernel> kernels) {
+  define_op({.type = type,
+             .doc = doc,
+             .inputs = std::move(inputs),
+             .outputs = {{.name = "Out", .doc = "the numbers"}},
+             .attrs = std::move(attrs),
+             .infer = infer,
+             .kernels = std::move(kernels),
+             .dtype_slot = "Out"});
 }
 
-const OpDef& uniform_random = define_op({
-    .type = "uniform_random",
-    .doc = "Numbers spread evenly over [min, max).",
-    .inputs = with_shape_slots(),
-    .outputs = kOut,
-    .attrs = uniform_attrs(kShape),
-    .infer = infer,
-    .kernels = kernels_for<float, double>(uniform),
-    .dtype_slot = "Out",
-});
-
-// As many rows as another tensor has.
-OpDef batch_size_like(std::string type, std::string doc, std::vector<AttrSpec> attrs,
-                      std::vector<Kernel> kernels) {
-  attrs.push_back({"input_dim_idx", int32_t{0}, "the axis of Input whose extent is taken"});
-  attrs.push_back({"output_dim_idx", int32_t{0}, "the axis of Out that gets it"});
-  return {
-      .type = std::move(type),
-      .doc = std::move(doc),
-      .inputs = {{.name = "Input", .doc = "gives one extent", .no_grad = true, .shape_only = true}},
-      .outputs = kOut,
-      .attrs = std::move(attrs),
-      .infer = infer_batch_like,
-      .kernels = std::move(kernels),
-      .dtype_slot = "Out",
+const bool kDefined = [] {
+  const std::vector<Slot> shape_slots = with_slots_of({kNewShape});
+  const AttrSpec shape = {"shape", std::vector<int64_t>{}, "extents"};
+  const AttrSpec short_shape = {"shape", std::vector<int32_t>{}, "extents"};
+  const auto like_batch = [](std::vector<AttrSpec> attrs) {
+    attrs.insert(attrs.end(), {kInputAxis, kOutputAxis});
+    return attrs;
   };
-}
 
-const OpDef& uniform_random_batch_size_like =
-    define_op(batch_size_like("uniform_random_batch_size_like",
-                              "Numbers spread evenly over [min, max), as many rows as Input has.",
-                              uniform_attrs(kShortShape), kernels_for<float, double>(uniform)));
+  const auto uniform_attrs = [](const AttrSpec& extents) -> std::vector<AttrSpec> {
+    return {extents,
+            dtype_spec(),
+            {"min", -1.0f, "least value"},
+            {"max", 1.0f, "values stay below"},
+            kSeed,
+            {"diag_num", int32_t{0}, "elements of a diagonal that are set to `diag_val`"},
+            {"diag_step", int32_t{0}, "elements from one of them to the next in its row"},
+            {"diag_val", 1.0f, "their value"}};
+  };
+  const std::vector<Kernel> uniform_kernels = kernels_for<float, double>(uniform);
+  define("uniform_random", "Numbers spread evenly over [min, max).", shape_slots,
+         uniform_attrs(shape), infer_new, uniform_kernels);
+  define("uniform_random_batch_size_like",
+         "Numbers spread evenly over [min, max), as many rows as Input has.", kBatchInput,
+         like_batch(uniform_attrs(short_shape)), infer_batch_like, uniform_kernels);
 
-const OpDef& gaussian_random_batch_size_like = define_op(batch_size_like(
-    "gaussian_random_batch_size_like", "Normally distributed numbers, as many rows as Input has.",
-    {kShortShape, kMean, kStd, kSeed, kDType}, kernels_for<float, double>(gaussian)));
+  const auto normal_attrs = [](const AttrSpec& extents) -> std::vector<AttrSpec> {
+    return {extents,
+            {"mean", 0.0f, "mean of the distribution"},
+            {"std", 1.0f, "standard deviation"},
+            kSeed,
+            dtype_spec()};
+  };
+  const std::vector<Kernel> normal_kernels = kernels_for<float, double>(gaussian);
+  define("gaussian_random", "Normally distributed numbers.", shape_slots, normal_attrs(shape),
+         infer_new, normal_kernels);
+  define("gaussian_random_batch_size_like",
+         "Normally distributed numbers, as many rows as Input has.", kBatchInput,
+         like_batch(normal_attrs(short_shape)), infer_batch_like, normal_kernels);
+  define("truncated_gaussian_random",
+         "Normally distributed numbers within two standard deviations of the mean.", {},
+         normal_attrs(short_shape), infer_new, kernels_for<float, double>(truncated_gaussian));
 
-const OpDef& gaussian_random = define_op({
-    .type = "gaussian_random",
-    .doc = "Normally distributed numbers.",
-    .inputs = with_shape_slots(),
-    .outputs = kOut,
-    .attrs = {kShape, kMean, kStd, kSeed, kDType},
-    .infer = infer,
-    .kernels = kernels_for<float, double>(gaussian),
-    .dtype_slot = "Out",
-});
+  define("randint", "Whole numbers from [low, high).", shape_slots,
+         {shape,
+          {"low", int32_t{0}, "least value"},
+          {"high", int32_t{0}, "values stay below"},
+          dtype_spec(3),
+          kSeed},
+         infer_new, kernels_for<int32_t, int64_t>(integers));
+  define("randperm", "The numbers 0, 1, ..., n - 1 in random order.", {},
+         {{"n", int32_t{0}, "how many numbers"}, dtype_spec(3), kSeed}, infer_permutation,
+         kernels_for<int64_t, int32_t, float, double>(permutation));
+  return true;
+}();
 
-const OpDef& truncated_gaussian_random = define_op({
-    .type = "truncated_gaussian_random",
-    .doc = "Normally distributed numbers within two standard deviations of the mean.",
-    .outputs = kOut,
-    .attrs = {kShortShape, kMean, kStd, kSeed, kDType},
-    .infer = infer,
-    .kernels = kernels_for<float, double>(truncated_gaussian),
-});
-
-const OpDef& randint = define_op({
-    .type = "randint",
-    .doc = "Whole numbers from [low, high).",
-    .inputs = with_shape_slots(),
-    .outputs = kOut,
-    .attrs = {kShape,
-              {"low", int32_t{0}, "least value"},
-              {"high", int32_t{0}, "values stay below"},
-              {"dtype", int32_t{3}, "code of the dtype of Out"},
-              kSeed},
-    .infer = infer,
-    .kernels = kernels_for<int32_t, int64_t>(integers),
-    .dtype_slot = "Out",
-});
-
-const OpDef& randperm = define_op({
-    .type = "randperm",
-    .doc = "The numbers 0, 1, ..., n - 1 in random order.",
-    .outputs = {{.name = "Out", .doc = "of shape [n]"}},
-    .attrs = {{"n", int32_t{0}, "how many numbers"},
-              {"dtype", int32_t{3}, "code of the dtype of Out"},
-              kSeed},
-    .infer = infer_permutation,
-    .kernels = kernels_for<int64_t, int32_t, float, double>(permutation),
-});
-
-void infer_choice(InferContext& c) {
-  const VarMeta& x = c.in("X");
-  require(x.shape.rank() == 2, "X must be a matrix, but has shape {}", x.shape);
-  c.out("Out") = VarMeta::tensor(i64, Shape{x.shape[0]});
-}
+const std::vector<Slot> kProbabilities = {{.name = "X", .doc = "probabilities", .no_grad = true}};
 
 const OpDef& sampling_id = define_op({
     .type = "sampling_id",
     .doc = "A column of each row of X, drawn by the probabilities there.",
-    .inputs = {{.name = "X", .doc = "probabilities, [rows, columns]", .no_grad = true}},
+    .inputs = kProbabilities,
     .outputs = {{.name = "Out", .doc = "i64, [rows]"}},
     .attrs = {{"min", 0.0f, "not used"}, {"max", 1.0f, "not used"}, kSeed},
     .infer = infer_choice,
@@ -290,9 +240,9 @@ const OpDef& sampling_id = define_op({
 const OpDef& bernoulli_op = define_op({
     .type = "bernoulli",
     .doc = "One with the probability in X, zero otherwise.",
-    .inputs = {{.name = "X", .doc = "probabilities", .no_grad = true}},
+    .inputs = kProbabilities,
     .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
-    .infer = infer_like,
+    .infer = infer_like_x,
     .kernels = kernels_for<float, double>(bernoulli),
 });
 
