@@ -1,8 +1,10 @@
 // flotilla/ops/tensor/kthvalue.cc
 //
-// kthvalue: the k-th smallest element of each slice along an axis, and where it stands. Of equal
-// elements the first counts as the smaller one. (Paddle promises no order: its places of equal
-// elements are what a partial sort leaves.)
+// One element of each slice along an axis, and where it stands:
+//
+//   kthvalue   the k-th smallest. Of equal elements the first counts as the smaller one. (Paddle
+//              promises no order: its places of equal elements are what a partial sort leaves.)
+//   mode       the most frequent, of several the smallest; its last place
 
 #include <algorithm>
 #include <numeric>
@@ -12,11 +14,14 @@
 namespace flotilla::ops {
 namespace {
 
+bool is_kth(const Op& op) { return op.type().starts_with("kthvalue"); }
+
 void infer(InferContext& c) {
   const VarMeta& x = c.in("X");
-  const int64_t k = c.attr<int64_t>("k"), axis = c.attr<int64_t>("axis");
+  const int64_t axis = c.attr<int64_t>("axis");
   const Shape out = without_axis(x.shape, axis, false, c.attr<bool>("keepdim"));
   const int64_t n = slices(x.shape, axis).n;
+  const int64_t k = is_kth(c.op()) ? c.attr<int64_t>("k") : 1;
   require(k >= 1, "k counts from 1, but is {}", k);
   require(n < 0 || k <= n, "k must lie in [1, {}] because X has shape {}, but k is {}", n, x.shape,
           k);
@@ -24,17 +29,35 @@ void infer(InferContext& c) {
   c.out("Indices") = VarMeta::tensor(i64, out);
 }
 
+// The place of the most frequent element; sorts `places`.
+template <typename T>
+int64_t most_frequent(const PlaceOrder<T>& order, int64_t* places, int64_t n) {
+  std::sort(places, places + n, order);
+  int64_t best = 0, most = 0;
+  for (int64_t begin = 0, i = 0; i < n; ++i) {
+    const bool same =
+        !before(order.x[places[begin] * order.stride], order.x[places[i] * order.stride], false);
+    if (!same) begin = i;
+    if (i - begin + 1 <= most) continue;
+    most = i - begin + 1;
+    best = places[i];
+  }
+  return best;
+}
+
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"));
-  return [s, k = c.attr<int64_t>("k"), in = c.in<T>("X"), out = c.out<T>("Out"),
-          indices = c.out<int64_t>("Indices"), work = c.workspace<int64_t>(s.count() * s.n)] {
+  const int64_t k = is_kth(c.op()) ? c.attr<int64_t>("k") : 0;
+  return [s, k, in = c.in<T>("X"), out = c.out<T>("Out"), indices = c.out<int64_t>("Indices"),
+          work = c.workspace<int64_t>(s.count() * s.n)] {
     parallel_for(s.count(), s.n * 8, [&](int64_t slice) {
-      const T* x = in.data() + s.begin(slice);
+      const PlaceOrder<T> order{in.data() + s.begin(slice), s.stride, false};
       int64_t* places = work.data() + slice * s.n;
       std::iota(places, places + s.n, int64_t{0});
-      std::nth_element(places, places + k - 1, places + s.n, PlaceOrder<T>{x, s.stride, false});
-      indices.data()[slice] = places[k - 1];
-      out.data()[slice] = x[places[k - 1] * s.stride];
+      if (k > 0) std::nth_element(places, places + k - 1, places + s.n, order);
+      const int64_t found = k > 0 ? places[k - 1] : most_frequent(order, places, s.n);
+      indices.data()[slice] = found;
+      out.data()[slice] = order.x[found * s.stride];
     });
   };
 };
@@ -43,21 +66,29 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return give_back<T>(c, slices(c.shape("X"), c.attr<int64_t>("axis")), 1);
 };
 
-const OpDef& kthvalue = define_op({
-    .type = "kthvalue",
-    .doc = "The k-th smallest element of each slice, and where it stands.",
-    .inputs = {{.name = "X", .doc = "tensor"}},
-    .outputs = {{.name = "Out", .doc = "X without the axis"},
-                {.name = "Indices",
-                 .doc = "int64: where the elements stand along the axis",
-                 .no_grad = true}},
-    .attrs = {{"k", int32_t{1}, "which one, from 1 on"},
-              {"axis", int32_t{-1}, "direction of a slice"},
-              {"keepdim", false, "the axis stays, with extent 1"}},
-    .infer = infer,
-    .grad = grad_op({shape_of("X"), "Indices"}, {.kernels = kernels_for<float, double>(backward)}),
-    .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
-});
+void define(const std::string& type, const std::string& doc, std::vector<AttrSpec> attrs) {
+  attrs.insert(attrs.end(), {{"axis", int32_t{-1}, "direction of a slice"},
+                             {"keepdim", false, "the axis stays, with extent 1"}});
+  define_op({.type = type,
+             .doc = doc,
+             .inputs = {{.name = "X", .doc = "tensor"}},
+             .outputs = {{.name = "Out", .doc = "X without the axis"},
+                         {.name = "Indices",
+                          .doc = "int64: where the elements stand along the axis",
+                          .no_grad = true}},
+             .attrs = std::move(attrs),
+             .infer = infer,
+             .grad = grad_op({shape_of("X"), "Indices"},
+                             {.kernels = kernels_for<float, double>(backward)}),
+             .kernels = kernels_for<float, double, int32_t, int64_t>(forward)});
+}
+
+const bool kDefined = [] {
+  define("kthvalue", "The k-th smallest element of each slice, and where it stands.",
+         {{"k", int32_t{1}, "which one, from 1 on"}});
+  define("mode", "The most frequent element of each slice, and where it stands.", {});
+  return true;
+}();
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -69,5 +69,24 @@ TEST(Kthvalue, Refusals) {
                  "Indices of kthvalue_grad must have shape [2], but has shape [3]");
 }
 
+TEST(Mode, KnownValues) {
+  const OpResult rows = run_op("mode", {{"X", tensor({{3, 1, 3, 1}, {2, 2, 1, 2}})}}, {},
+                               {.outputs = {{"Indices", 1}}});
+  EXPECT_THAT(rows.at("Out"), equal_to({1, 2}));
+  EXPECT_THAT(rows.at("Indices"), equal_to(ints({3, 3})));
+  EXPECT_THAT(
+      run_op("mode", {{"X", ints({5, 4, 5, 4, 1, 1}, {2, 3})}}, {{"axis", 0}, {"keepdim", true}})
+          .at("Out"),
+      equal_to(ints({4, 1, 1}, {1, 3})));
+}
+
+TEST(Mode, AllKernelsAgree) {
+  check_op({.type = "mode",
+            .inputs = {{"X", tensor({{1, 1, 3, 5}, {7, 9, 9, 9}, {2, 4, 6, 8}})}},
+            .attrs = {{"axis", 1}},
+            .outputs = {{"Indices", 1}},
+            .grad = false});
+}
+
 }  // namespace
 }  // namespace flotilla

@@ -1,10 +1,13 @@
 // flotilla/ops/tensor/unique.cc
 //
-// unique: the elements of a list, each once, in the order in which they first appear. Index: where
-// the elements of X stand in Out. unique_with_counts: also how often each appears.
+// The different items of a tensor, each once: its elements, or its slices along `axis`.
 //
-// With is_sorted, as 2.x writes it, unique takes tensors of any shape, and gives the elements in
-// ascending order; along `axis` slices are compared, element by element.
+//   unique, unique_with_counts   of a list, in the order in which they first appear
+//   unique with is_sorted        in ascending order; slices are compared element by element
+//   unique_consecutive           of items that repeat one behind the other the first
+//
+// Index says for each item of X which one of Out it is, Indices where each one of Out stands in X
+// first, Counts how often it appears.
 
 #include <algorithm>
 #include <numeric>
@@ -19,8 +22,27 @@
 namespace flotilla::ops {
 namespace {
 
-DType index_dtype(const InferContext& c) {
-  const int code = static_cast<int>(c.attr<int64_t>("dtype"));
+enum class Order { kAsMet, kSorted, kAsTheyStand };
+
+template <typename Context>
+Order order_of(const Context& c) {
+  if (c.op().type() == "unique_consecutive") return Order::kAsTheyStand;
+  const bool sorted = c.op().type() == "unique" && c.template attr<bool>("is_sorted");
+  return sorted ? Order::kSorted : Order::kAsMet;
+}
+
+// The axis along which slices are compared; none: all elements as one list.
+template <typename Context>
+std::optional<int64_t> axis_of(const Context& c, const Shape& x) {
+  const Ints axes = order_of(c) == Order::kAsMet ? Ints() : c.template attr<Ints>("axis");
+  if (axes.empty()) return {};
+  require(axes.size() == 1, "axis must hold one number or none, but holds {}", axes.size());
+  return x.axis(axes[0]);
+}
+
+template <typename Context>
+DType index_dtype(const Context& c) {
+  const int code = static_cast<int>(c.template attr<int64_t>("dtype"));
   require(is_paddle_dtype(code) && (from_paddle(code) == i32 || from_paddle(code) == i64),
           "dtype of {} must be the code of int32 or int64, but is {}", c.op().type(), code);
   return from_paddle(code);
@@ -28,63 +50,43 @@ DType index_dtype(const InferContext& c) {
 
 void infer(InferContext& c) {
   const VarMeta& x = c.in("X");
-  require(x.shape.rank() == 1, "X must be a list, but has shape {}", x.shape);
-  const DType index = index_dtype(c);
-  c.out("Out") = VarMeta::tensor(x.dtype, Shape{-1});
-  c.out("Index") = VarMeta::tensor(index, x.shape);
-  if (c.has_out("Count")) c.out("Count") = VarMeta::tensor(index, Shape{-1});
-}
-
-template <typename T, typename I>
-Step prepared(PrepareContext& c) {
-  const bool counts = c.has("Count");
-  return
-      [n = c.shape("X")[0], x = c.in<T>("X"), out = c.late_out<T>("Out"), index = c.out<I>("Index"),
-       count = counts ? c.late_out<I>("Count") : LateOut<I>(), counts] {
-        std::unordered_map<T, I> places;
-        std::vector<T> found;
-        std::vector<I> times;
-        for (int64_t i = 0; i < n; ++i) {
-          const auto [place, is_new] = places.emplace(x.data()[i], static_cast<I>(found.size()));
-          if (is_new) {
-            found.push_back(x.data()[i]);
-            times.push_back(0);
-          }
-          ++times[static_cast<size_t>(place->second)];
-          index.data()[i] = place->second;
-        }
-        std::copy(found.begin(), found.end(), out.resize(Shape{std::ssize(found)}));
-        if (counts) std::copy(times.begin(), times.end(), count.resize(Shape{std::ssize(found)}));
-      };
-}
-
-template <typename T>
-Step forward(PrepareContext& c) {
-  return c.dtype("Index") == i64 ? prepared<T, int64_t>(c) : prepared<T, int32_t>(c);
-}
-
-// ---- Sorted -------------------------------------------------------------------------------------
-
-// The axis along which slices are compared; none: all elements as one list.
-template <typename Context>
-std::optional<int64_t> axis_of(const Context& c, const Shape& x) {
-  const Ints axes = c.template attr<Ints>("axis");
-  if (axes.empty()) return {};
-  require(axes.size() == 1, "axis must hold one number or none, but holds {}", axes.size());
-  return x.axis(axes[0]);
-}
-
-void infer_unique(InferContext& c) {
-  if (!c.attr<bool>("is_sorted")) return infer(c);
-  const VarMeta& x = c.in("X");
+  require(order_of(c) != Order::kAsMet || x.shape.rank() == 1, "X must be a list, but has shape {}",
+          x.shape);
   const DType index = index_dtype(c);
   const std::optional<int64_t> axis = axis_of(c, x.shape);
   Shape out = axis ? x.shape : Shape{-1};
-  if (axis) out[*axis] = -1;
-  const int64_t items = axis ? x.shape[*axis] : x.shape.numel();
+  out[axis.value_or(0)] = -1;
   c.out("Out") = VarMeta::tensor(x.dtype, std::move(out));
-  c.out("Index") = VarMeta::tensor(index, Shape{items});
-  for (const char* slot : {"Indices", "Counts"}) c.out(slot) = VarMeta::tensor(index, Shape{-1});
+  c.out("Index") = VarMeta::tensor(index, Shape{axis ? x.shape[*axis] : x.shape.numel()});
+  for (const char* slot : {"Indices", "Counts", "Count"}) {
+    if (c.has_out(slot)) c.out(slot) = VarMeta::tensor(index, Shape{-1});
+  }
+}
+
+// The different items: the first place of each in X, how often it is there, and for each item of X
+// which one it is.
+template <typename I>
+struct Groups {
+  std::vector<I> first = {}, count = {}, of = {};
+
+  void open(int64_t item) {
+    first.push_back(static_cast<I>(item));
+    count.push_back(0);
+  }
+  void add(int64_t item, size_t group) {
+    of[static_cast<size_t>(item)] = static_cast<I>(group);
+    ++count[group];
+  }
+};
+
+template <typename T, typename I>
+void group_as_met(int64_t n, const T* x, Groups<I>& groups) {
+  std::unordered_map<T, size_t> numbers;
+  for (int64_t i = 0; i < n; ++i) {
+    const auto [number, is_new] = numbers.emplace(x[i], groups.first.size());
+    if (is_new) groups.open(i);
+    groups.add(i, number->second);
+  }
 }
 
 // What is no number comes last.
@@ -106,30 +108,19 @@ int compare(const Slices& s, const T* x, int64_t i, int64_t j) {
   return 0;
 }
 
-// The different slices in order: the first place of each in X, how often it is there, and for each
-// slice of X which one it is.
-template <typename I>
-struct Groups {
-  std::vector<I> first = {}, count = {}, of = {};
-};
-
+// Items that follow each other and are equal.
 template <typename T, typename I>
-Groups<I> group(const Slices& s, const T* x) {
+void group_neighbours(const Slices& s, const T* x, bool sorted, Groups<I>& groups) {
   std::vector<int64_t> order(static_cast<size_t>(s.n));
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t i, int64_t j) { return compare(s, x, i, j) < 0; });
-  Groups<I> groups;
-  groups.of.resize(order.size());
+  const auto less = [&](int64_t i, int64_t j) { return compare(s, x, i, j) < 0; };
+  if (sorted) std::stable_sort(order.begin(), order.end(), less);
   for (const int64_t i : order) {
-    if (groups.first.empty() || compare(s, x, static_cast<int64_t>(groups.first.back()), i) != 0) {
-      groups.first.push_back(static_cast<I>(i));
-      groups.count.push_back(0);
-    }
-    ++groups.count.back();
-    groups.of[static_cast<size_t>(i)] = static_cast<I>(groups.first.size() - 1);
+    const bool is_new =
+        groups.first.empty() || compare(s, x, static_cast<int64_t>(groups.first.back()), i) != 0;
+    if (is_new) groups.open(i);
+    groups.add(i, groups.first.size() - 1);
   }
-  return groups;
 }
 
 template <typename T, typename I>
@@ -148,15 +139,21 @@ void put(const LateOut<I>& out, const std::vector<I>& values) {
 }
 
 template <typename T, typename I>
-Step sorted(PrepareContext& c) {
+Step find_items(PrepareContext& c) {
   const Shape& x = c.shape("X");
   const std::optional<int64_t> axis = axis_of(c, x);
-  const bool firsts = c.has("Indices"), counts = c.has("Counts");
-  return [=, s = axis ? slices(x, *axis) : Slices{1, x.numel(), 1}, shape = axis ? x : Shape{-1},
-          in = c.in<T>("X"), out = c.late_out<T>("Out"), index = wanted<I>(c, "Index"),
-          first = firsts ? c.late_out<I>("Indices") : LateOut<I>(),
-          count = counts ? c.late_out<I>("Counts") : LateOut<I>()] {
-    const Groups<I> groups = group<T, I>(s, in.data());
+  const char* count_slot = c.has("Count") ? "Count" : "Counts";
+  const bool firsts = c.has("Indices"), counts = c.has(count_slot);
+  return [=, order = order_of(c), s = axis ? slices(x, *axis) : Slices{1, x.numel(), 1},
+          shape = axis ? x : Shape{-1}, in = c.in<T>("X"), out = c.late_out<T>("Out"),
+          index = wanted<I>(c, "Index"), first = firsts ? c.late_out<I>("Indices") : LateOut<I>(),
+          count = counts ? c.late_out<I>(count_slot) : LateOut<I>()] {
+    Groups<I> groups{.of = std::vector<I>(static_cast<size_t>(s.n))};
+    if (order == Order::kAsMet) {
+      group_as_met(s.n, in.data(), groups);
+    } else {
+      group_neighbours(s, in.data(), order == Order::kSorted, groups);
+    }
     Shape made = shape;
     made[axis.value_or(0)] = std::ssize(groups.first);
     copy_slices(s, in.data(), groups.first, out.resize(made));
@@ -166,47 +163,52 @@ Step sorted(PrepareContext& c) {
   };
 }
 
-constexpr auto unique_forward = []<typename T>(PrepareContext& c) -> Step {
-  if (!c.attr<bool>("is_sorted")) return forward<T>(c);
-  const bool wide = from_paddle(static_cast<int>(c.attr<int64_t>("dtype"))) == i64;
-  return wide ? sorted<T, int64_t>(c) : sorted<T, int32_t>(c);
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
+  return index_dtype(c) == i64 ? find_items<T, int64_t>(c) : find_items<T, int32_t>(c);
 };
 
 // ---- Definitions --------------------------------------------------------------------------------
 
-const std::vector<Slot> kInputs = {{.name = "X", .doc = "a list", .no_grad = true}};
-const Slot kOut = {.name = "Out", .doc = "its different elements"};
-const Slot kIndex = {.name = "Index", .doc = "where the elements of X stand in Out"};
-const AttrSpec kDtype = {"dtype", 2, "code of the dtype of places and counts"};
+void define(const std::string& type, const std::string& doc, std::vector<Slot> outputs,
+            std::vector<AttrSpec> attrs) {
+  outputs.insert(outputs.begin(), {.name = "Out", .doc = "its different items"});
+  define_op({.type = type,
+             .doc = doc,
+             .inputs = {{.name = "X", .doc = "a list, or a tensor", .no_grad = true}},
+             .outputs = std::move(outputs),
+             .attrs = std::move(attrs),
+             .infer = infer,
+             .kernels = kernels_for<float, double, int32_t, int64_t>(forward)});
+}
 
-const OpDef& unique = define_op({
-    .type = "unique",
-    .doc = "The different elements of a list, or of a tensor.",
-    .inputs = kInputs,
-    .outputs = {kOut,
-                kIndex,
-                {.name = "Indices", .doc = "where each is in X first", .optional = true},
-                {.name = "Counts", .doc = "how often each appears", .optional = true}},
-    .attrs = {kDtype,
-              {"return_index", false, "whether Indices is wanted"},
-              {"return_inverse", false, "whether Index is wanted"},
-              {"return_counts", false, "whether Counts is wanted"},
-              {"axis", std::vector<int32_t>{}, "along which slices are compared; none: elements"},
-              {"is_sorted", false, "in ascending order, from a tensor of any shape"}},
-    .infer = infer_unique,
-    .kernels = kernels_for<float, double, int32_t, int64_t>(unique_forward),
-});
-
-const OpDef& unique_with_counts = define_op({
-    .type = "unique_with_counts",
-    .doc = "The different elements of a list, counted.",
-    .inputs = kInputs,
-    .outputs = {kOut, kIndex, {.name = "Count", .doc = "how often each appears"}},
-    .attrs = {kDtype},
-    .infer = infer,
-    .kernels = kernels_for<float, double, int32_t, int64_t>(
-        []<typename T>(PrepareContext& c) { return forward<T>(c); }),
-});
+const bool kDefined = [] {
+  const auto index = [](bool optional) {
+    return Slot{.name = "Index", .doc = "where its items stand in Out", .optional = optional};
+  };
+  const Slot counts = {.name = "Counts", .doc = "how often each appears", .optional = true};
+  const AttrSpec inverse = {"return_inverse", false, "whether Index is wanted"};
+  const AttrSpec counted = {"return_counts", false, "whether Counts is wanted"};
+  const AttrSpec axis = {"axis", std::vector<int32_t>{},
+                         "along which slices are compared; none: elements"};
+  const auto dtype = [](int32_t code) {
+    return AttrSpec{"dtype", code, "code of the dtype of places and counts"};
+  };
+  define("unique", "The different elements of a list, or of a tensor.",
+         {index(false),
+          {.name = "Indices", .doc = "where each is in X first", .optional = true},
+          counts},
+         {dtype(2),
+          {"return_index", false, "whether Indices is wanted"},
+          inverse,
+          counted,
+          axis,
+          {"is_sorted", false, "in ascending order, from a tensor of any shape"}});
+  define("unique_with_counts", "The different elements of a list, counted.",
+         {index(false), {.name = "Count", .doc = "how often each appears"}}, {dtype(2)});
+  define("unique_consecutive", "The items of a tensor, those that repeat once.",
+         {index(true), counts}, {inverse, counted, axis, dtype(5)});
+  return true;
+}();
 
 }  // namespace
 }  // namespace flotilla::ops
