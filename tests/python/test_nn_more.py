@@ -115,6 +115,8 @@ def test_gains():
         (lambda x: paddle.view(x, "int32"), "view as another dtype is not there yet"),
         (lambda x: paddle.cumprod(x), "cumprod needs dim"),
         (lambda x: paddle.kthvalue(x, 5), r"k must lie in \[1, 4\]"),
+        (lambda x: paddle.repeat_interleave(x, 0, 0), "Repeats must be positive, but is 0"),
+        (lambda x: paddle.put_along_axis(x, x, 1, 0, "mul"), "Index must hold i64 or i32"),
         (lambda x: nn.functional.unfold(x, [1, 2, 3]), "kernel_sizes must hold 2 numbers"),
         (lambda x: nn.functional.unfold(x, 2, paddings=[1, 2, 3]), "paddings must hold 4 numbers"),
     ],

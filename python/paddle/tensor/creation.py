@@ -15,18 +15,22 @@ __all__ = [
     "assign",
     "clone",
     "diag",
+    "diag_embed",
     "empty",
     "empty_like",
     "eye",
     "full",
     "full_like",
     "linspace",
+    "logspace",
     "meshgrid",
     "ones",
     "ones_like",
     "to_tensor",
     "tril",
+    "tril_indices",
     "triu",
+    "triu_indices",
     "zeros",
     "zeros_like",
 ]
@@ -135,13 +139,36 @@ def _is_fraction(value):
 
 def linspace(start, stop, num, dtype=None, name=None):
     """``num`` numbers from ``start`` to ``stop``, both included, at equal distances."""
+    return _spaced("linspace", start, stop, num, dtype, name)
+
+
+def logspace(start, stop, num, base=10.0, dtype=None, name=None):
+    """``base`` to the power of ``num`` numbers from ``start`` to ``stop`` at equal distances."""
+    kind = "float32" if dtype is None else dtype
+    return _spaced("logspace", start, stop, num, dtype, name, Base=_number(base, kind))
+
+
+def _spaced(type, start, stop, num, dtype, name, **more):
     dtype = "float32" if dtype is None else dtype
     inputs = {"Start": _number(start, dtype), "Stop": _number(stop, dtype)}
-    inputs["Num"] = _number(num, "int32")
-    made = core.op("linspace", inputs, {"dtype": code(dtype)}, name=name, stop_gradient=True)
+    inputs.update(Num=_number(num, "int32"), **more)
+    made = core.op(type, inputs, {"dtype": code(dtype)}, name=name, stop_gradient=True)
     if isinstance(num, int):
         made._describe(shape=[num])
     return made
+
+
+def tril_indices(row, col, offset=0, dtype="int64"):
+    """The rows and the columns of the places in the lower triangle of a matrix."""
+    attrs = {"rows": row, "cols": col, "offset": offset, "dtype": code(dtype)}
+    return core.op("tril_indices", None, attrs, stop_gradient=True)
+
+
+def triu_indices(row, col=None, offset=0, dtype="int64"):
+    """The same of the upper triangle."""
+    attrs = {"row": row, "col": row if col is None else col, "offset": offset}
+    attrs["dtype"] = code(dtype)
+    return core.op("triu_indices", None, attrs, stop_gradient=True)
 
 
 def eye(num_rows, num_columns=None, dtype=None, name=None):
@@ -226,3 +253,9 @@ def diag(x, offset=0, padding_value=0, name=None):
     out = core.op("diag_v2", {"X": x}, attrs, name=name)
     out.stop_gradient = True
     return out
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """The last axis as a diagonal of two axes, zeros elsewhere."""
+    attrs = {"offset": offset, "dim1": dim1, "dim2": dim2}
+    return core.op("diag_embed", {"Input": input}, attrs)

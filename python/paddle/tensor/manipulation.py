@@ -12,13 +12,17 @@ __all__ = [
     "chunk",
     "concat",
     "crop",
+    "diagonal",
     "expand",
     "expand_as",
     "flatten",
     "flip",
     "gather",
     "gather_nd",
+    "index_add",
     "moveaxis",
+    "put_along_axis",
+    "repeat_interleave",
     "reshape",
     "roll",
     "scatter",
@@ -32,9 +36,11 @@ __all__ = [
     "t",
     "take_along_axis",
     "tile",
+    "trace",
     "transpose",
     "unbind",
     "unique",
+    "unique_consecutive",
     "unsqueeze",
     "unstack",
 ]
@@ -259,11 +265,45 @@ def unique(
     return (out, *wanted) if wanted else out
 
 
+def unique_consecutive(
+    x, return_inverse=False, return_counts=False, axis=None, dtype="int64", name=None
+):
+    """Of elements that repeat one behind the other the first, or of slices along ``axis``."""
+    asked = {"return_inverse": return_inverse, "return_counts": return_counts}
+    attrs = {"dtype": code(dtype), "axis": several(axis), **asked}
+    out, *others = core.op(
+        "unique_consecutive",
+        {"X": x},
+        attrs,
+        outs=["Out", "Index", "Counts"],
+        name=name,
+        stop_gradient=True,
+    )
+    wanted = [other for other, is_wanted in zip(others, asked.values()) if is_wanted]
+    return (out, *wanted) if wanted else out
+
+
 def take_along_axis(arr, indices, axis, broadcast=True):
     """The elements of ``arr`` that ``indices`` name along ``axis``, at their places.
 
     ``broadcast``: both are repeated along the other axes where they have extent one.
     """
+    arr, indices, axis = _meet(arr, indices, axis, broadcast)
+    return core.op("take_along_axis", {"Input": arr, "Index": indices}, {"Axis": axis})
+
+
+def put_along_axis(arr, indices, values, axis, reduce="assign", include_self=True, broadcast=True):
+    """``arr`` with ``values`` where ``indices`` say along ``axis``; or, to "add", with both."""
+    arr, indices, axis = _meet(arr, indices, axis, broadcast)
+    if not isinstance(values, Variable):
+        values = fill(indices.shape, values, arr.dtype)
+    inputs = {"Input": arr, "Index": indices, "Value": _repeated(values, list(indices.shape))}
+    attrs = {"Axis": axis, "Reduce": reduce, "Include_self": include_self}
+    return core.op("put_along_axis", inputs, attrs)
+
+
+def _meet(arr, indices, axis, broadcast):
+    """Both, repeated to one shape but for ``axis``, which is counted from the front."""
     if arr.ndim != indices.ndim:
         raise ValueError(
             f"arr has {arr.ndim} axes and indices {indices.ndim}, but must have as many"
@@ -273,7 +313,7 @@ def take_along_axis(arr, indices, axis, broadcast=True):
         common = [b if a == 1 else a for a, b in zip(arr.shape, indices.shape)]
         indices = _repeated(indices, [*common[:axis], indices.shape[axis], *common[axis + 1 :]])
         arr = _repeated(arr, [*common[:axis], arr.shape[axis], *common[axis + 1 :]])
-    return core.op("take_along_axis", {"Input": arr, "Index": indices}, {"Axis": axis})
+    return arr, indices, axis
 
 
 def _repeated(x, shape):
@@ -316,3 +356,36 @@ def roll(x, shifts, axis=None, name=None):
     """Move elements along axes; what leaves at the end comes in at the front."""
     attrs = {"shifts": several(shifts), "axis": several(axis)}
     return core.op("roll", {"X": x}, attrs, name=name)
+
+
+def index_add(x, index, axis, value, name=None):
+    """``x`` with the rows of ``value`` added along ``axis``, where ``index`` says."""
+    inputs = {"X": x, "Index": index, "AddValue": value}
+    return core.op("index_add", inputs, {"axis": axis}, name=name)
+
+
+def repeat_interleave(x, repeats, axis=None, name=None):
+    """Each slice along ``axis`` several times, one behind the other; without one, each element."""
+    if axis is None:
+        x, axis = reshape(x, [-1]), 0
+    inputs, attrs = {"X": x}, {"dim": axis}
+    if isinstance(repeats, Variable):
+        inputs["RepeatsTensor"] = repeats
+    else:
+        attrs["Repeats"] = repeats
+    return core.op("repeat_interleave", inputs, attrs, name=name)
+
+
+def _of_diagonal(type, x, offset, axis1, axis2, name):
+    attrs = {"offset": offset, "axis1": axis1, "axis2": axis2}
+    return core.op(type, {"Input": x}, attrs, name=name)
+
+
+def diagonal(x, offset=0, axis1=0, axis2=1, name=None):
+    """The diagonals of two axes, as the last axis."""
+    return _of_diagonal("diagonal", x, offset, axis1, axis2, name)
+
+
+def trace(x, offset=0, axis1=0, axis2=1, name=None):
+    """The sums of the diagonals of two axes."""
+    return _of_diagonal("trace", x, offset, axis1, axis2, name)

@@ -108,7 +108,8 @@ Variable.cpu = lambda self: self
 
 _NOT_METHODS = {
     *("arange", "assign", "diag", "empty", "empty_like", "eye", "full", "full_like", "linspace"),
-    *("meshgrid", "ones", "ones_like", "shape", "to_tensor", "zeros", "zeros_like"),
+    *("logspace", "meshgrid", "ones", "ones_like", "shape", "to_tensor", "tril_indices"),
+    *("triu_indices", "zeros", "zeros_like"),
 }
 for _module in (ops, math, manipulation, linalg, logic, search, stat, attribute, creation):
     for _word in set(_module.__all__) - _NOT_METHODS:

@@ -8,11 +8,16 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "bincount",
+    "bucketize",
+    "histogram",
     "index_sample",
     "index_select",
     "kthvalue",
     "masked_select",
+    "mode",
     "nonzero",
+    "searchsorted",
     "sort",
     "topk",
     "where",
@@ -70,6 +75,36 @@ def kthvalue(x, k, axis=None, keepdim=False, name=None):
     """The k-th smallest element along ``axis``, by default the last, and its place."""
     attrs = {"k": k, "axis": -1 if axis is None else axis, "keepdim": keepdim}
     return tuple(core.op("kthvalue", {"X": x}, attrs, name=name, outs=["Out", "Indices"]))
+
+
+def mode(x, axis=-1, keepdim=False, name=None):
+    """The most frequent element along ``axis``, of several the smallest, and its last place."""
+    attrs = {"axis": axis, "keepdim": keepdim}
+    return tuple(core.op("mode", {"X": x}, attrs, name=name, outs=["Out", "Indices"]))
+
+
+def searchsorted(sorted_sequence, values, out_int32=False, right=False, name=None):
+    """Where ``values`` would stand in rows that are sorted."""
+    inputs = {"SortedSequence": sorted_sequence, "Values": values}
+    attrs = {"out_int32": out_int32, "right": right}
+    return core.op("searchsorted", inputs, attrs, name=name, stop_gradient=True)
+
+
+def bucketize(x, sorted_sequence, out_int32=False, right=False, name=None):
+    """Where the elements of ``x`` would stand in one sorted row."""
+    return searchsorted(sorted_sequence, x, out_int32, right, name)
+
+
+def bincount(x, weights=None, minlength=0, name=None):
+    """How often each whole number from 0 on is in ``x``, or the sum of its weights."""
+    inputs = {"X": x} if weights is None else {"X": x, "Weights": weights}
+    return core.op("bincount", inputs, {"minlength": minlength}, name=name, stop_gradient=True)
+
+
+def histogram(input, bins=100, min=0, max=0, name=None):
+    """How many elements lie in each of ``bins`` equal parts of [min, max]."""
+    attrs = {"bins": bins, "min": min, "max": max}
+    return core.op("histogram", {"X": input}, attrs, name=name, stop_gradient=True)
 
 
 def where(condition, x=None, y=None, name=None):
