@@ -11,7 +11,7 @@
 
 #include "flotilla/base/element_count.h"
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 #include "flotilla/ops/tensor/places.h"
@@ -34,8 +34,8 @@ void infer_bincount(InferContext& c) {
           c.attr<int64_t>("minlength"));
   DType dtype = i64;
   if (c.has_in("Weights")) {
-    require(may_be_equal(c.in("Weights").shape, x),
-            "Weights must have the shape {} of X, but has {}", x, c.in("Weights").shape);
+    require(fits(c.in("Weights").shape, x), "Weights must have the shape {} of X, but has {}", x,
+            c.in("Weights").shape);
     dtype = c.dtype("Weights") == f32 ? f32 : f64;
   }
   c.out("Out") = VarMeta::tensor(dtype, {-1});
@@ -137,7 +137,7 @@ void infer_search(InferContext& c) {
   if (sorted.shape.rank() > 1) {
     Shape rows = values.shape;
     if (rows.rank() > 0) rows[rows.rank() - 1] = sorted.shape[sorted.shape.rank() - 1];
-    require(may_be_equal(rows, sorted.shape),
+    require(fits(rows, sorted.shape),
             "SortedSequence must have one row, or the rows of Values, but they are {} and {}",
             sorted.shape, values.shape);
   }

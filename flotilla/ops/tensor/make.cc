@@ -9,8 +9,8 @@
 #include "flotilla/base/element_count.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/common/agree.h"
 #include "flotilla/ops/common/dtype_attr.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 #include "flotilla/ops/tensor/optional_slots.h"
@@ -248,8 +248,8 @@ const OpDef& one_hot_op = define_one_hot("one_hot");
 void infer_where(InferContext& c) {
   const VarMeta &x = c.in("X"), &y = c.in("Y"), &condition = c.in("Condition");
   require(condition.dtype == boolean, "Condition must hold bool, but holds {}", condition.dtype);
-  const bool fit = may_be_equal(x.shape, y.shape) && may_be_equal(x.shape, condition.shape) &&
-                   may_be_equal(y.shape, condition.shape);
+  const bool fit =
+      fits(x.shape, y.shape) && fits(x.shape, condition.shape) && fits(y.shape, condition.shape);
   require(fit && x.dtype == y.dtype,
           "Condition, X and Y must be alike, but have shapes {}, {} and {} and hold {} and {}",
           condition.shape, x.shape, y.shape, x.dtype, y.dtype);

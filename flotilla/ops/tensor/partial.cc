@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/shape_checks.h"
 
 namespace flotilla::ops {
 namespace {
@@ -17,7 +17,7 @@ void infer(InferContext& c) {
   const VarMeta& first = c.in("X");
   for (size_t i = 0; i < c.in_count("X"); ++i) {
     const VarMeta& x = c.in("X", i);
-    require(x.shape.rank() == 2 && may_be_equal(x.shape, first.shape) && x.dtype == first.dtype,
+    require(x.shape.rank() == 2 && fits(x.shape, first.shape) && x.dtype == first.dtype,
             "the inputs of {} must be matrices that are alike, but X[0] is {}{} and X[{}] is {}{}",
             c.op().type(), first.dtype, first.shape, i, x.dtype, x.shape);
   }

@@ -11,7 +11,7 @@
 // The gradient of what was replaced is zero; what was put gets that of its place.
 
 #include "flotilla/base/element_count.h"
-#include "flotilla/ops/common/agree.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/named_rows.h"
 
@@ -144,7 +144,7 @@ void infer_index_add(InferContext& c) {
   require(index.rank() == 1, "Index of index_add must be a vector, but has shape {}", index);
   Shape rows = x;
   rows[x.axis(c.attr<int64_t>("axis"))] = index[0];
-  require(may_be_equal(added, rows), "AddValue must have shape {}, but has {}", rows, added);
+  require(fits(added, rows), "AddValue must have shape {}, but has {}", rows, added);
   c.out("Out") = like(c.in("X"));
 }
 
@@ -185,8 +185,7 @@ Put put_of(const PrepareContext& c) {
 void infer_put_along(InferContext& c) {
   check_named_elements(c);
   const Shape &value = c.in("Value").shape, &index = c.in("Index").shape;
-  require(may_be_equal(value, index), "Value must have the shape {} of Index, but has {}", index,
-          value);
+  require(fits(value, index), "Value must have the shape {} of Index, but has {}", index, value);
   c.out("Result") = like(c.in("Input"));
 }
 
