@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "flotilla/autodiff/backward.h"
 #include "flotilla/device/allocator.h"
 #include "flotilla/ir/text.h"
@@ -62,6 +64,9 @@ const std::vector<Rule>& rules() {
       {"adamw", {"Moment1", "Moment2"}, {"Beta1Pow", "Beta2Pow"}},
       {"lamb", {"Moment1", "Moment2"}, {"Beta1Pow", "Beta2Pow"}},
       {"adagrad", {"Moment"}},
+      {"decayed_adagrad", {"Moment"}},
+      {"proximal_gd"},
+      {"proximal_adagrad", {"Moment"}},
       {"adamax", {"Moment", "InfNorm"}},
       {"adadelta", {"AvgSquaredGrad", "AvgSquaredUpdate"}},
       {"rmsprop", {"MeanSquare", "Moment"}},
@@ -125,7 +130,9 @@ Bent training(const Rule& rule, bool sparse, int count) {
 }
 
 bool takes_sparse(const Rule& rule) {
-  return rule.op != "adamax" && rule.op != "adadelta" && rule.op != "lars_momentum";
+  static const std::set<std::string> kDense = {
+      "adamax", "adadelta", "lars_momentum", "decayed_adagrad", "proximal_gd", "proximal_adagrad"};
+  return !kDense.contains(rule.op);
 }
 
 TEST(ReplacedVariables, OptimizerStateIsComparedWithItsParameterInEveryRun) {

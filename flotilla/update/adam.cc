@@ -185,6 +185,24 @@ const Rule& decaying = []() -> const Rule& {
       }));
 }();
 
+void merged_to_table(std::string& rule, TableNumbers&) { rule = "adam"; }
+
+const Rule& merged = []() -> const Rule& {
+  Rule made = both("merged_adam", "adam on lists of parameters.");
+  for (const int absent : {kLazy, kMinRows, kPlainEpsilon}) made.settings[absent].op.reset();
+  for (const int number : {kFirst, kSecond, kEpsilon}) made.settings[number].tensor.clear();
+  made.settings[kLazy].layer.reset();
+  made.sparse = Sparse::kRefused;
+  made.lazy.clear();
+  made.skips = false;
+  made.lists = true;
+  made.to_table = merged_to_table;
+  return define_rule(
+      elementwise(std::move(made), []<typename T>(const Part<T>& p, const Numbers<T>& n) {
+        adam(p.param, p.grad, p.states[0], p.states[1], adam_of(n));
+      }));
+}();
+
 }  // namespace
 
 }  // namespace flotilla::update

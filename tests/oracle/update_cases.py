@@ -10,6 +10,7 @@ OPTIMIZERS = {
     "adam": lambda: fluid.optimizer.Adam(0.1, epsilon=0.5),
     "adamax": lambda: fluid.optimizer.Adamax(0.1, epsilon=0.5),
     "adagrad": lambda: fluid.optimizer.Adagrad(0.1, epsilon=0.5),
+    "decayed_adagrad": lambda: fluid.optimizer.DecayedAdagrad(0.1, decay=0.5, epsilon=0.5),
     "rmsprop": lambda: fluid.optimizer.RMSProp(0.1, epsilon=0.5, momentum=0.9),
     "rmsprop.centered": lambda: fluid.optimizer.RMSProp(0.1, epsilon=0.5, centered=True),
     "ftrl": lambda: fluid.optimizer.Ftrl(0.1, 0.2, 0.2),  # 1.8 takes l1 for both

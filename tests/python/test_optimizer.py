@@ -62,6 +62,11 @@ def adagrad(p, g, s, t):
     return p - 0.1 * g / (np.sqrt(s["m"]) + 1e-6)
 
 
+def decayed_adagrad(p, g, s, t):
+    s["m"] = 0.95 * s.get("m", 0) + 0.05 * g * g
+    return p - 0.1 * g / (np.sqrt(s["m"]) + 1e-6)
+
+
 def rmsprop(p, g, s, t):
     s["v"] = 0.95 * s.get("v", 0) + 0.05 * g * g
     return p - 0.1 * g / np.sqrt(s["v"] + 1e-6)
@@ -107,6 +112,7 @@ RULES = {
     "fluid.Momentum": (lambda: fluid.optimizer.Momentum(0.1, 0.9), momentum),
     "fluid.Adam": (lambda: fluid.optimizer.Adam(learning_rate=0.1), adam),
     "fluid.Adagrad": (lambda: fluid.optimizer.AdagradOptimizer(0.1), adagrad),
+    "fluid.DecayedAdagrad": (lambda: fluid.optimizer.DecayedAdagrad(0.1), decayed_adagrad),
     "fluid.RMSProp": (lambda: fluid.optimizer.RMSPropOptimizer(0.1), rmsprop),
     "fluid.Adadelta": (lambda: fluid.optimizer.Adadelta(0.1), adadelta_of_1x),
     "fluid.Adamax": (lambda: fluid.optimizer.Adamax(0.1), adamax),

@@ -21,6 +21,64 @@ TEST(Adagrad, KnownValues) {
   EXPECT_THAT(found.at("ParamOut"), near({0.95}, 1e-6));
 }
 
+// Numbers that Paddle 1.8.5 answers.
+TEST(DecayedAdagrad, KnownValues) {
+  const OpOptions options = in_place({"Param", "Moment"});
+  const Inputs inputs = {{"Param", tensor({1, -0.1, 2})},
+                         {"Grad", tensor({0.5, -0.25, 0})},
+                         {"Moment", tensor({0.75, 0.1875, 0})},
+                         {"LearningRate", kRate}};
+  const auto usual = run_op("decayed_adagrad", inputs, {}, options);
+  EXPECT_THAT(usual.at("MomentOut"), near({0.725, 0.18125, 0}, 1e-6));
+  EXPECT_THAT(usual.at("ParamOut"), near({0.941278, -0.0412781, 2}, 1e-6));
+  const auto other =
+      run_op("decayed_adagrad", inputs, {{"decay", 0.5f}, {"epsilon", 0.5f}}, options);
+  EXPECT_THAT(other.at("MomentOut"), near({0.5, 0.125, 0}, 1e-6));
+  EXPECT_THAT(other.at("ParamOut"), near({0.9585786, -0.0707107, 2}, 1e-6));
+  const Tensor matrix = full({3, 1}, 1);
+  EXPECT_REFUSED(run_op("decayed_adagrad",
+                        {{"Param", matrix},
+                         {"Grad", sparse({1}, full({1, 1}, 1), 3)},
+                         {"Moment", matrix},
+                         {"LearningRate", kRate}},
+                        {}, options),
+                 "slot Grad of decayed_adagrad takes no sparse rows; a gradient is dense where its "
+                 "embedding has is_sparse=False");
+}
+
+// Numbers that Paddle 1.8.5 answers.
+TEST(Proximal, KnownValues) {
+  Inputs inputs = {
+      {"Param", tensor({1, -0.1, 2})}, {"Grad", tensor({0.5, -0.25, 0})}, {"LearningRate", kRate}};
+  const Attrs l1 = {{"l1", 0.5f}}, l2 = {{"l2", 2.0f}}, both = {{"l1", 0.5f}, {"l2", 2.0f}};
+  const auto plain = [&](const Attrs& attrs) {
+    return run_op("proximal_gd", inputs, attrs, in_place({"Param"})).at("ParamOut");
+  };
+  EXPECT_THAT(plain({}), near({0.95, -0.075, 2}, 1e-6));
+  EXPECT_THAT(plain(l1), near({0.9, -0.025, 1.95}, 1e-6));
+  EXPECT_THAT(plain(l2), near({0.7916666, -0.0625, 1.6666666}, 1e-6));
+  EXPECT_THAT(plain(both), near({0.75, -0.0208333, 1.625}, 1e-6));
+
+  inputs["Param"] = tensor({1, -0.1});
+  inputs["Grad"] = tensor({0.5, -0.25});
+  inputs["Moment"] = tensor({0.75, 0.1875});
+  const auto scaled = [&](const Attrs& attrs) {
+    const auto found = run_op("proximal_adagrad", inputs, attrs, in_place({"Param", "Moment"}));
+    EXPECT_THAT(found.at("MomentOut"), near({1, 0.25}, 1e-6));
+    return found.at("ParamOut");
+  };
+  EXPECT_THAT(scaled({}), near({0.95, -0.05}, 1e-6));
+  EXPECT_THAT(scaled(l1), near({0.9, 0}, 1e-6));
+  EXPECT_THAT(scaled(l2), near({0.7916666, -0.0416667}, 1e-6));
+  EXPECT_THAT(scaled(both), near({0.75, 0}, 1e-6));
+
+  // Where Paddle divides zero by zero.
+  inputs["Grad"] = inputs["Moment"] = tensor({0, 0});
+  const OpOptions options = in_place({"Param", "Moment"});
+  EXPECT_THAT(run_op("proximal_adagrad", inputs, {}, options).at("ParamOut"),
+              near({1, -0.1}, 1e-6));
+}
+
 TEST(Rmsprop, KnownValues) {
   const OpOptions options = in_place({"Param", "MeanSquare", "Moment", "MeanGrad"});
   const Inputs inputs = {{"Param", tensor({1})},      {"Grad", tensor({0.5})},
@@ -60,6 +118,42 @@ TEST(Adadelta, KnownValues) {
   inputs["LearningRate"] = kRate;
   EXPECT_THAT(run_op("adadelta", inputs, attrs, options).at("ParamOut"),
               near({1 + 0.1 * step}, 1e-6));
+}
+
+TEST(MergedAdam, IsAdamOnEachParameter) {
+  const std::vector<std::string> states = {"Param", "Moment1", "Moment2", "Beta1Pow", "Beta2Pow"};
+  OpOptions options = in_place({"Param", "Moment1", "Moment2", "Beta1Pow", "Beta2Pow"});
+  const auto inputs = [](int64_t n, int seed) {
+    const auto s = static_cast<uint64_t>(seed);
+    return std::map<std::string, Tensor>{{"Param", uniform({n}, -1, 1, s)},
+                                         {"Grad", uniform({n}, -1, 1, s + 1)},
+                                         {"LearningRate", full({1}, 0.1 * seed)},
+                                         {"Moment1", uniform({n}, -1, 1, s + 2)},
+                                         {"Moment2", uniform({n}, 0.1, 1, s + 3)},
+                                         {"Beta1Pow", full({1}, 0.9)},
+                                         {"Beta2Pow", full({1}, 0.999)}};
+  };
+  const auto first = inputs(3, 1), second = inputs(5, 2);
+  Inputs lists, one, other;
+  for (const auto& [slot, tensor] : first) {
+    lists[slot] = Operands{tensor, second.at(slot)};
+    one[slot] = tensor;
+    other[slot] = second.at(slot);
+  }
+  for (const std::string& state : states) options.outputs[state + "Out"] = 2;
+  const Attrs attrs = {{"beta1", 0.8f}, {"epsilon", 0.5f}};
+  const auto found = run_op("merged_adam", lists, attrs, options);
+  options.outputs.clear();
+  const auto apart = {run_op("adam", one, attrs, options), run_op("adam", other, attrs, options)};
+  for (const std::string& state : states) {
+    size_t i = 0;
+    for (const auto& expected : apart) {
+      EXPECT_THAT(found.at(state + "Out", i++), near(expected.at(state + "Out"), 0)) << state;
+    }
+  }
+  lists["Grad"] = first.at("Grad");
+  EXPECT_REFUSED(build_op("merged_adam", lists, attrs, options),
+                 "Param holds 2 variables, but Grad holds 1");
 }
 
 TEST(Adamax, KnownValues) {
@@ -200,6 +294,9 @@ TEST(OtherOptimizers, SingleAndDoublePrecisionAgree) {
         << type;
   };
   check("adagrad", {{"Moment", a}});
+  check("decayed_adagrad", {{"Moment", a}});
+  check("proximal_gd", {});
+  check("proximal_adagrad", {{"Moment", a}});
   check("rmsprop", {{"MeanSquare", a}, {"Moment", b}});
   check("adadelta", {{"AvgSquaredGrad", a}, {"AvgSquaredUpdate", b}});
   check("adamax", {{"Moment", a}, {"InfNorm", b}, {"Beta1Pow", one}});

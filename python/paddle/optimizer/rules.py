@@ -92,6 +92,11 @@ RULES = {
         "m += g^2; p -= lr * g / (sqrt(m) + epsilon).",
         f"learning_rate, epsilon=1e-06, {_REST}name=None, initial_accumulator_value=0.0",
     ),
+    "DecayedAdagrad": Rule(
+        "decayed_adagrad",
+        "m follows g^2; p -= lr * g / (sqrt(m) + epsilon).",
+        old=f"learning_rate, decay=0.95, epsilon=1e-06, {_REST}name=None",
+    ),
     "RMSProp": Rule(
         "rmsprop",
         """s follows g^2; p -= lr * g / sqrt(s + epsilon), with momentum; ``centered`` subtracts
