@@ -117,6 +117,7 @@ def test_gains():
         (lambda x: paddle.kthvalue(x, 5), r"k must lie in \[1, 4\]"),
         (lambda x: paddle.repeat_interleave(x, 0, 0), "Repeats must be positive, but is 0"),
         (lambda x: paddle.put_along_axis(x, x, 1, 0, "mul"), "Index must hold i64 or i32"),
+        (lambda x: paddle.incubate.identity_loss(x, "max"), 'must be "sum", "mean" or "none"'),
         (lambda x: nn.functional.unfold(x, [1, 2, 3]), "kernel_sizes must hold 2 numbers"),
         (lambda x: nn.functional.unfold(x, 2, paddings=[1, 2, 3]), "paddings must hold 4 numbers"),
     ],
@@ -124,6 +125,15 @@ def test_gains():
 def test_wrong_calls(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call(static.data("x", [2, 3, 4, 4]))
+
+
+def test_what_is_called_a_loss(executor):
+    x = static.data("x", [4])
+    losses = [paddle.incubate.identity_loss(x, word) for word in ("sum", 1, "none")]
+    values = np.array([1, -2, 3, 5], "float32")
+    found = executor.run(feed={"x": values}, fetch_list=losses)
+    for each, expected in zip(found, (7, 1.75, values)):
+        np.testing.assert_allclose(each, expected, rtol=1e-6)
 
 
 def test_a_weight_of_ones_and_soft_labels(executor):

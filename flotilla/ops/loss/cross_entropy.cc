@@ -9,6 +9,7 @@
 #include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
 #include "flotilla/ops/tensor/optional_slots.h"
+#include "flotilla/ops/tensor/x_shape.h"
 
 namespace flotilla::ops {
 namespace {
@@ -23,8 +24,7 @@ void infer(InferContext& c) {
     require(fits(label, x.shape),
             "soft labels must have the shape of X, but Label is {} and X is {}", label, x.shape);
   }
-  c.out("Y") = x;
-  c.out("Y").shape = with_last(x.shape, 1);
+  c.out("Y") = like(x, with_last(x.shape, 1));
 }
 
 template <typename T>
@@ -92,16 +92,11 @@ constexpr auto backward = []<typename T>(PrepareContext& c) {
 constexpr auto forward2 = []<typename T>(PrepareContext& c) { return forward_hard<T>(c); };
 constexpr auto backward2 = []<typename T>(PrepareContext& c) { return backward_hard<T>(c); };
 
-// What tells a 1.x program's gradient what X looked like: an empty tensor [0, extents of X...].
 void infer2(InferContext& c) {
   check_row_labels(c);
   const VarMeta& x = c.in("X");
-  c.out("Y") = x;
-  c.out("Y").shape = with_last(x.shape, 1);
-  c.out("MatchX") = c.out("Y");
-  std::vector<int64_t> extents = {0};
-  extents.insert(extents.end(), x.shape.begin(), x.shape.end());
-  c.out("XShape") = VarMeta::tensor(x.dtype, Shape(extents));
+  c.out("Y") = c.out("MatchX") = like(x, with_last(x.shape, 1));
+  c.out("XShape") = x_shape_of(x);
 }
 
 void infer_grad2(InferContext& c) {

@@ -19,8 +19,7 @@ void infer(InferContext& c) {
   const auto is_column = [](const Shape& shape) { return shape.rank() == 2 && shape[1] == 1; };
   require(!F::kInfo.columns || (is_column(x) && is_column(y)),
           "{} and {} must be columns, but have shapes {} and {}", F::kInfo.x, F::kInfo.y, x, y);
-  require(fits(x, y), "{} and {} must have one shape, but they are {} and {}", F::kInfo.x,
-          F::kInfo.y, x, y);
+  check_one_shape(c, F::kInfo.x, F::kInfo.y);
   c.out(F::kInfo.out) = c.in(F::kInfo.x);
 }
 

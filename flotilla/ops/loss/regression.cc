@@ -116,8 +116,7 @@ void infer_smooth(InferContext& c) {
   const Shape& x = c.in("X").shape;
   require(x.rank() >= 2, "X must have rank 2 or more, but has shape {}", x);
   c.out("Diff") = c.in("X");
-  c.out("Out") = c.in("X");
-  c.out("Out").shape = {x[0], 1};
+  c.out("Out") = like(c.in("X"), Shape{x[0], 1});
 }
 
 float sigma2_of(const LowerContext& c) { return c.attr<float>("sigma") * c.attr<float>("sigma"); }

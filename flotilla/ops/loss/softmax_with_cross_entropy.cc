@@ -26,8 +26,7 @@ void infer(InferContext& c) {
   require(fits(label, wanted), "Label must have shape {} because Logits is {}, but has shape {}",
           wanted, logits, label);
   c.out("Softmax") = c.in("Logits");
-  c.out("Loss") = c.in("Logits");
-  c.out("Loss").shape = loss;
+  c.out("Loss") = like(c.in("Logits"), loss);
 }
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
