@@ -2,8 +2,9 @@
 
 Both 1.8.5 and 2.6.2 take the beta powers one step ahead in Adam with row-sparse gradients and give
 the padding row of an embedding a gradient if that is row-sparse; 2.6.2 refuses some broadcast
-matrix products, counts NaN as a number in logcumsumexp and forgets keepdim of kthvalue. Here the
-formula is the reference.
+matrix products, counts NaN as a number in logcumsumexp, forgets keepdim of kthvalue, takes the
+lower axis of trace for the rows (but not of diagonal) and reads before the inputs of partial_sum
+where columns count from the end. Here the formula is the reference.
 """
 
 import numpy as np
@@ -124,6 +125,23 @@ def test_kthvalue_keeps_the_axis():
     values, places = static.Executor().run(main, feed={"x": x}, fetch_list=list(found))
     np.testing.assert_array_equal(values, [[3], [4]])
     np.testing.assert_array_equal(places, [[2], [1]])
+
+
+def test_trace_takes_the_axes_in_their_order():
+    attrs = {"offset": ["int", -1], "axis1": ["int", 2], "axis2": ["int", 0]}
+    inputs = {"x": float_var(3, 4, 2)}
+    case = one_op("trace_turned", "trace", {"Input": ["x"]}, {"Out": ["out"]}, attrs, inputs)
+    expected = np.trace(op_program.inputs_of(case)["x"], offset=-1, axis1=2, axis2=0)
+    np.testing.assert_allclose(op_program.run(case)["out"], expected, rtol=1e-6)
+
+
+def test_partial_sum_counts_columns_from_the_end():
+    attrs = {"start_index": ["int", -3], "length": ["int", 2]}
+    inputs = {"x": float_var(3, 5), "y": float_var(3, 5)}
+    case = one_op("last", "partial_sum", {"X": ["x", "y"]}, {"Out": ["out"]}, attrs, inputs)
+    given = op_program.inputs_of(case)
+    expected = (given["x"] + given["y"])[:, 2:4]
+    np.testing.assert_allclose(op_program.run(case)["out"], expected, rtol=1e-6)
 
 
 # type, attributes, and the mean, deviation, least and largest value that 100,000 draws must show

@@ -197,9 +197,26 @@ constexpr auto put_along_forward = []<typename T>(PrepareContext& c) -> Step {
   return put<T>(c, "Input", "Value", "Result", elements_of(c, "Input"), put_of(c));
 };
 
+// What a later element replaced has no part in the result, which has `size` elements.
+template <typename T>
+void clear_replaced(const NamedElements& elements, int64_t size, T* list) {
+  std::vector<bool> taken(static_cast<size_t>(size));
+  for (int64_t i = elements.count; i-- > 0;) {
+    const auto place = static_cast<size_t>(elements.of(i));
+    if (taken[place]) list[i] = T{0};
+    taken[place] = true;
+  }
+}
+
 constexpr auto put_along_backward = []<typename T>(PrepareContext& c) -> Step {
-  return put_backward<T>(c, "Result@GRAD", "Input@GRAD", "Value@GRAD",
-                         elements_of(c, "Result@GRAD"), put_of(c));
+  const NamedElements elements = elements_of(c, "Result@GRAD");
+  const Put how = put_of(c);
+  Step both = put_backward<T>(c, "Result@GRAD", "Input@GRAD", "Value@GRAD", elements, how);
+  if (how != Put::kReplace || !c.has("Value@GRAD")) return both;
+  return [both, elements, size = c.shape("Result@GRAD").numel(), list = c.out<T>("Value@GRAD")] {
+    both();
+    clear_replaced(elements, size, list.data());
+  };
 };
 
 const OpDef& put_along_axis = define_op({

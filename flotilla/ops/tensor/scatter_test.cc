@@ -63,6 +63,14 @@ TEST(PutAlongAxis, AllKernelsAgree) {
   }
 }
 
+TEST(PutAlongAxis, GradientOfWhatIsReplaced) {
+  check_op({.type = "put_along_axis",
+            .inputs = {{"Input", uniform({3, 2}, -1, 1)},
+                       {"Index", ints({1, 0, 1, -3, 2, 2}, {3, 2})},
+                       {"Value", uniform({3, 2}, -1, 1, 2)}},
+            .attrs = {{"Axis", 0}}});
+}
+
 TEST(PutAlongAxis, Refusals) {
   EXPECT_REFUSED(put_along({{"Reduce", "mul"}}), "Reduce must be assign or add, but is \"mul\"");
   EXPECT_REFUSED(

@@ -61,6 +61,8 @@ def cases():
     adagrad = {"Param": p, "Grad": g, "Moment": positive(3, 4), "LearningRate": rate}
     yield case("adagrad", adagrad, "ParamOut MomentOut", {"epsilon": 1e-6})
     yield from order_cases()
+    yield from image_cases()
+    yield from matrix_cases()
 
 
 def order_cases():
@@ -91,3 +93,56 @@ def order_cases():
     columns = {"kernel_sizes": [3, 2], "strides": [2, 1], "paddings": [1, 2, 0, 3]}
     columns["dilations"] = [1, 2]
     yield case("unfold", {"X": uniform(2, 3, 5, 4)}, "Y", columns, grad="X")
+
+
+def image_cases():
+    """Images of another size, films and features."""
+    for type, x, size in (
+        ("bicubic", uniform(2, 3, 4, 5), {"out_h": 7, "out_w": 3}),
+        ("trilinear", uniform(1, 2, 3, 4, 5), {"out_d": 5, "out_h": 4, "out_w": 2}),
+    ):
+        for corners, mode in ((True, 1), (False, 0), (False, 1)):
+            attrs = {**size, "interp_method": type, "align_corners": corners, "align_mode": mode}
+            name = f"{type}_interp.corners{int(corners)}_{mode}"
+            yield case(name, {"X": x}, attrs=attrs, grad="X")
+        scaled = {"interp_method": type, "scale": 1.5, "align_corners": True}
+        yield case(f"{type}_interp.scale", {"X": x}, attrs=scaled, grad="X")
+    depthwise = {"strides": [2, 1], "paddings": [1, 0], "dilations": [1, 2], "groups": 4}
+    for name, size in (("", []), (".size", [6, 6])):
+        inputs = {"Input": uniform(2, 4, 3, 4), "Filter": uniform(4, 1, 3, 2)}
+        attrs, name = {**depthwise, "output_size": size}, "depthwise_conv2d_transpose" + name
+        yield case(name, inputs, "Output", attrs, grad="Input Filter")
+    x = uniform(1, 2, 2, 3)
+    places = values([0, 3, 5, 13, 15, 16, 7, 2, 11, 12, 14, 17], 1, 2, 2, 3, dtype="int32")
+    pairs = {"ksize": [2, 2], "strides": [2, 2], "paddings": [0, 0], "unpooling_type": "max"}
+    yield case("unpool", {"X": x, "Indices": places}, attrs=pairs, grad="X")
+    for name, attrs in (
+        ("", {"seg_num": 3}),
+        (".most", {"seg_num": 2, "shift_ratio": 0.49}),
+        (".still", {"seg_num": 3, "shift_ratio": 0.1}),
+    ):
+        yield case("temporal_shift" + name, {"X": uniform(6, 5, 2, 3)}, attrs=attrs, grad="X")
+    yield case("fsp", {"X": uniform(2, 3, 4, 5), "Y": uniform(2, 2, 4, 5)}, grad="X Y")
+
+
+def matrix_cases():
+    """Distances, diagonals, and some columns of matrices."""
+    scores = values([-3, -1.5, -1, 0, 0.5, 1, 2, -2, 0.25, -0.5], 10, 1)
+    pair = {"X": scores, "Y": values([1, 1, 1, 1, 1, 1, 1, 0, 0, 0], 10, 1)}
+    outputs = "IntermediateVal Out"
+    yield case("modified_huber_loss", pair, outputs, grad="X", seeds="Out")
+    for name, rows in (("", 4), (".one", 1)):
+        pair = {"X": uniform(4, 3), "Y": uniform(rows, 3)}
+        name = "squared_l2_distance" + name
+        yield case(name, pair, "sub_result Out", grad="X Y", seeds="Out")
+    deep = {"X": uniform(2, 3, 2), "Y": uniform(2, 3, 2)}
+    yield case("squared_l2_distance.deep", deep, "sub_result Out", grad="X Y", seeds="Out")
+    for name, attrs in (("", {}), (".below", {"offset": -1, "dim1": 0, "dim2": 2})):
+        yield case("diag_embed" + name, {"Input": uniform(2, 3)}, attrs=attrs)
+    matrices = {"X": [uniform(3, 5), uniform(3, 5)]}
+    for type in ("partial_concat", "partial_sum"):
+        yield case(type, matrices, grad="X")
+        attrs = {"start_index": 1, "length": 2}
+        yield case(f"{type}.two", matrices, attrs=attrs, grad="X")
+    attrs = {"start_index": -2, "length": -1}
+    yield case("partial_concat.last", matrices, attrs=attrs, grad="X")

@@ -276,7 +276,101 @@ def columns():
     yield case("unfold.float64", wide, "Y", unfold((2, 2)), dtypes={"Y": "float64"}, grad="X")
 
 
+def folds():
+    def fold(name, columns, output, *window):
+        return case(
+            name, {"X": columns}, "Y", {"output_sizes": output, **unfold(*window)}, grad="X"
+        )
+
+    # 2.6.2 counts the first two paddings twice, so that uneven ones do not fit.
+    yield fold("fold", uniform(2, 18, 16), [5, 4], (2, 3), (1, 1), (0, 1, 0, 1))
+    yield fold("fold.around", uniform(1, 12, 9), [5, 4], (3, 2), (2, 2), (1, 1, 1, 1))
+    yield fold("fold.gaps", uniform(2, 4, 4), [5, 7], (2, 2), (2, 3), (0, 0, 0, 0), (2, 1))
+    # Windows need not reach the border: what no column covers is zero.
+    yield fold("fold.rest", uniform(1, 4, 4), [5, 5], (2, 2), (2, 2))
+
+
+def resizes():
+    row, image, volume = uniform(2, 3, 5), uniform(2, 3, 4, 5), uniform(1, 2, 3, 4, 5)
+
+    def resize(name, x, size, **attrs):
+        sizes = dict(zip(("out_w", "out_h", "out_d"), reversed(size)))
+        method = name.split("_")[0]
+        return case(name, {"X": x}, attrs={"interp_method": method, **sizes, **attrs}, grad="X")
+
+    for type, x, size in (
+        ("linear", row, [8]),
+        ("bilinear", image, [7, 3]),
+        ("bicubic", image, [7, 3]),
+        ("trilinear", volume, [5, 4, 2]),
+    ):
+        for end in ("interp", "interp_v2"):
+            name = f"{type}_{end}"
+            yield resize(name, x, size, align_corners=True)
+            yield resize(f"{name}.half", x, size, align_corners=False, align_mode=0)
+            yield resize(f"{name}.edges", x, size, align_corners=False, align_mode=1)
+            yield resize(f"{name}.one", x, [1] * len(size), align_corners=True)
+        shape = x["shape"]
+        last = uniform(shape[0], *shape[2:], shape[1])
+        yield resize(f"{type}_interp.last", last, size, data_layout="NHWC")
+        for n, factor in enumerate((1.5, 0.6)):
+            scaled = {"scale": factor, "align_corners": False, "align_mode": n}
+            yield resize(f"{type}_interp.scale{n}", x, [], **scaled)
+            scaled["scale"] = [factor + 0.25 * axis for axis in range(len(size))]
+            yield resize(f"{type}_interp_v2.scale{n}", x, [], **scaled)
+
+
+def transposed():
+    x, w = uniform(2, 4, 3, 4), uniform(4, 1, 3, 2)
+    base = {"strides": [2, 1], "paddings": [0, 0], "dilations": [1, 1], "groups": 4}
+    for name, attrs in (
+        ("", {}),
+        (".padding", {"paddings": [1, 1], "output_padding": [1, 0]}),
+        (".four_paddings", {"paddings": [1, 0, 0, 1], "dilations": [1, 2]}),
+        (".size", {"output_size": [8, 5]}),
+    ):
+        inputs = {"Input": x, "Filter": w}
+        name = "depthwise_conv2d_transpose" + name
+        yield case(name, inputs, "Output", {**base, **attrs}, grad="Input Filter")
+
+
+def unpools():
+    x = uniform(1, 2, 2, 3)
+    places = values([0, 3, 5, 13, 15, 16, 7, 2, 11, 12, 14, 17], 1, 2, 2, 3, dtype="int32")
+    pairs = {"ksize": [2, 2], "strides": [2, 2], "paddings": [0, 0], "unpooling_type": "max"}
+    for name, size in (("", [4, 6]), (".odd", [5, 7])):
+        attrs = {**pairs, "output_size": size}
+        yield case("unpool" + name, {"X": x, "Indices": places}, attrs=attrs, grad="X")
+    wide = {**pairs, "ksize": [3, 3], "paddings": [1, 1], "output_size": [3, 5]}
+    places = values([0, 3, 5, 13, 14, 12, 7, 2, 11, 12, 14, 1], 1, 2, 2, 3, dtype="int32")
+    yield case("unpool.padding", {"X": x, "Indices": places}, attrs=wide, grad="X")
+
+
+def videos():
+    x = uniform(6, 5, 2, 3)
+    for name, attrs in (
+        ("", {"seg_num": 3}),
+        (".most", {"seg_num": 2, "shift_ratio": 0.49}),
+        (".still", {"seg_num": 3, "shift_ratio": 0.1}),
+        (".one", {"seg_num": 1, "shift_ratio": 0.4}),
+    ):
+        yield case("temporal_shift" + name, {"X": x}, attrs=attrs, grad="X")
+    last = {"seg_num": 3, "shift_ratio": 0.4, "data_format": "NHWC"}
+    yield case("temporal_shift.last", {"X": uniform(6, 2, 3, 5)}, attrs=last, grad="X")
+    yield case("fsp", {"X": uniform(2, 3, 4, 5), "Y": uniform(2, 2, 4, 5)}, grad="X Y")
+    yield case("fsp.point", {"X": uniform(1, 2, 1, 1), "Y": uniform(1, 4, 1, 1)}, grad="X Y")
+
+
+def margins():
+    scores = values([-3, -1.5, -1, 0, 0.5, 1, 2, -2, 0.25, -0.5], 10, 1)
+    signs = values([1, 1, 1, 1, 1, 1, 1, 0, 0, 0], 10, 1)
+    pair, outputs = {"X": scores, "Y": signs}, "Out -IntermediateVal"
+    yield case("modified_huber_loss", pair, outputs, grad="X", seeds="Out")
+    pair = {"X": uniform(6, 1, low=-3, high=3), "Y": integers(6, 1, high=2, dtype="float32")}
+    yield case("modified_huber_loss.drawn", pair, "Out IntermediateVal", grad="X", seeds="Out")
+
+
 def cases():
     groups = (convolutions, pools, normalisations, embeddings, losses, metrics, channels)
-    for group in (*groups, columns):
+    for group in (*groups, columns, folds, resizes, transposed, unpools, videos, margins):
         yield from group()

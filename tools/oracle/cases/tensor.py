@@ -222,6 +222,141 @@ def kths():
         yield case(f"kthvalue.equal{k}", {"X": equal}, "Out -Indices", {"k": k}, dtypes=places)
 
 
+def diagonals():
+    x = uniform(3, 4, 2)
+    for type in ("diagonal", "trace"):
+        yield case(type, {"Input": x}, grad="Input")
+        # 2.6.2 takes the lower axis of trace for the rows, whichever is named first.
+        turned = (0, 2) if type == "trace" else (2, 0)
+        for offset, first, second in ((1, 0, 1), (-1, *turned), (2, -2, -1), (-2, 0, 1)):
+            attrs = {"offset": offset, "axis1": first, "axis2": second}
+            yield case(f"{type}.{offset}_{first}_{second}", {"Input": x}, attrs=attrs, grad="Input")
+        yield case(f"{type}.matrix", {"Input": uniform(3, 3)}, attrs={"offset": -1}, grad="Input")
+    for name, attrs in (
+        ("", {}),
+        (".above", {"offset": 2}),
+        (".below", {"offset": -1, "dim1": 0, "dim2": 2}),
+        (".turned", {"offset": 1, "dim1": 2, "dim2": 1}),
+    ):
+        yield case("diag_embed" + name, {"Input": uniform(2, 3)}, attrs=attrs)
+
+
+def indices():
+    x, again = uniform(4, 3), values([2, 0, 2], 3, dtype="int64")
+    inputs = {"X": x, "Index": again, "AddValue": uniform(3, 3)}
+    yield case("index_add", inputs, attrs={"axis": 0}, grad="X AddValue")
+    inputs = {**inputs, "Index": values([1, 1], 2, dtype="int32"), "AddValue": uniform(4, 2)}
+    yield case("index_add.columns", inputs, attrs={"axis": -1}, grad="X AddValue")
+    # Without `multiply`, which Flotilla refuses.
+    apart = values([1, 0, 3, 2, 3, 1], 2, 3, dtype="int64")
+    equal = values([1, 0, 3, 1, 0, 0], 2, 3, dtype="int64")
+    for name, places in (("apart", apart), ("equal", equal)):
+        inputs = {"Input": x, "Index": places, "Value": uniform(2, 3)}
+        for reduce in ("assign", "add"):
+            attrs, grad = {"Axis": 0, "Reduce": reduce}, "Input Value"
+            yield case(f"put_along_axis.{reduce}_{name}", inputs, "Result", attrs, grad=grad)
+    columns = values([3, 1, 0, 0, 2, 2], 3, 2, dtype="int64")
+    inputs = {"Input": uniform(3, 4), "Index": columns, "Value": uniform(3, 2)}
+    attrs = {"Axis": 1, "Reduce": "add", "Include_self": False}
+    yield case("put_along_axis.others", inputs, "Result", attrs, grad="Input Value")
+
+
+def runs():
+    whole = {"Out": "int64", "Index": "int64", "Counts": "int64"}
+    both = {"return_inverse": True, "return_counts": True, "dtype": INT64}
+    x = values([1, 1, 2, 2, 2, 3, 1, 1], 8, dtype="int64")
+    yield case("unique_consecutive", {"X": x}, "Out Index Counts", both, dtypes=whole)
+    floats = {"Index": "int32", "Counts": "int32"}
+    for axis, name in ((0, "rows"), (1, "columns"), (-1, "last")):
+        y = values([1, 1, 2, 1, 1, 2, 4, 4, 2, 1, 1, 2], 4, 3)
+        attrs = {**both, "axis": [axis], "dtype": INT32}
+        outputs = "Out Index Counts"
+        yield case(f"unique_consecutive.{name}", {"X": y}, outputs, attrs, dtypes=floats)
+    places, x = {"Indices": "int64"}, values([2, 1, 2, 3, 3, 1, 5, 4, 6, 0, 0, 0], 3, 4)
+    yield case("mode", {"X": x}, "Out Indices", dtypes=places, grad="X")
+    for keep in (False, True):
+        attrs = {"axis": 0, "keepdim": keep}
+        yield case(f"mode.keep{keep}", {"X": x}, "Out Indices", attrs, dtypes=places, grad="X")
+    whole = {"Out": "int64", "Indices": "int64"}
+    numbers = values([3, 1, 1, 3, 2, -1, -1, 4], 2, 4, dtype="int64")
+    yield case("mode.int64", {"X": numbers}, "Out Indices", {"axis": -1}, dtypes=whole)
+
+
+def counts():
+    numbers = values([1, 5, 1, 0, 3, 1], 6, dtype="int64")
+    yield case("bincount", {"X": numbers}, dtypes={"Out": "int64"})
+    yield case("bincount.least", {"X": numbers}, attrs={"minlength": 9}, dtypes={"Out": "int64"})
+    weighed = {"X": values([1, 2, 1, 4], 4, dtype="int32"), "Weights": uniform(4)}
+    yield case("bincount.weights", weighed)
+    weighed = {**weighed, "Weights": integers(4)}
+    yield case("bincount.whole", weighed, dtypes={"Out": "float64"})
+    empty = {"X": values([], 0, dtype="int64")}
+    yield case("bincount.empty", empty, attrs={"minlength": 3}, dtypes={"Out": "int64"})
+    x = values([0, 1, 2, 4, 4, -1, 3.999, 5, 2.5], 3, 3)
+    for name, array, attrs in (
+        ("", x, {"bins": 4}),
+        (".range", x, {"bins": 4, "min": 0, "max": 4}),
+        (".equal", full(3, 5), {"bins": 3}),
+        (".int64", integers(3, 4), {"bins": 5, "min": 1, "max": 8}),
+    ):
+        yield case("histogram" + name, {"X": array}, attrs=attrs, dtypes={"Out": "int64"})
+    inputs = {"SortedSequence": values([1, 3, 3, 5, 7], 5), "Values": values([0, 3, 8, 5, 4], 5)}
+    yield case("searchsorted", inputs, dtypes={"Out": "int64"})
+    attrs = {"right": True, "out_int32": True}
+    yield case("searchsorted.right", inputs, attrs=attrs, dtypes={"Out": "int32"})
+    inputs = {
+        "SortedSequence": values([1, 3, 5, 2, 2, 4], 2, 3, dtype="int64"),
+        "Values": values([3, 6, 2, 2, 0, 5, 1, 4], 2, 4, dtype="int64"),
+    }
+    for right in (False, True):
+        name = f"searchsorted.rows_right{right}"
+        yield case(name, inputs, attrs={"right": right}, dtypes={"Out": "int64"})
+
+
+def made():
+    for offset in (-1, 0, 2):
+        size = {"rows": 3, "cols": 4, "offset": offset, "dtype": INT64}
+        yield case(f"tril_indices.{offset}", {}, "out", size, dtypes={"out": "int64"})
+        size = {"row": 4, "col": 3, "offset": offset, "dtype": INT32}
+        yield case(f"triu_indices.{offset}", {}, "out", size, dtypes={"out": "int32"})
+    yield case("fill_any", {"X": uniform(2, 3)}, attrs={"value": 2.5}, grad="X")
+    whole = {"X": integers(4)}
+    yield case("fill_any.int64", whole, attrs={"value": -3.0}, dtypes={"Out": "int64"})
+    ends = {"Start": full(-1, 1), "Stop": full(2, 1), "Base": full(10, 1)}
+    for count in (1, 2, 7):
+        inputs = {**ends, "Num": full(count, 1, dtype="int32")}
+        yield case(f"logspace.{count}", inputs, attrs={"dtype": FLOAT32})
+    inputs = {**{slot: full(n, 1, dtype="float64") for slot, n in (("Start", 3), ("Stop", 0.5))},
+              "Num": full(4, 1, dtype="int32"), "Base": full(2, 1, dtype="float64")}  # fmt: skip
+    yield case("logspace.float64", inputs, attrs={"dtype": FLOAT64}, dtypes={"Out": "float64"})
+    whole = {
+        slot: full(n, 1, dtype="int64") for slot, n in (("Start", 0), ("Stop", 4), ("Base", 2))
+    }
+    whole["Num"] = full(5, 1, dtype="int32")
+    yield case("logspace.int64", whole, attrs={"dtype": INT64}, dtypes={"Out": "int64"})
+
+
+def partial():
+    matrices = {"X": [uniform(3, 5), uniform(3, 5), uniform(3, 5)]}
+    for type in ("partial_concat", "partial_sum"):
+        yield case(type, matrices, grad="X")
+        # From a negative column on, partial_sum of 2.6.2 reads before its inputs.
+        starts = ((1, 2), (2, -1), (4, 1), (-3, 2), (-2, -1))[: 3 if type == "partial_sum" else 5]
+        for start, length in starts:
+            attrs = {"start_index": start, "length": length}
+            yield case(f"{type}.{start}_{length}", matrices, attrs=attrs, grad="X")
+
+
+def repeats():
+    x = uniform(2, 3)
+    for dim in (0, 1):  # a negative one ends the process of 2.6.2
+        attrs = {"Repeats": 3, "dim": dim}
+        yield case(f"repeat_interleave.{dim}", {"X": x}, attrs=attrs, grad="X")
+    attrs, numbers = {"Repeats": 2, "dim": 0}, {"X": integers(3)}
+    yield case("repeat_interleave.int64", numbers, attrs=attrs, dtypes={"Out": "int64"})
+
+
 def cases():
-    for group in (shapes, pieces, constants, updates, sparse_updates, masks, taken, kths):
+    groups = (shapes, pieces, constants, updates, sparse_updates, masks, taken, kths)
+    for group in (*groups, diagonals, indices, runs, counts, made, partial, repeats):
         yield from group()
