@@ -85,11 +85,6 @@ Step crop_forward(PrepareContext& c) {
   return take_box(c, "X", "Out", box_of(c, c.shape("Out"), c.shape("X")));
 }
 
-void infer_crop_grad(InferContext& c) {
-  if (c.running()) known_ints(c, kOffsets);
-  c.out("X@GRAD") = like(c.in("X"));
-}
-
 Step crop_backward(PrepareContext& c) {
   return put_box(c, "Out@GRAD", "X@GRAD", box_of(c, c.shape("Out@GRAD"), c.shape("X@GRAD")));
 }
@@ -104,8 +99,8 @@ void define_crop(const std::string& type, std::vector<Slot> inputs, std::vector<
              .attrs = {{"offsets", none, "where the box begins along each axis"},
                        {"shape", none, "its extents; -1: what is left"}},
              .infer = infer_crop,
-             .grad = grad_op(std::move(uses),
-                             {.kernels = every_dtype(crop_backward), .infer = infer_crop_grad}),
+             .grad = grad_op(std::move(uses), {.kernels = every_dtype(crop_backward),
+                                               .infer = infer_moved_grad<kOffsets>}),
              .kernels = every_dtype(crop_forward),
              .dtype_slot = "X"});
 }

@@ -11,6 +11,7 @@
 
 #include "flotilla/base/element_count.h"
 #include "flotilla/ir/structure.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/math/reduce_engine.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -70,8 +71,7 @@ Repeats tiling(const Shape& x, Ints times) {
   return {filled_up(x, rank), std::move(times)};
 }
 
-// ---- Which repeats an op asks for, one for each tensor in X
-// --------------------------------------
+// ---- Which repeats an op asks for, one for each tensor in X -------------------------------------
 
 const IntSource kExpandShape = {"Shape", "expand_shapes_tensor", "shape"};
 const IntSource kTileTimes = {"RepeatTimes", "repeat_times_tensor", "repeat_times"};
@@ -244,8 +244,7 @@ void infer_grid_grad(InferContext& c) {
     c.out("X@GRAD", i) = like(c.in("X", i));
     if (i >= c.in_count("outputs@GRAD")) continue;
     const Shape all = grid[i].out(), given = c.in("outputs@GRAD", i).shape;
-    require(given == all || !given.known() || !all.known(),
-            "outputs@GRAD[{}] must have shape {}, but has {}", i, all, given);
+    require(fits(given, all), "outputs@GRAD[{}] must have shape {}, but has {}", i, all, given);
   }
 }
 
@@ -261,7 +260,8 @@ const bool kDefined = [] {
   const Slot x = {.name = "X", .doc = "tensor"};
   define<ExpandV2>("expand_v2", "Repeats X along axes of extent 1 until it has the shape `shape`.",
                    with_slots_of({kExpandShape}, {x}),
-                   {{"shape", none, "extents; -1 keeps one of X"}});
+                   {{"shape", none, "extents; -1 keeps one of X"}},
+                   {.infer = infer_moved_grad<kExpandShape>});
   define<ExpandAsV2>("expand_as_v2", "Repeats X along axes of extent 1 until it has Y's shape.",
                      {x,
                       {.name = "Y",
@@ -271,9 +271,11 @@ const bool kDefined = [] {
                        .shape_only = true}},
                      {{"target_shape", none, "extents, instead of Y"}});
   define<Tile>("tile", "Lays copies of X side by side.", with_slots_of({kTileTimes}, {x}),
-               {{"repeat_times", none, "how many along each axis"}});
+               {{"repeat_times", none, "how many along each axis"}},
+               {.infer = infer_moved_grad<kTileTimes>});
   define<Expand>("expand", "Lays copies of X side by side.", with_slots_of({kExpandTimes}, {x}),
-                 {{"expand_times", none, "how many along each axis"}});
+                 {{"expand_times", none, "how many along each axis"}},
+                 {.infer = infer_moved_grad<kExpandTimes>});
   define<ExpandAs>(
       "expand_as", "Lays copies of X side by side until they have the shape of target_tensor.",
       {x,

@@ -58,6 +58,11 @@ void infer_gather(InferContext& c) {
   c.out("Out") = VarMeta::tensor(x.dtype, Shape(std::move(dims)));
 }
 
+void infer_gather_grad(InferContext& c) {
+  known_int(c, axis_source(c));  // or the run waits for it
+  c.out("X@GRAD") = like(c.in("X"));
+}
+
 RowsAlongAxis rows_of(PrepareContext& c, std::string_view whole) {
   const Shape& x = c.shape(whole);
   return RowsAlongAxis(c, "Index", x, x.axis(known_int(c, axis_source(c))));
@@ -78,7 +83,8 @@ void define_gather(const std::string& type, const std::vector<Slot>& inputs,
              .outputs = {{.name = "Out", .doc = "one row for each number"}},
              .attrs = std::move(attrs),
              .infer = infer_gather,
-             .grad = grad_op(shape_and_others(inputs), {.kernels = arithmetic(gather_backward)}),
+             .grad = grad_op(shape_and_others(inputs),
+                             {.kernels = arithmetic(gather_backward), .infer = infer_gather_grad}),
              .kernels = every_dtype(gather_forward),
              .dtype_slot = "X"});
 }

@@ -234,6 +234,7 @@ void infer_pad(InferContext& c) {
 // Where X is not given, its shape follows from that of the result.
 void infer_pad_grad(InferContext& c) {
   if (c.has_in("X")) {
+    if (c.running()) pads_of(c, c.in("X").shape);  // or the run waits for them
     c.out("X@GRAD") = like(c.in("X"));
     return;
   }
@@ -292,6 +293,7 @@ const bool kPads = [] {
 const IntSource kShifts = {.tensor = "ShiftsTensor", .attr = "shifts"};
 
 void infer_roll(InferContext& c) {
+  if (c.running()) known_ints(c, kShifts);
   const size_t shifts = ints_of(c, kShifts).size();
   const Ints axes = c.attr<Ints>("axis");
   require(axes.empty() ? shifts == 1 : shifts == axes.size(),
@@ -343,8 +345,9 @@ const OpDef& roll_op = define_op({
     .attrs = {{"shifts", std::vector<int64_t>{}, "how far along each axis"},
               {"axis", std::vector<int64_t>{}, "the axes; none: X as one long row"}},
     .infer = infer_roll,
-    .grad = grad_op({shape_of("X"), "ShiftsTensor"},
-                    {.kernels = kernels_for<float, double>(roll_backward)}),
+    .grad = grad_op(
+        {shape_of("X"), "ShiftsTensor"},
+        {.kernels = kernels_for<float, double>(roll_backward), .infer = infer_moved_grad<kShifts>}),
     .kernels = kernels_for_all(roll_forward),
     .dtype_slot = "X",
 });

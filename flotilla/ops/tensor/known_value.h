@@ -63,6 +63,14 @@ Ints extents_of(const InferContext& c, const IntSource& source);
 std::optional<Ints> known_ints(const InferContext& c, const IntSource& source);
 Ints known_ints(const PrepareContext& c, const IntSource& source);
 
+// `infer` of the gradient of an op that moves elements of its first input as the numbers say: it is
+// left to the run where they are not known.
+template <const IntSource&... kNumbers>
+void infer_moved_grad(InferContext& c) {
+  if (c.running()) (known_ints(c, kNumbers), ...);
+  c.out(c.def().outputs.front().name) = like(c.in(c.def().inputs.front().name));
+}
+
 // One number.
 std::optional<int64_t> known_int(const InferContext& c, const IntSource& source);
 int64_t known_int(const PrepareContext& c, const IntSource& source);

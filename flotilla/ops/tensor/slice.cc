@@ -133,8 +133,10 @@ Step backward(PrepareContext& c) {
   return put_box(c, "Out@GRAD", "Input@GRAD", box_of(c, c.shape("Input@GRAD")));
 }
 
-void define(const std::string& type, const std::string& doc, std::vector<Slot> inputs,
-            std::vector<AttrSpec> attrs) {
+template <const IntSource&... kNumbers>
+void define(const std::string& type, const std::string& doc, std::vector<AttrSpec> attrs) {
+  const std::vector<Slot> inputs =
+      with_slots_of({kNumbers...}, {{.name = "Input", .doc = "tensor"}});
   const std::vector<int32_t> none;
   attrs.insert(attrs.begin(), {{"axes", none, "the axes that are cut"},
                                {"starts", none, "first element along each of them"},
@@ -148,18 +150,18 @@ void define(const std::string& type, const std::string& doc, std::vector<Slot> i
       .outputs = {{.name = "Out", .doc = "the elements inside the ranges"}},
       .attrs = std::move(attrs),
       .infer = infer,
-      .grad = grad_op(shape_and_others(inputs), {.kernels = every_dtype(backward)}),
+      .grad = grad_op(shape_and_others(inputs),
+                      {.kernels = every_dtype(backward), .infer = infer_moved_grad<kNumbers...>}),
       .kernels = every_dtype(forward),
       .dtype_slot = "Input",
   });
 }
 
 const bool kDefined = [] {
-  const Slot input = {.name = "Input", .doc = "tensor"};
-  define("slice", "Cuts ranges out of some axes.", with_slots_of({kStarts, kEnds}, {input}), {});
-  define("strided_slice", "Cuts ranges with a step out of some axes.",
-         with_slots_of({kStarts, kEnds, kStrides}, {input}),
-         {{"strides", std::vector<int32_t>{}, "step along each of them"}});
+  define<kStarts, kEnds>("slice", "Cuts ranges out of some axes.", {});
+  define<kStarts, kEnds, kStrides>(
+      "strided_slice", "Cuts ranges with a step out of some axes.",
+      {{"strides", std::vector<int32_t>{}, "step along each of them"}});
   return true;
 }();
 
