@@ -1,7 +1,7 @@
 // flotilla/ops/tensor/assign.cc
 //
-// assign copies a tensor; share_data and memcpy are other names for it on one device. Where the
-// plan can, nothing is copied.
+// assign copies a tensor; share_data and memcpy, to a device or from it, are other names for it on
+// one device. Where the plan can, nothing is copied.
 
 #include "flotilla/op/grad_context.h"
 #include "flotilla/ops/tensor/known_value.h"
@@ -47,10 +47,13 @@ OpDef definition(std::string type, std::string doc, GradRule rule) {
 
 const OpDef& assign = define_op(definition("assign", "Copies X.", custom_grad(grad)));
 const OpDef& share_data = define_op(definition("share_data", "Another name for X.", no_grad()));
-const OpDef& memcpy_op = []() -> const OpDef& {
-  OpDef def = definition("memcpy", "Copies X to a device.", no_grad());
-  def.attrs = {{"dst_place_type", int32_t{0}, "which device; there is only one here"}};
-  return define_op(std::move(def));
+const bool kCopies = [] {
+  for (const char* type : {"memcpy", "memcpy_h2d", "memcpy_d2h"}) {
+    OpDef def = definition(type, "Copies X to a device.", no_grad());
+    def.attrs = {{"dst_place_type", int32_t{0}, "which device; there is only one here"}};
+    define_op(std::move(def));
+  }
+  return true;
 }();
 
 }  // namespace

@@ -42,6 +42,40 @@ TEST(Diagonal, LastAxisBecomesADiagonal) {
       equal_to(tensor({1, 0, 3, 0, 0, 2, 0, 4}, Shape{2, 2, 2})));
 }
 
+Tensor filled(const Shape& shape, int offset, bool wrap = false) {
+  return run_op("fill_diagonal", {{"X", full(shape, 0)}},
+                {{"value", 1.0f}, {"offset", offset}, {"wrap", wrap}})
+      .at("Out");
+}
+
+TEST(FillDiagonal, KnownValues) {
+  EXPECT_THAT(filled({3, 4}, 1), equal_to(tensor({{0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}})));
+  EXPECT_THAT(filled({3, 5}, 3),
+              equal_to(tensor({{0, 0, 0, 1, 0}, {0, 0, 0, 0, 1}, {0, 0, 0, 0, 0}})));
+  EXPECT_THAT(filled({4, 2}, -1), equal_to(tensor({{0, 0}, {1, 0}, {0, 0}, {0, 0}})));
+  EXPECT_THAT(filled({5, 2}, 0), equal_to(tensor({{1, 0}, {0, 1}, {0, 0}, {0, 0}, {0, 0}})));
+  EXPECT_THAT(filled({5, 2}, 0, true), equal_to(tensor({{1, 0}, {0, 1}, {0, 0}, {1, 0}, {0, 1}})));
+  EXPECT_THAT(filled({5, 2}, -1, true), equal_to(tensor({{0, 0}, {1, 0}, {0, 0}, {0, 0}, {1, 0}})));
+  EXPECT_THAT(filled({2, 2}, 9), equal_to(full({2, 2}, 0)));
+  EXPECT_THAT(filled({2, 2, 2}, 0, true), equal_to(tensor({1, 0, 0, 0, 0, 0, 0, 1}, {2, 2, 2})));
+}
+
+TEST(FillDiagonal, AllKernelsAgree) {
+  for (const bool wrap : {false, true}) {
+    check_op({.type = "fill_diagonal",
+              .inputs = {{"X", uniform({7, 3}, -1, 1)}},
+              .attrs = {{"value", 2.0f}, {"offset", -1}, {"wrap", wrap}}});
+  }
+}
+
+TEST(FillDiagonal, Refusals) {
+  EXPECT_REFUSED(build_op("fill_diagonal", {{"X", full({2, 2, 3}, 0)}}),
+                 "fill_diagonal takes a matrix, or more axes of one extent, but X has shape "
+                 "[2, 2, 3]");
+  EXPECT_REFUSED(run_op("fill_diagonal_grad", {{"Out@GRAD", full({3}, 0)}}),
+                 "fill_diagonal takes a matrix, or more axes of one extent, but X has shape [3]");
+}
+
 TEST(Diagonal, Refusals) {
   EXPECT_REFUSED(build_op("diagonal", {{"Input", tensor({1, 2})}}),
                  "diagonal takes tensors with two axes or more, but Input has shape [2]");

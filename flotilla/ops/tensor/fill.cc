@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/tensor/known_value.h"
@@ -40,9 +39,6 @@ Constant constant_of(double number) {
 }
 
 Constant parse_constant(const std::string& text) {
-  if (text == "inf") return constant_of(std::numeric_limits<double>::infinity());
-  if (text == "-inf") return constant_of(-std::numeric_limits<double>::infinity());
-  if (text == "nan") return constant_of(std::numeric_limits<double>::quiet_NaN());
   const char *begin = text.data(), *end = begin + text.size();
   Constant made;
   const std::from_chars_result whole = std::from_chars(begin, end, made.whole);
@@ -97,9 +93,7 @@ void infer_constant(InferContext& c) {
       remember(out, repeated(value->front(), out.shape));
     }
   } else if (const Constant constant = constant_in(c); constant.is_whole && out.shape.known()) {
-    if (out.shape.numel() <= 64) {
-      remember(out, repeated(constant.whole, out.shape));
-    }
+    remember(out, repeated(constant.whole, out.shape));
   }
   c.out("Out") = std::move(out);
 }
@@ -172,13 +166,6 @@ Step prepare_zeros(PrepareContext& c) {
   };
 }
 
-void infer_zero_grad(InferContext& c) { c.out("X@GRAD") = like(c.in("Out@GRAD")); }
-
-Step zero_grad(PrepareContext& c) {
-  return [bytes = c.shape("X@GRAD").numel() * size_of(c.dtype("X@GRAD")),
-          dx = c.out_bytes("X@GRAD")] { zero_bytes(dx.data(), bytes); };
-}
-
 void define_like(const std::string& type, const std::string& doc, std::vector<AttrSpec> attrs,
                  void (*infer)(InferContext&), std::vector<Kernel> kernels,
                  GradRule grad = no_grad()) {
@@ -188,7 +175,7 @@ void define_like(const std::string& type, const std::string& doc, std::vector<At
        .doc = doc,
        .inputs =
            {{.name = "X", .doc = "gives shape and dtype", .no_grad = !flat, .shape_only = true}},
-       .outputs = {{.name = "Out", .doc = "same shape as X"}},
+       .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
        .attrs = std::move(attrs),
        .infer = infer,
        .grad = std::move(grad),
@@ -199,8 +186,7 @@ void define_like(const std::string& type, const std::string& doc, std::vector<At
 const bool kDefined = [] {
   const AttrSpec dtype = {"dtype", int32_t{-1}, "code of the dtype of Out; -1: that of X"};
   define_like("fill_any", "A tensor like X whose elements have all the same value.", {kValue},
-              infer_like_x, kernels_for_all(prepare_any_like),
-              grad_op({}, {.kernels = every_dtype(zero_grad), .infer = infer_zero_grad}));
+              infer_like_x, kernels_for_all(prepare_any_like), zero_gradient());
   define_like("fill_any_like", "A tensor of the shape of X whose elements have all the same value.",
               {kValue, dtype}, infer_any_like, kernels_for_all(prepare_any_like));
   define_like("fill_zeros_like", "Zeros in the shape of X.", {}, infer_like_x,
@@ -221,7 +207,7 @@ const OpDef& empty = define_op({
     .dtype_slot = "Out",
 });
 
-// ---- assign_value -------------------------------------------------------------------------------
+// ---- assign_value, fill -------------------------------------------------------------------------
 
 void infer_values(InferContext& c) {
   VarMeta out = VarMeta::tensor(dtype_attr(c), scalar_or(c.attr<Ints>("shape")));
@@ -236,17 +222,21 @@ std::string values_attr(DType dtype) {
   return fmt::format("{}{}_values", is_floating(dtype) ? "fp" : "int", 8 * size_of(dtype));
 }
 
-constexpr auto prepare_values = []<typename T>(PrepareContext& c) -> Step {
-  using Stored = std::conditional_t<std::is_same_v<T, bool>, int32_t, T>;
-  const std::string attr = values_attr(dtype_of<T>);
+template <typename T, typename Stored>
+Step copy_stored(PrepareContext& c, const std::string& attr) {
   const std::vector<Stored> stored = c.attr<std::vector<Stored>>(attr);
   const int64_t n = c.shape("Out").numel();
-  require(std::ssize(stored) == n, "assign_value needs {} values in {} for shape {}, but has {}", n,
-          attr, c.shape("Out"), stored.size());
+  require(std::ssize(stored) == n, "{} needs {} values in {} for shape {}, but has {}",
+          c.op().type(), n, attr, c.shape("Out"), stored.size());
   return [stored, out = c.out<T>("Out")] {
     std::transform(stored.begin(), stored.end(), out.data(),
                    [](Stored value) { return static_cast<T>(value); });
   };
+}
+
+constexpr auto prepare_values = []<typename T>(PrepareContext& c) -> Step {
+  using Stored = std::conditional_t<std::is_same_v<T, bool>, int32_t, T>;
+  return copy_stored<T, Stored>(c, values_attr(dtype_of<T>));
 };
 
 const OpDef& assign_value = define_op({
@@ -262,6 +252,27 @@ const OpDef& assign_value = define_op({
               {"int64_values", std::vector<int64_t>{}, "elements of an int64 tensor"}},
     .infer = infer_values,
     .kernels = kernels_for<float, double, int32_t, int64_t, bool>(prepare_values),
+});
+
+void infer_fill(InferContext& c) {
+  c.out("Out") = VarMeta::tensor(dtype_attr(c), Shape(c.attr<Ints>("shape")));
+}
+
+constexpr auto prepare_fill = []<typename T>(PrepareContext& c) -> Step {
+  return copy_stored<T, float>(c, "value");
+};
+
+const OpDef& fill_op = define_op({
+    .type = "fill",
+    .doc = "A tensor with the elements of an attribute, whatever its dtype.",
+    .outputs = {{.name = "Out", .doc = "of shape `shape` and dtype `dtype`"}},
+    .attrs = {{"value", std::vector<float>{}, "the elements"},
+              {"shape", std::vector<int32_t>{}, "extents"},
+              dtype_spec(),
+              kForceCpu},
+    .infer = infer_fill,
+    .kernels = kernels_for_all(prepare_fill),
+    .dtype_slot = "Out",
 });
 
 }  // namespace

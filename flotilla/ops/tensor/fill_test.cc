@@ -62,6 +62,47 @@ TEST(Fill, LikeAnotherTensor) {
       equal_to(full({3, 4}, 2)));
 }
 
+TEST(Fill, AnyValueOverwritesATensor) {
+  EXPECT_THAT(make("fill_any", {{"value", 2.5f}}, {{"X", uniform({3, 2}, 0, 1)}}),
+              equal_to(full({3, 2}, 2.5)));
+  EXPECT_THAT(make("fill_any", {{"value", 3.0f}}, {{"X", ints({1, 2}, i32)}}),
+              equal_to(ints({3, 3}, i32)));
+  check_op({.type = "fill_any", .inputs = {{"X", uniform({3}, 0, 1)}}, .attrs = {{"value", 2.0f}}});
+}
+
+TEST(Fill, EmptyHoldsZeros) {
+  EXPECT_THAT(make("empty", {{"shape", Extents{2, 3}}}), equal_to(full({2, 3}, 0)));
+  EXPECT_THAT(make("empty", {{"dtype", to_paddle(i64)}}, {{"ShapeTensor", ints({2})}}),
+              equal_to(ints({0, 0})));
+}
+
+TEST(Fill, ElementsOfAnAttribute) {
+  const Attr values = std::vector<float>{0, 1.5f, -2};
+  const Attrs attrs = {{"value", values}, {"shape", Numbers{3}}};
+  EXPECT_THAT(make("fill", attrs), equal_to({0, 1.5, -2}));
+  Attrs whole = attrs;
+  whole["dtype"] = to_paddle(i64);
+  EXPECT_THAT(make("fill", whole), equal_to(ints({0, 1, -2})));
+  EXPECT_REFUSED(make("fill", {{"value", values}, {"shape", Numbers{2}}}),
+                 "fill needs 2 values in value for shape [2], but has 3");
+}
+
+TEST(Fill, Logspace) {
+  const auto logspace = [](const Tensor& start, const Tensor& stop, int64_t n, const Tensor& base,
+                           int32_t dtype = -1) {
+    return make("logspace", {{"dtype", dtype}},
+                {{"Start", start}, {"Stop", stop}, {"Num", ints({n}, i32)}, {"Base", base}});
+  };
+  EXPECT_THAT(logspace(tensor({0}), tensor({3}), 4, tensor({10})),
+              near(tensor({1, 10, 100, 1000}), 1e-6));
+  EXPECT_THAT(logspace(tensor({3}), tensor({1}), 1, tensor({2})), equal_to({8}));
+  EXPECT_THAT(logspace(ints({0}), ints({4}), 3, ints({2})), equal_to(ints({1, 4, 16})));
+  EXPECT_THAT(logspace(tensor({0}), tensor({1}), 2, tensor({5}), to_paddle(f64)),
+              equal_to(tensor({1, 5}, f64)));
+  EXPECT_REFUSED(logspace(tensor({0}), tensor({1}), 0, tensor({2})),
+                 "Num of linspace must be positive, but is 0");
+}
+
 TEST(Fill, AssignValue) {
   EXPECT_THAT(make("assign_value", {{"shape", Numbers{2}},
                                     {"dtype", to_paddle(f32)},
@@ -182,6 +223,76 @@ TEST(Random, Bernoulli) {
   EXPECT_NEAR(m.mean, 0.3, 0.02);
   EXPECT_EQ(m.least, 0);
   EXPECT_EQ(m.largest, 1);
+}
+
+TEST(Random, InThePlaceOfATensor) {
+  const Tensor x = full({100, 100}, 5);
+  Moments m = moments(make("uniform_random_inplace", {{"min", 1.0f}, {"max", 3.0f}}, {{"X", x}}));
+  EXPECT_NEAR(m.mean, 2, 0.03);
+  EXPECT_GE(m.least, 1);
+  EXPECT_LE(m.largest, 3);
+  m = moments(run_op("gaussian_inplace", {{"x", x}}, {{"mean", 1.0f}, {"std", 0.5f}}).at("out"));
+  EXPECT_NEAR(m.mean, 1, 0.03);
+  EXPECT_NEAR(m.deviation, 0.5, 0.02);
+  m = moments(make("exponential", {{"lambda", 4.0f}}, {{"X", x}}));
+  EXPECT_NEAR(m.mean, 0.25, 0.01);
+  EXPECT_NEAR(m.deviation, 0.25, 0.02);
+  EXPECT_GE(m.least, 0);
+  EXPECT_REFUSED(make("exponential", {{"lambda", 0.0f}}, {{"X", x}}),
+                 "lambda must be positive, but is 0");
+}
+
+TEST(Random, NoGradientFlowsThrough) {
+  const Tensor x = uniform({2, 3}, 1, 2);
+  for (const char* type : {"uniform_random_inplace", "exponential", "poisson"}) {
+    check_op({.type = type, .inputs = {{"X", x}}});
+  }
+  check_op({.type = "gaussian_inplace", .inputs = {{"x", x}}});
+}
+
+TEST(Random, Poisson) {
+  for (const double rate : {0.3, 20.0, 600.0, 3e6}) {
+    const Moments m = moments(make("poisson", {}, {{"X", full({20000}, rate)}}));
+    EXPECT_NEAR(m.mean, rate, 0.03 * std::sqrt(rate)) << rate;
+    EXPECT_NEAR(m.deviation, std::sqrt(rate), 0.02 * std::sqrt(rate)) << rate;
+    EXPECT_GE(m.least, 0);
+    EXPECT_EQ(m.largest, std::round(m.largest));
+  }
+  EXPECT_THAT(make("poisson", {}, {{"X", full({3}, 0)}}), equal_to({0, 0, 0}));
+  EXPECT_REFUSED(make("poisson", {}, {{"X", tensor({1, -2})}}),
+                 "poisson takes no negative numbers, but the one at place 1 is -2");
+}
+
+TEST(Random, Multinomial) {
+  const Tensor weights = tensor({{0, 2, 0, 0}, {1, 0, 3, 0}});
+  const Tensor drawn =
+      make("multinomial", {{"num_samples", 8000}, {"replacement", true}}, {{"X", weights}});
+  EXPECT_THAT(drawn, has_shape({2, 8000}));
+  std::map<int64_t, int> counts;
+  for (int i = 0; i < 8000; ++i) {
+    EXPECT_EQ(drawn.span<int64_t>()[i], 1);
+    ++counts[drawn.span<int64_t>()[8000 + i]];
+  }
+  EXPECT_EQ(counts.size(), 2u);
+  EXPECT_NEAR(counts[2], 6000, 150);
+  const Tensor once = make("multinomial", {{"num_samples", 3}}, {{"X", tensor({1, 0, 3, 9})}});
+  std::vector<double> all = values_of(once);
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, std::vector<double>({0, 2, 3}));
+  EXPECT_REFUSED(make("multinomial", {{"num_samples", 2}}, {{"X", weights}}),
+                 "1 of 4 columns have a weight, too few for 2 samples");
+  EXPECT_REFUSED(make("multinomial", {}, {{"X", tensor({1, -1})}}),
+                 "the weights of multinomial must be finite and not negative, but one is -1");
+  EXPECT_REFUSED(build_op("multinomial", {{"X", weights}}, {{"num_samples", 0}}),
+                 "num_samples must be positive, but is 0");
+  EXPECT_REFUSED(build_op("multinomial", {{"X", full({1, 1, 1}, 1)}}),
+                 "X must be a vector or a matrix, but has shape [1, 1, 1]");
+}
+
+TEST(Random, Seed) {
+  EXPECT_THAT(make("seed", {{"seed", 7}}), equal_to(ints({7}, i32)));
+  EXPECT_THAT(make("seed", {}), has_shape({1}));
+  EXPECT_GE(values_of(make("seed", {}))[0], 0);
 }
 
 TEST(TopK, KnownValues) {

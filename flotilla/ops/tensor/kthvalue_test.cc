@@ -88,5 +88,18 @@ TEST(Mode, AllKernelsAgree) {
             .grad = false});
 }
 
+TEST(Mode, GradientGoesToTheElementThatWasTaken) {
+  const Tensor x = tensor({{3, 1, 3, 1}, {2, 2, 1, 2}});
+  EXPECT_THAT(
+      run_op("mode_grad", {{"X", x}, {"Indices", ints({3, 0})}, {"Out@GRAD", tensor({5, 7})}})
+          .at("X@GRAD"),
+      equal_to(tensor({{0, 0, 0, 5}, {7, 0, 0, 0}})));
+  // All elements are different, so that a small change leaves the smallest ones where they are.
+  check_op({.type = "mode",
+            .inputs = {{"X", tensor({{4, 1, 3}, {2, 6, 5}})}},
+            .attrs = {{"keepdim", true}},
+            .outputs = {{"Indices", 1}}});
+}
+
 }  // namespace
 }  // namespace flotilla

@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "flotilla/op/lower.h"
 #include "flotilla/ops/common/dtype_attr.h"
 #include "flotilla/ops/tensor/known_value.h"
 
@@ -31,5 +32,14 @@ inline void infer_batch_like(InferContext& c) {
 }
 
 inline void infer_like_x(InferContext& c) { c.out("Out") = like(c.in("X")); }
+
+// Of operators that overwrite what they take. Some write their slots small.
+inline void lower_to_zeros(LowerContext& c) {
+  const bool small = c.has("out@GRAD");
+  c.result(small ? "x@GRAD" : "X@GRAD",
+           c.apply("fill_zeros_like", c.in(small ? "out@GRAD" : "Out@GRAD")));
+}
+// REQUIRES: the output is `like` the input.
+inline GradRule zero_gradient() { return grad_op({}, {.lower = lower_to_zeros}); }
 
 }  // namespace flotilla::ops

@@ -12,6 +12,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/grad_context.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 
@@ -39,26 +40,34 @@ int64_t grain_of(int64_t total) {
   return std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(total, 1));
 }
 
+// Calls f(i, in_piece, in_whole, width) for piece i of each row: where it begins, and its bytes.
+template <typename F>
+void for_pieces(const Cut& cut, F f) {
+  const int64_t total = cut.total();
+  parallel_ranges(cut.rows, grain_of(total), [&](int64_t begin, int64_t end) {
+    int64_t at = begin * total;
+    for (int64_t row = begin; row < end; ++row) {
+      for (size_t i = 0; i < cut.widths.size(); ++i) {
+        const int64_t width = cut.widths[i];
+        f(i, row * width, at, static_cast<size_t>(width));
+        at += width;
+      }
+    }
+  });
+}
+
 // Pieces to whole. A piece that is not there counts as zeros.
 Step join(PrepareContext& c, std::string_view pieces, std::string_view whole, const Cut& cut) {
   std::vector<In<char>> from;
   for (size_t i = 0; i < cut.widths.size(); ++i) {
     from.push_back(c.has(pieces, i) ? c.in_bytes(pieces, i) : In<char>());
   }
-  return [cut, total = cut.total(), from, to = c.out_bytes(whole)] {
-    char* const out = to.data();
-    parallel_ranges(cut.rows, grain_of(total), [&](int64_t begin, int64_t end) {
-      char* at = out + begin * total;
-      for (int64_t row = begin; row < end; ++row) {
-        for (size_t i = 0; i < from.size(); ++i) {
-          const int64_t width = cut.widths[i];
-          if (from[i]) {
-            std::memcpy(at, from[i].data() + row * width, static_cast<size_t>(width));
-          } else {
-            std::memset(at, 0, static_cast<size_t>(width));
-          }
-          at += width;
-        }
+  return [cut, from, to = c.out_bytes(whole)] {
+    for_pieces(cut, [&, out = to.data()](size_t i, int64_t in_piece, int64_t at, size_t width) {
+      if (from[i]) {
+        std::memcpy(out + at, from[i].data() + in_piece, width);
+      } else {
+        std::memset(out + at, 0, width);
       }
     });
   };
@@ -70,17 +79,9 @@ Step cut_up(PrepareContext& c, std::string_view whole, std::string_view pieces, 
   for (size_t i = 0; i < cut.widths.size(); ++i) {
     to.push_back(c.has(pieces, i) ? c.out_bytes(pieces, i) : Out<char>());
   }
-  return [cut, total = cut.total(), from = c.in_bytes(whole), to] {
-    const char* const in = from.data();
-    parallel_ranges(cut.rows, grain_of(total), [&](int64_t begin, int64_t end) {
-      const char* at = in + begin * total;
-      for (int64_t row = begin; row < end; ++row) {
-        for (size_t i = 0; i < to.size(); ++i) {
-          const int64_t width = cut.widths[i];
-          if (to[i]) std::memcpy(to[i].data() + row * width, at, static_cast<size_t>(width));
-          at += width;
-        }
-      }
+  return [cut, from = c.in_bytes(whole), to] {
+    for_pieces(cut, [&, in = from.data()](size_t i, int64_t in_piece, int64_t at, size_t width) {
+      if (to[i]) std::memcpy(to[i].data() + in_piece, in + at, width);
     });
   };
 }
@@ -108,6 +109,15 @@ std::optional<Ints> all_values(const InferContext& c) {
 }
 
 const IntSource kAxisSource = {.tensor = "AxisTensor", .attr = "axis"};
+
+// Of concat and split: the extents of the variables in a slot are the widths.
+Cut cut_by(PrepareContext& c, std::string_view pieces) {
+  const Shape& x = c.shape("X");
+  const int64_t axis = x.axis(known_int(c, kAxisSource));
+  Ints extents;
+  for (size_t i = 0; i < c.count(pieces); ++i) extents.push_back(c.shape(pieces, i)[axis]);
+  return cut_of(x, axis, extents, c.dtype("X"));
+}
 
 // ---- concat -------------------------------------------------------------------------------------
 
@@ -142,16 +152,8 @@ void infer_concat(InferContext& c) {
   c.out("Out") = std::move(out);
 }
 
-Cut concat_cut(PrepareContext& c) {
-  const Shape& x = c.shape("X");
-  const int64_t axis = x.axis(known_int(c, kAxisSource));
-  Ints extents;
-  for (size_t i = 0; i < c.count("X"); ++i) extents.push_back(c.shape("X", i)[axis]);
-  return cut_of(x, axis, extents, c.dtype("X"));
-}
-
-Step concat_forward(PrepareContext& c) { return join(c, "X", "Out", concat_cut(c)); }
-Step concat_backward(PrepareContext& c) { return cut_up(c, "Out@GRAD", "X@GRAD", concat_cut(c)); }
+Step concat_forward(PrepareContext& c) { return join(c, "X", "Out", cut_by(c, "X")); }
+Step concat_backward(PrepareContext& c) { return cut_up(c, "Out@GRAD", "X@GRAD", cut_by(c, "X")); }
 
 const Slot kWhole = {.name = "X", .doc = "tensor of rank 1 or more"};
 const AttrSpec kAxis = {"axis", int32_t{0}, "the axis along which the pieces lie side by side"};
@@ -212,13 +214,7 @@ void infer_split(InferContext& c) {
   }
 }
 
-Step split_forward(PrepareContext& c) {
-  const Shape& x = c.shape("X");
-  const int64_t axis = x.axis(known_int(c, kAxisSource));
-  Ints extents;
-  for (size_t i = 0; i < c.count("Out"); ++i) extents.push_back(c.shape("Out", i)[axis]);
-  return cut_up(c, "X", "Out", cut_of(x, axis, extents, c.dtype("X")));
-}
+Step split_forward(PrepareContext& c) { return cut_up(c, "X", "Out", cut_by(c, "Out")); }
 
 // The gradients of the outputs of a list slot; one into which nothing flowed is zero.
 std::vector<std::string> output_grads(GradContext& g, std::string_view slot) {
@@ -304,6 +300,10 @@ Step unstack_backward(PrepareContext& c) {
   return join(c, "Y@GRAD", "X@GRAD", slices_cut(c, "X@GRAD"));
 }
 
+Step slices_forward(PrepareContext& c) {
+  return cut_up(c, "X", c.count("Y") > 0 ? "Y" : "Out", slices_cut(c, "X"));
+}
+
 void infer_stack_grad(InferContext& c) {
   const VarMeta& dy = c.in("Y@GRAD");
   const VarMeta slice = like(dy, without(dy.shape, dy.shape.axis(c.attr<int64_t>("axis"))));
@@ -327,7 +327,7 @@ void infer_unstack_grad(InferContext& c) {
   const VarMeta& dy = c.in("Y@GRAD");
   for (size_t i = 1; i < c.in_count("Y@GRAD"); ++i) {
     const Shape& other = c.in("Y@GRAD", i).shape;
-    require(other == dy.shape || !other.known() || !dy.shape.known(),
+    require(fits(other, dy.shape),
             "gradients of slices must have one shape, but Y@GRAD[0] is {} and Y@GRAD[{}] is {}",
             dy.shape, i, other);
   }
@@ -360,7 +360,7 @@ const OpDef& stack = define_op({
 });
 
 void define_slices(const std::string& type, const std::string& out, std::vector<AttrSpec> attrs,
-                   GradRule grad, Step (*forward)(PrepareContext&)) {
+                   GradRule grad) {
   define_op({.type = type,
              .doc = "Cuts X into its slices along an axis, which disappears.",
              .inputs = {kWhole},
@@ -368,16 +368,14 @@ void define_slices(const std::string& type, const std::string& out, std::vector<
              .attrs = std::move(attrs),
              .infer = infer_slices,
              .grad = std::move(grad),
-             .kernels = every_dtype(forward)});
+             .kernels = every_dtype(slices_forward)});
 }
 
 const bool kDefined = [] {
   define_slices(
       "unstack", "Y", {kAxis, {"num", int32_t{0}, "number of slices"}},
-      grad_op({}, {.kernels = every_dtype(unstack_backward), .infer = infer_unstack_grad}),
-      [](PrepareContext& c) { return cut_up(c, "X", "Y", slices_cut(c, "X")); });
-  define_slices("unbind", "Out", {kAxis}, custom_grad(unbind_grad),
-                [](PrepareContext& c) { return cut_up(c, "X", "Out", slices_cut(c, "X")); });
+      grad_op({}, {.kernels = every_dtype(unstack_backward), .infer = infer_unstack_grad}));
+  define_slices("unbind", "Out", {kAxis}, custom_grad(unbind_grad));
   return true;
 }();
 

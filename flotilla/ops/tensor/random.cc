@@ -7,8 +7,12 @@
 #include "flotilla/kernel/random.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
 #include "flotilla/ops/tensor/new_tensor.h"
@@ -26,15 +30,21 @@ void for_blocks(const RandomStream& stream, int64_t n, F&& f) {
   });
 }
 
-// out[i] = f(word i)
-template <typename T, typename F>
-void generate(const RandomStream& stream, T* out, int64_t n, F f) {
+// Calls f(i, word i).
+template <typename F>
+void for_words(const RandomStream& stream, int64_t n, F f) {
   for_blocks(stream, n, [=](int64_t block, const std::array<uint32_t, 4>& words) {
     const int64_t first = block * 4;
     for (int64_t i = first; i < std::min(first + 4, n); ++i) {
-      out[i] = f(words[static_cast<size_t>(i - first)]);
+      f(i, words[static_cast<size_t>(i - first)]);
     }
   });
+}
+
+// out[i] = f(word i)
+template <typename T, typename F>
+void generate(const RandomStream& stream, T* out, int64_t n, F f) {
+  for_words(stream, n, [=](int64_t i, uint32_t word) { out[i] = f(word); });
 }
 
 template <typename T>
@@ -48,6 +58,15 @@ void generate_normal(const RandomStream& stream, T* out, int64_t n, T mean, T st
   });
 }
 
+// What no run repeats, unless the op has a seed of its own.
+struct Draws {
+  RandomSource source;
+  bool repeats = false;
+  uint64_t runs = 0;
+
+  RandomStream next() { return source.draw(repeats ? 0 : runs++); }
+};
+
 // ---- Shapes -------------------------------------------------------------------------------------
 
 void infer_permutation(InferContext& c) {
@@ -55,6 +74,8 @@ void infer_permutation(InferContext& c) {
   require(n > 0, "randperm needs a positive n, but n is {}", n);
   c.out("Out") = VarMeta::tensor(dtype_attr(c), {n});
 }
+
+void infer_small_like(InferContext& c) { c.out("out") = like(c.in("x")); }
 
 void infer_choice(InferContext& c) {
   const VarMeta& x = c.in("X");
@@ -81,9 +102,65 @@ constexpr auto uniform = []<typename T>(PrepareContext& c) -> Step {
 };
 
 constexpr auto gaussian = []<typename T>(PrepareContext& c) -> Step {
+  const char* const slot = c.has("Out") ? "Out" : "out";
   return [mean = static_cast<T>(c.attr<float>("mean")), std = static_cast<T>(c.attr<float>("std")),
-          n = c.shape("Out").numel(), source = c.random(c.attr<int64_t>("seed")),
-          out = c.out<T>("Out")] { generate_normal(source.draw(), out.data(), n, mean, std); };
+          n = c.shape(slot).numel(), source = c.random(c.attr<int64_t>("seed")),
+          out = c.out<T>(slot)] { generate_normal(source.draw(), out.data(), n, mean, std); };
+};
+
+// Paddle has no operator for it.
+void exponential_grad(GradContext& g) {
+  const std::string dx = g.input_grad("X");
+  if (dx.empty()) return;
+  g.emit("fill_any_like", {{"X", {g.output_grad("Out")}}}, {{"Out", {dx}}}, {{"value", 0.0f}});
+}
+
+constexpr auto exponential = []<typename T>(PrepareContext& c) -> Step {
+  const T rate = c.attr<float>("lambda");
+  require(rate > 0, "lambda must be positive, but is {}", rate);
+  return [rate, n = c.shape("Out").numel(), draws = Draws{c.random(0)},
+          out = c.out<T>("Out")]() mutable {
+    generate(draws.next(), out.data(), n,
+             [=](uint32_t word) { return -std::log(unit_number<T>(word)) / rate; });
+  };
+};
+
+// The number of the stream with this index, with all digits of a double.
+double wide_number(const RandomStream& stream, int64_t index) {
+  const std::array<uint32_t, 4> words = stream.at(static_cast<uint64_t>(index));
+  return unit_number<double>(words[0]) + (words[1] - 0x1p31) * 0x1p-64;
+}
+
+// How many events of which so many are expected happen: the sum of those of parts of the time, each
+// found by adding up its distribution. `stride`: from one number of the stream to the next.
+double count_events(const RandomStream& stream, int64_t index, int64_t stride, double expected) {
+  constexpr double kMost = 1 << 20, kPart = 512;  // above kMost they are as good as normal
+  if (expected > kMost) {
+    const std::array<uint32_t, 4> words = stream.at(static_cast<uint64_t>(index));
+    return std::round(expected + std::sqrt(expected) * normal_pair<double>(words[0], words[1])[0]);
+  }
+  double events = 0;
+  for (double left = expected; left > 0; left -= kPart, index += stride) {
+    const double part = std::min(left, kPart), number = wide_number(stream, index);
+    double share = std::exp(-part);
+    for (double below = share, k = 1; number > below && share > 0; ++k, ++events) {
+      share *= part / k;
+      below += share;
+    }
+  }
+  return events;
+}
+
+constexpr auto poisson = []<typename T>(PrepareContext& c) -> Step {
+  return [n = c.shape("X").numel(), draws = Draws{c.random(0)}, x = c.in<T>("X"),
+          out = c.out<T>("Out")]() mutable {
+    const RandomStream stream = draws.next();
+    parallel_for(n, 256, [&, rates = x.data(), to = out.data()](int64_t i) {
+      require(rates[i] >= 0, "poisson takes no negative numbers, but the one at place {} is {}", i,
+              rates[i]);
+      to[i] = static_cast<T>(count_events(stream, i, n, rates[i]));
+    });
+  };
 };
 
 constexpr auto truncated_gaussian = []<typename T>(PrepareContext& c) -> Step {
@@ -121,36 +198,89 @@ constexpr auto permutation = []<typename T>(PrepareContext& c) -> Step {
 };
 
 constexpr auto bernoulli = []<typename T>(PrepareContext& c) -> Step {
-  return
-      [n = c.shape("X").numel(), source = c.random(0), in = c.in<T>("X"), out = c.out<T>("Out")] {
-        const T* p = in.data();
-        T* to = out.data();
-        for_blocks(source.draw(), n, [=](int64_t block, const std::array<uint32_t, 4>& words) {
-          const int64_t first = block * 4;
-          for (int64_t i = first; i < std::min(first + 4, n); ++i) {
-            to[i] = unit_number<T>(words[static_cast<size_t>(i - first)]) < p[i] ? T{1} : T{0};
-          }
-        });
-      };
+  return [n = c.shape("X").numel(), draws = Draws{c.random(0)}, in = c.in<T>("X"),
+          out = c.out<T>("Out")]() mutable {
+    const T* p = in.data();
+    T* to = out.data();
+    for_words(draws.next(), n,
+              [=](int64_t i, uint32_t word) { to[i] = unit_number<T>(word) < p[i] ? T{1} : T{0}; });
+  };
 };
+
+// The column in which `left` lies where the numbers of a row are lengths side by side.
+template <typename T>
+int64_t column_at(T left, const T* row, int64_t columns) {
+  int64_t column = 0;
+  while (column + 1 < columns && left >= row[column]) left -= row[column++];
+  return column;
+}
 
 // One column of each row, as likely as its number says.
 constexpr auto choose = []<typename T>(PrepareContext& c) -> Step {
   const int64_t seed = c.attr<int64_t>("seed");
-  return [rows = c.shape("X")[0], columns = c.shape("X")[1], source = c.random(seed),
-          repeats = seed != 0, runs = uint64_t{0}, x = c.in<T>("X"),
-          out = c.out<int64_t>("Out")]() mutable {
-    const RandomStream stream = source.draw(repeats ? 0 : runs++);
+  return
+      [rows = c.shape("X")[0], columns = c.shape("X")[1], draws = Draws{c.random(seed), seed != 0},
+       x = c.in<T>("X"), out = c.out<int64_t>("Out")]() mutable {
+        const RandomStream stream = draws.next();
+        for (int64_t r = 0; r < rows; ++r) {
+          const T left = unit_number<T>(stream.at(static_cast<uint64_t>(r))[0]);
+          out.data()[r] = column_at(left, x.data() + r * columns, columns);
+        }
+      };
+};
+
+void infer_samples(InferContext& c) {
+  Shape out = c.in("X").shape;
+  const int64_t samples = c.attr<int64_t>("num_samples");
+  require(out.rank() == 1 || out.rank() == 2, "X must be a vector or a matrix, but has shape {}",
+          out);
+  require(samples > 0, "num_samples must be positive, but is {}", samples);
+  out[out.rank() - 1] = samples;
+  c.out("Out") = VarMeta::tensor(i64, out);
+}
+
+// Draws from one row of weights, and forgets what it has drawn unless it is put back.
+void draw_columns(std::vector<double> weights, const RandomStream& stream, bool put_back,
+                  int64_t first, std::span<int64_t> drawn) {
+  const int64_t columns = std::ssize(weights);
+  for (const double weight : weights) {
+    require(weight >= 0 && std::isfinite(weight),
+            "the weights of multinomial must be finite and not negative, but one is {}", weight);
+  }
+  const int64_t choice = columns - std::ranges::count(weights, 0.0);
+  require(choice >= (put_back ? 1 : std::ssize(drawn)),
+          "{} of {} columns have a weight, too few for {} samples", choice, columns, drawn.size());
+  for (int64_t& column : drawn) {
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    column = column_at(sum * wide_number(stream, first++), weights.data(), columns);
+    while (weights[static_cast<size_t>(column)] == 0) --column;  // the sum was rounded up
+    if (!put_back) weights[static_cast<size_t>(column)] = 0;
+  }
+}
+
+constexpr auto multinomial = []<typename T>(PrepareContext& c) -> Step {
+  const Shape &x = c.shape("X"), &out = c.shape("Out");
+  return [rows = x.numel(0, x.rank() - 1), columns = x[x.rank() - 1], samples = out[x.rank() - 1],
+          put_back = c.attr<bool>("replacement"), draws = Draws{c.random(0)}, in = c.in<T>("X"),
+          to = c.out<int64_t>("Out")]() mutable {
+    const RandomStream stream = draws.next();
     for (int64_t r = 0; r < rows; ++r) {
-      T left = unit_number<T>(stream.at(static_cast<uint64_t>(r))[0]);
-      int64_t column = 0;
-      while (column + 1 < columns && left >= x.data()[r * columns + column]) {
-        left -= x.data()[r * columns + column++];
-      }
-      out.data()[r] = column;
+      const T* const row = in.data() + r * columns;
+      draw_columns({row, row + columns}, stream, put_back, r * samples,
+                   {to.data() + r * samples, static_cast<size_t>(samples)});
     }
   };
 };
+
+void infer_seed(InferContext& c) { c.out("Out") = VarMeta::tensor(i32, {1}); }
+
+// The seed of an operator that draws later: its own, or another one every time.
+Step prepare_seed(PrepareContext& c) {
+  return [seed = c.attr<int32_t>("seed"), draws = Draws{c.random(0)},
+          out = c.out<int32_t>("Out")]() mutable {
+    *out.data() = seed != 0 ? seed : static_cast<int32_t>(draws.next().at(0)[0] >> 1);
+  };
+}
 
 // ---- Definitions --------------------------------------------------------------------------------
 
@@ -169,6 +299,23 @@ void define(const std::string& type, const std::string& doc, std::vector<Slot> i
              .dtype_slot = "Out"});
 }
 
+// Numbers in the place of `x`, through which no gradient flows.
+void define_over(const std::string& type, const std::string& doc, const Slot& x,
+                 std::vector<AttrSpec> attrs, void (*infer)(InferContext&),
+                 std::vector<Kernel> kernels, GradRule grad = zero_gradient()) {
+  define_op(
+      {.type = type,
+       .doc = doc,
+       .inputs = {x},
+       .outputs = {{.name = x.name == "X" ? "Out" : "out", .doc = "the numbers", .like = x.name}},
+       .attrs = std::move(attrs),
+       .infer = infer,
+       .grad = std::move(grad),
+       .kernels = std::move(kernels)});
+}
+
+const Slot kOverwritten = {.name = "X", .doc = "gives the shape", .shape_only = true};
+
 const bool kDefined = [] {
   const std::vector<Slot> shape_slots = with_slots_of({kNewShape});
   const AttrSpec shape = {"shape", std::vector<int64_t>{}, "extents"};
@@ -178,15 +325,17 @@ const bool kDefined = [] {
     return attrs;
   };
 
-  const auto uniform_attrs = [](const AttrSpec& extents) -> std::vector<AttrSpec> {
-    return {extents,
-            dtype_spec(),
-            {"min", -1.0f, "least value"},
-            {"max", 1.0f, "values stay below"},
-            kSeed,
-            {"diag_num", int32_t{0}, "elements of a diagonal that are set to `diag_val`"},
-            {"diag_step", int32_t{0}, "elements from one of them to the next in its row"},
-            {"diag_val", 1.0f, "their value"}};
+  const std::vector<AttrSpec> spread = {
+      {"min", -1.0f, "least value"},
+      {"max", 1.0f, "values stay below"},
+      kSeed,
+      {"diag_num", int32_t{0}, "elements of a diagonal that are set to `diag_val`"},
+      {"diag_step", int32_t{0}, "elements from one of them to the next in its row"},
+      {"diag_val", 1.0f, "their value"}};
+  const auto uniform_attrs = [&](const AttrSpec& extents) {
+    std::vector<AttrSpec> attrs = {extents, dtype_spec()};
+    attrs.insert(attrs.end(), spread.begin(), spread.end());
+    return attrs;
   };
   const std::vector<Kernel> uniform_kernels = kernels_for<float, double>(uniform);
   define("uniform_random", "Numbers spread evenly over [min, max).", shape_slots,
@@ -195,12 +344,13 @@ const bool kDefined = [] {
          "Numbers spread evenly over [min, max), as many rows as Input has.", kBatchInput,
          like_batch(uniform_attrs(short_shape)), infer_batch_like, uniform_kernels);
 
-  const auto normal_attrs = [](const AttrSpec& extents) -> std::vector<AttrSpec> {
-    return {extents,
-            {"mean", 0.0f, "mean of the distribution"},
-            {"std", 1.0f, "standard deviation"},
-            kSeed,
-            dtype_spec()};
+  const std::vector<AttrSpec> bell = {
+      {"mean", 0.0f, "mean of the distribution"}, {"std", 1.0f, "standard deviation"}, kSeed};
+  const auto normal_attrs = [&](const AttrSpec& extents) {
+    std::vector<AttrSpec> attrs = {extents};
+    attrs.insert(attrs.end(), bell.begin(), bell.end());
+    attrs.push_back(dtype_spec());
+    return attrs;
   };
   const std::vector<Kernel> normal_kernels = kernels_for<float, double>(gaussian);
   define("gaussian_random", "Normally distributed numbers.", shape_slots, normal_attrs(shape),
@@ -222,10 +372,34 @@ const bool kDefined = [] {
   define("randperm", "The numbers 0, 1, ..., n - 1 in random order.", {},
          {{"n", int32_t{0}, "how many numbers"}, dtype_spec(3), kSeed}, infer_permutation,
          kernels_for<int64_t, int32_t, float, double>(permutation));
+  define("seed", "A seed for an operator that takes one.", {}, {kSeed}, infer_seed,
+         {{kCpu, i32, prepare_seed}});
+
+  define_over("uniform_random_inplace", "Numbers spread evenly over [min, max), in the place of X.",
+              kOverwritten, spread, infer_like_x, uniform_kernels);
+  define_over("gaussian_inplace", "Normally distributed numbers, in the place of x.",
+              {.name = "x", .doc = "gives the shape", .shape_only = true}, bell, infer_small_like,
+              normal_kernels);
+  define_over("exponential", "Exponentially distributed numbers, in the place of X.", kOverwritten,
+              {{"lambda", 1.0f, "one divided by their mean"}}, infer_like_x,
+              kernels_for<float, double>(exponential), custom_grad(exponential_grad));
+  define_over("poisson", "How many events happen of which X are expected.",
+              {.name = "X", .doc = "rates"}, {}, infer_like_x, kernels_for<float, double>(poisson));
   return true;
 }();
 
 const std::vector<Slot> kProbabilities = {{.name = "X", .doc = "probabilities", .no_grad = true}};
+
+const OpDef& multinomial_op = define_op({
+    .type = "multinomial",
+    .doc = "Columns of each row of X, drawn by the weights there.",
+    .inputs = {{.name = "X", .doc = "weights", .no_grad = true}},
+    .outputs = {{.name = "Out", .doc = "i64: `num_samples` columns for each row"}},
+    .attrs = {{"num_samples", int32_t{1}, "how many"},
+              {"replacement", false, "the same column may be drawn again"}},
+    .infer = infer_samples,
+    .kernels = kernels_for<float, double>(multinomial),
+});
 
 const OpDef& sampling_id = define_op({
     .type = "sampling_id",

@@ -8,7 +8,9 @@ from .ops import sqrt  # noqa: F401
 __all__ = [
     "bernoulli",
     "gaussian",
+    "multinomial",
     "normal",
+    "poisson",
     "rand",
     "randint",
     "randn",
@@ -76,3 +78,17 @@ def randperm(n, dtype="int64", name=None):
 def bernoulli(x, name=None):
     """One with the probability in ``x``, zero otherwise."""
     return core.op("bernoulli", {"X": x}, name=name)
+
+
+def multinomial(x, num_samples=1, replacement=False, name=None):
+    """Places in each row of ``x``, drawn by the weights there.
+
+    >>> paddle.multinomial(weights, num_samples=2)
+    """
+    attrs = {"num_samples": num_samples, "replacement": replacement}
+    return core.op("multinomial", {"X": x}, attrs, name=name, stop_gradient=True)
+
+
+def poisson(x, name=None):
+    """How many events happen of which ``x`` are expected."""
+    return core.op("poisson", {"X": x}, name=name)

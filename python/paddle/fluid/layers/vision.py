@@ -19,6 +19,7 @@ __all__ = [
     "resize_nearest",
     "resize_trilinear",
     "shuffle_channel",
+    "space_to_depth",
     "temporal_shift",
 ]
 
@@ -116,6 +117,11 @@ def pixel_shuffle(x, upscale_factor):
 def shuffle_channel(x, group, name=None):
     """The channels of groups, one of each group in turn."""
     return core.op("shuffle_channel", {"X": x}, {"group": group}, name=name)
+
+
+def space_to_depth(x, blocksize, name=None):
+    """The extents of images whose blocks of places become channels, as 1.8 fills them."""
+    return core.op("space_to_depth", {"X": x}, {"blocksize": blocksize}, name=name)
 
 
 def temporal_shift(x, seg_num, shift_ratio=0.25, name=None):
