@@ -3,8 +3,8 @@
 // affine_channel: each channel of images times a number of Scale, plus one of Bias. A batch norm
 // that no longer learns.
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/nn/channels.h"
 
 namespace flotilla::ops {
@@ -20,9 +20,8 @@ void check_channels(const InferContext& c, std::string_view slot) {
   const Shape& x = c.in("X").shape;
   require(x.rank() >= 2, "X must have rank 2 or more, but has shape {}", x);
   const int64_t channels = x[axis_of(c, x)], found = c.in(slot).shape.numel();
-  require(channels < 0 || found < 0 || found == channels,
-          "{} must hold a number for each of {} channels, but has shape {}", slot, channels,
-          c.in(slot).shape);
+  require(fits(found, channels), "{} must hold a number for each of {} channels, but has shape {}",
+          slot, channels, c.in(slot).shape);
 }
 
 void infer(InferContext& c) {

@@ -11,6 +11,7 @@
 #include "flotilla/ops/nn/batch_norm.h"
 
 #include "flotilla/op/spell_out.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -86,31 +87,27 @@ void spell_out_grad(Block& block, size_t position) {
 }  // namespace
 
 bool define_batch_norm(BatchNormOps ops) {
-  std::vector<Slot> inputs = {
-      {"X", "[N, C, ...] or [N, ..., C]"},
-      {.name = "Scale", .doc = "[C], ones by default", .optional = true},
-      {.name = "Bias", .doc = "[C], zeros by default", .optional = true},
-      {.name = "Mean", .doc = "running mean, [C]", .no_grad = true},
-      {.name = "Variance", .doc = "running variance, [C]", .no_grad = true},
-      {.name = "MomentumTensor", .doc = "unused", .optional = true, .no_grad = true}};
+  std::vector<Slot> inputs = {{"X", "[N, C, ...] or [N, ..., C]"},
+                              {.name = "Scale", .doc = "[C], ones by default", .optional = true},
+                              {.name = "Bias", .doc = "[C], zeros by default", .optional = true},
+                              constant("Mean", "running mean, [C]"),
+                              constant("Variance", "running variance, [C]"),
+                              optional_constant("MomentumTensor", "unused")};
   if (ops.add) inputs.push_back({"Z", "added before relu"});
   std::vector<Use> uses = {"X",           "Scale",     shape_of("Bias"), "MeanOut",
                            "VarianceOut", "SavedMean", "SavedVariance",  shape_of("ReserveSpace")};
   if (ops.relu) uses.push_back("Y");  // for the mask
+  const auto saved = ops.relu ? constant : optional_constant;
   define_op(
       {.type = ops.type,
        .doc = std::move(ops.doc),
        .inputs = std::move(inputs),
-       .outputs =
-           {{.name = "Y", .doc = "as X", .like = "X"},
-            {.name = "MeanOut", .doc = "Mean, moved", .optional = true, .no_grad = true},
-            {.name = "VarianceOut", .doc = "Variance, moved", .optional = true, .no_grad = true},
-            {.name = "SavedMean", .doc = "of the batch", .optional = !ops.relu, .no_grad = true},
-            {.name = "SavedVariance",
-             .doc = "1 / standard deviation of the batch",
-             .optional = !ops.relu,
-             .no_grad = true},
-            {.name = "ReserveSpace", .doc = "unused", .optional = true, .no_grad = true}},
+       .outputs = {{.name = "Y", .doc = "as X", .like = "X"},
+                   optional_constant("MeanOut", "Mean, moved"),
+                   optional_constant("VarianceOut", "Variance, moved"),
+                   saved("SavedMean", "of the batch"),
+                   saved("SavedVariance", "1 / standard deviation of the batch"),
+                   optional_constant("ReserveSpace", "unused")},
        .attrs = all_attrs(ops.attrs),
        .infer = infer_batch_norm,
        .grad = grad_op(

@@ -13,6 +13,7 @@
 
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/nn/batch_norm_loops.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 
@@ -29,7 +30,7 @@ inline int64_t check_channels(const InferContext& c) {
     if (!c.has_in(slot)) continue;
     const Shape& shape = c.in(slot).shape;
     require(
-        shape.numel() < 0 || channels < 0 || shape.numel() == channels,
+        fits(shape.numel(), channels),
         "{} of batch_norm must have {} elements, one for each channel of X {}, but has shape {}",
         slot, channels, x, shape);
   }
@@ -39,12 +40,8 @@ inline int64_t check_channels(const InferContext& c) {
 inline void infer_batch_norm(InferContext& c) {
   const VarMeta& x = c.in("X");
   const int64_t channels = check_channels(c);
-  if (c.has_in("Z")) {
-    require(c.in("Z").shape == x.shape, "Z must have the shape of X, {}, but has {}", x.shape,
-            c.in("Z").shape);
-  }
-  c.out("Y") = x;
-  c.out("Y").value.reset();
+  check_same_shape(c, "Z");
+  c.out("Y") = like(x);
   for (const char* slot : {"MeanOut", "VarianceOut", "SavedMean", "SavedVariance"}) {
     c.out(slot) = VarMeta::tensor(x.dtype, {channels});
   }
@@ -87,11 +84,6 @@ inline Norm norm_of(const PrepareContext& c) {
   n.batch_statistics = !test && !c.attr<bool>("use_global_stats");
   n.count = static_cast<double>(n.blocks.batch * n.blocks.spatial);
   return n;
-}
-
-template <typename T>
-Out<T> optional_out(PrepareContext& c, std::string_view slot, const Layout& layout = {}) {
-  return c.has(slot) ? c.out<T>(slot, 0, layout) : Out<T>();
 }
 
 template <typename T>
@@ -153,12 +145,12 @@ struct BatchNorm {
     const auto out = c.op().output_list("MeanOut");
     const bool same = !out.empty() && out.front() == c.op().input("Mean");
     if (n.batch_statistics || !same) {
-      statistics.mean_out = optional_out<T>(c, "MeanOut");
-      statistics.variance_out = optional_out<T>(c, "VarianceOut");
+      statistics.mean_out = wanted<T>(c, "MeanOut");
+      statistics.variance_out = wanted<T>(c, "VarianceOut");
     }
     if (n.batch_statistics) {
-      statistics.saved_mean = optional_out<T>(c, "SavedMean");
-      statistics.saved_inverse = optional_out<T>(c, "SavedVariance");
+      statistics.saved_mean = wanted<T>(c, "SavedMean");
+      statistics.saved_inverse = wanted<T>(c, "SavedVariance");
     }
     c.in_place("X", "Y");
     x = c.in<T>("X", 0, n.layout);
@@ -198,10 +190,10 @@ struct BatchNormGrad {
     if (kRelu) y = c.in<T>("Y", 0, n.layout);
     dy = c.in<T>("Y@GRAD", 0, n.layout);
     scale = given<T>(c, "Scale");
-    dx = optional_out<T>(c, "X@GRAD", n.layout);
-    if (kAdd) dz = optional_out<T>(c, "Z@GRAD", n.layout);
-    dscale = optional_out<T>(c, "Scale@GRAD");
-    dbias = optional_out<T>(c, "Bias@GRAD");
+    dx = wanted<T>(c, "X@GRAD", n.layout);
+    if (kAdd) dz = wanted<T>(c, "Z@GRAD", n.layout);
+    dscale = wanted<T>(c, "Scale@GRAD");
+    dbias = wanted<T>(c, "Bias@GRAD");
   }
 
   // Of a strip: its statistics, and the sums of dy and dy * (x - mean) that the rest needs.

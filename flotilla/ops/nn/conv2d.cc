@@ -155,7 +155,7 @@ Step backward_weights_f32(PrepareContext& c, const ConvProblem& problem, const D
 
 Step backward_f32(PrepareContext& c) {
   const DataFormat format(c.attr<std::string>("data_format"));
-  const bool data = c.has("Input@GRAD"), weights = c.has("Filter@GRAD");
+  const bool weights = c.has("Filter@GRAD");
   if (c.shape("Output@GRAD").numel() == 0) {
     const int64_t n = weights ? c.shape("Filter").numel() : 0;
     return [n, dw = weights ? c.out<float>("Filter@GRAD") : Out<float>()] {
@@ -163,15 +163,12 @@ Step backward_f32(PrepareContext& c) {
     };
   }
   const ConvProblem problem = problem_of(c, "Output@GRAD");
-  const Step none = [] {};
   // Weights first: the source gradient may then take the memory of what is no longer read.
-  const Step weights_step = weights ? backward_weights_f32(c, problem, format) : none;
-  const Step data_step = data ? backward_data_f32(c, problem, format) : none;
-  if (!data) return weights_step;
-  if (!weights) return data_step;
-  return [weights_step, data_step] {
-    weights_step();
-    data_step();
+  std::vector<Step> steps;
+  if (weights) steps.push_back(backward_weights_f32(c, problem, format));
+  if (c.has("Input@GRAD")) steps.push_back(backward_data_f32(c, problem, format));
+  return [steps] {
+    for (const Step& step : steps) step();
   };
 }
 

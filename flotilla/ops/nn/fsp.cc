@@ -4,8 +4,8 @@
 //
 //   Out[n][i][j] = the mean over the places of X[n][i] Y[n][j]
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
+#include "flotilla/ops/common/shape_checks.h"
 
 namespace flotilla::ops {
 namespace {
@@ -15,7 +15,7 @@ void infer(InferContext& c) {
   require(x.rank() == 4 && y.rank() == 4, "X and Y must have four axes, but have shapes {} and {}",
           x, y);
   for (const int64_t axis : {0, 2, 3}) {
-    require(x[axis] == y[axis] || x[axis] < 0 || y[axis] < 0,
+    require(fits(x[axis], y[axis]),
             "X and Y may differ in their channels only, but have shapes {} and {}", x, y);
   }
   c.out("Out") = like(c.in("X"), {x[0], x[1], y[1]});

@@ -10,7 +10,8 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/shape_checks.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/nn/channels.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 
@@ -40,12 +41,7 @@ Cut check_channels(const InferContext& c, const char* from) {
   const int64_t groups = is_instance(c) ? x[1] : c.attr<int64_t>("groups");
   require(x[1] < 0 || (groups > 0 && x[1] % groups == 0),
           "{} channels cannot be cut into {} groups", x[1], groups);
-  for (const std::string_view slot : {"Scale", "Bias"}) {
-    if (!c.has_in(slot)) continue;
-    const Shape& shape = c.in(slot).shape;
-    require(shape.numel() == x[1] || x[1] < 0 || !shape.known(),
-            "{} must hold a number for each of {} channels, but has shape {}", slot, x[1], shape);
-  }
+  for (const char* slot : {"Scale", "Bias"}) check_count(c, slot, x[1]);
   return {x, groups};
 }
 
@@ -216,10 +212,6 @@ const AttrSpec kEpsilon = {"epsilon", 1e-5f, "keeps the divisor above zero"};
 const Slot kScale = {.name = "Scale", .doc = "of each channel; by default 1", .optional = true};
 const Slot kBias = {.name = "Bias", .doc = "of each channel; by default 0", .optional = true};
 
-Slot statistic(std::string name, std::string doc) {
-  return {.name = std::move(name), .doc = std::move(doc), .no_grad = true};
-}
-
 // What the gradient op has in some releases of Paddle and not in others.
 Slot maybe(std::string name) {
   return {.name = std::move(name), .doc = "as before", .optional = true};
@@ -230,8 +222,8 @@ const OpDef& group_norm = define_op({
     .doc = "Shifts and scales groups of channels of each image to mean zero and variance one.",
     .inputs = {{"X", "[N, C, ...] or [N, ..., C]"}, kScale, kBias},
     .outputs = {{.name = "Y", .doc = "like X", .like = "X"},
-                statistic("Mean", "[N, groups]"),
-                statistic("Variance", "[N, groups]")},
+                constant("Mean", "[N, groups]"),
+                constant("Variance", "[N, groups]")},
     .attrs = {kEpsilon,
               {"groups", -1, "how many the channels are cut into"},
               {"data_layout", "NCHW", "NCHW or NHWC"}},
@@ -248,8 +240,8 @@ const OpDef& instance_norm = define_op({
     .doc = "Shifts and scales each channel of each image to mean zero and variance one.",
     .inputs = {{"X", "[N, C, ...]"}, kScale, kBias},
     .outputs = {{.name = "Y", .doc = "like X", .like = "X"},
-                statistic("SavedMean", "[N * C]"),
-                statistic("SavedVariance", "1 / sqrt(variance + epsilon), [N * C]")},
+                constant("SavedMean", "[N * C]"),
+                constant("SavedVariance", "1 / sqrt(variance + epsilon), [N * C]")},
     .attrs = {kEpsilon},
     .infer = infer,
     .grad = grad_op({"X", "Scale", "SavedMean", "SavedVariance"},

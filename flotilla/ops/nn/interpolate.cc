@@ -17,6 +17,7 @@
 #include "flotilla/base/element_count.h"
 #include "flotilla/device/allocator.h"
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/nn/channels.h"
 #include "flotilla/ops/tensor/known_value.h"
 
@@ -229,30 +230,29 @@ constexpr auto resize = []<typename T>(PrepareContext& c) -> Step {
 };
 
 OpDef definition(std::string type, AttrSpec scale) {
-  return {
-      .type = std::move(type),
-      .doc = "Images of another size.",
-      .inputs = {{"X", "images, channels behind the batch or last"},
-                 {.name = "OutSize", .doc = "the size of Out", .optional = true, .no_grad = true},
-                 {.name = "SizeTensor",
-                  .doc = "the same, a tensor for each axis",
-                  .optional = true,
-                  .list = true,
-                  .no_grad = true},
-                 {.name = "Scale", .doc = "not there yet", .optional = true, .no_grad = true}},
-      .outputs = {{"Out", "images of the new size"}},
-      .attrs = {{"data_layout", "NCHW", "NCHW or NHWC"},
-                {"out_d", 0, "depth of Out"},
-                {"out_h", 0, "height of Out"},
-                {"out_w", 0, "width of Out"},
-                std::move(scale),
-                {"interp_method", "bilinear", "of no effect: the op says it"},
-                {"align_corners", true, "whether corners come from corners"},
-                {"align_mode", 1, "0: positions count from the middle of an element"}},
-      .infer = infer,
-      .grad = grad_op({shape_of("X"), "OutSize", "SizeTensor", "Scale"},
-                      {.kernels = kernels_for<float, double>(resize<true>)}),
-      .kernels = kernels_for<float, double>(resize<false>)};
+  return {.type = std::move(type),
+          .doc = "Images of another size.",
+          .inputs = {{"X", "images, channels behind the batch or last"},
+                     optional_constant("OutSize", "the size of Out"),
+                     {.name = "SizeTensor",
+                      .doc = "the same, a tensor for each axis",
+                      .optional = true,
+                      .list = true,
+                      .no_grad = true},
+                     optional_constant("Scale", "not there yet")},
+          .outputs = {{"Out", "images of the new size"}},
+          .attrs = {{"data_layout", "NCHW", "NCHW or NHWC"},
+                    {"out_d", 0, "depth of Out"},
+                    {"out_h", 0, "height of Out"},
+                    {"out_w", 0, "width of Out"},
+                    std::move(scale),
+                    {"interp_method", "bilinear", "of no effect: the op says it"},
+                    {"align_corners", true, "whether corners come from corners"},
+                    {"align_mode", 1, "0: positions count from the middle of an element"}},
+          .infer = infer,
+          .grad = grad_op({shape_of("X"), "OutSize", "SizeTensor", "Scale"},
+                          {.kernels = kernels_for<float, double>(resize<true>)}),
+          .kernels = kernels_for<float, double>(resize<false>)};
 }
 
 const bool kDefined = [] {

@@ -10,31 +10,10 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/nn/pool_axis.h"
 
 namespace flotilla::ops {
 namespace {
-
-// The windows along one axis.
-struct Windows {
-  int64_t extent = 0;  // of X
-  int64_t size = 0;    // of a window; adaptive: how many there are
-  int64_t stride = 1;
-  int64_t padding = 0;
-  bool adaptive = false;
-
-  int64_t count() const {
-    if (adaptive) return size;
-    return extent < 0 ? -1 : (extent - size + 2 * padding) / stride + 1;
-  }
-  int64_t begin(int64_t i) const {
-    return adaptive ? i * extent / size : std::max<int64_t>(0, i * stride - padding);
-  }
-  int64_t end(int64_t i) const {
-    if (adaptive) return ((i + 1) * extent + size - 1) / size;
-    return std::min(extent, i * stride - padding + size);
-  }
-};
 
 // The number for an axis of an attribute that has one for each of the two.
 template <typename Context>
@@ -45,54 +24,54 @@ int64_t of_axis(const Context& c, const char* name, size_t axis) {
 }
 
 template <typename Context>
-Windows windows(const Context& c, const Shape& x, size_t axis) {
+PoolAxis windows(const Context& c, const Shape& x, size_t axis) {
   const int64_t extent = x[static_cast<int64_t>(axis) + 2];
-  if (c.template attr<bool>("global_pooling")) return {.extent = extent, .size = extent};
-  const Windows w = {.extent = extent,
-                     .size = of_axis(c, "ksize", axis),
-                     .stride = of_axis(c, "strides", axis),
-                     .padding = of_axis(c, "paddings", axis),
-                     .adaptive = c.template attr<bool>("adaptive")};
+  if (c.template attr<bool>("global_pooling")) return adaptive_axis(extent, 1);
+  const bool adaptive = c.template attr<bool>("adaptive");
+  const int64_t padding = of_axis(c, "paddings", axis);
+  const Window w = {.size = of_axis(c, "ksize", axis),
+                    .stride = of_axis(c, "strides", axis),
+                    .pad_begin = padding,
+                    .pad_end = padding};
   require(w.size > 0 && w.stride > 0, "ksize and strides must be positive, but are {} and {}",
           w.size, w.stride);
-  require(0 <= w.padding && (w.adaptive || w.padding < w.size),
-          "paddings must lie in [0, {}), the size of a window, but hold {}", w.size, w.padding);
-  require(w.adaptive || extent < 0 || extent + 2 * w.padding >= w.size,
-          "windows of {} do not fit into {} elements with {} around them", w.size, extent,
-          w.padding);
-  return w;
+  require(0 <= padding && (adaptive || padding < w.size),
+          "paddings must lie in [0, {}), the size of a window, but hold {}", w.size, padding);
+  if (adaptive) return adaptive_axis(extent, w.size);
+  require(w.places(extent) != 0, "windows of {} do not fit into {} elements with {} around them",
+          w.size, extent, padding);
+  return pool_axis(extent, w, w.places(extent), true);
 }
 
 void infer(InferContext& c) {
   const Shape& x = c.in("X").shape;
   require(x.rank() == 4, "X must have four axes, but has shape {}", x);
-  Shape out = x;
-  for (size_t axis : {0, 1}) out[static_cast<int64_t>(axis) + 2] = windows(c, x, axis).count();
+  const Shape out = {x[0], x[1], windows(c, x, 0).places, windows(c, x, 1).places};
   c.out("Out") = VarMeta::tensor(c.dtype("X"), out);
   c.out("Mask") = VarMeta::tensor(i32, out);
 }
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("X");
-  const Windows down = windows(c, shape, 0), right = windows(c, shape, 1);
-  return [down, right, channels = shape[0] * shape[1], in = c.in<T>("X"), out = c.out<T>("Out"),
-          mask = c.out<int32_t>("Mask")] {
-    const int64_t rows = down.count(), columns = right.count();
+  return [down = windows(c, shape, 0), right = windows(c, shape, 1), channels = shape[0] * shape[1],
+          in = c.in<T>("X"), out = c.out<T>("Out"), mask = c.out<int32_t>("Mask")] {
     parallel_for(channels, down.extent * right.extent, [&](int64_t channel) {
       const T* x = in.data() + channel * down.extent * right.extent;
-      for (int64_t i = 0; i < rows * columns; ++i) {
-        const int64_t row = i / columns, column = i % columns;
-        int64_t best = down.begin(row) * right.extent + right.begin(column);
-        for (int64_t h = down.begin(row); h < down.end(row); ++h) {
-          for (int64_t w = right.begin(column); w < right.end(column); ++w) {
-            const T value = x[h * right.extent + w];
-            // NaN is passed over, as in Paddle, where there is anything else.
-            const bool first = x[best] != x[best] && value == value;
-            if (value > x[best] || first) best = h * right.extent + w;
+      int64_t to = channel * down.places * right.places;
+      for (const PoolAxis::Range& rows : down.ranges) {
+        for (const PoolAxis::Range& columns : right.ranges) {
+          int64_t best = rows.begin * right.extent + columns.begin;
+          for (int64_t h = rows.begin; h < rows.end; ++h) {
+            for (int64_t w = columns.begin; w < columns.end; ++w) {
+              const T value = x[h * right.extent + w];
+              // NaN is passed over, as in Paddle, where there is anything else.
+              const bool first = x[best] != x[best] && value == value;
+              if (value > x[best] || first) best = h * right.extent + w;
+            }
           }
+          out.data()[to] = x[best];
+          mask.data()[to++] = static_cast<int32_t>(best);
         }
-        out.data()[channel * rows * columns + i] = x[best];
-        mask.data()[channel * rows * columns + i] = static_cast<int32_t>(best);
       }
     });
   };

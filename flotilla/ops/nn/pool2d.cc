@@ -16,25 +16,13 @@
 #include "flotilla/device/cpu/simd.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/nn/channels.h"
-#include "flotilla/ops/nn/window.h"
+#include "flotilla/ops/nn/pool_axis.h"
 
 namespace flotilla::ops {
 namespace {
 
-struct Range {
-  int64_t begin, end;
-  int64_t counted;  // what a mean divides by
-  int64_t size() const { return end - begin; }
-};
-
-// The windows along one axis, cut to the image.
-struct Axis {
-  int64_t extent = 0;
-  std::vector<Range> ranges = {};
-};
-
 template <typename Context>
-std::pair<Axis, Axis> axes_of(const Context& c, const Shape& input) {
+std::pair<PoolAxis, PoolAxis> axes_of(const Context& c, const Shape& input) {
   using Ints = std::vector<int64_t>;
   Ints sizes = c.template attr<Ints>("ksize");
   require(sizes.size() == 2, "ksize must hold 2 numbers, but holds {}", sizes.size());
@@ -51,30 +39,12 @@ std::pair<Axis, Axis> axes_of(const Context& c, const Shape& input) {
     attrs.algorithm = "EXPLICIT";
   }
   const std::vector<Window> w = windows({input[2], input[3]}, sizes, attrs);
-  Axis found[2];
-  for (int64_t a = 0; a < 2; ++a) {
-    const Window& window = w[static_cast<size_t>(a)];
-    Axis& axis = found[a];
-    axis.extent = input[a + 2];
-    const int64_t places = adaptive ? window.size : global ? 1 : window.places(axis.extent, ceil);
-    axis.ranges.resize(static_cast<size_t>(std::max<int64_t>(places, 0)));
-    if (axis.extent < 0) continue;
-    for (int64_t i = 0; i < places; ++i) {
-      Range& range = axis.ranges[static_cast<size_t>(i)];
-      if (adaptive) {
-        range.begin = i * axis.extent / places;
-        range.end = ((i + 1) * axis.extent + places - 1) / places;
-      } else {
-        const int64_t begin = i * window.stride - window.pad_begin, end = begin + window.size;
-        range.begin = std::clamp<int64_t>(begin, 0, axis.extent);
-        range.end = std::min(end, axis.extent);
-        // As in Paddle, the padding behind the image counts no further than that before it.
-        range.counted = std::min(end, axis.extent + window.pad_begin) - begin;
-      }
-      if (exclusive || adaptive) range.counted = range.size();
-    }
-  }
-  return {found[0], found[1]};
+  const auto axis = [&](size_t a) {
+    const int64_t extent = input[static_cast<int64_t>(a) + 2];
+    if (adaptive) return adaptive_axis(extent, w[a].size);
+    return pool_axis(extent, w[a], global ? 1 : w[a].places(extent, ceil), exclusive);
+  };
+  return {axis(0), axis(1)};
 }
 
 void infer(InferContext& c) {
@@ -84,23 +54,18 @@ void infer(InferContext& c) {
   const auto type = c.attr<std::string>("pooling_type");
   require(type == "max" || type == "avg", "pooling_type must be max or avg, but is \"{}\"", type);
   const Shape x = format.first(given);
-  const bool fixed = c.attr<bool>("global_pooling") || c.attr<bool>("adaptive");
   const auto [rows, columns] = axes_of(c, x);
-  const auto extent = [&](const Axis& axis) {
-    if (axis.extent < 0 && !fixed) return int64_t{-1};
-    const auto places = static_cast<int64_t>(axis.ranges.size());
-    require(places > 0, "a window of ksize {} does not fit into X of shape {}",
-            fmt::join(c.attr<std::vector<int64_t>>("ksize"), "x"), given);
-    return places;
-  };
+  require(rows.places != 0 && columns.places != 0,
+          "a window of ksize {} does not fit into X of shape {}",
+          fmt::join(c.attr<std::vector<int64_t>>("ksize"), "x"), given);
   c.out("Out") = c.in("X");
-  c.out("Out").shape = format.program({x[0], x[1], extent(rows), extent(columns)});
+  c.out("Out").shape = format.program({x[0], x[1], rows.places, columns.places});
 }
 
 constexpr int64_t kMostLanes = 16;
 
 struct Pool {
-  Axis rows, columns;
+  PoolAxis rows, columns;
   bool max = false;
   int64_t tasks = 0;   // images of a few lanes
   int64_t lanes = 1;   // elements from one place to the next
@@ -113,8 +78,6 @@ struct Pool {
     tasks = blocks.batch * blocks.blocks * chunks;
   }
 
-  int64_t out_height() const { return static_cast<int64_t>(rows.ranges.size()); }
-  int64_t out_width() const { return static_cast<int64_t>(columns.ranges.size()); }
   // Where a task's lanes begin in an image of `places`, and how many they are.
   int64_t base(int64_t task, int64_t places) const {
     return task / chunks * places * lanes + task % chunks * kMostLanes;
@@ -222,7 +185,7 @@ FLT_INLINE void max_grad_lanes(const Pool& p, const T* x, const T* out, const T*
 // Calls f(constant, task, lane) so that the lanes [lane, lane + constant) cover those of the task.
 template <typename F>
 void for_tasks(const Pool& p, F f) {
-  const int64_t cost = p.out_height() * p.out_width() * 9 * p.lanes_of(0);
+  const int64_t cost = p.rows.places * p.columns.places * 9 * p.lanes_of(0);
   parallel_for(p.tasks, cost, [&](int64_t task) {
     const int64_t n = p.lanes_of(task);
     simd([&] {
@@ -268,7 +231,7 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const auto pool = std::make_shared<Pool>(c, format.first(c.shape("X")), layouts.blocks);
   return [pool, in = c.in<T>("X", 0, layouts.x), out = c.out<T>("Out", 0, layouts.out)] {
     const int64_t places = pool->rows.extent * pool->columns.extent;
-    const int64_t out_places = pool->out_height() * pool->out_width();
+    const int64_t out_places = pool->rows.places * pool->columns.places;
     for_tasks(*pool, [&](auto lanes, int64_t task, int64_t lane) {
       pool_lanes<decltype(lanes)::value>(*pool, in.data() + pool->base(task, places) + lane,
                                          out.data() + pool->base(task, out_places) + lane);
@@ -281,7 +244,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Layouts layouts(c, format, c.shape("Out@GRAD"));
   const auto pool = std::make_shared<Pool>(c, format.first(c.shape("X")), layouts.blocks);
   const int64_t places = pool->rows.extent * pool->columns.extent;
-  const int64_t out_places = pool->out_height() * pool->out_width();
+  const int64_t out_places = pool->rows.places * pool->columns.places;
   return [=, x = pool->max ? c.in<T>("X", 0, layouts.x) : In<T>(),
           out = pool->max ? c.in<T>("Out", 0, layouts.out) : In<T>(),
           dout = c.in<T>("Out@GRAD", 0, layouts.out), dx = c.out<T>("X@GRAD", 0, layouts.x)] {

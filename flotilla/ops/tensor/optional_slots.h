@@ -16,8 +16,8 @@ In<T> given(PrepareContext& c, std::string_view slot) {
 }
 
 template <typename T>
-Out<T> wanted(PrepareContext& c, std::string_view slot) {
-  return c.has(slot) ? c.out<T>(slot) : Out<T>();
+Out<T> wanted(PrepareContext& c, std::string_view slot, const Layout& layout = {}) {
+  return c.has(slot) ? c.out<T>(slot, 0, layout) : Out<T>();
 }
 
 }  // namespace flotilla::ops
