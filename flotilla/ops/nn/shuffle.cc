@@ -6,6 +6,9 @@
 //   pixel_unshuffle  [N, C, H r, W r] becomes [N, C r r, H, W]
 //   channel_shuffle, shuffle_channel (of 1.8)
 //                    channels [g, C / g] become [C / g, g]: one of each group in turn
+//   space_to_depth (of 1.8)
+//                    [N, r r C, H, W] becomes [N, C, H r, W r], and these elements are then called
+//                    [N, C r^4, H / r, W / r]
 //
 // Each is a transpose of X with some axes cut in two, and its gradient is the way back.
 
@@ -70,6 +73,20 @@ Turn in_groups(const Image& x, int64_t groups) {
   return in_turn(x, x.c < 0 ? 1 : std::max<int64_t>(1, part(x.c, groups, "channels", x)));
 }
 
+Turn to_depth(const Image& x, int64_t r) {
+  const int64_t channels = part(x.c, r * r, "channels", x);
+  const Shape out = {x.n, checked_multiple(x.c, r * r), part(x.h, r, "rows", x),
+                     part(x.w, r, "columns", x)};
+  return {out, {x.n, r, r, channels, x.h, x.w}, {0, 3, 4, 1, 5, 2}};
+}
+
+Turn from_depth(const Image& x, int64_t r) {
+  const int64_t channels = part(x.c, r * r, "channels", x);
+  const int64_t height = checked_multiple(x.h, r), width = checked_multiple(x.w, r);
+  const Ints cut = {x.n, part(channels, r * r, "channels", x), height, r, width, r};
+  return {{x.n, channels, height, width}, cut, {0, 3, 5, 1, 2, 4}};
+}
+
 struct Row {
   const char* type;
   const char* doc;
@@ -77,6 +94,7 @@ struct Row {
   Turn (*there)(const Image&, int64_t);
   Turn (*back)(const Image&, int64_t);
   bool has_format = true;
+  bool wide = false;  // the attribute is a long
 };
 
 constexpr Row kPixelShuffle = {"pixel_shuffle", "Channels become places.", "upscale_factor",
@@ -88,6 +106,8 @@ constexpr Row kChannelShuffle = {"channel_shuffle", "The channels of groups, one
 constexpr Row kShuffleChannel = {"shuffle_channel", "The channels of groups, one of each in turn.",
                                  "group",           in_turn,
                                  in_groups,         false};
+constexpr Row kSpaceToDepth = {
+    "space_to_depth", "Places become channels.", "blocksize", to_depth, from_depth, false, true};
 
 template <typename Context>
 Turn turn_of(const Context& c, const Row& row, const Shape& x, bool back) {
@@ -122,6 +142,7 @@ Step turned(PrepareContext& c) {
 template <const Row& kRow>
 const OpDef& define() {
   std::vector<AttrSpec> attrs = {{kRow.factor, 1, "how many"}};
+  if (kRow.wide) attrs[0].initial = int64_t{1};
   if (kRow.has_format) attrs.push_back({"data_format", std::string("NCHW"), "NCHW or NHWC"});
   return define_op({.type = kRow.type,
                     .doc = kRow.doc,
@@ -138,6 +159,7 @@ const OpDef& pixel_shuffle = define<kPixelShuffle>();
 const OpDef& pixel_unshuffle = define<kPixelUnshuffle>();
 const OpDef& channel_shuffle = define<kChannelShuffle>();
 const OpDef& shuffle_channel = define<kShuffleChannel>();
+const OpDef& space_to_depth = define<kSpaceToDepth>();
 
 }  // namespace
 }  // namespace flotilla::ops

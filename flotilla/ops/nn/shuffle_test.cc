@@ -55,6 +55,22 @@ TEST(Shuffles, AllKernelsAgree) {
   check_op({.type = "shuffle_channel", .inputs = {{"X", x}}, .attrs = {{"group", 2}}});
 }
 
+TEST(Shuffles, SpaceToDepthAsInPaddle) {
+  const Tensor x = uniform({1, 4, 2, 2}, -1, 1);
+  std::vector<double> counted;
+  for (int i = 0; i < 16; ++i) counted.push_back(i);
+  EXPECT_THAT(
+      run_op("space_to_depth", {{"X", from_values(counted, {1, 4, 2, 2}, f32)}},
+             {{"blocksize", int64_t{2}}})
+          .at("Out"),
+      near(tensor({0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15}, {1, 16, 1, 1}), 0));
+  check_op({.type = "space_to_depth",
+            .inputs = {{"X", uniform({2, 8, 2, 4}, -1, 1)}},
+            .attrs = {{"blocksize", int64_t{2}}}});
+  EXPECT_REFUSED(build_op("space_to_depth", {{"X", x}}, {{"blocksize", int64_t{3}}}),
+                 "4 channels of images, which have shape [1, 4, 2, 2], cannot be divided by 9");
+}
+
 TEST(Shuffles, Refusals) {
   const Tensor x = uniform({2, 6, 3, 2}, -1, 1);
   EXPECT_REFUSED(build_op("pixel_shuffle", {{"X", x}}, {{"upscale_factor", 2}}),
@@ -106,6 +122,9 @@ TEST(Maxout, Refusals) {
                  "6 channels of X, which has shape [2, 6, 1, 1], cannot be cut into groups of 4");
   EXPECT_REFUSED(build_op("maxout", {{"X", x}}, {{"groups", 2}, {"axis", 4}}),
                  "axis must lie in [-4, 4) because X has shape [2, 6, 1, 1], but axis is 4");
+  EXPECT_REFUSED(build_op("maxout", {{"X", uniform({2, 6}, -1, 1)}}, {{"groups", 2}}),
+                 "X must have four axes, of which the first holds no channels, but has shape "
+                 "[2, 6] and axis is 1");
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ def shuffle_channel(x, group, name=None):
 
 
 def space_to_depth(x, blocksize, name=None):
-    """The extents of images whose blocks of places become channels, as 1.8 fills them."""
+    """Places become channels: [N, C, H, W] becomes [N, C b b, H / b, W / b]."""
     return core.op("space_to_depth", {"X": x}, {"blocksize": blocksize}, name=name)
 
 

@@ -10,7 +10,7 @@ __all__ = [
     *("celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh"),
     *("leaky_relu", "log_sigmoid", "log_softmax", "mish", "prelu", "relu", "relu6", "selu"),
     *("sigmoid", "silu", "softmax", "softplus", "softshrink", "softsign", "swish", "tanh"),
-    *("maxout", "tanhshrink", "thresholded_relu"),
+    *("maxout", "rrelu", "tanhshrink", "thresholded_relu"),
 ]
 
 log_sigmoid = unary("log_sigmoid", "log(1 / (1 + exp(-x))).", "logsigmoid")
@@ -83,6 +83,12 @@ def prelu(x, weight, data_format="NCHW", name=None):
     below = subtract(x, above)
     below = core.op("elementwise_mul", {"X": below, "Y": weight}, {"axis": channel})
     return add(above, below, name)
+
+
+def rrelu(x, lower=1.0 / 8.0, upper=1.0 / 3.0, training=True, name=None):
+    """x above zero, x times numbers below, drawn from [lower, upper] or all in its middle."""
+    attrs = {"lower": lower, "upper": upper, "is_test": not training}
+    return core.op("rrelu", {"X": x}, attrs, outs=["Out", "Noise"], name=name)[0]
 
 
 def selu(
