@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 
-#include "flotilla/op/grad_context.h"
 #include "flotilla/ops/math/product.h"
 #include "flotilla/ops/tensor/known_value.h"
 #include "flotilla/ops/tensor/move.h"
@@ -101,22 +101,11 @@ Equation parse(std::string text, const std::vector<Shape>& shapes) {
   return e;
 }
 
-template <typename Context>
-std::vector<Shape> shapes_of(const Context& c, std::string_view slot, size_t count) {
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < count; ++i) {
-    if constexpr (std::is_same_v<Context, InferContext>) {
-      shapes.push_back(c.in(slot, i).shape);
-    } else {
-      shapes.push_back(c.shape(slot, i));
-    }
-  }
-  return shapes;
-}
-
 void infer(InferContext& c) {
   const size_t count = c.in_count("Operands");
-  const Equation e = parse(c.attr<std::string>("equation"), shapes_of(c, "Operands", count));
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < count; ++i) shapes.push_back(c.in("Operands", i).shape);
+  const Equation e = parse(c.attr<std::string>("equation"), shapes);
   Ints dims;
   for (const int64_t label : e.out) dims.push_back(e.extents.at(label));
   if (dims.empty()) dims.push_back(1);
@@ -163,16 +152,14 @@ struct Labelled {
   }
 };
 
-Ints extents_of(const Labels& labels, const Extents& extents) {
-  Ints made;
+Shape shape_of(const Labels& labels, const Extents& extents) {
+  Shape made;
   for (const int64_t label : labels) made.push_back(extents.at(label));
   return made;
 }
 
 int64_t count_of(const Labels& labels, const Extents& extents) {
-  int64_t count = 1;
-  for (const int64_t label : labels) count *= extents.at(label);
-  return count;
+  return shape_of(labels, extents).numel();
 }
 
 Labels joined(const Labels& a, const Labels& b) {
@@ -181,10 +168,12 @@ Labels joined(const Labels& a, const Labels& b) {
   return all;
 }
 
-Ints strides_of(const Labelled& x, const Labels& labels) {
-  Ints made;
-  for (const int64_t label : labels) made.push_back(x.stride(label));
-  return made;
+// Moves a tensor to another one that may lack some of its labels, or have others.
+BoxCopy moved(const Labels& labels, const Ints& to, const Labelled& from, const Extents& extents,
+              int64_t size) {
+  Ints strides;
+  for (const int64_t label : labels) strides.push_back(from.stride(label));
+  return BoxCopy(shape_of(labels, extents).dims(), to, strides, size);
 }
 
 // An operand as a dense tensor [kept], its own labels summed.
@@ -195,9 +184,8 @@ class Gathered {
            const Extents& extents)
       : rows_(count_of(kept, extents)),
         width_(count_of(own, extents)),
-        copy_(extents_of(joined(kept, own), extents),
-              dense_strides(Shape(extents_of(joined(kept, own), extents))),
-              strides_of(x, joined(kept, own)), static_cast<int64_t>(sizeof(T))),
+        copy_(moved(joined(kept, own), dense_strides(shape_of(joined(kept, own), extents)), x,
+                    extents, sizeof(T))),
         all_(c.workspace<T>(rows_ * std::max<int64_t>(width_, 1))) {}
 
   // Valid until it runs again.
@@ -251,7 +239,10 @@ class Contraction {
                      .k = count_of(groups_.k, extents),
                      .batch = {count_of(groups_.batch, extents)}}),
         result_(c.workspace<T>(count_of(groups_.made(), extents))),
-        spread_(spread(out, extents)),
+        // Labels that no operand has repeat the result.
+        spread_(moved(out.labels, out.strides,
+                      Labelled(groups_.made(), shape_of(groups_.made(), extents), extents), extents,
+                      sizeof(T))),
         clear_(out.diagonal ? out_numel : 0) {}
 
   void run(const T* a, const T* b, T* out) const {
@@ -261,18 +252,6 @@ class Contraction {
   }
 
  private:
-  // Labels that no operand has repeat the result.
-  BoxCopy spread(const Labelled& out, const Extents& extents) const {
-    const Labels made = groups_.made();
-    const Ints dense = dense_strides(Shape(extents_of(made, extents)));
-    Ints from;
-    for (const int64_t label : out.labels) {
-      const auto at = std::find(made.begin(), made.end(), label);
-      from.push_back(at == made.end() ? 0 : dense[static_cast<size_t>(at - made.begin())]);
-    }
-    return BoxCopy(extents_of(out.labels, extents), out.strides, from, sizeof(T));
-  }
-
   Groups groups_;
   Gathered<T> a_, b_;
   Product<T> product_;
@@ -283,89 +262,85 @@ class Contraction {
 
 // ---- Forward and backward -----------------------------------------------------------------------
 
+// A variable of the op, and the labels of its axes.
+struct Part {
+  std::string_view slot;
+  size_t i;
+  const Labels& labels;
+};
+
 // Stands for a second operand where there is none.
 template <typename T>
 constexpr T kOne = 1;
 
+template <typename T>
+Step contract(PrepareContext& c, const Extents& extents, const Part& a,
+              const std::optional<Part>& b, const Part& out) {
+  const auto labelled = [&](const Part& part) {
+    return Labelled(part.labels, c.shape(part.slot, part.i), extents);
+  };
+  return [contraction = Contraction<T>(c, labelled(a), b ? labelled(*b) : Labelled({}, {}, extents),
+                                       labelled(out), c.shape(out.slot, out.i).numel(), extents),
+          x = c.in<T>(a.slot, a.i), y = b ? c.in<T>(b->slot, b->i) : In<T>(),
+          to = c.out<T>(out.slot, out.i)] {
+    contraction.run(x.data(), y ? y.data() : &kOne<T>, to.data());
+  };
+}
+
+// The equation of the op, whose operands are in `slot`.
+Equation equation_of(const PrepareContext& c, std::string_view slot) {
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < c.count(slot); ++i) shapes.push_back(c.shape(slot, i));
+  return parse(c.attr<std::string>("equation"), shapes);
+}
+
+Step all_of(std::vector<Step> steps) {
+  return [steps = std::move(steps)] {
+    for (const Step& step : steps) step();
+  };
+}
+
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  const size_t count = c.count("Operands");
-  const std::vector<Shape> shapes = shapes_of(c, "Operands", count);
-  const Equation e = parse(c.attr<std::string>("equation"), shapes);
-  std::vector<Step> caches;
+  const Equation e = equation_of(c, "Operands");
+  std::optional<Part> second;
+  if (e.operands.size() == 2) second.emplace(Part{"Operands", 1, e.operands[1]});
+  std::vector<Step> steps = {
+      contract<T>(c, e.extents, {"Operands", 0, e.operands[0]}, second, {"Out", 0, e.out})};
   for (size_t i = 0; i < c.count("InnerCache"); ++i) {
     if (!c.has("InnerCache", i)) continue;
     c.view("Operands", "InnerCache", i, i);
-    caches.push_back(
-        [bytes = shapes[i].numel() * static_cast<int64_t>(sizeof(T)), from = c.in<T>("Operands", i),
-         to = c.out<T>("InnerCache", i)] { copy_bytes(to.data(), from.data(), bytes); });
+    steps.push_back([bytes = c.shape("Operands", i).numel() * static_cast<int64_t>(sizeof(T)),
+                     from = c.in<T>("Operands", i), to = c.out<T>("InnerCache", i)] {
+      copy_bytes(to.data(), from.data(), bytes);
+    });
   }
-  const Labelled a(e.operands[0], shapes[0], e.extents);
-  const Labelled b =
-      count == 2 ? Labelled(e.operands[1], shapes[1], e.extents) : Labelled({}, Shape{}, e.extents);
-  const Shape& out = c.shape("Out");
-  return [contraction =
-              Contraction<T>(c, a, b, Labelled(e.out, out, e.extents), out.numel(), e.extents),
-          caches, x = c.in<T>("Operands"), y = count == 2 ? c.in<T>("Operands", 1) : In<T>(),
-          to = c.out<T>("Out")] {
-    contraction.run(x.data(), y ? y.data() : &kOne<T>, to.data());
-    for (const Step& keep : caches) keep();
-  };
+  return all_of(std::move(steps));
 };
 
-void infer_grad(InferContext& c) {
-  for (size_t i = 0; i < c.out_count("Operands@GRAD"); ++i) {
-    c.out("Operands@GRAD", i) = like(c.in("InnerCache", i));
-  }
-}
-
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const size_t count = c.count("InnerCache");
-  const std::vector<Shape> shapes = shapes_of(c, "InnerCache", count);
-  const Equation e = parse(c.attr<std::string>("equation"), shapes);
-  const Labelled dout(e.out, c.shape("Out@GRAD"), e.extents);
+  const Equation e = equation_of(c, "InnerCache");
   std::vector<Step> steps;
   for (size_t i = 0; i < c.count("Operands@GRAD"); ++i) {
     if (!c.has("Operands@GRAD", i)) continue;
-    const Labelled dx(e.operands[i], shapes[i], e.extents);
-    const size_t j = 1 - i;
-    const Labelled other = count == 2 ? Labelled(e.operands[j], shapes[j], e.extents)
-                                      : Labelled({}, Shape{}, e.extents);
-    steps.push_back([contraction = Contraction<T>(c, dout, other, dx, shapes[i].numel(), e.extents),
-                     g = c.in<T>("Out@GRAD"), y = count == 2 ? c.in<T>("InnerCache", j) : In<T>(),
-                     to = c.out<T>("Operands@GRAD", i)] {
-      contraction.run(g.data(), y ? y.data() : &kOne<T>, to.data());
-    });
+    std::optional<Part> other;
+    if (e.operands.size() == 2) other.emplace(Part{"InnerCache", 1 - i, e.operands[1 - i]});
+    steps.push_back(contract<T>(c, e.extents, {"Out@GRAD", 0, e.out}, other,
+                                {"Operands@GRAD", i, e.operands[i]}));
   }
-  return [steps] {
-    for (const Step& step : steps) step();
-  };
+  return all_of(std::move(steps));
 };
 
-std::vector<std::string> names(std::span<const std::string> list) {
-  return {list.begin(), list.end()};
-}
-
-// Paddle names the shapes in another way there.
-void grad(GradContext& c) {
-  const Op& op = c.op();
-  const std::string dout = c.output_grad("Out");
-  if (dout.empty()) return;
-  std::vector<std::string> grads;
-  bool wanted = false;
-  for (size_t i = 0; i < op.input_list("Operands").size(); ++i) {
-    const std::string name = c.input_grad("Operands", i);
-    wanted |= !name.empty();
-    grads.push_back(name.empty() ? std::string(kEmptyVar) : name);
+// Real Paddle wants the shapes, by another name than that of the output.
+void give_shapes(Block& block, size_t position) {
+  Op& op = block.op(position);
+  for (size_t i = 0; i < position; ++i) {
+    const Op& forward = block.op(i);
+    if (forward.type() != "einsum" || !forward.has_output("InnerCache")) continue;
+    if (forward.output_list("InnerCache").front() != op.input_list("InnerCache").front()) continue;
+    const auto shapes = forward.output_list("XShape");
+    op.set_input("x_shape", {shapes.begin(), shapes.end()});
   }
-  if (!wanted) return;
-  c.emit("einsum_grad",
-         {{"x_shape", names(op.output_list("XShape"))},
-          {"InnerCache", names(op.output_list("InnerCache"))},
-          {"Out@GRAD", {dout}}},
-         {{"Operands@GRAD", grads}}, {{"equation", op.attr<std::string>("equation")}});
 }
-
-const AttrSpec kEquation = {"equation", std::string(), "labels of the axes: ij,jk->ik"};
 
 const OpDef& einsum = define_op({
     .type = "einsum",
@@ -383,27 +358,16 @@ const OpDef& einsum = define_op({
                  .optional = true,
                  .list = true,
                  .no_grad = true}},
-    .attrs = {kEquation},
+    .attrs = {{"equation", std::string(), "labels of the axes: ij,jk->ik"}},
     .infer = infer,
-    .grad = custom_grad(grad),
+    .grad = grad_op({"InnerCache"}, {.kernels = kernels_for<float, double>(backward),
+                                     .inputs = {{.name = "x_shape",
+                                                 .doc = "not needed",
+                                                 .optional = true,
+                                                 .list = true,
+                                                 .shape_only = true}},
+                                     .spell_out = give_shapes}),
     .kernels = kernels_for<float, double>(forward),
-});
-
-const OpDef& einsum_grad = define_op({
-    .type = "einsum_grad",
-    .doc = "Gradient of einsum.",
-    .inputs = {{.name = "x_shape",
-                .doc = "not needed",
-                .optional = true,
-                .list = true,
-                .shape_only = true},
-               {.name = "InnerCache", .doc = "the operands", .list = true},
-               {.name = "Out@GRAD", .doc = "gradient of Out"}},
-    .outputs = {{.name = "Operands@GRAD", .doc = "gradients of the operands", .list = true}},
-    .attrs = {kEquation},
-    .infer = infer_grad,
-    .kernels = kernels_for<float, double>(backward),
-    .dtype_slot = "Out@GRAD",
 });
 
 }  // namespace

@@ -91,17 +91,23 @@ class FoldTarget {
   int64_t numel_ = 0;
 };
 
+// One type for all sides: each type of a fold's end is another set of loops.
+template <typename C>
+struct Times {
+  C factor = 1;
+  C operator()(C sum) const { return factor * sum; }
+};
+
 // dX = fold(factor * g): the side is repeated, and its derivative is as simple as that.
 template <typename T>
 Step fold_side(PrepareContext& c, std::string_view slot, const BinaryPlan& plan,
                const Shape& extents, int factor) {
   const FoldPlan fold(plan.out, plan.layout, extents);
   return
-      [fold, factor = static_cast<Compute<T>>(factor),
+      [fold, end = Times{static_cast<Compute<T>>(factor)},
        target = FoldTarget<T>(c, slot, plan, extents), dout = c.in<T>("Out@GRAD", 0, plan.layout),
        work = c.workspace<Compute<T>>(fold.workspace())] {
-        fold.run<SumFold>(dout.data(), target.data(), work.data(),
-                          [=](Compute<T> sum) { return factor * sum; });
+        fold.run<SumFold>(dout.data(), target.data(), work.data(), end);
         target.finish();
       };
 }
@@ -161,7 +167,7 @@ Step backward_side(PrepareContext& c, std::string_view slot, const BinaryPlan& p
           whole = c.workspace<Compute<T>>(plan.layout.physical_numel(plan.out)),
           work = c.workspace<Compute<T>>(fold.workspace())] {
     side.run(whole.data());
-    fold.run<SumFold>(whole.data(), target.data(), work.data(), [](Compute<T> sum) { return sum; });
+    fold.run<SumFold>(whole.data(), target.data(), work.data(), Times<Compute<T>>());
     target.finish();
   };
 }
@@ -173,13 +179,13 @@ Step backward(PrepareContext& c) {
   const bool wants_x = c.has("X@GRAD"), wants_y = c.has("Y@GRAD");
   // The side that comes last may overwrite the gradient of the result: one that is not repeated.
   const bool x_last = !plan.x_repeated();
-  Step x_step, y_step;
-  if (wants_x)
-    x_step = backward_side<Side<F, true>, T>(c, "X@GRAD", plan, plan.x, x_last || !wants_y);
-  if (wants_y)
-    y_step = backward_side<Side<F, false>, T>(c, "Y@GRAD", plan, plan.y, !x_last || !wants_x);
-  if (!wants_x) return y_step;
-  if (!wants_y) return x_step;
+  const Step x_step =
+      wants_x ? backward_side<Side<F, true>, T>(c, "X@GRAD", plan, plan.x, x_last || !wants_y)
+              : Step();
+  const Step y_step =
+      wants_y ? backward_side<Side<F, false>, T>(c, "Y@GRAD", plan, plan.y, !x_last || !wants_x)
+              : Step();
+  if (!wants_x || !wants_y) return wants_x ? x_step : y_step;
   return [first = x_last ? y_step : x_step, second = x_last ? x_step : y_step] {
     first();
     second();
@@ -204,23 +210,29 @@ GradRule gradient() {
 }
 
 template <typename F>
-void define() {
-  OpDef def{
-      .type = F::kInfo.type,
+OpDef definition(std::string type) {
+  return {
+      .type = std::move(type),
       .doc = fmt::format("Out = {}, element by element; Y is repeated where X is larger.",
                          F::kInfo.formula),
       .inputs = {{.name = "X", .doc = "tensor"}, {.name = "Y", .doc = "tensor of the same dtype"}},
       .outputs = {{.name = "Out", .doc = "of the common shape"}},
       .attrs = {{"axis", int32_t{-1},
-                 "where Y's first axis stands among those of X; -1: the last ones align"},
-                {"x_data_format", std::string(), "of programs of 1.8; not used"},
-                {"y_data_format", std::string(), "of programs of 1.8; not used"},
-                {"Scale_x", 1.0f, "of quantized programs; not used"},
-                {"Scale_y", 1.0f, "of quantized programs; not used"},
-                {"Scale_out", 1.0f, "of quantized programs; not used"}},
+                 "where Y's first axis stands among those of X; -1: the last ones align"}},
       .infer = infer<F>,
       .kernels = kernels_for<float, double, Half, BFloat16, int32_t, int64_t>(
           []<typename T>(PrepareContext& c) { return forward<F, T>(c); })};
+}
+
+template <typename F>
+void define() {
+  OpDef def = definition<F>(F::kInfo.type);
+  for (const char* name : {"x_data_format", "y_data_format"}) {
+    def.attrs.push_back({name, std::string(), "of programs of 1.8; not used"});
+  }
+  for (const char* name : {"Scale_x", "Scale_y", "Scale_out"}) {
+    def.attrs.push_back({name, 1.0f, "of quantized programs; not used"});
+  }
   if constexpr (binary::differentiable<F>) def.grad = gradient<F>();
   if constexpr (std::is_same_v<F, binary::Mul>)
     def.kernels.push_back({kCpu, boolean, binary_step<F, bool, bool>});
@@ -229,6 +241,7 @@ void define() {
 
 const bool kDefined = [] {
   for_each(binary::Arithmetic{}, []<typename F>() { define<F>(); });
+  define_op(definition<binary::Add>("grad_add"));  // what adds up gradients in Paddle
   return true;
 }();
 

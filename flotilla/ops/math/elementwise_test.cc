@@ -79,7 +79,8 @@ const std::vector<Shapes> kShapes = {
 };
 
 TEST(Elementwise, AllKernelsAgreeOnEveryBroadcast) {
-  for (const std::string type : {"elementwise_add", "elementwise_sub", "elementwise_mul"}) {
+  for (const std::string type :
+       {"elementwise_add", "elementwise_sub", "elementwise_mul", "grad_add"}) {
     for (const Shapes& s : kShapes) {
       check_op({.type = type,
                 .inputs = {{"X", uniform(s.x, -2, 2)}, {"Y", uniform(s.y, -2, 2, 2)}},

@@ -55,80 +55,76 @@ void infer_truth(InferContext& c) {
 
 // ---- Forward ------------------------------------------------------------------------------------
 
-struct Mean {};  // SumFold, then divided
-
-template <typename Op>
-struct FoldOf {
-  using type = Op;
-};
-template <>
-struct FoldOf<Mean> {
-  using type = SumFold;
-};
-
-// Ends each result: a mean is divided by the number of its elements.
-template <typename Op>
-struct Finish {
-  int64_t count = 1;
+// Ends each result: a mean is a sum that is divided by the number of its elements. One type for all
+// folds, since each type of it is another set of loops.
+struct Divided {
+  int64_t by = 1;
   template <typename T>
   T operator()(T total) const {
-    if constexpr (!std::is_same_v<Op, Mean>) return total;
+    if (by == 1) return total;
     // The mean of no whole numbers is zero, because no whole number stands for it.
-    if (std::is_integral_v<T> && count == 0) return T{0};
-    return total / static_cast<T>(count);
+    if (std::is_integral_v<T> && by == 0) return T{0};
+    return total / static_cast<T>(by);
   }
 };
 
-template <typename Op, typename T>
+template <typename Fold, typename T>
 class Reduction {
  public:
-  Reduction(PrepareContext& c, const Shape& x, const Shape& to)
-      : fold_(x, Layout(), to),
-        finish_{std::max<int64_t>(1, x.numel()) / std::max<int64_t>(1, to.numel())},
-        work_(c.workspace<Compute<T>>(fold_.workspace())) {}
-  void run(const T* x, T* y) const {
-    fold_.template run<typename FoldOf<Op>::type>(x, y, work_.data(), finish_);
+  Reduction(PrepareContext& c, const Shape& x, const Shape& to, Divided end = {})
+      : fold_(x, Layout(), to), end_(end), work_(c.workspace<Compute<T>>(fold_.workspace())) {}
+  template <typename R>
+  void run(const T* x, R* y) const {
+    fold_.template run<Fold>(x, y, work_.data(), end_);
   }
 
  private:
   FoldPlan fold_;
-  Finish<Op> finish_;
+  Divided end_;
   Out<Compute<T>> work_;
 };
+
+template <typename Fold, typename T>
+Step forward(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  return [reduction = Reduction<Fold, T>(c, x, folded_shape(c, x)), in = c.in<T>("X"),
+          out = c.out<T>("Out")] { reduction.run(in.data(), out.data()); };
+}
 
 template <typename To>
 struct ConvertTo {
   FLT_FN To operator()(auto x) const { return static_cast<To>(x); }
 };
 
-// X as another dtype first.
-template <typename Op, typename From, typename To>
-Step converting(PrepareContext& c, const Shape& to) {
+// The sum of X as another dtype.
+template <typename From, typename To>
+Step converting(PrepareContext& c, const Shape& to, Divided end) {
   const Shape& x = c.shape("X");
-  return [n = x.numel(), reduction = Reduction<Op, To>(c, x, to), in = c.in<From>("X"),
+  return [n = x.numel(), reduction = Reduction<SumFold, To>(c, x, to, end), in = c.in<From>("X"),
           copy = c.workspace<To>(x.numel()), out = c.out<To>("Out")] {
     map(n, kGrainOperations, ConvertTo<To>{}, copy.data(), in.data());
     reduction.run(copy.data(), out.data());
   };
 }
 
-template <typename Op, typename T>
-Step forward(PrepareContext& c) {
-  const Shape to = folded_shape(c, c.shape("X"));
+template <typename T>
+Step sum_or_mean(PrepareContext& c) {
+  const Shape& x = c.shape("X");
+  const Shape to = folded_shape(c, x);
+  const bool is_mean = c.op().type() == "reduce_mean";
+  const Divided end = {is_mean ? std::max<int64_t>(1, x.numel()) / std::max<int64_t>(1, to.numel())
+                               : 1};
   const DType out = c.dtype("Out");
-  if constexpr (std::is_same_v<Op, SumFold> || std::is_same_v<Op, Mean>) {
-    if (out != dtype_of<T>) {
-      if (out == f32) return converting<Op, T, float>(c, to);
-      if (out == f64) return converting<Op, T, double>(c, to);
-      if (out == i32) return converting<Op, T, int32_t>(c, to);
-      if (out == i64) return converting<Op, T, int64_t>(c, to);
-    }
+  if (out != dtype_of<T>) {
+    if (out == f32) return converting<T, float>(c, to, end);
+    if (out == f64) return converting<T, double>(c, to, end);
+    if (out == i32) return converting<T, int32_t>(c, to, end);
+    if (out == i64) return converting<T, int64_t>(c, to, end);
   }
-  if constexpr (std::is_same_v<T, bool> && !std::is_same_v<Op, AllFold> &&
-                !std::is_same_v<Op, AnyFold>) {
+  if constexpr (std::is_same_v<T, bool>) {
     refuse("{} of bool cannot give {}", c.op().type(), out);
   } else {
-    return [reduction = Reduction<Op, T>(c, c.shape("X"), to), in = c.in<T>("X"),
+    return [reduction = Reduction<SumFold, T>(c, x, to, end), in = c.in<T>("X"),
             y = c.out<T>("Out")] { reduction.run(in.data(), y.data()); };
   }
 }
@@ -178,13 +174,12 @@ constexpr auto mean_backward = []<typename T>(PrepareContext& c) -> Step {
 constexpr auto shared_backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
   const Shape to = folded_shape(c, x);
-  const FoldPlan fold(x, Layout(), to);
-  return [fold, walk = Walk(x, {}, to, to), counts = c.workspace<Compute<T>>(to.numel()),
-          work = c.workspace<Compute<T>>(fold.workspace()), in = c.in<T>("X"), out = c.in<T>("Out"),
+  return [sum = Reduction<SumFold, T>(c, x, to), walk = Walk(x, {}, to, to),
+          counts = c.workspace<Compute<T>>(to.numel()), in = c.in<T>("X"), out = c.in<T>("Out"),
           dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
     T* dx = din.data();
     spread_fold<IsExtreme>(walk, out.data(), dout.data(), in.data(), dx);
-    fold.run<SumFold>(dx, counts.data(), work.data(), [](Compute<T> count) { return count; });
+    sum.run(dx, counts.data());
     spread_fold<ExtremeShare>(walk, counts.data(), dout.data(), dx, dx);
   };
 };
@@ -208,10 +203,10 @@ std::vector<AttrSpec> attrs(Attr dim) {
 
 const std::vector<int32_t> kFirst = {0};
 
-template <typename Op>
+template <typename Fold>
 std::vector<Kernel> numbers() {
   return kernels_for<float, double, Half, BFloat16, int32_t, int64_t>(
-      []<typename T>(PrepareContext& c) { return forward<Op, T>(c); });
+      []<typename T>(PrepareContext& c) { return forward<Fold, T>(c); });
 }
 
 OpDef definition(std::string type, std::string what, void (*infer)(InferContext&),
@@ -243,11 +238,13 @@ void define_truth(std::string type, std::string what, std::vector<Kernel> kernel
 }
 
 const bool kDefined = [] {
-  OpDef sum = definition("reduce_sum", "sum", infer_sum, numbers<SumFold>());
-  sum.kernels.push_back({kCpu, boolean, forward<SumFold, bool>});
-  define(std::move(sum), false, kernels_for<float, double, Half, BFloat16>(sum_backward));
-  define(definition("reduce_mean", "mean", infer, numbers<Mean>()), false,
+  std::vector<Kernel> sums = kernels_for<float, double, Half, BFloat16, int32_t, int64_t>(
+      []<typename T>(PrepareContext& c) { return sum_or_mean<T>(c); });
+  define(definition("reduce_mean", "mean", infer, sums), false,
          kernels_for<float, double, Half, BFloat16>(mean_backward));
+  sums.push_back({kCpu, boolean, sum_or_mean<bool>});
+  define(definition("reduce_sum", "sum", infer_sum, std::move(sums)), false,
+         kernels_for<float, double, Half, BFloat16>(sum_backward));
   define(definition("reduce_max", "largest", infer, numbers<MaxFold>()), true,
          element_backward<ExtremeGrad>());
   define(definition("reduce_min", "smallest", infer, numbers<MinFold>()), true,
@@ -276,12 +273,8 @@ void infer_mean(InferContext& c) { c.out("Out") = VarMeta::tensor(c.dtype("X"), 
 constexpr auto mean_forward = []<typename T>(PrepareContext& c) -> Step {
   const Layout layout = c.layout("X");
   const int64_t stored = layout.physical_numel(c.shape("X"));
-  const FoldPlan fold({stored}, Layout(), {1});
-  using C = Compute<T>;
-  return [fold, n = static_cast<C>(c.shape("X").numel()), in = c.in<T>("X", 0, layout),
-          work = c.workspace<C>(fold.workspace()), out = c.out<T>("Out")] {
-    fold.run<SumFold>(in.data(), out.data(), work.data(), [=](C sum) { return sum / n; });
-  };
+  return [sum = Reduction<SumFold, T>(c, {stored}, {1}, {c.shape("X").numel()}),
+          in = c.in<T>("X", 0, layout), out = c.out<T>("Out")] { sum.run(in.data(), out.data()); };
 };
 
 constexpr auto mean_all_backward = []<typename T>(PrepareContext& c) -> Step {
