@@ -208,6 +208,26 @@ TEST(Collective, WhatOneSendsTheOtherReceives) {
                  "send_v2 needs rank 1, but this process is alone");
 }
 
+TEST(Collective, PartsTravelAlone) {
+  testing::run_ranks(2, [](comm::World& world) {
+    const auto program = build(world.rank() == 0 ? R"(
+      assign_value() -> x {shape=[4], dtype=5, fp32_values=[1.0, 2.0, 3.0, 4.0]}
+      partial_send(X=x) {peer=1, num=2, id=1}
+      partial_allgather(X=x) -> y {nranks=2, rank=0}
+    )"
+                                                 : R"(
+      partial_recv() -> x {peer=0, out_shape=[4], dtype=5, num=2, id=1}
+      partial_allgather(X=x) -> y {nranks=2, rank=1}
+    )");
+    Scope scope;
+    Executor executor({.world = &world});
+    EXPECT_THAT(dense(executor.run(*program, {}, {"y"}, scope)[0]), equal_to({1, 2, 3, 4}));
+  });
+  EXPECT_THAT(run_op("partial_allgather", powers(0)).at("Out"), equal_to({1, 2, 3}));
+  EXPECT_REFUSED(build_op("partial_allgather", powers(0), {{"nranks", 2}}),
+                 "the elements of X must be a multiple of nranks, 2, but X has shape [3]");
+}
+
 TEST(Collective, ABucketIsSummedInOneExchange) {
   const auto inputs = [](int rank) {
     return Inputs{{"X", {full({2, 3}, rank + 1), full({1}, 10 * rank), full({7}, -rank)}}};
@@ -267,10 +287,10 @@ TEST(Collective, RowsOfAllRanksStandOneBehindTheOther) {
 }
 
 TEST(Collective, AProcessAloneKeepsWhatItHas) {
-  for (const char* type :
-       {"c_allreduce_sum", "c_allreduce_prod", "c_reduce_max", "c_broadcast", "broadcast",
-        "allreduce", "c_allgather", "c_reducescatter", "c_scatter", "barrier", "fused_all_reduce",
-        "alltoall", "c_sync_comm_stream", "c_sync_calc_stream", "c_wait_comm", "c_wait_compute"}) {
+  for (const char* type : {"c_allreduce_sum", "c_allreduce_prod", "c_reduce_max", "c_broadcast",
+                           "broadcast", "allreduce", "c_allgather", "c_reducescatter", "c_scatter",
+                           "barrier", "fused_all_reduce", "alltoall", "c_sync_comm_stream",
+                           "c_sync_calc_stream", "c_wait_comm", "c_wait_compute", "nop"}) {
     EXPECT_THAT(run_op(type, powers(0), {}, {.outputs = {{"Out", 1}}}).at("Out"),
                 equal_to({1, 2, 3}))
         << type;
@@ -288,6 +308,12 @@ TEST(Collective, SyncsHandTheirVariablesOn) {
         on_ranks(2, [](int rank) { return powers(rank); }, type, {}, {.outputs = {{"Out", 1}}});
     EXPECT_THAT(results[1].at("Out"), equal_to({10, 20, 30})) << type;
   }
+}
+
+TEST(Collective, DependHandsXOn) {
+  EXPECT_THAT(
+      run_op("depend", {{"X", tensor({1, 2})}, {"Dep", {tensor({3}), tensor({4})}}}).at("Out"),
+      equal_to({1, 2}));
 }
 
 TEST(Collective, ProgramsMakeRingsOfAllRanks) {

@@ -72,6 +72,14 @@ void infer_part(InferContext& c) {
   c.out("Out") = std::move(out);
 }
 
+void infer_parts(InferContext& c) {
+  const int64_t ranks = ranks_of(c), count = c.in("X").shape.numel();
+  require(count < 0 || count % ranks == 0,
+          "the elements of X must be a multiple of nranks, {}, but X has shape {}", ranks,
+          c.in("X").shape);
+  c.out("Out") = like(c.in("X"));
+}
+
 // work(group, x, out, elements of a part) where there are others, the identity where not.
 template <typename F>
 Step on_parts(PrepareContext& c, std::string_view part_slot, F work) {
@@ -96,6 +104,17 @@ Step all_gather(PrepareContext& c) {
   return on_parts(c, "X",
                   [dtype = c.dtype("X")](Group& group, const char* x, char* out, int64_t count) {
                     group.all_gather(x, out, count, dtype);
+                  });
+}
+
+// Each process gives its part of X, and gets the others'.
+Step gather_parts(PrepareContext& c) {
+  const int64_t bytes = c.shape("X").numel() * size_of(c.dtype("X")) / c.attr<int64_t>("nranks");
+  return on_parts(c, "X",
+                  [bytes, dtype = c.dtype("X"), own = c.workspace(bytes)](
+                      Group& group, const char* x, char* out, int64_t count) {
+                    copy_bytes(own.data(), x + group.rank() * bytes, bytes);
+                    group.all_gather(own.data(), out, count / group.size(), dtype);
                   });
 }
 
@@ -189,6 +208,13 @@ const OpDef& c_allgather = define_collective(
      .kernels = every_dtype(all_gather),
      .infer = infer_gather,
      .grad = custom_grad(gather_grad)});
+
+const OpDef& partial_allgather =
+    define_collective({.type = "partial_allgather",
+                       .doc = "Out is X, whose parts come from the processes; part r from rank r.",
+                       .attrs = {kRingId, kUseCalcStream, kRanks, kRank},
+                       .kernels = every_dtype(gather_parts),
+                       .infer = infer_parts});
 
 const OpDef& c_reducescatter = define_collective(
     {.type = "c_reducescatter",

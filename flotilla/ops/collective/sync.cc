@@ -6,6 +6,7 @@
 
 #include <numeric>
 
+#include "flotilla/op/lower.h"
 #include "flotilla/ops/collective/bucket.h"
 #include "flotilla/ops/collective/channel.h"
 #include "flotilla/ops/collective/collective.h"
@@ -33,7 +34,18 @@ bool define_hand_on(const std::string& type, const std::string& doc,
 const bool sync_comm = define_hand_on("c_sync_comm_stream", "Out is X, exchanged.");
 const bool wait_comm = define_hand_on("c_wait_comm", "Out is X, exchanged.");
 const bool wait_compute = define_hand_on("c_wait_compute", "Out is X, computed.");
+const bool nop = define_hand_on("nop", "Out is X, which is kept until here.", {});
 const bool sync_calc = define_hand_on("c_sync_calc_stream", "Out is X, computed.", {});
+
+const OpDef& depend = define_op({
+    .type = "depend",
+    .doc = "Out is X, and all of Dep is there when it is.",
+    .inputs = {{.name = "X", .doc = "any tensor"},
+               {.name = "Dep", .doc = "not read", .list = true, .shape_only = true}},
+    .outputs = {{.name = "Out", .doc = "X"}},
+    .infer = [](InferContext& c) { c.out("Out") = like(c.in("X")); },
+    .lower = [](LowerContext& c) { c.result("Out", c.apply("assign", c.in("X"))); },
+});
 
 Step barrier(PrepareContext& c) {
   const Channel channel(c, "waits at a barrier", Progress::Kind::kBarrier);

@@ -34,9 +34,11 @@ __all__ = [
     "minimum",
     "mod",
     "multiply",
+    "nextafter",
     "pow",
     "prod",
     "remainder",
+    "renorm",
     "scale",
     "subtract",
     "sum",
@@ -69,6 +71,17 @@ def pow(x, y, name=None):
 def atan2(x, y, name=None):
     """The angle of the point (y, x): arctan(x / y) in the quadrant of the point."""
     return core.op("atan2", {"X1": x, "X2": y}, name=name)
+
+
+def nextafter(x, y, name=None):
+    """The number beside x on the way to y."""
+    return core.op("nextafter", {"x": x, "y": y}, name=name)
+
+
+def renorm(x, p, axis, max_norm):
+    """x, where slices at an index of ``axis`` with a larger p-norm are made shorter."""
+    attrs = {"p": float(p), "axis": axis, "max_norm": float(max_norm)}
+    return core.op("renorm", {"X": x}, attrs)
 
 
 def scale(x, scale=1.0, bias=0.0, bias_after_scale=True, act=None, name=None):

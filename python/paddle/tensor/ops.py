@@ -7,11 +7,13 @@ __all__ = [
     "abs",
     "acos",
     "acosh",
+    "angle",
     "asin",
     "asinh",
     "atan",
     "atanh",
     "ceil",
+    "conj",
     "cos",
     "cosh",
     "digamma",
@@ -51,11 +53,13 @@ abs = unary("abs", "Without the sign.")
 acos = unary("acos", "The angle with this cosine.")
 acosh = unary("acosh", "The inverse of cosh.")
 digamma = unary("digamma", "The derivative of lgamma.")
+angle = unary("angle", "pi where x is negative, else 0.")
 asin = unary("asin", "The angle with this sine.")
 asinh = unary("asinh", "The inverse of sinh.")
 atan = unary("atan", "The angle with this tangent.")
 atanh = unary("atanh", "The inverse of tanh.")
 ceil = unary("ceil", "The next whole number above.")
+conj = unary("conj", "x, which is no complex number.")
 cos = unary("cos", "The cosine.")
 cosh = unary("cosh", "The hyperbolic cosine.")
 erf = unary("erf", "The error function.")
