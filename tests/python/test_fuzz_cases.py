@@ -18,6 +18,8 @@ LEFT_OUT = {
     "distributed_lookup_table": SERVERS,
     "distributed_push_sparse": SERVERS,
     "geo_sgd": SERVERS,
+    "partial_recv": "needs another process that sends",
+    "partial_send": "needs another process that receives",
     "read": LOADER,
     "recv": SERVERS,
     "recv_v2": "needs another process that sends",

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 #include "flotilla/op/lower.h"
 #include "flotilla/ops/common/shape_checks.h"
@@ -112,6 +113,16 @@ const OpDef& diagonal = define_op({
     .kernels = every_dtype(diagonal_forward),
 });
 
+// 1.8 has other names for the axes.
+void read_release(Op& op) {
+  for (const auto& [old, now] : {std::pair("dim1", "axis1"), std::pair("dim2", "axis2")}) {
+    if (const Attr* axis = op.find_attr(old); axis != nullptr && !op.attrs().contains(now)) {
+      op.set_attr(now, Attr(*axis));
+    }
+    op.remove_attr(old);
+  }
+}
+
 const OpDef& trace = define_op({
     .type = "trace",
     .doc = "The sums of the diagonals of two axes.",
@@ -121,6 +132,7 @@ const OpDef& trace = define_op({
     .infer = infer_trace,
     .grad = grad_of_body(),
     .lower = lower_trace,
+    .take_in = read_release,
 });
 
 // ---- diag_embed ---------------------------------------------------------------------------------

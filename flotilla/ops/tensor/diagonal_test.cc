@@ -1,5 +1,7 @@
 // flotilla/ops/tensor/diagonal_test.cc
 
+#include "flotilla/ir/text.h"
+#include "flotilla/op/take_in.h"
 #include "flotilla/testing/check_op.h"
 
 namespace flotilla {
@@ -83,6 +85,16 @@ TEST(Diagonal, Refusals) {
                  "axis1 and axis2 of trace must be different axes, but both are 1");
   EXPECT_REFUSED(build_op("diag_embed", {{"Input", kMatrix}}, {{"dim1", 2}}),
                  "dim1 and dim2 of diag_embed must be different axes, but both are 2");
+}
+
+TEST(Trace, TakesTheAxesOfPrograms18) {
+  const auto program = take_in(parse(R"(
+    var x f32[2, 3, 4]
+    var y f32[2]
+    trace(Input=x) -> Out=y {dim1=-2, dim2=-1, offset=0}
+  )"));
+  const Op& op = program->global_block().op(0);
+  EXPECT_EQ(print(op), "trace(Input=x) -> y {axis1=-2, axis2=-1, offset=0}");
 }
 
 }  // namespace

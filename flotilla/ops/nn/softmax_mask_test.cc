@@ -1,4 +1,4 @@
-// flotilla/ops/fused/softmax_mask_test.cc
+// flotilla/ops/nn/softmax_mask_test.cc
 
 #include "flotilla/testing/check_op.h"
 
