@@ -15,6 +15,7 @@
 
 #include "flotilla/autodiff/backward.h"
 #include "flotilla/op/build.h"
+#include "flotilla/op/check.h"
 #include "flotilla/op/kernel_dtype.h"
 #include "flotilla/op/lower.h"
 #include "flotilla/passes/pass.h"
@@ -28,7 +29,11 @@ InferContext::Metas metas_of(const Block& block, const Slots& slots) {
   for (const auto& [slot, vars] : slots) {
     for (const std::string& name : vars) {
       const Var* var = block.find_var_recursive(name);
-      metas[slot].push_back(var == nullptr ? VarMeta{} : VarMeta::tensor(var->dtype, var->shape));
+      metas[slot].push_back(var == nullptr ? VarMeta{}
+                                           : VarMeta{.kind = var->kind,
+                                                     .dtype = var->dtype,
+                                                     .shape = var->shape,
+                                                     .lod_level = var->lod_level});
     }
   }
   return metas;
@@ -140,8 +145,20 @@ class Body {
     return Op(def.type, std::move(inputs), std::move(outputs), std::move(attrs));
   }
 
+  // Refuses what the rules of the op refuse: `lower` takes them for granted, and a program from a
+  // file may break them.
+  void check(const OpDef& def) {
+    check_counts(inner_op_, def);
+    const InferContext::Metas inputs = metas_of(block(), inner_op_.inputs());
+    SlotVars looked_at;
+    check_inputs(inner_op_, def, inputs, looked_at);
+    InferContext context(inner_op_, def, inputs, metas_of(block(), inner_op_.outputs()), false);
+    if (def.infer != nullptr) def.infer(context);
+  }
+
   LowerContext lowered(const OpDef& def, Op op) {
     inner_op_ = std::move(op);
+    check(def);
     LowerContext context(block(), inner_op_, def);
     def.lower(context);
     return context;

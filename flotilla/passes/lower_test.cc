@@ -239,6 +239,15 @@ TEST(Lower, ComparesInputsByTheRulesOfTheOp) {
       "Y must have the shape of X, but is [1, 1] and X is [2, 1]");
 }
 
+TEST(Lower, RefusesWhatTheOpRefusesBeforeItsBodyIsMade) {
+  const auto program = parse(R"(
+    var x f32[2]
+    var out f32[2]
+    toy_scaled(X=x) -> Out=out
+  )");
+  EXPECT_REFUSED(run_plan_passes(*program, {"out"}), "toy_scaled needs the input \"Y\" (like X)");
+}
+
 TEST(Lower, WorksInsideBlocks) {
   const auto program = build(R"(
     var x f32[3] data
