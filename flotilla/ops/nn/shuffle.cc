@@ -109,11 +109,14 @@ constexpr Row kShuffleChannel = {"shuffle_channel", "The channels of groups, one
 constexpr Row kSpaceToDepth = {
     "space_to_depth", "Places become channels.", "blocksize", to_depth, from_depth, false, true};
 
+constexpr int64_t kMostFactor = 1 << 16;  // squares of factors are numbers of channels
+
 template <typename Context>
 Turn turn_of(const Context& c, const Row& row, const Shape& x, bool back) {
   const std::string format = row.has_format ? c.template attr<std::string>("data_format") : "NCHW";
   const int64_t factor = c.template attr<int64_t>(row.factor);
-  require(factor > 0, "{} must be positive, but is {}", row.factor, factor);
+  require(0 < factor && factor < kMostFactor, "{} must lie in [1, {}), but is {}", row.factor,
+          kMostFactor, factor);
   return (back ? row.back : row.there)(Image(x, DataFormat(format).channels_last()), factor);
 }
 
