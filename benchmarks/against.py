@@ -18,7 +18,7 @@ import servers
 
 ROUNDS, QUICK_ROUNDS = 24, 6
 ROUNDS_OF_A_PROCESS = 4
-SERVED = 3  # seconds of a round with parameter servers
+SERVED = 2  # seconds of a round with parameter servers
 REDUCED = 0.1  # seconds of each size of an all-reduce
 TOPICS = ["comm", "ps"]  # beside the cases of steps
 
