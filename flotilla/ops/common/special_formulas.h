@@ -71,8 +71,7 @@ struct Digamma {
   }
 };
 
-// ---- Modified Bessel functions of the first kind
-// --------------------------------------------------
+// ---- Modified Bessel functions of the first kind ------------------------------------------------
 
 // exp(-|x|) I_order(x). All terms of the power series have one sign; far out there is another one.
 template <int order>
@@ -133,8 +132,7 @@ struct I1e : Bessel<BesselOne, true> {
   static constexpr UnaryInfo kInfo = {"i1e", "exp(-|x|) I1(x)", kReadsX, {}, kReadsOut, "x", "out"};
 };
 
-// ---- The inverse of the error function
-// ------------------------------------------------------------
+// ---- The inverse of the error function ----------------------------------------------------------
 
 // Begins near (Winitzki, 2008), then Halley's steps, each of which triples the digits.
 FLT_FN double erfinv_of(double x) {
