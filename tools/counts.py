@@ -13,9 +13,17 @@ forward op types come from its tests/ops/registry.txt; a commit that has none ne
   largest class       the class in flotilla with the most methods, and those behind it
   files that name it  files, beside its own and without tests and comments, that name a thing which
                       exists: what somebody edits who adds one like it
+  found by file name  forward op types with a file in flotilla/ops that is named like them, without
+                      what marks a later version (_v2, 2), or like the family they begin with:
+                      elementwise.cc has elementwise_add. Ops that are one expression each count where
+                      a header of formulas, ops/common/*_formulas.h, names them
+  lines of Python     of python/paddle, without what reads data: dataset, reader, vision, text, io
+  core called twice   functions of it in which two or more calls of the core are written
+  lines of bindings   of python/src
 """
 
 import argparse
+import ast
 import collections
 import pathlib
 import re
@@ -35,6 +43,7 @@ TOKEN = re.compile(
     r"""(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|(?P<number>\d[\w.']*)|(?P<name>[A-Za-z_]\w*)"""
     r"""|(?P<mark>::|->|<<|>>|&&|\|\||[-+*/%<>=!]=|\S)"""
 )
+READS_DATA = ("dataset", "reader", "vision", "text", "io")
 # A thing that exists, and the names of its own files.
 ADDED = {
     "softmax": ("softmax", ("softmax.", "softmax_rows.")),
@@ -163,14 +172,47 @@ def files_that_name(tree, name, own, folders, *suffixes):
     return [path for path in others if word.search(without_comments(path.read_text()))]
 
 
-def forward_types(tree, given):
+def forward_types(tree):
+    """The names of the forward op types; none where the checkout has no dump of them."""
     dump = tree / "tests/ops/registry.txt"
-    if dump.exists():
-        types = re.findall(r"^op (\w+)", dump.read_text(), re.MULTILINE)
-        return sum(not re.search(r"_grad\d?$", found) for found in types)
-    if given is None:
-        sys.exit(f"{dump} does not exist; say --forward-types N")
-    return given
+    types = re.findall(r"^op (\w+)", dump.read_text(), re.MULTILINE) if dump.exists() else []
+    return [found for found in types if not re.search(r"_grad\d?$", found)]
+
+
+def not_found_by_name(ops, types):
+    stems = {path.stem for path in sources(ops, ".cc")}
+    formulas = "".join(path.read_text() for path in ops.glob("common/*_formulas.h"))
+
+    def is_found(type):
+        if f'"{type}"' in formulas:
+            return True
+        words = re.sub(r"_?v?[23]$", "", type).split("_")
+        return type in stems or any("_".join(words[:n]) in stems for n in range(1, len(words) + 1))
+
+    return [type for type in types if not is_found(type)]
+
+
+def calls_of_core(function):
+    """How many calls of the core are written in a function, those of functions inside included."""
+    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    attributes = (call for call in calls if isinstance(call, ast.Attribute))
+    return sum(isinstance(call.value, ast.Name) and call.value.id == "core" for call in attributes)
+
+
+def python_files(tree):
+    package = tree / "python" / "paddle"
+    found = sorted(package.rglob("*.py"))
+    return [path for path in found if path.relative_to(package).parts[0] not in READS_DATA]
+
+
+def functions_that_call_twice(path):
+    tree = ast.parse(path.read_text())
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return [function.name for function in functions if calls_of_core(function) > 1]
+
+
+def count_lines(paths):
+    return sum(len(path.read_text(errors="replace").splitlines()) for path in paths)
 
 
 def main():
@@ -186,11 +228,12 @@ def main():
     print(f"repeated blocks: {len(pairs)}")
     for (first, line), (second, other), length in pairs if options.show else ():
         print(f"  {first.relative_to(ops)}:{line} {second.relative_to(ops)}:{other} {length} lines")
-    lines = sum(
-        len(path.read_text(errors="replace").splitlines()) for path in sources(ops, ".cc", ".h")
-    )
-    types = forward_types(tree, options.forward_types)
-    print(f"lines an op: {lines / types:.1f} ({lines} lines, {types} forward op types)")
+    lines = count_lines(sources(ops, ".cc", ".h"))
+    types = forward_types(tree)
+    known = len(types) or options.forward_types
+    if known is None:
+        sys.exit(f"{tree} has no tests/ops/registry.txt; say --forward-types N")
+    print(f"lines an op: {lines / known:.1f} ({lines} lines, {known} forward op types)")
     print("largest class:")
     for count, name, path in largest_classes(tree / "flotilla")[:8]:
         print(f"  {count} {name} ({path.relative_to(tree)})")
@@ -201,6 +244,20 @@ def main():
         print(f"  {what}: {len(cpp)} of C++, {len(python)} of Python")
         for path in [*cpp, *python] if options.show else ():
             print(f"    {path.relative_to(tree)}")
+    lost = not_found_by_name(ops, types)
+    if types:
+        print(f"found by file name: {1 - len(lost) / known:.0%} ({known - len(lost)} of {known})")
+    if options.show:
+        print(f"  not: {' '.join(lost)}")
+    python = python_files(tree)
+    print(f"lines of Python: {count_lines(python)}")
+    twice = {path: functions_that_call_twice(path) for path in python}
+    print(f"core called twice: {sum(map(len, twice.values()))} functions")
+    for path, names in twice.items() if options.show else ():
+        for name in names:
+            print(f"  {path.relative_to(tree)}: {name}")
+    bindings = [path for path in (tree / "python/src").iterdir() if path.suffix in (".cc", ".h")]
+    print(f"lines of bindings: {count_lines(bindings)}")
 
 
 if __name__ == "__main__":
