@@ -22,14 +22,31 @@ if(SKBUILD)
   return()
 endif()
 
+# flt_headers(<header> <variable>): the header and all of ours that it includes, whoever does so.
+function(flt_headers header variable)
+  set(found)
+  set(open ${header})
+  while(open)
+    list(POP_FRONT open next)
+    if(NOT next IN_LIST found)
+      list(APPEND found ${next})
+      file(STRINGS ${next} lines REGEX "^#include \"flotilla/")
+      list(TRANSFORM lines REPLACE "^#include \"(.*)\"$" "\\1")
+      list(APPEND open ${lines})
+      # What it includes may change.
+      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${next})
+    endif()
+  endwhile()
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
 install(TARGETS flotilla EXPORT flotilla LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(
-  DIRECTORY flotilla/
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/flotilla
-  FILES_MATCHING
-  PATTERN "*.h"
-  PATTERN testing EXCLUDE
-  PATTERN cuda EXCLUDE)
+# The table of docs/cpp.md is what flotilla.h includes; nothing else is public.
+flt_headers(flotilla/flotilla.h headers)
+foreach(header IN LISTS headers)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
+endforeach()
 install(EXPORT flotilla NAMESPACE flotilla:: FILE flotilla-targets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/flotilla)
 file(

@@ -141,6 +141,23 @@ def test_cmake_blocks_find_what_is_installed(installed, tmp_path):
     assert subprocess.run([folder / "build" / target]).returncode == 0
 
 
+def test_only_the_headers_of_the_public_table_are_installed(installed):
+    lines = (ROOT / "docs/cpp.md").read_text().splitlines()
+    rows = [line.split("|")[1] for line in lines if line.startswith("| `")]
+    table = {name for row in rows for name in re.findall(r"`(\w+/\w+\.h)`", row)}
+    api = (ROOT / "flotilla/flotilla.h").read_text()
+    assert table == set(re.findall(r'#include "flotilla/(.*)"', api))
+
+    command, folder = compiler()
+    command[command.index("-fsyntax-only")] = "-MM"
+    done = watched.run(
+        command, input="#include <flotilla/flotilla.h>\n", cwd=folder, seconds=300
+    )
+    needed = {match for match in re.findall(r"flotilla/[\w/]+\.h", done.stdout)}
+    include = installed / "include"
+    assert needed == {str(path.relative_to(include)) for path in include.rglob("*.h")}
+
+
 def program_blocks():
     return [block for block in runnable("text") if "program" in block.words]
 
