@@ -2,7 +2,7 @@
 
     tools/check_layers.py [ROOT]
 
-Five rules; the first four are for sources and headers but not for tests:
+Six rules; the first five are for sources and headers but not for tests:
 
 1. A file of flotilla/<folder> includes only its own folder, `base`, and the folders named by DEPS
    in flotilla/<folder>/CMakeLists.txt. DEPS itself names no folder that comes later in FLT_FOLDERS.
@@ -10,7 +10,10 @@ Five rules; the first four are for sources and headers but not for tests:
 3. Only flotilla/base/env.{h,cc} call getenv.
 4. Only files that are built with FLT_CUDA alone (*.cu, *.cuh, cuda/, nccl/) include CUDA or each
    other; the test library may, under #ifdef.
-5. The table "Who may include whom" of docs/architecture.md says of each folder what its DEPS say.
+5. A file of flotilla/<folder> defines names in flotilla::<folder>, or in a namespace inside of it. The
+   folders of ROOT_NAMESPACE, whose types every program names, share the namespace flotilla. A
+   header may export names of its own to flotilla by `using`.
+6. The table "Who may include whom" of docs/architecture.md says of each folder what its DEPS say.
 """
 
 import pathlib
@@ -28,6 +31,9 @@ GETENV_FILES = {"flotilla/base/env.h", "flotilla/base/env.cc"}
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 DOCUMENT = "docs/architecture.md"
 OPEN_TO_ANYTHING = {"testing"}
+ROOT_NAMESPACE = {"base", "device", "tensor", "ir", "op", "kernel", "runtime"}
+NAMESPACE = re.compile(r"^namespace (flotilla[\w:]*) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+DECLARATION = re.compile(r"(//.*|(class|struct|using) [^;{]*;|(namespace \w+ \{|\}).*|)$")
 
 
 def folder_order(root):
@@ -100,6 +106,15 @@ def check_includes(path, text, folder, deps):
             yield f"{where}: {folder} may not include {parts[1]}, only {names}"
 
 
+def check_namespaces(path, text, folder):
+    own = "flotilla" if folder in ROOT_NAMESPACE else f"flotilla::{folder}"
+    for match in NAMESPACE.finditer(text):
+        name, body = match.groups()
+        if not f"{name}::".startswith(f"{own}::") and not all(DECLARATION.match(line) for line in body.split("\n")):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: {folder} defines names in {own}, not in {name}"
+
+
 def check_getenv(path, text):
     if path in GETENV_FILES:
         return
@@ -133,6 +148,8 @@ def violations(root):
                 )
                 continue
             found += check_includes(name, text, parts[1], deps)
+            if parts[1] not in OPEN_TO_ANYTHING:
+                found += check_namespaces(name, text, parts[1])
         else:
             found += check_includes(name, text, "testing", deps)
         found += check_getenv(name, text)

@@ -4,7 +4,7 @@
 
 #include "flotilla/autodiff/walk.h"
 
-namespace flotilla {
+namespace flotilla::autodiff {
 namespace {
 
 using autodiff::Names;
@@ -125,4 +125,4 @@ std::vector<std::string> gradients(const std::vector<Var*>& targets,
   return found;
 }
 
-}  // namespace flotilla
+}  // namespace flotilla::autodiff

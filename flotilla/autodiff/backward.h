@@ -22,7 +22,7 @@
 
 #include "flotilla/ir/program.h"
 
-namespace flotilla {
+namespace flotilla::autodiff {
 
 struct ParamGrad {
   std::string param = {};
@@ -52,4 +52,11 @@ std::vector<std::string> gradients(const std::vector<Var*>& targets,
                                    const std::vector<Var*>& target_gradients = {},
                                    const std::vector<std::string>& no_grad_set = {});
 
+}  // namespace flotilla::autodiff
+
+namespace flotilla {
+using autodiff::append_backward;
+using autodiff::BackwardOptions;
+using autodiff::gradients;
+using autodiff::ParamGrad;
 }  // namespace flotilla

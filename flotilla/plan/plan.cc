@@ -15,14 +15,8 @@
 #include "flotilla/plan/exchange.h"
 #include "flotilla/plan/memory.h"
 
-namespace flotilla {
+namespace flotilla::plan {
 namespace {
-
-using plan::Draft;
-using plan::Home;
-using plan::Node;
-using plan::StoreVar;
-using plan::Value;
 
 // Blocks that run one another without end, or too deep, end no walk over them.
 const Program& with_sound_blocks(const Program& program) {
@@ -69,8 +63,8 @@ class CompiledPlan final : public Plan {
                             .caller = request.caller}},
         draft_(cpu_, request.device),
         guarded_(request.guarded) {
-    plan::Drafter(*program_, request, draft_, draft_host_, late_host_).run();
-    const plan::MemoryReport memory = assign_memory(draft_, guarded_);
+    Drafter(*program_, request, draft_, draft_host_, late_host_).run();
+    const MemoryReport memory = assign_memory(draft_, guarded_);
     guard_work_that_goes_on(draft_);
     stats_.arena_bytes = memory.arena_bytes;
     stats_.no_reuse_bytes = memory.no_reuse_bytes;
@@ -90,7 +84,7 @@ class CompiledPlan final : public Plan {
       const Value& value = draft_.at(var.value);
       const Tensor* tensor = var.tensor;
       if (tensor != nullptr && (std::ssize(tensor->lod()) != var.lod_levels ||
-                                plan::sequences_of(tensor->lod()) != var.sequences)) {
+                                sequences_of(tensor->lod()) != var.sequences)) {
         return false;
       }
       if (tensor == nullptr || !tensor->defined() || tensor->dtype() != value.meta.dtype ||
@@ -181,12 +175,12 @@ class CompiledPlan final : public Plan {
 
   std::shared_ptr<Program> program_;  // after the passes; nodes point at its ops
   CpuBackend cpu_;
-  const plan::Process process_;
+  const Process process_;
   Draft draft_;
   // Steps keep the host that prepared them.
-  plan::DraftHost draft_host_{draft_, process_};
-  plan::AgainHost again_host_{draft_, process_};
-  plan::LateHost late_host_{draft_, process_};
+  DraftHost draft_host_{draft_, process_};
+  AgainHost again_host_{draft_, process_};
+  LateHost late_host_{draft_, process_};
   PlanStats stats_;
   std::vector<std::pair<int32_t, int32_t>> feed_views_;  // (value, the feed it is a view of)
   char* arena_ = nullptr;
@@ -201,15 +195,15 @@ template <typename F>
 void CompiledPlan::for_each_gap(F f) const {
   std::vector<std::pair<const void*, int64_t>> taken;
   for (const Value& value : draft_.values) {
-    if (value.home != Home::kArena || value.device != plan::kHost || value.exchanged ||
+    if (value.home != Home::kArena || value.device != kHost || value.exchanged ||
         value.last_used < 0) {
       continue;
     }
     taken.emplace_back(value.cell.data, value.bytes());
     taken.emplace_back(value.rows.data, value.rows_bytes());
   }
-  for (const plan::Workspace& workspace : draft_.workspaces) {
-    if (workspace.device != plan::kHost) continue;
+  for (const Workspace& workspace : draft_.workspaces) {
+    if (workspace.device != kHost) continue;
     taken.emplace_back(workspace.cell.data, workspace.bytes);
   }
   std::sort(taken.begin(), taken.end());
@@ -248,7 +242,7 @@ void CompiledPlan::count_steps() {
   }
   for (const StoreVar& var : draft_.store_vars) {
     const Value& value = draft_.at(var.value);
-    if (value.device == plan::kHost) continue;
+    if (value.device == kHost) continue;
     stats_.uploads += !var.written_first;
     stats_.downloads += value.written;
   }
@@ -296,7 +290,7 @@ void CompiledPlan::bind_store(VariableStore& store) {
     }
     var.held = tensor;
     value.cell.data = var.held.raw();
-    if (value.device != plan::kHost) upload(var);
+    if (value.device != kHost) upload(var);
     value.cell.lod = var.held.lod().empty() ? nullptr : &var.held.lod();
     // Its offsets are the user's, as those of a feed are.
     if (value.cell.lod != nullptr) check_lod(*value.cell.lod, rows_of(var.held));
@@ -316,7 +310,7 @@ void CompiledPlan::upload(StoreVar& var) {
 void CompiledPlan::download_store() {
   for (const StoreVar& var : draft_.store_vars) {
     const Value& value = draft_.at(var.value);
-    if (value.device == plan::kHost || !value.written) continue;
+    if (value.device == kHost || !value.written) continue;
     draft_.device->read(var.held.raw(), value.cell.data, value.bytes());
   }
 }
@@ -341,12 +335,12 @@ void CompiledPlan::bind_memory(PlanMemory memory) {
   on_device_ = on_device;
   for (Value& value : draft_.values) {
     if (value.home != Home::kArena) continue;
-    char* base = value.exchanged ? exchanged : value.device == plan::kHost ? arena : on_device;
+    char* base = value.exchanged ? exchanged : value.device == kHost ? arena : on_device;
     value.cell.data = base + value.offset;
     value.rows.data = base + value.rows_offset;
   }
-  for (plan::Workspace& workspace : draft_.workspaces) {
-    workspace.cell.data = (workspace.device == plan::kHost ? arena : on_device) + workspace.offset;
+  for (Workspace& workspace : draft_.workspaces) {
+    workspace.cell.data = (workspace.device == kHost ? arena : on_device) + workspace.offset;
   }
 }
 
@@ -461,8 +455,7 @@ std::vector<FetchedValue> CompiledPlan::fetch() {
 }
 
 std::string describe(const Draft& draft, const Value& value) {
-  const std::string device =
-      value.device == plan::kHost ? "" : fmt::format("{} ", draft.device->name());
+  const std::string device = value.device == kHost ? "" : fmt::format("{} ", draft.device->name());
   std::string place = value.home == Home::kFeed    ? "feed"
                       : value.home == Home::kStore ? device + "store"
                       : value.exchanged            ? fmt::format("exchanged @{}", value.offset)
@@ -507,7 +500,7 @@ std::string CompiledPlan::print() const {
                         : is_copy(node)    ? "copy"
                                            : "reorder",
                         list(node.reads), list(node.writes));
-    for (const plan::Workspace* workspace : node.workspaces) {
+    for (const Workspace* workspace : node.workspaces) {
       text += fmt::format(" workspace {} @{}", workspace->bytes, workspace->offset);
     }
     if (node.body_end > 0) text += fmt::format(" body to {}", node.body_end);
@@ -531,4 +524,4 @@ std::unique_ptr<Plan> Plan::make(const PlanRequest& request) {
   return std::make_unique<CompiledPlan>(request);
 }
 
-}  // namespace flotilla
+}  // namespace flotilla::plan

@@ -20,7 +20,7 @@
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/tensor/tensor.h"
 
-namespace flotilla {
+namespace flotilla::plan {
 
 using FetchedValue = std::variant<Tensor, SelectedRows>;
 
@@ -131,4 +131,16 @@ class Plan {
   virtual std::string print() const = 0;
 };
 
+}  // namespace flotilla::plan
+
+namespace flotilla {
+using plan::Arena;
+using plan::ExchangeLayouts;
+using plan::FeedSpec;
+using plan::FetchedValue;
+using plan::Plan;
+using plan::PlanMemory;
+using plan::PlanRequest;
+using plan::PlanStats;
+using plan::VariableStore;
 }  // namespace flotilla

@@ -55,6 +55,15 @@ def test_deps_that_name_a_later_folder(tree):
     assert found == ["flotilla/ir/CMakeLists.txt: DEPS names ops, which comes later"]
 
 
+def test_names_outside_the_namespace_of_the_folder(tree):
+    shared = "namespace flotilla {\nstruct Op {};\n}  // namespace flotilla\n"
+    declared = "namespace flotilla {\n// Somebody's.\nclass Op;\nusing ops::Pair;\n}\n"
+    own = "namespace flotilla::ops::detail {\nint two();\n}\n"
+    assert tree({"flotilla/ir/x.h": shared, "flotilla/ops/x.h": declared + own}) == []
+    found = tree({"flotilla/ops/x.h": own + shared})
+    assert found == ["flotilla/ops/x.h:4: ops defines names in flotilla::ops, not in flotilla"]
+
+
 def test_onednn_outside_its_header(tree):
     found = tree({"flotilla/ops/nn/conv.cc": "#include <dnnl.hpp>\n"})
     assert found == ["flotilla/ops/nn/conv.cc:1: only flotilla/device/cpu/onednn.h may see oneDNN"]
