@@ -80,7 +80,7 @@ std::vector<Standing> StallWatch::standing() const {
                              : left != members.end() ? "has left the job"
                                                      : "",
                     .stopped = running.child && running.child->stopped()});
-    if (done && left != members.end()) rows.back().step = left->member.last.step;
+    if (left != members.end()) rows.back().step = left->member.last.step;
   }
   return rows;
 }
