@@ -10,6 +10,7 @@ is compiled anew for each Python. A version without an interpreter is skipped.
 """
 
 import argparse
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
@@ -141,30 +142,34 @@ def try_numpy(version, numpy, python, wheel, clone, work):
 def try_version(version, clone, work):
     python = find_python(version)
     if python is None:
-        yield Trial(f"Python {version}", "skipped", f"there is no python{version} on this machine")
-        return
+        name = f"Python {version}"
+        return [Trial(name, "skipped", f"there is no python{version} on this machine")]
     try:
         wheel = build_wheel(version, python, clone, work)
     except Failed as error:
-        yield Trial(f"Python {version}", "failed", str(error))
-        return
+        return [Trial(f"Python {version}", "failed", str(error))]
+    found = []
     for numpy in NUMPYS[version]:
         name = f"Python {version}, numpy {numpy}"
         try:
-            yield Trial(name, "passed", try_numpy(version, numpy, python, wheel, clone, work))
+            said = try_numpy(version, numpy, python, wheel, clone, work)
+            found.append(Trial(name, "passed", said))
         except Failed as error:
-            yield Trial(name, "failed", str(error))
+            found.append(Trial(name, "failed", str(error)))
+    return found
 
 
 def trials(versions=tuple(NUMPYS), keep=None):
-    """One Trial after the other."""
+    """One Trial after the other, in the order of `versions`."""
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(keep or folder).resolve()
         clone = work / "clone"
         shutil.rmtree(clone, ignore_errors=True)
         run(["git", "clone", "-q", ROOT, clone], work)
-        for version in versions:
-            yield from try_version(version, clone, work)
+        # Tests of one wheel wait, and use one processor, while the next one is built.
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for found in pool.map(lambda version: try_version(version, clone, work), versions):
+                yield from found
 
 
 def main():
