@@ -21,8 +21,11 @@ import try_pythons
 from watched import run_watched
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# What takes longest begins first: folders of Python tests and binaries of C++ ones.
-SLOW = "launch servers spec examples docs python comm_test job_test rpc_test".split()
+# Folders of Python tests that mostly wait for jobs: each of their files is run by itself.
+JOBS = "launch servers".split()
+# What takes longest begins first: folders and files of Python tests and binaries of C++ ones.
+SLOW = """test_server_saves test_server_soak launch servers spec examples docs python comm_test
+    job_test rpc_test""".split()
 AT_A_TIME = 3
 FUZZ_RUNS, FUZZ_RUNS_FULL = 10_000, 2_000_000
 FUZZ_SECONDS, FUZZ_SECONDS_FULL = 4, 120
@@ -89,19 +92,21 @@ def skip_reason(tag, output):
 
 def own_tests(pattern):
     """The C++ tests of the dev preset and the Python tests: a process for each binary (one for each
-    test would take ten times as long to start as most tests take) and for each folder, several at a
-    time, since jobs mostly wait."""
+    test would take ten times as long to start as most tests take) and for each folder, or file of
+    JOBS, several at a time, since jobs mostly wait."""
     binaries = (ROOT / "build/dev/bin").glob("*_test")
-    folders = {path.parent for path in (ROOT / "tests").glob("*/test_*.py")}
+    files = (ROOT / "tests").glob("*/test_*.py")
+    pythons = {path if path.parent.name in JOBS else path.parent for path in files}
 
     def place_in_line(path):
-        return (SLOW.index(path.name) if path.name in SLOW else len(SLOW), path.name)
+        places = [SLOW.index(name) for name in (path.stem, path.parent.name) if name in SLOW]
+        return (min(places, default=len(SLOW)), path.name)
 
     def results_of(path):
-        return (pytest_results if path in folders else gtest_results)(path, pattern)
+        return (pytest_results if path in pythons else gtest_results)(path, pattern)
 
     with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-        found = pool.map(results_of, sorted([*binaries, *folders], key=place_in_line))
+        found = pool.map(results_of, sorted([*binaries, *pythons], key=place_in_line))
         return [result for results in found for result in results]
 
 
@@ -141,13 +146,13 @@ def build_and_test(preset):
     return sanitized_tests(preset)
 
 
-def pytest_results(folder, pattern):
+def pytest_results(path, pattern):
     with tempfile.TemporaryDirectory() as place:
         junit = pathlib.Path(place, "pytest.xml")
-        command = [sys.executable, "-m", "pytest", "-q", "--junitxml", junit, folder]
+        command = [sys.executable, "-m", "pytest", "-q", "--junitxml", junit, path]
         done = run(command + (["-k", pattern] if pattern else []))
         if not junit.exists() or (done.returncode not in (0, 1, 5)):
-            return [Result(f"pytest {folder.name}", "failed", done.stdout)]
+            return [Result(f"pytest {path.name}", "failed", done.stdout)]
         return read_junit(junit)
 
 
