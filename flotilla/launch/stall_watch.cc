@@ -11,6 +11,16 @@ namespace {
 
 // How long a process must do the same for the table to say how long.
 constexpr double kWorthMentioning = 1;
+// Only its own host knows that a process is stopped, and blames it after the limit. Until that has
+// been heard everywhere, it may look as if all were waiting for each other: hosts look eight times
+// within the limit, and processes report twice a second.
+double before_nobody_is_to_blame(double limit) { return 1.5 * limit + 1; }
+
+bool on_several_hosts(const std::vector<Members::Seen>& members) {
+  return std::any_of(members.begin(), members.end(), [&](const Members::Seen& seen) {
+    return seen.member.host != members.front().member.host;
+  });
+}
 
 std::string doing_of(const Members::Seen& seen) {
   const std::string& said = seen.member.last.doing;
@@ -102,9 +112,14 @@ std::optional<Stuck> StallWatch::find(double limit) {
     const double seconds = seconds_since(*running.stopped);
     if (seconds >= limit) return stopped(running);
   }
-  const std::vector<Members::Seen> still = stuck(members_.all(), Clock::now(), limit);
+  const std::vector<Members::Seen> members = members_.all();
+  const std::vector<Members::Seen> still = stuck(members, Clock::now(), limit);
   if (still.empty()) return std::nullopt;
   if (still.front().member.last.for_others) {
+    if (on_several_hosts(members) &&
+        stuck(members, Clock::now(), before_nobody_is_to_blame(limit)).empty()) {
+      return std::nullopt;
+    }
     return Stuck{.sentence = fmt::format(
                      "nothing has moved for {:.0f} s: all workers wait for each other", limit)};
   }

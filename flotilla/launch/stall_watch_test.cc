@@ -20,11 +20,12 @@ class StallWatchTest : public testing::Test {
     options.stall_warning = warning;
     return StallWatch(options, members_, processes_);
   }
-  void report(int64_t rank, const std::string& doing, bool for_others) {
+  void report(int64_t rank, const std::string& doing, bool for_others,
+              const std::string& host = "here") {
     members_.note(Happening::kProgress,
                   {.role = "worker",
                    .rank = rank,
-                   .host = "here",
+                   .host = host,
                    .last = {.step = 7, .doing = doing, .for_others = for_others},
                    .reported = Clock::now()});
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -66,6 +67,18 @@ TEST_F(StallWatchTest, NobodyIsToBlameWhereAllWaitForEachOther) {
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->culprit.role, "");
   EXPECT_THAT(found->sentence, HasSubstr("all workers wait for each other"));
+}
+
+TEST_F(StallWatchTest, OtherHostsMayFirstNameAProcessThatIsStopped) {
+  const double limit = 0.1;
+  report(0, "all_reduce", true);
+  const Clock::time_point last = Clock::now();
+  report(1, "all_reduce", true, "there");
+  StallWatch both = watch(limit, 0);
+  std::optional<Stuck> found;
+  while (!(found = both.find_to_end())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GE(seconds_since(last), 1.5 * limit + 1);
+  EXPECT_THAT(found->sentence, HasSubstr("nothing has moved for 0 s: all workers wait"));
 }
 
 TEST_F(StallWatchTest, WarnsOnceInAWhile) {
