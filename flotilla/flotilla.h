@@ -31,6 +31,7 @@
 #include "flotilla/job/fleet.h"
 #include "flotilla/layers/by_rule.h"
 #include "flotilla/layers/context.h"
+#include "flotilla/layers/control_flow.h"
 #include "flotilla/layers/functions.h"
 #include "flotilla/layers/lr.h"
 #include "flotilla/layers/lr_ops.h"

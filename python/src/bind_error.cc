@@ -68,7 +68,8 @@ nb::object call_plainly(const Plain& plain, const nb::args& args, const nb::kwar
   PyObject* result = PyObject_Call(plain.function.ptr(), args.ptr(), kwargs.ptr());
   if (result != nullptr) return nb::steal(result);
   nb::python_error error;
-  if (!error.matches(PyExc_TypeError)) throw error;
+  // What has a traceback comes from Python: a function of the user's that the core called.
+  if (!error.matches(PyExc_TypeError) || error.traceback().is_valid()) throw error;
   const nb::object sentence =
       plain.explain(plain.function, nb::str(nb::handle(error.value())), args, kwargs);
   if (sentence.is_none()) throw error;

@@ -9,6 +9,7 @@ NB_MODULE(_flotilla, m) {
   flotilla::python::bind_tensor(m);
   flotilla::python::bind_ir(m);
   flotilla::python::bind_layers(m);
+  flotilla::python::bind_control_flow(m);
   flotilla::python::bind_runtime(m);
   flotilla::python::bind_function(m);
   flotilla::python::bind_data(m);

@@ -328,6 +328,7 @@ def test_gradients_stop_at_a_loop_inside_a_loop(executor, x):
         (lambda x: static.nn.while_loop(lambda a: one(a), lambda a: [a, a], [x]), "1, but returns 2"),
         (lambda x: static.nn.while_loop(one, lambda a: a, []), "must hold a variable"),
         (lambda x: static.nn.switch_case(x, [(1, one), (1, one)]), "must differ"),
+        (lambda x: static.nn.switch_case(x, [x]), "a pair of switch_case is a number and a function"),
     ],
 )  # fmt: skip
 def test_wrong_calls(x, make, sentence):
@@ -338,6 +339,52 @@ def test_wrong_calls(x, make, sentence):
 
 def one(x):
     return paddle.sum(x) > 0
+
+
+def in_switch(x, fails):
+    with layers.Switch() as switch, switch.case(one(x)):
+        fails()
+
+
+def in_while(x, fails):
+    with layers.While(one(x)).block():
+        fails()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x, fails: static.nn.cond(one(x), fails, lambda: x),
+        lambda x, fails: static.nn.cond(one(x), lambda: static.nn.fc(x, 2), fails),
+        lambda x, fails: static.nn.case([(one(x), lambda: x), (one(x), fails)]),
+        lambda x, fails: static.nn.switch_case(paddle.full([1], 1, "int64"), [lambda: x, fails]),
+        lambda x, fails: static.nn.while_loop(one, lambda a: fails(), [x]),
+        lambda x, fails: static.nn.while_loop(lambda a: fails(), lambda a: a, [x]),
+        in_switch,
+        in_while,
+    ],
+)
+@pytest.mark.parametrize("error", [TypeError("'int' object is not callable"), KeyError(3)])
+def test_what_a_function_raises_comes_out_unchanged(x, make, error):
+    """The program is as it was: no branch that nobody asked for runs."""
+    row, counter = paddle.reshape(x, [1, 3]), paddle.full([1], 0, "int64")
+    programs = static.default_main_program(), static.default_startup_program()
+
+    def fails():
+        static.nn.cond(one(row), lambda: static.nn.fc(row, 2), lambda: static.nn.fc(row, 2))
+        layers.autoincreased_step_counter()
+        paddle.assign(counter + 1, counter)
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        make(row, fails)
+    assert raised.value is error and str(raised.traceback[-1].name) == "fails"
+    for program in programs:
+        assert program.current_block().idx == 0
+        assert not any(op.has_attr("sub_block") for op in program.global_block().ops)
+        assert not program.all_parameters()
+        assert not any(block.ops or block.vars for block in program.blocks[1:])
+    assert not programs[0].global_block().has_var("@STEP_COUNTER@")
 
 
 def test_ctrl_c_ends_a_loop_without_end():

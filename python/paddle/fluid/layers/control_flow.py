@@ -3,15 +3,7 @@
 import _flotilla as core
 from paddle._names import names_of
 from paddle.static.debug import Print as _print
-from paddle.static.nn.control_flow import (
-    case,
-    cond,
-    if_block,
-    switch_case,
-    while_block,
-    while_loop,
-)
-from paddle.tensor import logical_and, logical_not
+from paddle.static.nn.control_flow import case, cond, switch_case, while_loop
 
 __all__ = [
     "Print",
@@ -57,14 +49,14 @@ class While:
     """
 
     def __init__(self, cond, is_test=False, name=None):
-        self._block = while_block(cond, is_test)
+        self._block = core.while_block(cond, is_test)
 
     def block(self):
         """The body, for a ``with``; it must change the condition."""
         return self._block
 
 
-class Switch:
+class Switch(core.Switch):
     """Branches of which the first true one runs.
 
     >>> with fluid.layers.Switch() as switch:
@@ -75,25 +67,7 @@ class Switch:
     """
 
     def __init__(self, name=None):
-        self._none_yet = None  # none of the conditions so far was true
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return False
-
-    def case(self, condition):
-        """A branch, for a ``with``."""
-        before, refused = self._none_yet, logical_not(condition)
-        self._none_yet = refused if before is None else logical_and(before, refused)
-        return if_block(condition if before is None else logical_and(before, condition))
-
-    def default(self):
-        """The branch that runs if no other does."""
-        if self._none_yet is None:
-            raise ValueError("Switch.default() needs a case() before it")
-        return if_block(self._none_yet)
+        super().__init__()
 
 
 def increment(x, value=1.0, in_place=True):
