@@ -38,6 +38,7 @@
 #include "flotilla/layers/nn.h"
 #include "flotilla/layers/op.h"
 #include "flotilla/layers/optimizer.h"
+#include "flotilla/layers/recurrent.h"
 #include "flotilla/layers/variable.h"
 #include "flotilla/passes/strategy.h"
 #include "flotilla/runtime/executor.h"

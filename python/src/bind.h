@@ -29,6 +29,7 @@ void bind_layers(nb::module_& m);
 void bind_nn(nb::module_& m);            // part of layers
 void bind_optimizer(nb::module_& m);     // part of layers
 void bind_control_flow(nb::module_& m);  // part of layers
+void bind_recurrent(nb::module_& m);     // part of layers
 void bind_runtime(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_generate(nb::module_& m);  // part of data

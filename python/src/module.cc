@@ -10,6 +10,7 @@ NB_MODULE(_flotilla, m) {
   flotilla::python::bind_ir(m);
   flotilla::python::bind_layers(m);
   flotilla::python::bind_control_flow(m);
+  flotilla::python::bind_recurrent(m);
   flotilla::python::bind_runtime(m);
   flotilla::python::bind_function(m);
   flotilla::python::bind_data(m);
