@@ -25,23 +25,32 @@ layers::Value to_value(nb::handle value) {
   return nb::cast<double>(nb::float_(value));
 }
 
-// What the functions of users append carries their lines; what follows, the line of the call.
-nb::object call(const nb::object& function) {
-  nb::object made = function();
-  mark_user_line();
-  return made;
-}
+// The functions of one call. What they return is kept until its end: variables keep their programs.
+class Functions {
+ public:
+  // What a function of the user's appends carries its lines; what follows, the line of the call.
+  nb::object call(const nb::object& function) {
+    nb::object made = function();
+    returned_.append(made);
+    mark_user_line();
+    return made;
+  }
 
-layers::Values values_of(const nb::object& function) {
-  layers::Values values;
-  for (nb::handle value : call(function)) values.push_back(to_value(value));
-  return values;
-}
+  layers::Values values_of(const nb::object& function) {
+    layers::Values values;
+    for (nb::handle value : call(function)) values.push_back(to_value(value));
+    return values;
+  }
 
-layers::Branch to_branch(const nb::object& function) {
-  if (function.is_none()) return {};
-  return [function] { return values_of(function); };
-}
+  // REQUIRES: lives as long as what is returned
+  layers::Branch branch(const nb::object& function) {
+    if (function.is_none()) return {};
+    return [this, function] { return values_of(function); };
+  }
+
+ private:
+  nb::list returned_;
+};
 
 // Always a list.
 nb::list wrap_list(const layers::Variables& vars) {
@@ -52,9 +61,10 @@ nb::list wrap_list(const layers::Variables& vars) {
 
 nb::list cond(nb::object pred, nb::object true_fn, nb::object false_fn) {
   mark_user_line();
+  Functions functions;
   try {
-    return wrap_list(layers::cond(to_condition("conditional_block", pred), to_branch(true_fn),
-                                  to_branch(false_fn)));
+    return wrap_list(layers::cond(to_condition("conditional_block", pred),
+                                  functions.branch(true_fn), functions.branch(false_fn)));
   } catch (const layers::DTypesDiffer& error) {
     throw nb::type_error(error.what());
   }
@@ -66,11 +76,12 @@ void bind_branches(nb::module_& m) {
       "case",
       [](const std::vector<std::pair<nb::object, nb::object>>& pairs, nb::object otherwise) {
         mark_user_line();
+        Functions functions;
         std::vector<layers::Case> cases;
         for (const auto& [condition, function] : pairs) {
-          cases.push_back({to_condition("case", condition), to_branch(function)});
+          cases.push_back({to_condition("case", condition), functions.branch(function)});
         }
-        return wrap_list(layers::case_(std::move(cases), to_branch(otherwise)));
+        return wrap_list(layers::case_(std::move(cases), functions.branch(otherwise)));
       },
       "pairs"_a, "otherwise"_a.none());
   m.def(
@@ -78,25 +89,28 @@ void bind_branches(nb::module_& m) {
       [](Var& index, const std::vector<std::pair<int64_t, nb::object>>& pairs,
          nb::object otherwise) {
         mark_user_line();
+        Functions functions;
         std::vector<layers::NumberedCase> cases;
         for (const auto& [number, function] : pairs) {
-          cases.push_back({number, to_branch(function)});
+          cases.push_back({number, functions.branch(function)});
         }
-        return wrap_list(layers::switch_case(index, std::move(cases), to_branch(otherwise)));
+        return wrap_list(layers::switch_case(index, std::move(cases), functions.branch(otherwise)));
       },
       "index"_a, "pairs"_a, "otherwise"_a.none());
   m.def(
       "while_loop",
       [](nb::object cond, nb::object body, nb::object loop_vars, bool is_test) {
         mark_user_line();
+        Functions functions;
         layers::while_loop(
-            [&](const layers::Variables&) { return to_condition("while", call(cond)); },
-            [&](const layers::Variables&) { return values_of(body); }, to_variables(loop_vars),
-            is_test);
+            [&](const layers::Variables&) { return to_condition("while", functions.call(cond)); },
+            [&](const layers::Variables&) { return functions.values_of(body); },
+            to_variables(loop_vars), is_test);
       },
       "cond"_a, "body"_a, "loop_vars"_a, "is_test"_a = false);
 }
 
+// A block, and a Switch, keep the variables of their conditions, which keep their programs.
 void bind_blocks(nb::module_& m) {
   nb::class_<GuardedBlock>(m, "GuardedBlock", "A block that an op runs, for a `with`.")
       .def("__enter__", &GuardedBlock::enter)
@@ -113,7 +127,7 @@ void bind_blocks(nb::module_& m) {
       [](nb::object condition, bool is_test) {
         return layers::while_block(to_condition("while", condition), is_test);
       },
-      "condition"_a, "is_test"_a = false,
+      "condition"_a, "is_test"_a = false, nb::keep_alive<0, 1>(),
       "A block that runs as long as the condition is true; it must change the condition.");
   nb::class_<layers::Switch>(m, "Switch", nb::dynamic_attr(),
                              "Branches of which the first true one runs.")
@@ -128,8 +142,10 @@ void bind_blocks(nb::module_& m) {
             mark_user_line();
             return self.case_(to_condition("conditional_block", condition));
           },
-          "condition"_a, "A branch, for a ``with``.")
-      .def("default", &layers::Switch::default_, "The branch that runs if no other does.");
+          "condition"_a, nb::keep_alive<0, 2>(), nb::keep_alive<1, 2>(),
+          "A branch, for a ``with``.")
+      .def("default", &layers::Switch::default_, nb::keep_alive<0, 1>(),
+           "The branch that runs if no other does.");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """Branches and loops of programs, in the words of both eras."""
 
+import gc
 import math
 import signal
 import subprocess
@@ -385,6 +386,30 @@ def test_what_a_function_raises_comes_out_unchanged(x, make, error):
         assert not program.all_parameters()
         assert not any(block.ops or block.vars for block in program.blocks[1:])
     assert not programs[0].global_block().has_var("@STEP_COUNTER@")
+
+
+def foreign(dtype="float32"):
+    """A variable whose program nothing else keeps."""
+    with static.program_guard(static.Program()):
+        return static.data("foreign", [1], dtype)
+
+
+def test_variables_keep_their_programs(x):
+    loop, switch = layers.While(foreign("bool")), layers.Switch()
+    with static.program_guard(static.Program()):
+        branch = switch.case(static.data("foreign", [1], "bool"))
+    gc.collect()
+    for block in (loop.block(), branch):
+        with block:
+            paddle.assign(x)
+        op = static.default_main_program().global_block().ops[-1]
+        assert op.has_attr("sub_block") and "foreign" in op.input_arg_names
+    with pytest.raises(RuntimeError, match="the program has no variable"):
+        static.nn.cond(one(x), foreign, foreign)
+    with pytest.raises(RuntimeError, match="the program has no variable"):
+        static.nn.while_loop(lambda a: one(x), lambda a: foreign(), [x])
+    with pytest.raises(RuntimeError, match="the program has no variable"):
+        static.nn.while_loop(lambda a: foreign("bool"), lambda a: a, [x])
 
 
 def test_ctrl_c_ends_a_loop_without_end():
