@@ -2,6 +2,7 @@
 
 import _flotilla as core
 from paddle._names import names_of
+from paddle._words import named
 from paddle.static.debug import Print as _print
 from paddle.static.nn.control_flow import case, cond, switch_case, while_loop
 
@@ -75,38 +76,24 @@ def increment(x, value=1.0, in_place=True):
     return core.op("increment", {"X": x}, {"step": float(value)}, out=x if in_place else None)
 
 
-def _compare(type, x, y, cond):
-    return core.op(type, {"X": x, "Y": y}, out=cond, stop_gradient=True)
+def _compared(word, sign):
+    def function(x, y, cond=None):
+        return core.op(word, {"X": x, "Y": y}, out=cond, stop_gradient=True)
+
+    doc = f"Whether x {sign} y, element by element, written to ``cond`` if given."
+    return named(function, word, doc)
 
 
-def equal(x, y, cond=None):
-    """Whether x == y, element by element, written to ``cond`` if given."""
-    return _compare("equal", x, y, cond)
-
-
-def not_equal(x, y, cond=None):
-    """Whether x != y, element by element, written to ``cond`` if given."""
-    return _compare("not_equal", x, y, cond)
+equal = _compared("equal", "==")
+not_equal = _compared("not_equal", "!=")
+less_equal = _compared("less_equal", "<=")
+greater_than = _compared("greater_than", ">")
+greater_equal = _compared("greater_equal", ">=")
 
 
 def less_than(x, y, force_cpu=None, cond=None):
     """Whether x < y, element by element, written to ``cond`` if given."""
-    return _compare("less_than", x, y, cond)
-
-
-def less_equal(x, y, cond=None):
-    """Whether x <= y, element by element, written to ``cond`` if given."""
-    return _compare("less_equal", x, y, cond)
-
-
-def greater_than(x, y, cond=None):
-    """Whether x > y, element by element, written to ``cond`` if given."""
-    return _compare("greater_than", x, y, cond)
-
-
-def greater_equal(x, y, cond=None):
-    """Whether x >= y, element by element, written to ``cond`` if given."""
-    return _compare("greater_equal", x, y, cond)
+    return core.op("less_than", {"X": x, "Y": y}, out=cond, stop_gradient=True)
 
 
 __getattr__, __dir__ = names_of(__name__)
