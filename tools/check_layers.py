@@ -110,7 +110,9 @@ def check_namespaces(path, text, folder):
     own = "flotilla" if folder in ROOT_NAMESPACE else f"flotilla::{folder}"
     for match in NAMESPACE.finditer(text):
         name, body = match.groups()
-        if not f"{name}::".startswith(f"{own}::") and not all(DECLARATION.match(line) for line in body.split("\n")):
+        if not f"{name}::".startswith(f"{own}::") and not all(
+            DECLARATION.match(line) for line in body.split("\n")
+        ):
             line = text.count("\n", 0, match.start()) + 1
             yield f"{path}:{line}: {folder} defines names in {own}, not in {name}"
 

@@ -27,6 +27,10 @@ struct Context {
   // How parameters start that say nothing themselves, instead of what their layer chooses.
   std::optional<Initializer> weight_initializer = {};
   std::optional<Initializer> bias_initializer = {};
+  // The element type of what states none.
+  DType default_dtype = f32;
+  // Ops are written as 1.8 knows them: in functions of fluid that are made of those of 2.x.
+  bool writes_v1 = false;
   // What takes part in backward passes (optimizer.h); null: nobody.
   BackwardStages* stages = nullptr;
 };

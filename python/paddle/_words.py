@@ -1,11 +1,9 @@
 """What the functions of single ops are made with."""
 
-import contextvars
 import functools
 
 import _flotilla as core
 
-from .base.dtype import dtype, get_default_dtype
 from .base.framework import Variable
 
 
@@ -15,14 +13,7 @@ def also(**others):
     def decorate(function):
         @functools.wraps(function)
         def call(*args, **kwargs):
-            for other in others.keys() & kwargs.keys():
-                if others[other] in kwargs:
-                    raise TypeError(
-                        f"{function.__name__}() got the same argument twice, "
-                        f"as {other!r} and as {others[other]!r}"
-                    )
-                kwargs[others[other]] = kwargs.pop(other)
-            return function(*args, **kwargs)
+            return function(*args, **renamed(function, others, kwargs))
 
         call._also = others
         return call
@@ -30,8 +21,16 @@ def also(**others):
     return decorate
 
 
-# A variable of the thread: another may be building a program of 2.x.
-_for_v1 = contextvars.ContextVar("_for_v1", default=False)
+def renamed(function, others, kwargs):
+    """The arguments by the names that ``function`` has for them; ``others``: those of other eras."""
+    for other in others.keys() & kwargs.keys():
+        if others[other] in kwargs:
+            raise TypeError(
+                f"{function.__name__}() got the same argument twice, "
+                f"as {other!r} and as {others[other]!r}"
+            )
+        kwargs[others[other]] = kwargs.pop(other)
+    return kwargs
 
 
 def writes_v1(function):
@@ -39,54 +38,18 @@ def writes_v1(function):
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        before = _for_v1.set(True)
+        before = core.switch_v1(True)
         try:
             return function(*args, **kwargs)
         finally:
-            _for_v1.reset(before)
+            core.switch_v1(before)
 
     return call
-
-
-def for_v1():
-    """Whether ops are written as 1.8 knows them."""
-    return _for_v1.get()
 
 
 def axis_of(x, axis):
     """An axis counted from the first: real Paddle's kernels trust its Python layer in this."""
     return axis + x.ndim if axis < 0 else axis
-
-
-def unary(word, doc, type=None, layer=None, slot="X"):
-    """The function ``word(x, name=None)`` of an op from X to Out, ``type`` where it differs."""
-
-    def function(x, name=None):
-        return core.op(type or word, {slot: x}, name=name, layer=layer or word)
-
-    return named(function, word, doc)
-
-
-def compared(word, doc):
-    """The function ``word(x, y, name=None)`` of an op that compares; a side may be a number."""
-
-    def function(x, y, name=None):
-        if not isinstance(y, Variable):
-            return core.binary(word, x, y)
-        return core.op(word, {"X": x, "Y": y}, name=name, stop_gradient=True)
-
-    return named(function, word, doc)
-
-
-def elementwise(word, type, doc):
-    """The function ``word(x, y, name=None)`` of an op of two tensors; a side may be a number."""
-
-    def function(x, y, name=None):
-        if isinstance(x, Variable) and isinstance(y, Variable):
-            return core.op(type, {"X": x, "Y": y}, {"axis": -1}, name=name)
-        return core.binary(type, x, y)
-
-    return named(function, word, doc)
 
 
 def named(function, word, doc):
@@ -137,7 +100,7 @@ def several(value):
 
 def code(what):
     """The number of an element type, by default of the default type."""
-    return int(dtype(get_default_dtype() if what is None else what))
+    return core.dtype_code(core.default_dtype() if what is None else what)
 
 
 def is_floating(x):

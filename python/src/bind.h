@@ -27,6 +27,7 @@ void bind_tensor(nb::module_& m);
 void bind_ir(nb::module_& m);
 void bind_layers(nb::module_& m);
 void bind_nn(nb::module_& m);            // part of layers
+void bind_rows(nb::module_& m);          // part of layers
 void bind_optimizer(nb::module_& m);     // part of layers
 void bind_control_flow(nb::module_& m);  // part of layers
 void bind_recurrent(nb::module_& m);     // part of layers

@@ -36,6 +36,18 @@ void bind_context(nb::module_& m) {
       "switch_names",
       [](UniqueNames next) { return layers::context().names.switch_to(std::move(next)); },
       "names"_a, "Go on with these counters; returns those before.");
+  m.def(
+      "default_dtype", [] { return std::string(long_name_of(layers::context().default_dtype)); },
+      "The element type of what states none.");
+  m.def(
+      "writes_v1", [] { return layers::context().writes_v1; },
+      "Whether ops are written as 1.8 knows them.");
+  m.def(
+      "switch_v1", [](bool on) { return std::exchange(layers::context().writes_v1, on); }, "on"_a,
+      "Write ops as 1.8 knows them, or not; returns what was before.");
+  m.def(
+      "set_default_dtype",
+      [](nb::object dtype) { layers::context().default_dtype = to_dtype(dtype); }, "dtype"_a);
 }
 
 layers::Initializer::Kind initializer_kind(const std::string& name) {
@@ -204,11 +216,7 @@ void bind_op(nb::module_& m) {
       "shape_argument",
       [](nb::object extents) {
         mark_user_line();
-        std::vector<layers::Operand> operands;
-        for (nb::handle item : extents) {
-          operands.push_back(item.is_none() ? layers::Operand(-1) : to_operand(item));
-        }
-        const layers::ShapeArgument made = layers::shape_argument(operands);
+        const layers::ShapeArgument made = layers::shape_argument(to_operands(extents));
         nb::list tensors;
         for (const Variable& var : made.tensors) tensors.append(wrap(static_cast<Var&>(var)));
         return std::make_pair(made.extents, tensors);
@@ -289,6 +297,7 @@ void bind_layers(nb::module_& m) {
   bind_initializer(m);
   bind_param_attr(m);
   bind_op(m);
+  bind_rows(m);
   bind_makers(m);
   bind_rules(m);
   bind_nn(m);

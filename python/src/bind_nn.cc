@@ -212,15 +212,17 @@ void bind_losses(nb::module_& m) {
   m.def(
       "reduce",
       [](const std::string& type, Var& x, nb::object axes, bool keep_dim, Text name, Text layer,
-         bool v1) {
+         std::optional<bool> v1) {
         mark_user_line();
-        layers::ReduceOptions options = {
-            .keep_dim = keep_dim, .name = text(name), .layer = text(layer), .v1 = v1};
+        layers::ReduceOptions options = {.keep_dim = keep_dim,
+                                         .name = text(name),
+                                         .layer = text(layer),
+                                         .v1 = v1.value_or(layers::context().writes_v1)};
         if (!axes.is_none()) options.axes = to_shape(axes).dims();
         return wrap(layers::reduce(type, x, options));
       },
       "type"_a, "x"_a, "axes"_a = nb::none(), "keep_dim"_a = false, "name"_a = nb::none(),
-      "layer"_a = nb::none(), "v1"_a = false,
+      "layer"_a = nb::none(), "v1"_a = nb::none(),
       "reduce_sum, reduce_mean, ... over some axes, or all.");
 }
 

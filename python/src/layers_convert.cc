@@ -99,6 +99,15 @@ layers::Operand to_operand(nb::handle value) {
   return number;
 }
 
+std::vector<layers::Operand> to_operands(nb::handle extents) {
+  if (PyIndex_Check(extents.ptr()) != 0) return {to_operand(extents)};
+  std::vector<layers::Operand> operands;
+  for (nb::handle item : extents) {
+    operands.push_back(item.is_none() ? layers::Operand(-1) : to_operand(item));
+  }
+  return operands;
+}
+
 layers::Extents to_extents(nb::handle value) {
   if (!is_list(value)) return to_int32(value);
   return to_ints(value);

@@ -29,6 +29,8 @@ layers::Variables to_variables(nb::handle value);
 layers::Inputs to_inputs(nb::handle slots);
 // A variable, or a number of Python or numpy.
 layers::Operand to_operand(nb::handle value);
+// The extents of a shape, one or many; None is one that is known when the program runs.
+std::vector<layers::Operand> to_operands(nb::handle extents);
 
 // One number or a list of them.
 layers::Extents to_extents(nb::handle value);

@@ -121,16 +121,13 @@ def convert_np_dtype_to_dtype_(np_dtype):
     return dtype(np_dtype)
 
 
-_default = [dtype("float32")]
-
-
 def get_default_dtype():
     """The name of the element type of parameters that state none."""
-    return _default[0].name
+    return core.default_dtype()
 
 
 def set_default_dtype(d):
     """Choose the element type of parameters that state none: float16, float32 or float64."""
     if dtype(d).name not in ("float16", "bfloat16", "float32", "float64"):
         raise TypeError(f"the default dtype must be a floating one, but is {dtype(d).name}")
-    _default[0] = dtype(d)
+    core.set_default_dtype(d)

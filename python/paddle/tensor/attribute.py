@@ -1,24 +1,11 @@
 """What a tensor is: its shape and type."""
 
-import _flotilla as core
+from paddle._rows import rows
 from paddle._words import is_floating
 
 from .creation import fill
 
-__all__ = [
-    "is_floating_point",
-    "is_integer",
-    "rank",
-    "shape",
-]
-
-
-def shape(input):
-    """The extents as a tensor; one that is known only when the program runs is right there.
-
-    >>> batch = paddle.shape(x)[0]
-    """
-    return core.op("shape", {"Input": input}, stop_gradient=True)
+__all__ = [*rows(globals()), "is_floating_point", "is_integer", "rank"]
 
 
 def rank(input):

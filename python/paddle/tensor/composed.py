@@ -5,6 +5,7 @@ import math as _math
 import numpy as np
 
 import _flotilla as core
+from paddle._rows import rows
 from paddle._words import is_floating
 from paddle.base.dtype import dtype as DType
 from paddle.base.framework import Variable
@@ -17,11 +18,11 @@ from .ops import abs, exp, log, sqrt, square
 from .search import where
 
 __all__ = [
+    *rows(globals()),
     *("allclose", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shape"),
-    *("broadcast_tensors", "cross", "deg2rad", "diagflat", "diff", "finfo"),
-    *("frac", "heaviside", "hypot", "iinfo", "is_empty", "isclose", "kron", "lerp"),
-    *("logaddexp", "logit", "masked_fill", "nan_to_num", "nanmean", "nansum", "rad2deg"),
-    *("rot90", "shard_index", "trapezoid", "trunc", "unflatten", "view", "view_as"),
+    *("broadcast_tensors", "deg2rad", "diagflat", "diff", "finfo", "frac", "hypot", "iinfo"),
+    *("isclose", "lerp", "logaddexp", "masked_fill", "nan_to_num", "nanmean", "nansum"),
+    *("rad2deg", "rot90", "trapezoid", "unflatten", "view", "view_as"),
 ]
 
 
@@ -45,11 +46,6 @@ def logaddexp(x, y, name=None):
     return add(maximum(x, y), log(exp(-abs(subtract(x, y))) + 1.0))
 
 
-def logit(x, eps=None, name=None):
-    """log(x / (1 - x)), with x kept between eps and 1 - eps."""
-    return core.op("logit", {"X": x}, {"eps": float(eps or 0)}, name=name)
-
-
 def deg2rad(x, name=None):
     """Radians from degrees."""
     return scale(x if is_floating(x) else cast(x, "float32"), _math.pi / 180)
@@ -60,29 +56,9 @@ def rad2deg(x, name=None):
     return scale(x if is_floating(x) else cast(x, "float32"), 180 / _math.pi)
 
 
-def trunc(input, name=None):
-    """The whole part, towards zero."""
-    return core.op("trunc", {"X": input}, name=name)
-
-
 def frac(x, name=None):
     """What is behind the point: x - trunc(x)."""
-    return subtract(x, trunc(x))
-
-
-def heaviside(x, y, name=None):
-    """0 below zero, y at zero, 1 above."""
-    return core.op("elementwise_heaviside", {"X": x, "Y": y}, {"axis": -1}, name=name)
-
-
-def kron(x, y, name=None):
-    """Blocks of y, one for each element of x and scaled by it."""
-    return core.op("kron", {"X": x, "Y": y}, name=name)
-
-
-def cross(x, y, axis=9, name=None):
-    """The cross product along an axis of extent 3, by default the first."""
-    return core.op("cross", {"X": x, "Y": y}, {"dim": axis}, name=name)
+    return subtract(x, core.op("trunc", {"X": x}))
 
 
 def trapezoid(y, x=None, dx=None, axis=-1, name=None):
@@ -149,11 +125,6 @@ def masked_fill(x, mask, value, name=None):
     """``value`` where the mask is true, x elsewhere."""
     filled = add(zeros_like(x), value) if hasattr(value, "block") else full_like(x, value)
     return where(mask if mask.shape == x.shape else expand_as(mask, x), filled, x)
-
-
-def is_empty(x, name=None):
-    """Whether there are no elements."""
-    return core.op("is_empty", {"X": x}, name=name, stop_gradient=True)
 
 
 # ---- shapes
@@ -244,13 +215,6 @@ def rot90(x, k=1, axes=(0, 1), name=None):
     order = list(range(x.ndim))
     order[first], order[second] = second, first
     return transpose(flip(x, second), order) if k % 4 == 1 else flip(transpose(x, order), second)
-
-
-def shard_index(input, index_num, nshards, shard_id, ignore_value=-1):
-    """Places inside a shard of ids, of which each shard has as many; others get ``ignore_value``."""
-    attrs = {"index_num": index_num, "nshards": nshards, "shard_id": shard_id}
-    attrs["ignore_value"] = ignore_value
-    return core.op("shard_index", {"X": input}, attrs, stop_gradient=True)
 
 
 # ---- element types

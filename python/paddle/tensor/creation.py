@@ -5,34 +5,16 @@ import math
 import numpy as np
 
 import _flotilla as core
+from paddle._rows import rows
 from paddle._words import also, code, several, shape_inputs
 from paddle.base.dtype import dtype as DType
 from paddle.base.dtype import get_default_dtype
 from paddle.base.framework import Variable
 
 __all__ = [
-    "arange",
-    "assign",
-    "clone",
-    "diag",
-    "diag_embed",
-    "empty",
-    "empty_like",
-    "eye",
-    "full",
-    "full_like",
-    "linspace",
-    "logspace",
-    "meshgrid",
-    "ones",
-    "ones_like",
-    "to_tensor",
-    "tril",
-    "tril_indices",
-    "triu",
-    "triu_indices",
-    "zeros",
-    "zeros_like",
+    *rows(globals()),
+    *("arange", "assign", "clone", "empty", "full", "linspace", "logspace", "meshgrid", "ones"),
+    *("to_tensor", "zeros"),
 ]
 
 
@@ -78,29 +60,6 @@ def ones(shape, dtype=None, name=None):
 def empty(shape, dtype=None, name=None):
     """A tensor whose values do not matter: zeros."""
     return fill(shape, 0, dtype, name)
-
-
-def full_like(x, fill_value, dtype=None, name=None):
-    """A tensor of one value, of the shape of ``x`` and, unless said, its type."""
-    attrs = {"value": float(fill_value), "dtype": code(x.dtype if dtype is None else dtype)}
-    return core.op(
-        "fill_any_like", {"X": x}, attrs, name=name, layer="full_like", stop_gradient=True
-    )
-
-
-def zeros_like(x, dtype=None, name=None):
-    """Zeros of the shape of ``x``."""
-    return full_like(x, 0, dtype, name)
-
-
-def ones_like(x, dtype=None, name=None):
-    """Ones of the shape of ``x``."""
-    return full_like(x, 1, dtype, name)
-
-
-def empty_like(x, dtype=None, name=None):
-    """A tensor of the shape of ``x`` whose values do not matter: zeros."""
-    return full_like(x, 0, dtype, name)
 
 
 def _number(value, dtype):
@@ -158,26 +117,6 @@ def _spaced(type, start, stop, num, dtype, name, **more):
     return made
 
 
-def tril_indices(row, col, offset=0, dtype="int64"):
-    """The rows and the columns of the places in the lower triangle of a matrix."""
-    attrs = {"rows": row, "cols": col, "offset": offset, "dtype": code(dtype)}
-    return core.op("tril_indices", None, attrs, stop_gradient=True)
-
-
-def triu_indices(row, col=None, offset=0, dtype="int64"):
-    """The same of the upper triangle."""
-    attrs = {"row": row, "col": row if col is None else col, "offset": offset}
-    attrs["dtype"] = code(dtype)
-    return core.op("triu_indices", None, attrs, stop_gradient=True)
-
-
-def eye(num_rows, num_columns=None, dtype=None, name=None):
-    """A matrix with ones on its diagonal."""
-    columns = num_rows if num_columns is None else num_columns
-    attrs = {"num_rows": num_rows, "num_columns": columns, "dtype": code(dtype)}
-    return core.op("eye", None, attrs, name=name, stop_gradient=True)
-
-
 _VALUES = {
     "bool": ("bool_values", int),
     "int32": ("int32_values", int),
@@ -228,34 +167,7 @@ def clone(x, name=None):
     return core.op("assign", {"X": x}, out=core.unique_name(x.name + "_clone"))
 
 
-@also(input="x")
-def tril(x, diagonal=0, name=None):
-    """The lower triangle of matrices, zeros elsewhere."""
-    return core.op("tril_triu", {"X": x}, {"diagonal": diagonal, "lower": True}, name, layer="tril")
-
-
-@also(input="x")
-def triu(x, diagonal=0, name=None):
-    """The upper triangle of matrices, zeros elsewhere."""
-    attrs = {"diagonal": diagonal, "lower": False}
-    return core.op("tril_triu", {"X": x}, attrs, name, layer="triu")
-
-
 def meshgrid(*args, name=None):
     """Coordinates of a grid from those of its axes, one tensor for each axis."""
     axes = [one for arg in args for one in several(arg)]
     return core.op("meshgrid", {"X": axes}, outs=[("Out", len(axes))], name=name)
-
-
-def diag(x, offset=0, padding_value=0, name=None):
-    """The diagonal of a matrix, or a matrix with ``x`` on its diagonal."""
-    attrs = {"offset": offset, "padding_value": float(padding_value)}
-    out = core.op("diag_v2", {"X": x}, attrs, name=name)
-    out.stop_gradient = True
-    return out
-
-
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
-    """The last axis as a diagonal of two axes, zeros elsewhere."""
-    attrs = {"offset": offset, "dim1": dim1, "dim2": dim2}
-    return core.op("diag_embed", {"Input": input}, attrs)

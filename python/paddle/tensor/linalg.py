@@ -1,24 +1,12 @@
 """Products of matrices and vectors, and norms."""
 
 import _flotilla as core
-from paddle._words import also, for_v1, several
+from paddle._rows import rows
+from paddle._words import also, several
 
 from .manipulation import reshape
 
-__all__ = [
-    "addmm",
-    "dist",
-    "inner",
-    "norm",
-    "bmm",
-    "dot",
-    "einsum",
-    "matmul",
-    "mm",
-    "mv",
-    "outer",
-    "inverse",
-]
+__all__ = [*rows(globals()), "einsum", "inner", "matmul", "norm", "outer"]
 
 
 def matmul(x, y, transpose_x=False, transpose_y=False, name=None):
@@ -26,48 +14,17 @@ def matmul(x, y, transpose_x=False, transpose_y=False, name=None):
 
     >>> paddle.matmul(x, y, transpose_y=True)
     """
-    if for_v1():
+    if core.writes_v1():
         attrs = {"transpose_X": transpose_x, "transpose_Y": transpose_y}
         return core.op("matmul", {"X": x, "Y": y}, attrs, name=name)
     attrs = {"trans_x": transpose_x, "trans_y": transpose_y}
     return core.op("matmul_v2", {"X": x, "Y": y}, attrs, name=name)
 
 
-def mm(input, mat2, name=None):
-    """The product of two matrices."""
-    return core.op("matmul_v2", {"X": input, "Y": mat2}, name=name, layer="mm")
-
-
-def bmm(x, y, name=None):
-    """The products of pairs of matrices, one for each element of the first axis."""
-    return core.op("bmm", {"X": x, "Y": y}, name=name)
-
-
-def dot(x, y, name=None):
-    """The inner products of vectors, in the last axis."""
-    return core.op("dot", {"X": x, "Y": y}, name=name)
-
-
-def mv(x, vec, name=None):
-    """The product of a matrix and a vector."""
-    return core.op("mv", {"X": x, "Vec": vec}, name=name)
-
-
-def inverse(x, name=None):
-    """The inverses of the matrices in the last two axes."""
-    return core.op("inverse", {"Input": x}, name=name)
-
-
 def outer(x, y, name=None):
     """The products of each element of ``x`` with each of ``y``."""
     left, right = reshape(x, [-1, 1]), reshape(y, [1, -1])
     return core.op("matmul_v2", {"X": left, "Y": right}, name=name, layer="outer")
-
-
-def addmm(input, x, y, beta=1.0, alpha=1.0, name=None):
-    """beta * input + alpha * (x @ y)."""
-    attrs = {"Beta": float(beta), "Alpha": float(alpha)}
-    return core.op("addmm", {"Input": input, "X": x, "Y": y}, attrs, name=name)
 
 
 def inner(x, y, name=None):
@@ -93,11 +50,6 @@ def norm(x, p="fro", axis=None, keepdim=False, name=None):
     attrs = {"porder": order, "keepdim": keepdim, "asvector": axis is None, "epsilon": 1e-12}
     attrs["axis"] = axes[0] if axes else -1
     return core.op("p_norm", {"X": x}, attrs, name=name)
-
-
-def dist(x, y, p=2, name=None):
-    """The p-norm of the difference."""
-    return core.op("dist", {"X": x, "Y": y}, {"p": float(p)}, name=name)
 
 
 # ---- labels of axes

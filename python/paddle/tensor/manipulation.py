@@ -1,80 +1,18 @@
 """Functions that move, join, cut and repeat the elements of tensors."""
 
 import _flotilla as core
+from paddle._rows import rows
 from paddle._words import also, axis_of, code, op_with_shape, several, shape_inputs
 from paddle.base.framework import Variable
 
 from .creation import fill
 
 __all__ = [
-    "broadcast_to",
-    "cast",
-    "chunk",
-    "concat",
-    "crop",
-    "diagonal",
-    "expand",
-    "expand_as",
-    "flatten",
-    "flip",
-    "gather",
-    "gather_nd",
-    "index_add",
-    "moveaxis",
-    "put_along_axis",
-    "repeat_interleave",
-    "reshape",
-    "roll",
-    "scatter",
-    "scatter_nd",
-    "scatter_nd_add",
-    "slice",
-    "split",
-    "squeeze",
-    "stack",
-    "strided_slice",
-    "t",
-    "take_along_axis",
-    "tile",
-    "trace",
-    "transpose",
-    "unbind",
-    "unique",
-    "unique_consecutive",
-    "unsqueeze",
-    "unstack",
+    *rows(globals()),
+    *("chunk", "crop", "expand_as", "moveaxis", "put_along_axis", "repeat_interleave"),
+    *("scatter_nd", "slice", "split", "strided_slice", "t", "take_along_axis", "unbind"),
+    *("unique", "unique_consecutive", "unstack"),
 ]
-
-
-def cast(x, dtype):
-    """The elements of ``x`` as another type."""
-    return core.op("cast", {"X": x}, {"in_dtype": code(x.dtype), "out_dtype": code(dtype)})
-
-
-@also(input="x")
-def reshape(x, shape, name=None):
-    """The elements of ``x`` in another shape. 0 copies an extent, one -1 is worked out.
-
-    >>> paddle.reshape(x, [-1, 784])
-    """
-    inputs, extents = shape_inputs(shape, "Shape", "ShapeTensor")
-    return op_with_shape("reshape2", {"X": x, **inputs}, {"shape": extents}, name)
-
-
-@also(input="x")
-def concat(x, axis=0, name=None):
-    """Join tensors along an axis.
-
-    >>> paddle.concat(x=[a, b], axis=1)
-    """
-    if isinstance(axis, Variable):
-        return core.op("concat", {"X": several(x), "AxisTensor": axis}, name=name)
-    return core.op("concat", {"X": several(x)}, {"axis": axis}, name=name)
-
-
-def stack(x, axis=0, name=None):
-    """Join tensors of one shape along a new axis."""
-    return core.op("stack", {"X": several(x)}, {"axis": axis}, name=name)
 
 
 def _listed(vars):
@@ -110,30 +48,6 @@ def split(x, num_or_sections, axis=0, name=None):
 def chunk(x, chunks, axis=0, name=None):
     """Cut ``x`` into so many equal parts."""
     return split(x, chunks, axis, name)
-
-
-@also(axes="axis", input="x")
-def squeeze(x, axis=None, name=None):
-    """Drop axes of extent one: those given, or all."""
-    return op_with_shape("squeeze2", {"X": x}, {"axes": several(axis)}, name, "squeeze")
-
-
-@also(axes="axis", input="x")
-def unsqueeze(x, axis, name=None):
-    """Add axes of extent one at these places."""
-    inputs, axes = shape_inputs(axis, "AxesTensor", "AxesTensorList")
-    return op_with_shape("unsqueeze2", {"X": x, **inputs}, {"axes": axes}, name)
-
-
-def flatten(x, start_axis=0, stop_axis=-1, name=None):
-    """Make one axis of those from ``start_axis`` to ``stop_axis``."""
-    attrs = {"start_axis": start_axis, "stop_axis": stop_axis}
-    return op_with_shape("flatten_contiguous_range", {"X": x}, attrs, name, "flatten")
-
-
-def transpose(x, perm, name=None):
-    """The axes of ``x`` in another order."""
-    return op_with_shape("transpose2", {"X": x}, {"axis": list(perm)}, name, "transpose")
 
 
 def moveaxis(x, source, destination, name=None):
@@ -193,38 +107,11 @@ def strided_slice(x, axes, starts, ends, strides, name=None):
     return core.op("strided_slice", {"Input": x, **inputs}, attrs, name=name)
 
 
-# ---- repeats
-
-
-def expand(x, shape, name=None):
-    """Repeat the elements of ``x`` along axes of extent one, up to ``shape``; -1 keeps one."""
-    inputs, extents = shape_inputs(shape, "Shape", "expand_shapes_tensor")
-    return core.op("expand_v2", {"X": x, **inputs}, {"shape": extents}, name=name, layer="expand")
-
-
-broadcast_to = expand
-
-
 @also(target_tensor="y")
 def expand_as(x, y, name=None):
     """Repeat the elements of ``x`` up to the shape of ``y``."""
     attrs = {"target_shape": list(y.shape)}
     return core.op("expand_as_v2", {"X": x, "Y": y}, attrs, name=name, layer="expand_as")
-
-
-def tile(x, repeat_times, name=None):
-    """Repeat ``x`` so many times along each axis."""
-    inputs, times = shape_inputs(repeat_times, "RepeatTimes", "repeat_times_tensor")
-    return core.op("tile", {"X": x, **inputs}, {"repeat_times": times}, name=name)
-
-
-# ---- by index
-
-
-def gather(x, index, axis=None, name=None):
-    """The slices of ``x`` along ``axis`` that ``index`` names."""
-    attrs = {"axis": 0 if axis is None else axis}
-    return core.op("gather", {"X": x, "Index": index}, attrs, name=name)
 
 
 def crop(x, shape=None, offsets=None, name=None):
@@ -317,75 +204,26 @@ def _meet(arr, indices, axis, broadcast):
 
 
 def _repeated(x, shape):
-    return x if list(x.shape) == shape else expand(x, shape)
-
-
-@also(input="x")
-def gather_nd(x, index, name=None):
-    """The elements or slices of ``x`` at the places that the rows of ``index`` hold."""
-    return core.op("gather_nd", {"X": x, "Index": index}, name=name)
-
-
-@also(input="x")
-def scatter(x, index, updates, overwrite=True, name=None):
-    """``x`` with the rows that ``index`` names replaced by, or added to, ``updates``."""
-    inputs = {"X": x, "Ids": index, "Updates": updates}
-    return core.op("scatter", inputs, {"overwrite": overwrite}, name=name)
-
-
-@also(ref="x")
-def scatter_nd_add(x, index, updates, name=None):
-    """``x`` with ``updates`` added at the places that the rows of ``index`` hold."""
-    inputs = {"X": x, "Index": index, "Updates": updates}
-    return core.op("scatter_nd_add", inputs, name=name)
+    return (
+        x
+        if list(x.shape) == shape
+        else core.op("expand_v2", {"X": x}, {"shape": shape}, layer="expand")
+    )
 
 
 def scatter_nd(index, updates, shape, name=None):
     """Zeros with ``updates`` added at the places that the rows of ``index`` hold."""
-    return scatter_nd_add(fill(shape, 0, updates.dtype), index, updates, name)
-
-
-@also(dims="axis", input="x")
-def flip(x, axis, name=None):
-    """Turn the order of elements round along these axes."""
-    return core.op("flip", {"X": x}, {"axis": several(axis)}, name=name)
-
-
-@also(dims="axis", input="x")
-def roll(x, shifts, axis=None, name=None):
-    """Move elements along axes; what leaves at the end comes in at the front."""
-    attrs = {"shifts": several(shifts), "axis": several(axis)}
-    return core.op("roll", {"X": x}, attrs, name=name)
-
-
-def index_add(x, index, axis, value, name=None):
-    """``x`` with the rows of ``value`` added along ``axis``, where ``index`` says."""
-    inputs = {"X": x, "Index": index, "AddValue": value}
-    return core.op("index_add", inputs, {"axis": axis}, name=name)
+    inputs = {"X": fill(shape, 0, updates.dtype), "Index": index, "Updates": updates}
+    return core.op("scatter_nd_add", inputs, name=name)
 
 
 def repeat_interleave(x, repeats, axis=None, name=None):
     """Each slice along ``axis`` several times, one behind the other; without one, each element."""
     if axis is None:
-        x, axis = reshape(x, [-1]), 0
+        x, axis = op_with_shape("reshape2", {"X": x}, {"shape": [-1]}), 0
     inputs, attrs = {"X": x}, {"dim": axis}
     if isinstance(repeats, Variable):
         inputs["RepeatsTensor"] = repeats
     else:
         attrs["Repeats"] = repeats
     return core.op("repeat_interleave", inputs, attrs, name=name)
-
-
-def _of_diagonal(type, x, offset, axis1, axis2, name):
-    attrs = {"offset": offset, "axis1": axis1, "axis2": axis2}
-    return core.op(type, {"Input": x}, attrs, name=name)
-
-
-def diagonal(x, offset=0, axis1=0, axis2=1, name=None):
-    """The diagonals of two axes, as the last axis."""
-    return _of_diagonal("diagonal", x, offset, axis1, axis2, name)
-
-
-def trace(x, offset=0, axis1=0, axis2=1, name=None):
-    """The sums of the diagonals of two axes."""
-    return _of_diagonal("trace", x, offset, axis1, axis2, name)

@@ -1,7 +1,7 @@
 """Statistics of tensors."""
 
 import _flotilla as core
-from paddle._words import also, for_v1
+from paddle._words import also
 
 from .manipulation import cast
 from .math import maximum, sum
@@ -21,7 +21,7 @@ def mean(x, axis=None, keepdim=False, name=None):
 
     >>> loss = paddle.mean(cost)
     """
-    return core.reduce("reduce_mean", x, axis, keepdim, name, "mean", for_v1())
+    return core.reduce("reduce_mean", x, axis, keepdim, name, "mean")
 
 
 def var(x, axis=None, unbiased=True, keepdim=False, name=None):

@@ -2,13 +2,14 @@
 
 import _flotilla as core
 from paddle._names import names_of
-from paddle._words import code, several, writes_v1
+from paddle._rows import rows
+from paddle._words import code, several
 from paddle.base.framework import Variable
-from paddle.tensor import creation, linalg, manipulation, random, search
+from paddle.tensor import creation, random
 
 __all__ = [
-    *("addcmul", "allclose", "arange", "crop", "crop_tensor", "dist", "full", "full_like"),
-    *("nonzero", "randint", "randn", "randperm"),
+    *rows(globals()),
+    *("addcmul", "crop", "full", "full_like", "randint", "randn", "randperm"),
 ]
 
 
@@ -20,11 +21,6 @@ def full(shape, fill_value, out=None, dtype=None, device=None, stop_gradient=Tru
 def full_like(input, fill_value, out=None, dtype=None, device=None, stop_gradient=True, name=None):
     """A tensor like ``input`` that holds one number everywhere."""
     return _into(creation.full_like(input, fill_value, dtype, name), out, stop_gradient)
-
-
-def arange(start, end, step=1, dtype=None, name=None):
-    """Numbers from ``start`` on, ``step`` apart, below ``end``."""
-    return creation.arange(start, end, step, dtype, name)
 
 
 def randint(
@@ -56,32 +52,9 @@ def randperm(n, out=None, dtype="int64", device=None, stop_gradient=True, seed=0
     return _into(core.op("randperm", None, attrs), out, stop_gradient)
 
 
-def nonzero(input, as_tuple=False):
-    """The places of elements that are not zero."""
-    return search.nonzero(input, as_tuple)
-
-
-@writes_v1
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False, name=None):
-    """Whether no element is further from the other than atol + rtol * |other|."""
-    attrs = {"rtol": float(rtol), "atol": float(atol), "equal_nan": equal_nan}
-    inputs = {"Input": input, "Other": other}
-    return core.op("allclose", inputs, attrs, name=name, stop_gradient=True)
-
-
-def dist(x, y, p=2):
-    """The p-norm of a difference."""
-    return linalg.dist(x, y, p)
-
-
 def addcmul(input, tensor1, tensor2, value=1.0, out=None, name=None):
     """input + value * tensor1 * tensor2."""
     return _into(input + tensor1 * tensor2 * float(value), out, False)
-
-
-def crop_tensor(x, shape=None, offsets=None, name=None):
-    """A piece of ``x`` of ``shape``, from ``offsets`` on; -1 takes what is left along an axis."""
-    return manipulation.crop(x, shape, offsets, name)
 
 
 def crop(x, shape=None, offsets=None, name=None):

@@ -2,26 +2,12 @@
 
 import _flotilla as core
 from paddle._names import names_of
+from paddle._rows import rows
 from paddle.base.framework import Variable
-from paddle.nn.functional import activation
 from paddle.nn.functional import vision as _new
-from paddle.static.nn.common import group_norm
 from paddle.static.nn.common import instance_norm as _instance_norm
 
-__all__ = [
-    "group_norm",
-    "image_resize",
-    "instance_norm",
-    "interpolate",
-    "maxout",
-    "pixel_shuffle",
-    "resize_bilinear",
-    "resize_nearest",
-    "resize_trilinear",
-    "shuffle_channel",
-    "space_to_depth",
-    "temporal_shift",
-]
+__all__ = [*rows(globals()), "image_resize", "instance_norm", "interpolate"]
 
 
 def image_resize(
@@ -58,75 +44,6 @@ def image_resize(
 
 
 interpolate = image_resize
-
-
-def resize_bilinear(
-    input,
-    out_shape=None,
-    scale=None,
-    name=None,
-    actual_shape=None,
-    align_corners=True,
-    align_mode=1,
-    data_format="NCHW",
-):
-    """Images of another size, mixtures of four pixels; see image_resize."""
-    words = ("BILINEAR", actual_shape, align_corners, align_mode, data_format)
-    return image_resize(input, out_shape, scale, name, *words)
-
-
-def resize_trilinear(
-    input,
-    out_shape=None,
-    scale=None,
-    name=None,
-    actual_shape=None,
-    align_corners=True,
-    align_mode=1,
-    data_format="NCDHW",
-):
-    """Volumes of another size, mixtures of eight places; see image_resize."""
-    words = ("TRILINEAR", actual_shape, align_corners, align_mode, data_format)
-    return image_resize(input, out_shape, scale, name, *words)
-
-
-def resize_nearest(
-    input,
-    out_shape=None,
-    scale=None,
-    name=None,
-    actual_shape=None,
-    align_corners=True,
-    data_format="NCHW",
-):
-    """Images of another size, the nearest pixel; see image_resize."""
-    words = ("NEAREST", actual_shape, align_corners, 1, data_format)
-    return image_resize(input, out_shape, scale, name, *words)
-
-
-def maxout(x, groups, name=None, axis=1):
-    """The largest of each ``groups`` channels that follow one another."""
-    return activation.maxout(x, groups, axis, name)
-
-
-def pixel_shuffle(x, upscale_factor):
-    """Channels become places: [N, C r r, H, W] becomes [N, C, H r, W r]."""
-    return core.op("pixel_shuffle", {"X": x}, {"upscale_factor": upscale_factor})
-
-
-def shuffle_channel(x, group, name=None):
-    """The channels of groups, one of each group in turn."""
-    return core.op("shuffle_channel", {"X": x}, {"group": group}, name=name)
-
-
-def space_to_depth(x, blocksize, name=None):
-    """Places become channels: [N, C, H, W] becomes [N, C b b, H / b, W / b]."""
-    return core.op("space_to_depth", {"X": x}, {"blocksize": blocksize}, name=name)
-
-
-def temporal_shift(x, seg_num, shift_ratio=0.25, name=None):
-    """Some channels of each image of a film come from the images before and behind."""
-    return _new.temporal_shift(x, seg_num, shift_ratio, name)
 
 
 def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=None):

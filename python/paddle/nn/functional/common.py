@@ -1,8 +1,8 @@
 """Products with weights, lookups, dropout, and forms of data."""
 
 import _flotilla as core
-from paddle._words import code, several
-from paddle.base.framework import Variable
+from paddle._rows import rows
+from paddle._words import several
 from paddle.tensor.attribute import shape
 from paddle.tensor.linalg import norm
 from paddle.tensor.manipulation import cast, squeeze, unsqueeze
@@ -11,16 +11,9 @@ from paddle.tensor.ops import sqrt
 from paddle.tensor.random import uniform
 
 __all__ = [
-    *(
-        "cosine_similarity",
-        "dropout",
-        "dropout2d",
-        "dropout3d",
-        "embedding",
-        "fold",
-        "label_smooth",
-    ),
-    *("linear", "normalize", "one_hot", "pad", "sequence_mask", "unfold", "zeropad2d"),
+    *rows(globals()),
+    *("cosine_similarity", "dropout", "dropout2d", "dropout3d", "embedding", "fold", "linear"),
+    *("normalize", "pad", "unfold", "zeropad2d"),
 ]
 
 
@@ -48,26 +41,6 @@ def embedding(x, weight, padding_idx=None, sparse=False, name=None):
     attrs = {"is_sparse": sparse, "is_distributed": False, "padding_idx": padding_idx}
     inputs = {"Ids": x, "W": weight}
     return core.op("lookup_table_v2", inputs, attrs, name=name, layer="embedding")
-
-
-def one_hot(x, num_classes, name=None):
-    """Vectors with a one at the place that ``x`` names and zeros elsewhere."""
-    inputs, attrs = {"X": x}, {"dtype": code("float32"), "allow_out_of_range": False}
-    if isinstance(num_classes, Variable):
-        inputs["depth_tensor"] = num_classes
-    else:
-        attrs["depth"] = num_classes
-    return core.op("one_hot_v2", inputs, attrs, name=name, stop_gradient=True)
-
-
-def sequence_mask(x, maxlen=None, dtype="int64", name=None):
-    """For each length in ``x`` that many ones, then zeros, ``maxlen`` in all: by default the largest."""
-    inputs, attrs = {"X": x}, {"out_dtype": code(dtype)}
-    if isinstance(maxlen, Variable):
-        inputs["MaxLenTensor"] = maxlen
-    else:
-        attrs["maxlen"] = -1 if maxlen is None else maxlen
-    return core.op("sequence_mask", inputs, attrs, name=name, stop_gradient=True)
 
 
 # ---- dropout
@@ -108,15 +81,6 @@ def dropout3d(x, p=0.5, training=True, data_format="NCDHW", name=None):
 
 
 # ---- forms
-
-
-def label_smooth(label, prior_dist=None, epsilon=0.1, name=None):
-    """(1 - epsilon) * label + epsilon * prior_dist, by default the same for all classes."""
-    inputs = {"X": label}
-    if prior_dist is not None:
-        inputs["PriorDist"] = prior_dist
-    attrs = {"epsilon": float(epsilon)}
-    return core.op("label_smooth", inputs, attrs, name=name, stop_gradient=True)
 
 
 def normalize(x, p=2, axis=1, epsilon=1e-12, name=None):

@@ -1,6 +1,7 @@
 """Losses."""
 
 import _flotilla as core
+from paddle._rows import rows
 from paddle.tensor.attribute import shape
 from paddle.tensor.manipulation import cast, reshape, squeeze, unsqueeze
 from paddle.tensor.math import multiply, subtract, sum
@@ -10,9 +11,9 @@ from paddle.tensor.stat import mean
 from .common import embedding, label_smooth, one_hot
 
 __all__ = [
-    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "hsigmoid_loss"),
-    *("kl_div", "l1_loss", "log_loss", "mse_loss", "nll_loss", "smooth_l1_loss"),
-    *("softmax_with_cross_entropy", "square_error_cost"),
+    *rows(globals()),
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "kl_div"),
+    *("l1_loss", "mse_loss", "smooth_l1_loss", "softmax_with_cross_entropy"),
 ]
 
 
@@ -104,20 +105,6 @@ def _ratio(total, count):
     return total / (count + cast(count == 0.0, count.dtype))
 
 
-def nll_loss(input, label, weight=None, ignore_index=-100, reduction="mean", name=None):
-    """-input of the label's class, in axis 1; ``input`` holds logarithms of probabilities."""
-    inputs = {"X": input, "Label": label}
-    if weight is not None:
-        inputs["Weight"] = weight
-    attrs = {"ignore_index": ignore_index, "reduction": reduction}
-    return core.op("nll_loss", inputs, attrs, name=name, outs=["Out", "Total_weight"])[0]
-
-
-def square_error_cost(input, label):
-    """(input - label)^2, not reduced."""
-    return core.square_error_cost(input, label)
-
-
 def mse_loss(input, label, reduction="mean", name=None):
     """(input - label)^2."""
     return reduced(square(subtract(input, label)), reduction)
@@ -133,12 +120,6 @@ def smooth_l1_loss(input, label, reduction="mean", delta=1.0, name=None):
     inputs, attrs = {"X": input, "Y": label}, {"delta": float(delta)}
     loss = core.op("huber_loss", inputs, attrs, outs=["Residual", "Out"])[1]
     return reduced(loss, reduction)
-
-
-def log_loss(input, label, epsilon=1e-4, name=None):
-    """-label * log(input + epsilon) - (1 - label) * log(1 - input + epsilon), not reduced."""
-    inputs = {"Predicted": input, "Labels": label}
-    return core.op("log_loss", inputs, {"epsilon": epsilon}, name=name)
 
 
 def binary_cross_entropy(input, label, weight=None, reduction="mean", name=None):
@@ -169,28 +150,3 @@ def kl_div(input, label, reduction="mean", name=None):
     if reduction == "batchmean":
         return sum(loss) / cast(shape(input)[0], loss.dtype)
     return reduced(loss, reduction)
-
-
-def hsigmoid_loss(
-    input,
-    label,
-    num_classes,
-    weight,
-    bias=None,
-    path_table=None,
-    path_code=None,
-    is_sparse=False,
-    name=None,
-):
-    """The cost of the turns on the way to a label in a binary tree of classes, whose inner nodes
-    have rows of ``weight``.
-
-    The tree is complete, unless ``path_table``, the inner nodes from the root on, and
-    ``path_code``, the turns there, say the way; both end with -1.
-    """
-    given = {"Bias": bias, "PathTable": path_table, "PathCode": path_code}
-    inputs = {"X": input, "W": weight, "Label": label}
-    inputs.update({slot: one for slot, one in given.items() if one is not None})
-    attrs = {"num_classes": num_classes, "is_sparse": is_sparse, "remote_prefetch": is_sparse}
-    outs = ["Out", "PreOut"]
-    return core.op("hierarchical_sigmoid", inputs, attrs, name=name, outs=outs)[0]

@@ -1,13 +1,11 @@
 """Forms of images: other sizes, channels for places, places in time."""
 
 import _flotilla as core
+from paddle._rows import rows
 from paddle._words import several
 from paddle.base.framework import Variable
 
-__all__ = [
-    *("channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "temporal_shift"),
-    "upsample",
-]
+__all__ = [*rows(globals()), "interpolate", "upsample"]
 
 # How an image is resized, and the words for its axes.
 _AXES = {
@@ -81,30 +79,3 @@ def _scale_inputs(factor, attrs):
     factors, count = several(factor), len(_AXES[attrs["interp_method"]])
     attrs["scale"] = [float(one) for one in (factors * count)[: max(count, len(factors))]]
     return {}
-
-
-def pixel_shuffle(x, upscale_factor, data_format="NCHW", name=None):
-    """Channels become places: [N, C r r, H, W] becomes [N, C, H r, W r]."""
-    attrs = {"upscale_factor": upscale_factor, "data_format": data_format}
-    return core.op("pixel_shuffle", {"X": x}, attrs, name=name)
-
-
-def pixel_unshuffle(x, downscale_factor, data_format="NCHW", name=None):
-    """Places become channels: [N, C, H r, W r] becomes [N, C r r, H, W]."""
-    attrs = {"downscale_factor": downscale_factor, "data_format": data_format}
-    return core.op("pixel_unshuffle", {"X": x}, attrs, name=name)
-
-
-def channel_shuffle(x, groups, data_format="NCHW", name=None):
-    """The channels of groups, one of each group in turn."""
-    attrs = {"groups": groups, "data_format": data_format}
-    return core.op("channel_shuffle", {"X": x}, attrs, name=name)
-
-
-def temporal_shift(x, seg_num, shift_ratio=0.25, name=None, data_format="NCHW"):
-    """Some channels of each image of a film come from the images before and behind.
-
-    ``seg_num``: images of a film. ``shift_ratio``: the share of channels from before, and from behind.
-    """
-    attrs = {"seg_num": seg_num, "shift_ratio": shift_ratio, "data_format": data_format}
-    return core.op("temporal_shift", {"X": x}, attrs, name=name)

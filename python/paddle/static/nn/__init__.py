@@ -19,23 +19,7 @@ from .data_norm import data_norm  # noqa: F401
 from .products import bilinear_tensor_product, row_conv  # noqa: F401
 from ..functions import py_func  # noqa: F401
 from .sampled import nce  # noqa: F401
-from .sequence import (  # noqa: F401
-    sequence_concat,
-    sequence_conv,
-    sequence_enumerate,
-    sequence_expand,
-    sequence_expand_as,
-    sequence_first_step,
-    sequence_last_step,
-    sequence_pad,
-    sequence_pool,
-    sequence_reshape,
-    sequence_reverse,
-    sequence_scatter,
-    sequence_slice,
-    sequence_softmax,
-    sequence_unpad,
-)
+from .sequence import *  # noqa: F403
 from .transposed import conv2d_transpose  # noqa: F401
 
 __getattr__, __dir__ = names_of(__name__, ["sequence_lod"])

@@ -1,6 +1,9 @@
 """Functions of sequences: rows of a tensor with a level of detail."""
 
 import _flotilla as core
+from paddle._rows import rows
+
+__all__ = [*rows(globals()), "sequence_conv", "sequence_pad", "sequence_pool"]
 
 
 def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
@@ -10,16 +13,6 @@ def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
     """
     attrs = {"pooltype": pool_type.upper(), "is_test": is_test, "pad_value": float(pad_value)}
     return core.op("sequence_pool", {"X": input}, attrs, outs=["Out", "MaxIndex"])[0]
-
-
-def sequence_first_step(input):
-    """The first row of each sequence."""
-    return sequence_pool(input, "first")
-
-
-def sequence_last_step(input):
-    """The last row of each sequence."""
-    return sequence_pool(input, "last")
 
 
 def sequence_conv(
@@ -52,33 +45,6 @@ def sequence_conv(
     return helper.append_activation(helper.append_bias_op(out))
 
 
-def sequence_softmax(input, use_cudnn=False, name=None):
-    """Of each sequence of numbers, exponentials whose sum is one."""
-    return core.op("sequence_softmax", {"X": input}, {"use_cudnn": use_cudnn}, name=name)
-
-
-def sequence_concat(input, name=None):
-    """Sequence i of each variable of a list, one behind the other."""
-    return core.op("sequence_concat", {"X": input}, name=name)
-
-
-def sequence_expand(x, y, ref_level=-1, name=None):
-    """Each sequence of ``x``, or each row where it has none, as often as the sequence of ``y`` with
-    the same number is long. ``ref_level``: which level of ``y``; -1: the last."""
-    return core.op("sequence_expand", {"X": x, "Y": y}, {"ref_level": ref_level}, name=name)
-
-
-def sequence_expand_as(x, y, name=None):
-    """Each row of ``x`` for every row of its sequence of ``y``."""
-    return core.op("sequence_expand_as", {"X": x, "Y": y}, name=name)
-
-
-def sequence_slice(input, offset, length, name=None):
-    """Of sequence i, ``length[i]`` rows from row ``offset[i]`` on."""
-    inputs = {"X": input, "Offset": offset, "Length": length}
-    return core.op("sequence_slice", inputs, name=name)
-
-
 def sequence_pad(x, pad_value, maxlen=None, name=None):
     """(sequences one beside the other, [sequences, longest, ...]; their lengths).
 
@@ -89,31 +55,3 @@ def sequence_pad(x, pad_value, maxlen=None, name=None):
     padded, length = core.op("sequence_pad", inputs, attrs, name=name, outs=outs)
     length.stop_gradient = True
     return padded, length
-
-
-def sequence_unpad(x, length, name=None):
-    """Sequences of padded rows ``x``, [sequences, longest, ...]: the first ``length[i]`` of each."""
-    return core.op("sequence_unpad", {"X": x, "Length": length}, name=name)
-
-
-def sequence_reshape(input, new_dim):
-    """The elements of each sequence in rows of ``new_dim``."""
-    return core.op("sequence_reshape", {"X": input}, {"new_dim": new_dim})
-
-
-def sequence_scatter(input, index, updates, name=None):
-    """``input``, where the numbers of sequence i of ``updates`` are added to row i, each at the
-    column that ``index`` names."""
-    inputs = {"X": input, "Ids": index, "Updates": updates}
-    return core.op("sequence_scatter", inputs, name=name)
-
-
-def sequence_enumerate(input, win_size, pad_value=0, name=None):
-    """Each number of a sequence with the ``win_size`` - 1 behind it."""
-    attrs = {"win_size": win_size, "pad_value": pad_value}
-    return core.op("sequence_enumerate", {"X": input}, attrs, name=name, stop_gradient=True)
-
-
-def sequence_reverse(x, name=None):
-    """The rows of each sequence from the last to the first."""
-    return core.op("sequence_reverse", {"X": x}, name=name)

@@ -3,29 +3,9 @@
 from paddle._names import names_of
 from paddle.nn.functional import sequence_mask  # noqa: F401
 
-from .sequence import (  # noqa: F401
-    sequence_concat,
-    sequence_conv,
-    sequence_enumerate,
-    sequence_expand,
-    sequence_expand_as,
-    sequence_first_step,
-    sequence_last_step,
-    sequence_pad,
-    sequence_pool,
-    sequence_reshape,
-    sequence_reverse,
-    sequence_scatter,
-    sequence_slice,
-    sequence_softmax,
-    sequence_unpad,
-)
+from .sequence import *  # noqa: F403
+from .sequence import __all__ as _all
 
-__all__ = [
-    *("sequence_concat", "sequence_conv", "sequence_enumerate", "sequence_expand"),
-    *("sequence_expand_as", "sequence_first_step", "sequence_last_step", "sequence_mask"),
-    *("sequence_pad", "sequence_pool", "sequence_reshape", "sequence_reverse"),
-    *("sequence_scatter", "sequence_slice", "sequence_softmax", "sequence_unpad"),
-]
+__all__ = ["sequence_mask", *_all]
 
 __getattr__, __dir__ = names_of(__name__)

@@ -1,0 +1,90 @@
+"""Functions that only turn their arguments over, from tables: ``NAME.api`` beside ``NAME.py``.
+
+    # a comment
+    NAME(PARAMETERS) = TARGET
+        The docstring; without one, what the operator says of itself.
+    NAME = ANOTHER
+    from MODULE: NAME, NAME as NAME, ...
+
+A line that goes on is indented by eight spaces. TARGET is an operator, or a function:
+
+    TYPE(PLACE=VALUE, ...) -> OUT, ...; OPTION; ...
+    MODULE.FUNCTION(VALUE, NAME=VALUE, ...); OPTION; ...      .FUNCTION is one of the module itself
+
+PLACE      an input or an attribute of the operator, or several in order: ``Min|min``, a variable to the
+           first and a number to the second; ``Shape|ShapeTensor[]|shape``, where numbers with
+           variables among them go to the input in the middle
+VALUE      an argument or a literal; ``A or B``, which is B where A is None; ``missing(A)``, whether A is
+           None; ``not A``; ``cast(A, DTYPE)``; ``dtype(A)``, the number of an element type, of that
+           of a variable, or where A is None of the default type
+OUT        an output that is returned, or in brackets one that is only made; without any, the first
+OPTION     ``layer=NAME`` stands for the type in default names; ``stop_gradient``; ``number``: one of
+           the first two arguments may be a number; ``unused NAME, ...``; ``also OTHER=NAME, ...``:
+           names of arguments in other eras; ``v1``: ops are written as 1.8 knows them
+
+An argument that is named like an attribute or an input of the operator goes there unless the row says
+what does; so do ``name``, ``act`` and ``out``. None leaves a place out. ``core`` is the C++ core.
+"""
+
+import re
+from typing import NamedTuple, Optional
+
+_LINE = re.compile(
+    r"^(?:(\w+)\(((?:.|\n {8})*?)\) = ((?:.|\n {8})+)\n((?:(?: {4}.*)?\n)*)"  # a function
+    r"|(\w+) = (\w+)$"
+    r"|from ([\w.]+): ((?:.|\n {8})+)$"
+    r"|#.*$|$)",
+    re.MULTILINE,
+)
+
+
+class Row(NamedTuple):
+    """A function of a table."""
+
+    name: str
+    parameters: list  # (name, default as it is written, or "" without one)
+    target: str
+    options: list
+    doc: str
+    line: int
+
+
+class Alias(NamedTuple):
+    """Another name of a function, which may be of another module."""
+
+    name: str
+    other: str
+    module: Optional[str] = None
+
+
+def read(path):
+    """The rows and aliases of the table at ``path``, in order."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    place, line = 0, 1
+    while place < len(text):
+        found = _LINE.match(text, place)
+        if found is None:
+            raise SyntaxError(f"{path}, line {line}: neither a row, an alias nor an import")
+        name, parameters, target, doc, alias, other, module, imported = found.groups()
+        if name:
+            target, *options = (part.strip() for part in target.split(";"))
+            doc = "\n".join(part[4:] for part in doc.rstrip().split("\n"))
+            yield Row(name, _parameters(parameters), target, options, doc, line)
+        elif alias:
+            yield Alias(alias, other)
+        elif module:
+            for part in imported.split(","):
+                other, _, alias = part.strip().partition(" as ")
+                yield Alias(alias or other, other, module)
+        end = found.end() + (not name)
+        line += text.count("\n", place, end)
+        place = end
+
+
+def _parameters(text):
+    """The parameters of a signature; the commas of their defaults stand in brackets."""
+    simple = "(" not in text and "[" not in text
+    parts = text.split(",") if simple else re.findall(r"[^,(\[]+(?:[(\[][^)\]]*[)\]])?", text)
+    pairs = (part.strip().partition("=") for part in parts if part)
+    return [(name, default) for name, _, default in pairs]
