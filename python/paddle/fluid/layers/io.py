@@ -2,31 +2,16 @@
 
 import _flotilla as core
 from paddle._names import names_of
+from paddle._rows import rows
 from paddle.base.framework import default_main_program, default_startup_program
 from paddle.base.scope import global_scope
 from paddle.base.unique_name import generate
 from paddle.io.generator import GeneratorLoader
 
-__all__ = ["create_py_reader_by_data", "data", "double_buffer", "py_reader", "read_file"]
-
-
-def data(
-    name, shape, append_batch_size=True, dtype="float32", lod_level=0, type=7, stop_gradient=True
-):
-    """Declare what a run is fed; an unknown batch extent is put before ``shape``.
-
-    >>> fluid.layers.data(name="x", shape=[13]).shape
-    (-1, 13)
-    """
-    return core.data(
-        name,
-        shape,
-        dtype,
-        lod_level,
-        append_batch_size=append_batch_size,
-        need_check_feed=False,
-        stop_gradient=stop_gradient,
-    )
+__all__ = [
+    *rows(globals()),
+    *("create_py_reader_by_data", "double_buffer", "py_reader", "read_file"),
+]
 
 
 class _Reader(GeneratorLoader):
