@@ -85,7 +85,7 @@ SlotColumn::SlotColumn(DType dtype, int64_t width) : width_(width) {
   if (dtype == i64) values_ = std::vector<int64_t>();
 }
 
-void SlotColumn::spell_out_offsets() {
+void SlotColumn::write_offsets() {
   offsets_.reserve(static_cast<size_t>(records_) + 2);
   for (int64_t r = 0; r <= records_; ++r) offsets_.push_back(r * width_);
 }
@@ -106,7 +106,7 @@ void SlotColumn::append(const SlotColumn& other) {
           dtype());
   const int64_t before = stored();
   const bool uniform = width_ == other.width_ && other.offsets_.empty();
-  if (offsets_.empty() && !uniform) spell_out_offsets();
+  if (offsets_.empty() && !uniform) write_offsets();
   if (!offsets_.empty()) {
     offsets_.reserve(offsets_.size() + static_cast<size_t>(other.records_));
     for (int64_t r = 1; r <= other.records_; ++r) offsets_.push_back(before + other.begin(r));

@@ -70,7 +70,7 @@ class SlotColumn {
   }
   void end_record() {
     const int64_t size = stored();
-    if (offsets_.empty() && size != (records_ + 1) * width_) spell_out_offsets();
+    if (offsets_.empty() && size != (records_ + 1) * width_) write_offsets();
     if (!offsets_.empty()) offsets_.push_back(size);
     ++records_;
   }
@@ -88,7 +88,7 @@ class SlotColumn {
     return static_cast<int64_t>(dtype() == f32 ? std::get<0>(values_).size()
                                                : std::get<1>(values_).size());
   }
-  void spell_out_offsets();
+  void write_offsets();
 
   std::variant<std::vector<float>, std::vector<int64_t>> values_;
   int64_t width_ = 1;

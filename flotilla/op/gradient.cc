@@ -78,7 +78,7 @@ OpDef gradient_of(const OpDef& forward) {
             .infer = rule.op.infer != nullptr ? rule.op.infer : infer_like_variables,
             .kernels = rule.op.kernels,
             .lower = rule.op.lower,
-            .spell_out = rule.op.spell_out};
+            .to_paddle = rule.op.to_paddle};
   for (const Use& use : rule.uses) def.inputs.push_back(used_slot(forward, use));
   const std::vector<Slot> results = differentiable(forward.outputs);
   for (const Slot& result : results) {

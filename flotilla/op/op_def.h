@@ -74,7 +74,7 @@ struct GradOp {
   // Inputs that other releases write, or in the place of those that follow.
   std::vector<Slot> inputs = {};
   std::string type = {};                                       // empty: <type>_grad
-  void (*spell_out)(Block& block, size_t position) = nullptr;  // as that of OpDef
+  void (*to_paddle)(Block& block, size_t position) = nullptr;  // as that of OpDef
 };
 
 // How the gradient of an operator follows. A rule is a value: most operators name the slots that
@@ -118,9 +118,9 @@ struct OpDef {
   std::string dtype_slot = {};  // whose dtype picks the kernel; by default the first input that is
                                 // there, or the first output
   bool side_effect = false;     // runs even where nobody reads what it writes
-  // What real Paddle wants otherwise of this op, at `position` of a program that it is to read
-  // (op/spell_out.h), and what an op means that it has written (op/take_in.h).
-  void (*spell_out)(Block& block, size_t position) = nullptr;
+  // Changes the op at `position` of a program that real Paddle is to read
+  // (op/export_to_paddle.h), and an op that real Paddle has written (op/take_in.h).
+  void (*to_paddle)(Block& block, size_t position) = nullptr;
   void (*take_in)(Op& op) = nullptr;
 
   // Of its gradient op; "" where it has none.

@@ -11,7 +11,7 @@
 
 namespace flotilla {
 
-// Takes a program as a file holds it; spell_out() is the way back.
+// Takes a program as a file holds it; export_to_paddle() is the way back.
 std::shared_ptr<Program> take_in(std::shared_ptr<Program> program);
 
 }  // namespace flotilla

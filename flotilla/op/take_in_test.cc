@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "flotilla/ir/text.h"
-#include "flotilla/op/spell_out.h"
+#include "flotilla/op/export_to_paddle.h"
 
 namespace flotilla {
 namespace {
@@ -30,7 +30,7 @@ TEST(TakeIn, SpellOutIsTheWayBack) {
     adam(Param=p) -> ParamOut=p {epsilon=0.5}
     adam(Param=p) -> ParamOut=p {epsilon=0.5, plain_epsilon=true}
   )");
-  const auto file = spell_out(*built);
+  const auto file = export_to_paddle(*built);
   EXPECT_FALSE(
       file->global_block().op(1).attrs().contains("plain_epsilon"));  // real Paddle has no such
   const auto back = take_in(file);

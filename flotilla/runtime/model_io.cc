@@ -6,7 +6,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/base/regular_file.h"
 #include "flotilla/ir/proto.h"
-#include "flotilla/op/spell_out.h"
+#include "flotilla/op/export_to_paddle.h"
 #include "flotilla/op/take_in.h"
 #include "flotilla/tensor/stream.h"
 
@@ -217,7 +217,9 @@ std::vector<std::string> fetch_names(const Program& program) {
   return columns(program, "fetch", false);
 }
 
-std::string serialize_program(const Program& program) { return serialize(*spell_out(program)); }
+std::string serialize_program(const Program& program) {
+  return serialize(*export_to_paddle(program));
+}
 
 std::shared_ptr<Program> deserialize_program(std::string_view bytes) {
   return take_in(deserialize(bytes));

@@ -14,7 +14,7 @@
 #include <bit>
 #include <cmath>
 
-#include "flotilla/op/spell_out.h"
+#include "flotilla/op/export_to_paddle.h"
 #include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/loss/chosen_rows.h"
 #include "flotilla/ops/loss/labels.h"
@@ -144,9 +144,9 @@ const OpDef& hierarchical_sigmoid = define_op({
         grad_op({"X", "W", "Label", "PathTable", "PathCode", shape_of("Bias"), "PreOut"},
                 {.kernels = kernels_for<float, double>(backward),
                  .infer = infer_grad,
-                 .spell_out = [](Block& b, size_t i) { ask_for_gradient(b, b.op(i), "W", "W"); }}),
+                 .to_paddle = [](Block& b, size_t i) { ask_for_gradient(b, b.op(i), "W", "W"); }}),
     .kernels = kernels_for<float, double>(forward),
-    .spell_out = add_weight_of_tree,
+    .to_paddle = add_weight_of_tree,
 });
 
 }  // namespace

@@ -114,7 +114,7 @@ const OpDef& nll_loss = define_op({
     .infer = infer,
     .grad =
         grad_op({shape_of("X"), "Label", "Weight", "Total_weight"},
-                {.kernels = kernels_for<float, double>(backward), .spell_out = drop_axes_of_loss}),
+                {.kernels = kernels_for<float, double>(backward), .to_paddle = drop_axes_of_loss}),
     .kernels = kernels_for<float, double>(forward),
 });
 

@@ -200,7 +200,7 @@ const OpDef& sample_logits = define_op({
                                  .doc = "gradient of SampledLogits",
                                  .like = "Samples"}}}),
     .kernels = kernels_for<float, double>(forward),
-    .spell_out = join_chosen_samples,
+    .to_paddle = join_chosen_samples,
 });
 
 }  // namespace

@@ -3,7 +3,7 @@
 // The activation functions of layers as operators; their formulas are in
 // ops/common/activation_formulas.h.
 
-#include "flotilla/op/spell_out.h"
+#include "flotilla/op/export_to_paddle.h"
 #include "flotilla/ops/common/activation_formulas.h"
 #include "flotilla/ops/math/unary.h"
 

@@ -366,7 +366,7 @@ const OpDef& einsum = define_op({
                                                  .optional = true,
                                                  .list = true,
                                                  .shape_only = true}},
-                                     .spell_out = give_shapes}),
+                                     .to_paddle = give_shapes}),
     .kernels = kernels_for<float, double>(forward),
 });
 

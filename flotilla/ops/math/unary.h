@@ -128,13 +128,13 @@ GradRule unary_gradient() {
 }
 
 // Defines the operator F, with forward kernels for floats and the dtypes T and gradients for
-// floats. `spell_out_grad`: GradOp::spell_out.
+// floats. `grad_to_paddle`: GradOp::to_paddle.
 template <typename F, typename... T>
-void define_unary(void (*spell_out_grad)(Block& block, size_t position) = nullptr) {
+void define_unary(void (*grad_to_paddle)(Block& block, size_t position) = nullptr) {
   OpDef def = unary_definition(F::kInfo);
   def.kernels = kernels_for<float, double, Half, BFloat16, T...>(kUnaryForward<F>);
   def.grad = unary_gradient<F>();
-  def.grad.op.spell_out = spell_out_grad;
+  def.grad.op.to_paddle = grad_to_paddle;
   define_op(std::move(def));
 }
 

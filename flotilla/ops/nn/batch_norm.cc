@@ -10,7 +10,7 @@
 
 #include "flotilla/ops/nn/batch_norm.h"
 
-#include "flotilla/op/spell_out.h"
+#include "flotilla/op/export_to_paddle.h"
 #include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
@@ -75,7 +75,7 @@ const bool act = define<false, true>("fused_bn_act", "relu(batch_norm(X)).");
 const bool add_act = define<true, true>("fused_bn_add_act", "relu(batch_norm(X) + Z).");
 
 // 2.6 reads the statistics where they are those of all batches.
-void spell_out_grad(Block& block, size_t position) {
+void grad_to_paddle(Block& block, size_t position) {
   Op& op = block.op(position);
   for (const std::string slot : {"Mean", "Variance"}) {
     const auto vars = op.input_list(slot + "Out");
@@ -118,7 +118,7 @@ bool define_batch_norm(BatchNormOps ops) {
                        {"SavedVariance", "1 / standard deviation of the batch"},
                        {.name = "Mean", .doc = "MeanOut in Paddle 1.8", .optional = true},
                        {.name = "Variance", .doc = "VarianceOut in Paddle 1.8", .optional = true}},
-            .spell_out = ops.type == "batch_norm" ? spell_out_grad : nullptr}),
+            .to_paddle = ops.type == "batch_norm" ? grad_to_paddle : nullptr}),
        .kernels = std::move(ops.kernels)});
   return true;
 }

@@ -10,9 +10,9 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/op/export_to_paddle.h"
 #include "flotilla/op/infer.h"
 #include "flotilla/op/op_def.h"
-#include "flotilla/op/spell_out.h"
 #include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
@@ -166,7 +166,7 @@ const OpDef& layer_norm = define_op({
     .infer = infer,
     .grad = grad_op({"X", "Scale", shape_of("Bias"), "Mean", "Variance"},
                     {.kernels = kernels_for<float, double>(backward),
-                     .spell_out = [](Block& b, size_t i) { ask_for_scale_and_bias(b, b.op(i)); }}),
+                     .to_paddle = [](Block& b, size_t i) { ask_for_scale_and_bias(b, b.op(i)); }}),
     .kernels = kernels_for<float, double>(forward),
 });
 

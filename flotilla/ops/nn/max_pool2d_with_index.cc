@@ -162,7 +162,7 @@ void infer_unpool(InferContext& c) {
 }
 
 // 2.6 reads the size whether it is given or not.
-void spell_out_size(Block& block, size_t position) {
+void size_to_paddle(Block& block, size_t position) {
   Op& op = block.op(position);
   const Shape& out = block.var(op.output("Out")).shape;
   op.set_attr("output_size", Ints{static_cast<int32_t>(out[2]), static_cast<int32_t>(out[3])});
@@ -203,7 +203,7 @@ const OpDef& unpool = define_op({
     .grad = grad_op({shape_of("X"), "Indices", shape_of("Out")},
                     {.kernels = kernels_for<float, double>(unpool_backward)}),
     .kernels = kernels_for<float, double>(unpool_forward),
-    .spell_out = spell_out_size,
+    .to_paddle = size_to_paddle,
 });
 
 }  // namespace

@@ -177,7 +177,7 @@ void lower_grad(LowerContext& c) {
 }
 
 // Paddle's gradient op of a masked one has another name for the result.
-void spell_out_softmax(Block& block, size_t position) {
+void mask_to_paddle(Block& block, size_t position) {
   Op& op = block.op(position);
   if (op.has_input("Out")) op.set_input("Softmax", {op.input("Out")});
   op.set_input("Out", {});
@@ -195,7 +195,7 @@ const OpDef& masked = define_op({
     .grad = grad_op({"Out"}, {.lower = lower_grad,
                               .inputs = {{.name = "Out", .doc = "as before", .optional = true},
                                          {.name = "Softmax", .doc = "Out", .optional = true}},
-                              .spell_out = spell_out_softmax}),
+                              .to_paddle = mask_to_paddle}),
     .lower = lower_masked,
 });
 

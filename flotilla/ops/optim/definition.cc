@@ -190,7 +190,7 @@ OpDef single(const update::Rule& rule) {
                .infer = infer,
                .kernels = {{kCpu, f32, update_single}, {kCpu, f64, update_double}}};
   if (!rule.mark_1x.empty()) {
-    def.spell_out = write_release;
+    def.to_paddle = write_release;
     def.take_in = read_release;
   }
   if (rule.lists) {

@@ -6,7 +6,7 @@
 
 #include "flotilla/ops/sequence/gru.h"
 
-#include "flotilla/op/spell_out.h"
+#include "flotilla/op/export_to_paddle.h"
 
 namespace flotilla::ops {
 namespace {
@@ -133,7 +133,7 @@ const OpDef& gru = define_op({
         {shape_of("Input"), "H0", "Weight", shape_of("Bias"), "Hidden", "BatchGate",
          "BatchResetHiddenPrev"},
         {.kernels = kernels_for<float, double>(backward),
-         .spell_out = [](Block& block,
+         .to_paddle = [](Block& block,
                          size_t i) { add_output_of_forward(block, i, "Input", "BatchHidden"); }}),
     .kernels = kernels_for<float, double>(forward),
 });

@@ -43,7 +43,7 @@ const OpDef& sequence_reverse = define_op(
                           .inputs = {{.name = "X", .doc = "rows with a LoD"}},
                           .outputs = {{.name = "Y", .doc = "same shape and sequences as X"}},
                           .infer = infer_same},
-                         {.spell_out = turn_back}));
+                         {.to_paddle = turn_back}));
 
 // As many sequences as X has, of a length that is known only when the op runs.
 VarMeta other_lengths(const VarMeta& x) { return cut_anew(x, with_rows(x.shape, -1)); }

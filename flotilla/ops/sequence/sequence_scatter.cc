@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "flotilla/op/spell_out.h"
+#include "flotilla/op/export_to_paddle.h"
 #include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/loss/labels.h"
 #include "flotilla/ops/tensor/optional_slots.h"
@@ -83,7 +83,7 @@ const OpDef& sequence_scatter = define_op({
     .grad = grad_op(
         {"Ids", shape_of("Updates")},
         {.kernels = kernels_for<float, double>(backward),
-         .spell_out = [](Block& b, size_t i) { ask_for_gradient(b, b.op(i), "X", "Out@GRAD"); }}),
+         .to_paddle = [](Block& b, size_t i) { ask_for_gradient(b, b.op(i), "X", "Out@GRAD"); }}),
     .kernels = kernels_for<float, double>(forward),
 });
 

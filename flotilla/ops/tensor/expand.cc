@@ -286,7 +286,7 @@ const bool kDefined = [] {
   define<Meshgrid>(
       "meshgrid", "Repeats each vector of X over the grid that all of them span.",
       {{.name = "X", .doc = "vectors", .list = true}}, {},
-      {.infer = infer_grid_grad, .inputs = {grads, same}, .spell_out = name_gradients_as_2x});
+      {.infer = infer_grid_grad, .inputs = {grads, same}, .to_paddle = name_gradients_as_2x});
   define<BroadcastTensors>("broadcast_tensors",
                            "Repeats each tensor of X until it has the shape of all.",
                            {{.name = "X", .doc = "tensors", .list = true}});

@@ -1,4 +1,4 @@
-#include "flotilla/op/spell_out.h"
+#include "flotilla/op/export_to_paddle.h"
 
 #include <algorithm>
 
@@ -65,7 +65,7 @@ void ask_for_scale_and_bias(Block& block, Op& op) {
   for (const char* slot : {"Scale", "Bias"}) ask_for_gradient(block, op, slot, slot);
 }
 
-std::shared_ptr<Program> spell_out(const Program& program) {
+std::shared_ptr<Program> export_to_paddle(const Program& program) {
   std::shared_ptr<Program> copy = program.clone();
   for (int32_t b = 0; b < copy->num_blocks(); ++b) {
     Block& block = copy->block(b);
@@ -75,7 +75,7 @@ std::shared_ptr<Program> spell_out(const Program& program) {
       if (def == nullptr) continue;
       add_empty_lists(op, *def);
       if (op.type().ends_with(kGradOp) || op.type().ends_with("_grad2")) add_attrs(op, *def);
-      if (def->spell_out != nullptr) def->spell_out(block, i);
+      if (def->to_paddle != nullptr) def->to_paddle(block, i);
     }
   }
   return copy;

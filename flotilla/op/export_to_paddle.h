@@ -1,7 +1,6 @@
-// flotilla/op/spell_out.h
+// flotilla/op/export_to_paddle.h
 //
-// Real Paddle wants to see some things in a program that are not needed here: a program that
-// travels there must spell them out.
+// Real Paddle reads some things in a program that are not needed here. The export adds them.
 
 #pragma once
 
@@ -15,9 +14,9 @@ namespace flotilla {
 // A copy in which every gradient op carries all attributes of its definition, every op its empty
 // lists, and gradient ops the slots that one release or another of Paddle asks for. An op that
 // means one thing in 1.x and another in 2.x tells which (take_in.h).
-std::shared_ptr<Program> spell_out(const Program& program);
+std::shared_ptr<Program> export_to_paddle(const Program& program);
 
-// For OpDef::spell_out:
+// For OpDef::to_paddle:
 
 // Gives the gradient op at `position` an output of its forward op, the one with the same `input`:
 // 1.8 reads it, 2.6 and Flotilla do not.
