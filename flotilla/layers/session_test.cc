@@ -121,7 +121,7 @@ TEST_F(SessionTest, TrainingGoesOnFromPersistables) {
   }
 }
 
-// Paddle 1.8 wrote this update: it has no attribute that only 2.x knows (op/take_in.h).
+// Paddle 1.8 wrote this update: it has no attribute that only 2.x knows (op/import_from_paddle.h).
 TEST_F(SessionTest, AProgramOfAnEarlierReleaseKeepsItsMeaning) {
   const auto old = deserialize_program(serialize(*parse(R"(
     var p f32[2]

@@ -13,7 +13,7 @@ namespace flotilla {
 
 // A copy in which every gradient op carries all attributes of its definition, every op its empty
 // lists, and gradient ops the slots that one release or another of Paddle asks for. An op that
-// means one thing in 1.x and another in 2.x tells which (take_in.h).
+// means one thing in 1.x and another in 2.x tells which (import_from_paddle.h).
 std::shared_ptr<Program> export_to_paddle(const Program& program);
 
 // For OpDef::to_paddle:

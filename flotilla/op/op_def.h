@@ -119,9 +119,9 @@ struct OpDef {
                                 // there, or the first output
   bool side_effect = false;     // runs even where nobody reads what it writes
   // Changes the op at `position` of a program that real Paddle is to read
-  // (op/export_to_paddle.h), and an op that real Paddle has written (op/take_in.h).
+  // (op/export_to_paddle.h), and an op that real Paddle has written (op/import_from_paddle.h).
   void (*to_paddle)(Block& block, size_t position) = nullptr;
-  void (*take_in)(Op& op) = nullptr;
+  void (*from_paddle)(Op& op) = nullptr;
 
   // Of its gradient op; "" where it has none.
   std::string grad_type() const;

@@ -69,7 +69,7 @@ class Body {
       Var& target = block().var(var);
       targets.push_back(&target);
       gradients_of_targets.push_back(
-          &take_in(grad_name(place.first), place.second, names[place.second]));
+          &add_input(grad_name(place.first), place.second, names[place.second]));
       gradients_of_targets.back()->shape = target.shape;
     }
     require(!targets.empty(), "{} has no gradient of an output to begin with", op_.type());
@@ -111,7 +111,7 @@ class Body {
   }
 
   // The variable `name` of the op's block, as slot and place of it in the body's program.
-  Var& take_in(std::string_view slot, size_t i, const std::string& name) {
+  Var& add_input(std::string_view slot, size_t i, const std::string& name) {
     const Var& var = around_.var(name);
     const std::string inner = inner_name(slot, i);
     outer_[inner] = name;
@@ -129,7 +129,7 @@ class Body {
       const auto names = op.input_list(slot.name);
       for (size_t i = 0; i < names.size(); ++i) {
         const bool there = names[i] != kEmptyVar;
-        if (there) take_in(slot.name, i, names[i]).stop_gradient = slot.no_grad;
+        if (there) add_input(slot.name, i, names[i]).stop_gradient = slot.no_grad;
         inputs[slot.name].push_back(there ? inner_name(slot.name, i) : names[i]);
       }
     }

@@ -7,7 +7,7 @@
 #include "flotilla/base/regular_file.h"
 #include "flotilla/ir/proto.h"
 #include "flotilla/op/export_to_paddle.h"
-#include "flotilla/op/take_in.h"
+#include "flotilla/op/import_from_paddle.h"
 #include "flotilla/tensor/stream.h"
 
 namespace flotilla {
@@ -222,7 +222,7 @@ std::string serialize_program(const Program& program) {
 }
 
 std::shared_ptr<Program> deserialize_program(std::string_view bytes) {
-  return take_in(deserialize(bytes));
+  return import_from_paddle(deserialize(bytes));
 }
 
 std::shared_ptr<Program> read_program(SavedFiles& files, const std::string& file) {

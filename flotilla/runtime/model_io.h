@@ -60,7 +60,7 @@ std::vector<std::string> feed_names(const Program& program);
 std::vector<std::string> fetch_names(const Program& program);
 
 // A program in Paddle's wire format. Ops of a program that Paddle wrote mean here what they meant
-// there, and Paddle finds in a program written here all that it asks for (op/take_in.h,
+// there, and Paddle finds in a program written here all that it asks for (op/import_from_paddle.h,
 // op/export_to_paddle.h).
 std::string serialize_program(const Program& program);
 std::shared_ptr<Program> deserialize_program(std::string_view bytes);

@@ -191,7 +191,7 @@ OpDef single(const update::Rule& rule) {
                .kernels = {{kCpu, f32, update_single}, {kCpu, f64, update_double}}};
   if (!rule.mark_1x.empty()) {
     def.to_paddle = write_release;
-    def.take_in = read_release;
+    def.from_paddle = read_release;
   }
   if (rule.lists) {
     for (Slot& slot : def.inputs) slot.list = true;

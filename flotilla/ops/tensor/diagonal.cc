@@ -132,7 +132,7 @@ const OpDef& trace = define_op({
     .infer = infer_trace,
     .grad = grad_of_body(),
     .lower = lower_trace,
-    .take_in = read_release,
+    .from_paddle = read_release,
 });
 
 // ---- diag_embed ---------------------------------------------------------------------------------

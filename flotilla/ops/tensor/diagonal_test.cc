@@ -1,7 +1,7 @@
 // flotilla/ops/tensor/diagonal_test.cc
 
 #include "flotilla/ir/text.h"
-#include "flotilla/op/take_in.h"
+#include "flotilla/op/import_from_paddle.h"
 #include "flotilla/testing/check_op.h"
 
 namespace flotilla {
@@ -88,7 +88,7 @@ TEST(Diagonal, Refusals) {
 }
 
 TEST(Trace, TakesTheAxesOfPrograms18) {
-  const auto program = take_in(parse(R"(
+  const auto program = import_from_paddle(parse(R"(
     var x f32[2, 3, 4]
     var y f32[2]
     trace(Input=x) -> Out=y {dim1=-2, dim2=-1, offset=0}

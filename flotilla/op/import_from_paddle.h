@@ -1,4 +1,4 @@
-// flotilla/op/take_in.h
+// flotilla/op/import_from_paddle.h
 //
 // Some ops mean one thing in Paddle 1.x and another in 2.x under the same name. What was written
 // tells by its attributes which release wrote it, and keeps the meaning it had there.
@@ -11,7 +11,7 @@
 
 namespace flotilla {
 
-// Takes a program as a file holds it; export_to_paddle() is the way back.
-std::shared_ptr<Program> take_in(std::shared_ptr<Program> program);
+// Turns a program as a file holds it into one as it is built here; undoes export_to_paddle().
+std::shared_ptr<Program> import_from_paddle(std::shared_ptr<Program> program);
 
 }  // namespace flotilla

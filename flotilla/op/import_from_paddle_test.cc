@@ -1,4 +1,4 @@
-#include "flotilla/op/take_in.h"
+#include "flotilla/op/import_from_paddle.h"
 
 #include <gmock/gmock.h>
 
@@ -9,8 +9,8 @@ namespace flotilla {
 namespace {
 
 // 1.x takes Adam's epsilon and LAMB's moments as they are, 2.x and what is built here do not.
-TEST(TakeIn, UpdatesKeepTheFormulaOfTheirRelease) {
-  const auto program = take_in(parse(R"(
+TEST(ImportFromPaddle, UpdatesKeepTheFormulaOfTheirRelease) {
+  const auto program = import_from_paddle(parse(R"(
     var p f32[2]
     adam(Param=p) -> ParamOut=p {epsilon=0.5}
     adam(Param=p) -> ParamOut=p {epsilon=0.5, multi_precision=false}
@@ -24,7 +24,7 @@ TEST(TakeIn, UpdatesKeepTheFormulaOfTheirRelease) {
   EXPECT_FALSE(block.op(3).attrs().contains("plain_moments"));
 }
 
-TEST(TakeIn, SpellOutIsTheWayBack) {
+TEST(ImportFromPaddle, UndoesAnExport) {
   const auto built = parse(R"(
     var p f32[2]
     adam(Param=p) -> ParamOut=p {epsilon=0.5}
@@ -33,7 +33,7 @@ TEST(TakeIn, SpellOutIsTheWayBack) {
   const auto file = export_to_paddle(*built);
   EXPECT_FALSE(
       file->global_block().op(1).attrs().contains("plain_epsilon"));  // real Paddle has no such
-  const auto back = take_in(file);
+  const auto back = import_from_paddle(file);
   EXPECT_FALSE(back->global_block().op(0).attr_or<bool>("plain_epsilon", false));
   EXPECT_TRUE(back->global_block().op(1).attr_or<bool>("plain_epsilon", false));
 }
