@@ -106,10 +106,10 @@ TEST_F(TableServerTest, ServesUntilAllWorkersHaveLeft) {
   second.push(2);
   EXPECT_THAT(second.pull(), ElementsAre(-3, -3, -3, -3));
   EXPECT_THAT(server.metrics(), HasSubstr("flotilla_ps_pushed_rows_total{table=\"w\"} 2"));
-  const std::shared_ptr<ps::Channel> stranger =
+  const std::shared_ptr<ps::Channel> outsider =
       ps::make_rpc_channel({.address = server.address(), .token = "another", .patience = 5s});
   std::promise<void> refused;
-  stranger->call(stranger->allocate(8), 0, [&](const ps::Bytes&, const std::exception_ptr& error) {
+  outsider->call(outsider->allocate(8), 0, [&](const ps::Bytes&, const std::exception_ptr& error) {
     EXPECT_TRUE(error != nullptr);
     refused.set_value();
   });

@@ -12,9 +12,9 @@
 #include <cstring>
 #include <thread>
 
+#include "flotilla/testing/another_user.h"
 #include "flotilla/testing/errors.h"
 #include "flotilla/testing/patience.h"
-#include "flotilla/testing/stranger.h"
 
 namespace flotilla::launch {
 namespace {
@@ -73,11 +73,11 @@ TEST(StatusSocket, AnswersWhoeverAsksAndGoesWithItsOwner) {
 TEST(StatusSocket, ANameThatAnotherUserHasTakenIsNotAsked) {
   FLT_NEEDS_ANOTHER_USER();
   const Name name(getpid());
-  testing::Stranger stranger([&] {
+  testing::AnotherUser another([&] {
     const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
     return ::bind(socket, name.plain(), name.length) == 0 && ::listen(socket, 8) == 0;
   });
-  ASSERT_TRUE(stranger.done());
+  ASSERT_TRUE(another.done());
   EXPECT_THAT(running_launchers(), Not(Contains(getpid())));
   EXPECT_REFUSED(
       ask_launcher(getpid()),
@@ -91,7 +91,7 @@ TEST(StatusSocket, AnotherUserGetsNoAnswerAndHoldsNobodyUp) {
   FLT_NEEDS_ANOTHER_USER();
   const Answering launcher("here");
   const Name name(getpid());
-  testing::Stranger stranger([&] {
+  testing::AnotherUser another([&] {
     bool nothing = true;
     for (int i = 0; i < 100; ++i) {
       const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
@@ -101,7 +101,7 @@ TEST(StatusSocket, AnotherUserGetsNoAnswerAndHoldsNobodyUp) {
     }
     return nothing;
   });
-  EXPECT_TRUE(stranger.done());
+  EXPECT_TRUE(another.done());
   EXPECT_EQ(ask_launcher(getpid()), "here");
 }
 

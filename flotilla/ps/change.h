@@ -1,7 +1,7 @@
 // flotilla/ps/change.h
 //
 // What a push does, as a value and as bytes. The bytes are the body of a record in the log, and may
-// be the body of a request: they are checked as if a stranger had sent them. Little endian; every
+// be the body of a request: they are checked as those of an attacker. Little endian; every
 // part starts at a multiple of 8 bytes, so that arrays are used where they lie.
 //
 //   push   := ids:u32 changes:u32 id* change*

@@ -1,7 +1,7 @@
 // flotilla/ps/request.h
 //
-// What workers ask of servers, as values and as bytes. The bytes are checked as if a stranger had
-// sent them. Little endian; every part starts at a multiple of 8 bytes.
+// What workers ask of servers, as values and as bytes. The bytes are checked like those of an
+// attacker. Little endian; every part starts at a multiple of 8 bytes.
 //
 //   request  := magic:u32 kind:u32 rank:u32 workers:u32 body
 //   body     := step | text | files | presence | shrink | scan | nothing    (by kind)

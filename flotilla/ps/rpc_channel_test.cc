@@ -114,10 +114,10 @@ TEST(RpcChannel, AnAbortEndsTheWaitForAServerThatSaysNothing) {
 
 TEST(RpcChannel, WhoDoesNotKnowTheTokenIsRefused) {
   std::optional<Server> server(std::in_place, "");
-  Client stranger({.connect = [&](int, const auto&) {
+  Client outsider({.connect = [&](int, const auto&) {
     return make_rpc_channel({.address = server->server.address(), .token = "guessed"});
   }});
-  EXPECT_NE(refusal_of([&] { stranger.snapshot(); }), "(not refused)");
+  EXPECT_NE(refusal_of([&] { outsider.snapshot(); }), "(not refused)");
   EXPECT_EQ(server->service.stats().requests, 0);
   EXPECT_GE(server->server.stats().without_token, 1u);
 }

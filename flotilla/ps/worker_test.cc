@@ -498,9 +498,9 @@ TEST(Service, RefusesWhatIsNoRequest) {
   EXPECT_THAT(refusal_of([&] { client->create({parse_table("table 1 other dense width=4")}); }),
               HasSubstr("must be like the one that is there"));
   // A job of another size, and a server that there is not.
-  Client stranger(
+  Client outsider(
       {.self = {0, 3}, .connect = [&](int, const auto&) { return servers.channel(0); }});
-  EXPECT_REFUSED(stranger.snapshot(),
+  EXPECT_REFUSED(outsider.snapshot(),
                  "worker 0 thinks that the job has 3 workers, but this server was told 2");
   Client nowhere({.connect = [](int, const auto&) -> std::shared_ptr<Channel> {
     refuse("there is no such server");

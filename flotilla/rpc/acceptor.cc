@@ -94,10 +94,10 @@ void Acceptor::run() {
     Clock::time_point next = rests ? again_ : now + kLongest;
     {
       const MutexLock lock(mutex_);
-      for (const auto& [key, stranger] : strangers_) {
-        fds.push_back({stranger.socket.get(), POLLRDHUP, 0});
+      for (const auto& [key, peer] : unauthenticated_) {
+        fds.push_back({peer.socket.get(), POLLRDHUP, 0});
         keys.push_back(key);
-        next = std::min(next, stranger.came + limits_.patience);
+        next = std::min(next, peer.came + limits_.patience);
       }
     }
     const auto left = std::chrono::ceil<milliseconds>(next - now).count();
@@ -106,7 +106,7 @@ void Acceptor::run() {
     {
       const MutexLock lock(mutex_);
       for (size_t i = 0; i < keys.size(); ++i) {
-        if (fds[i + 2].revents != 0) strangers_.erase(keys[i]);  // it has left
+        if (fds[i + 2].revents != 0) unauthenticated_.erase(keys[i]);  // it has left
       }
       dismiss();
     }
@@ -117,7 +117,7 @@ void Acceptor::run() {
 bool Acceptor::accept() {
   {
     const MutexLock lock(mutex_);
-    if (std::ssize(strangers_) >= most_strangers() && !make_room()) return false;
+    if (std::ssize(unauthenticated_) >= most_unauthenticated() && !make_room()) return false;
   }
   Fd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   // Where it failed for want of descriptors it would fail again at once.
@@ -131,27 +131,27 @@ bool Acceptor::accept() {
   }
   const int yes = 1;
   ::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  Stranger stranger = {.socket = Fd(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0)),
-                       .source = source,
-                       .came = Clock::now()};
-  if (!stranger.socket) return false;
+  Unauthenticated peer = {.socket = Fd(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0)),
+                          .source = source,
+                          .came = Clock::now()};
+  if (!peer.socket) return false;
   {
     const MutexLock lock(mutex_);
-    strangers_.insert_or_assign(key_of(source, port), std::move(stranger));
+    unauthenticated_.insert_or_assign(key_of(source, port), std::move(peer));
   }
   on_connection_(listener_.get(), std::move(connection));
   return true;
 }
 
-void Acceptor::close(Iterator stranger, const char* why) {
-  ::shutdown(stranger->second.socket.get(), SHUT_RDWR);
-  complain(stranger->second.source, why);
-  strangers_.erase(stranger);
+void Acceptor::close(Iterator peer, const char* why) {
+  ::shutdown(peer->second.socket.get(), SHUT_RDWR);
+  complain(peer->second.source, why);
+  unauthenticated_.erase(peer);
 }
 
 void Acceptor::dismiss() {
   const Clock::time_point now = Clock::now();
-  for (auto next = strangers_.begin(); next != strangers_.end();) {
+  for (auto next = unauthenticated_.begin(); next != unauthenticated_.end();) {
     const auto one = next++;
     if (now - one->second.came < limits_.patience) continue;
     close(one, "it did not show the job's token in time");
@@ -160,43 +160,43 @@ void Acceptor::dismiss() {
 
 bool Acceptor::make_room() {
   std::map<std::string, int64_t> counts;
-  for (const auto& [key, stranger] : strangers_) ++counts[stranger.source];
+  for (const auto& [key, peer] : unauthenticated_) ++counts[peer.source];
   const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
   const std::string source = std::ranges::max_element(counts, fewer)->first;
   constexpr const char* kWhy = "too many connections of this host have not shown the job's token";
   const Clock::time_point now = Clock::now();
-  auto slowest = strangers_.end();
+  auto slowest = unauthenticated_.end();
   bool closed = false;
-  for (auto next = strangers_.begin(); next != strangers_.end();) {
+  for (auto next = unauthenticated_.begin(); next != unauthenticated_.end();) {
     const auto one = next++;
-    const Stranger& stranger = one->second;
-    const bool spoke = has_spoken(stranger.socket.get());
+    const Unauthenticated& peer = one->second;
+    const bool spoke = has_spoken(peer.socket.get());
     const auto allowed = spoke ? limits_.handshake : limits_.first_word;
-    if (stranger.source != source || now - stranger.came < allowed) continue;
+    if (peer.source != source || now - peer.came < allowed) continue;
     if (!spoke) {
       close(one, kWhy);
       closed = true;
-    } else if (slowest == strangers_.end() || stranger.came < slowest->second.came) {
+    } else if (slowest == unauthenticated_.end() || peer.came < slowest->second.came) {
       slowest = one;
     }
   }
-  if (closed || slowest == strangers_.end()) return closed;
+  if (closed || slowest == unauthenticated_.end()) return closed;
   close(slowest, kWhy);
   return true;
 }
 
 void Acceptor::welcome(const std::string& peer) {
   const MutexLock lock(mutex_);
-  if (!strangers_.empty()) strangers_.erase(key_of(address_in(peer), port_in(peer)));
+  if (!unauthenticated_.empty()) unauthenticated_.erase(key_of(address_in(peer), port_in(peer)));
 }
 
 void Acceptor::refuse(const std::string& peer, const std::string& why) {
   complain(address_in(peer), why);
   const MutexLock lock(mutex_);
-  const auto one = strangers_.find(key_of(address_in(peer), port_in(peer)));
-  if (one == strangers_.end() || ++one->second.refusals < limits_.refusals) return;
+  const auto one = unauthenticated_.find(key_of(address_in(peer), port_in(peer)));
+  if (one == unauthenticated_.end() || ++one->second.refusals < limits_.refusals) return;
   ::shutdown(one->second.socket.get(), SHUT_RDWR);
-  strangers_.erase(one);
+  unauthenticated_.erase(one);
 }
 
 void Acceptor::complain(const std::string& source, std::string_view why) {
@@ -206,16 +206,16 @@ void Acceptor::complain(const std::string& source, std::string_view why) {
                *silent == 0 ? "" : fmt::format("; {} more since the last such line", *silent));
 }
 
-int64_t Acceptor::strangers() const {
+int64_t Acceptor::unauthenticated() const {
   const MutexLock lock(mutex_);
-  return std::ssize(strangers_);
+  return std::ssize(unauthenticated_);
 }
 
 int64_t Acceptor::reserve() const { return std::min(limits_.reserve, limit_of_descriptors() / 4); }
 
 // Each takes two descriptors.
-int64_t Acceptor::most_strangers() const {
-  return std::clamp<int64_t>((limit_of_descriptors() - reserve()) / 4, 1, limits_.strangers);
+int64_t Acceptor::most_unauthenticated() const {
+  return std::clamp<int64_t>((limit_of_descriptors() - reserve()) / 4, 1, limits_.unauthenticated);
 }
 
 Fd listen_at(const std::string& address, const std::function<bool()>& stop) {

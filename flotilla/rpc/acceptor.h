@@ -3,8 +3,8 @@
 // The door of a server: a thread that accepts connections and hands them to gRPC, which takes
 // connections but cannot adopt a socket that the launcher keeps across a restart of this process.
 //
-// Who connects is a stranger until a call on the connection has shown the job's token. Strangers
-// are limited: in time; in calls without the token; in descriptors, of which some are left for
+// A connection is unauthenticated until a call on it has shown the job's token. Until then it is
+// limited: in time; in calls without the token; in descriptors, of which some are left for
 // everything else that this process does; and in number. Where there are too many, the source that
 // has the most loses those that say nothing, or else the slowest; where all have just come, the
 // next ones wait.
@@ -23,20 +23,20 @@
 
 #include "flotilla/base/fd.h"
 #include "flotilla/base/mutex.h"
-#include "flotilla/rpc/strangers.h"
+#include "flotilla/rpc/authenticator.h"
 
 namespace flotilla::rpc {
 
-// How much of a process strangers may take.
+// How much of a process unauthenticated connections may take.
 struct DoorLimits {
   using Time = std::chrono::milliseconds;
 
-  int64_t strangers = 1024;  // at a time, or as many as a part of the descriptors allows
-  Time patience{30'000};     // until the token is shown
-  Time first_word{200};      // where there are too many: until the first byte
-  Time handshake{2'000};     // where there are too many: until the token is shown
-  int64_t refusals = 16;     // calls without it, on one connection
-  int64_t reserve = 64;      // descriptors that connections leave free
+  int64_t unauthenticated = 1024;  // at a time, or as many as a part of the descriptors allows
+  Time patience{30'000};           // until the token is shown
+  Time first_word{200};            // where there are too many: until the first byte
+  Time handshake{2'000};           // where there are too many: until the token is shown
+  int64_t refusals = 16;           // calls without it, on one connection
+  int64_t reserve = 64;            // descriptors that connections leave free
 };
 
 class Acceptor {
@@ -58,18 +58,18 @@ class Acceptor {
   void refuse(const std::string& peer, const std::string& why);
 
   // That have not shown the token yet.
-  int64_t strangers() const;
+  int64_t unauthenticated() const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Stranger {
+  struct Unauthenticated {
     Fd socket = {};  // a second descriptor of the connection: gRPC has the first
     std::string source = {};
     Clock::time_point came = {};
     int64_t refusals = 0;
   };
 
-  using Iterator = std::map<std::string, Stranger>::iterator;
+  using Iterator = std::map<std::string, Unauthenticated>::iterator;
 
   void run();
   // False: not for a moment.
@@ -78,10 +78,10 @@ class Acceptor {
   void dismiss() FLT_REQUIRES(mutex_);
   // For one more. False: none has been there for long enough to go.
   bool make_room() FLT_REQUIRES(mutex_);
-  void close(Iterator stranger, const char* why) FLT_REQUIRES(mutex_);
+  void close(Iterator peer, const char* why) FLT_REQUIRES(mutex_);
   void complain(const std::string& source, std::string_view why);
   int64_t reserve() const;
-  int64_t most_strangers() const;
+  int64_t most_unauthenticated() const;
 
   const Fd listener_;
   const Fd stop_;  // readable: the end
@@ -91,7 +91,8 @@ class Acceptor {
   Clock::time_point again_ = {};  // nobody is accepted before
   RefusalLog log_;
   mutable Mutex mutex_;
-  std::map<std::string, Stranger> strangers_ FLT_GUARDED_BY(mutex_);  // by address and port
+  std::map<std::string, Unauthenticated> unauthenticated_
+      FLT_GUARDED_BY(mutex_);  // by address and port
   std::thread thread_;
 };
 

@@ -104,11 +104,11 @@ TEST_F(AcceptorTest, WhoeverDoesNotShowTheTokenInTimeIsDropped) {
   const Fd ours = connected(door.port());
   ASSERT_TRUE(soon([&] { return door.came() == 2; }));
   door->welcome(peer_of(ours));
-  EXPECT_EQ(door->strangers(), 1);
+  EXPECT_EQ(door->unauthenticated(), 1);
   EXPECT_TRUE(soon([&] { return closed(silent); }));
   std::this_thread::sleep_for(250ms);
   EXPECT_FALSE(closed(ours));
-  EXPECT_EQ(door->strangers(), 0);
+  EXPECT_EQ(door->unauthenticated(), 0);
   EXPECT_THAT(said(), ::testing::HasSubstr("the test refused a connection from 127.0.0.1: it did "
                                            "not show the job's token in time"));
 }
@@ -116,13 +116,13 @@ TEST_F(AcceptorTest, WhoeverDoesNotShowTheTokenInTimeIsDropped) {
 TEST_F(AcceptorTest, WhoeverLeavesIsForgotten) {
   Door door({});
   Fd fd = connected(door.port());
-  ASSERT_TRUE(soon([&] { return door->strangers() == 1; }));
+  ASSERT_TRUE(soon([&] { return door->unauthenticated() == 1; }));
   fd.reset();
-  EXPECT_TRUE(soon([&] { return door->strangers() == 0; }));
+  EXPECT_TRUE(soon([&] { return door->unauthenticated() == 0; }));
 }
 
 TEST_F(AcceptorTest, OfManyThoseWhoSayNothingGo) {
-  Door door({.strangers = 4, .first_word = 0ms});
+  Door door({.unauthenticated = 4, .first_word = 0ms});
   const Fd speaks = connected(door.port());
   ASSERT_EQ(::send(speaks.get(), "PRI", 3, 0), 3);
   ASSERT_TRUE(soon([&] { return door.came() == 1; }));
@@ -131,14 +131,14 @@ TEST_F(AcceptorTest, OfManyThoseWhoSayNothingGo) {
     silent.push_back(connected(door.port()));
     ASSERT_TRUE(soon([&] { return door.came() == i + 2; }));
   }
-  EXPECT_LE(door->strangers(), 4);
+  EXPECT_LE(door->unauthenticated(), 4);
   EXPECT_FALSE(closed(speaks));
   EXPECT_TRUE(soon([&] { return closed(silent.front()); }));
   EXPECT_FALSE(closed(silent.back()));
 }
 
 TEST_F(AcceptorTest, OfManyThatAllSpeakTheSlowestGoes) {
-  Door door({.strangers = 2, .handshake = 50ms});
+  Door door({.unauthenticated = 2, .handshake = 50ms});
   std::vector<Fd> speaks;
   for (int64_t i = 0; i < 3; ++i) {
     speaks.push_back(connected(door.port()));
@@ -150,19 +150,19 @@ TEST_F(AcceptorTest, OfManyThatAllSpeakTheSlowestGoes) {
 }
 
 TEST_F(AcceptorTest, AFloodFromOneHostCostsItsOwnConnections) {
-  Door door({.strangers = 4, .first_word = 0ms});
+  Door door({.unauthenticated = 4, .first_word = 0ms});
   const Fd elsewhere = connected(door.port(), "127.0.0.2");
   ASSERT_TRUE(soon([&] { return door.came() == 1; }));
   std::vector<Fd> flood;
   for (int i = 0; i < 50; ++i) flood.push_back(connected(door.port()));
   ASSERT_TRUE(soon([&] { return door.came() == 51; }));
   EXPECT_FALSE(closed(elsewhere));
-  EXPECT_LE(door->strangers(), 4);
+  EXPECT_LE(door->unauthenticated(), 4);
   EXPECT_LE(lines(said()), 3);
 }
 
 TEST_F(AcceptorTest, WhereAllHaveJustComeTheNextWaits) {
-  Door door({.strangers = 2, .first_word = 10s, .handshake = 10s});
+  Door door({.unauthenticated = 2, .first_word = 10s, .handshake = 10s});
   const Fd first = connected(door.port()), second = connected(door.port());
   const Fd third = connected(door.port());
   ASSERT_TRUE(soon([&] { return door.came() == 2; }));
@@ -266,7 +266,7 @@ TEST_F(AcceptorTest, ManyWrongTokensAreAFewLines) {
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("guess")));
 }
 
-TEST_F(AcceptorTest, WhoeverShowsTheTokenIsNoStranger) {
+TEST_F(AcceptorTest, WhoeverShowsTheTokenIsAuthenticated) {
   for (const char* address : {"127.0.0.1:0", "[::1]:0", "localhost:0", "[::]:0"}) {
     DataServer::Options options = serve(echo);
     options.address = address;
@@ -280,7 +280,7 @@ TEST_F(AcceptorTest, WhoeverShowsTheTokenIsNoStranger) {
     if (at.starts_with("[::]")) at = "127.0.0.1" + at.substr(4);
     DataClient client(to(at));
     EXPECT_EQ(ask(client, "x").get(), "x") << address;
-    EXPECT_TRUE(soon([&] { return server->stats().strangers == 0; })) << address;
+    EXPECT_TRUE(soon([&] { return server->stats().unauthenticated == 0; })) << address;
   }
 }
 
@@ -298,7 +298,7 @@ TEST(RefusalLog, HasTheFirstLinesOfASourceAndThenOneAMinute) {
   EXPECT_LE(lines, 300);
 }
 
-TEST(Strangers, AddressesOfPeersAreRead) {
+TEST(Authenticator, AddressesOfPeersAreRead) {
   EXPECT_EQ(address_in("ipv4:10.0.0.2:4711"), "10.0.0.2");
   EXPECT_EQ(address_in("ipv6:%5Bfe80::1%5D:4711"), "fe80::1");
   EXPECT_EQ(address_in("ipv6:[::ffff:10.0.0.2]:4711"), "10.0.0.2");

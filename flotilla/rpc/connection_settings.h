@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "flotilla/base/fd.h"
+#include "flotilla/rpc/authenticator.h"
 #include "flotilla/rpc/outage.h"
-#include "flotilla/rpc/strangers.h"
 
 namespace flotilla::rpc {
 
@@ -43,11 +43,11 @@ inline std::string_view shown_token(const grpc::CallbackServerContext& context) 
 }
 
 // What a server answers to a caller that is not welcome: ask again, or never.
-inline grpc::Status refusal(Strangers::Verdict verdict, const std::string& why) {
+inline grpc::Status refusal(Authenticator::Verdict verdict, const std::string& why) {
   switch (verdict) {
-    case Strangers::Verdict::kNotYet:
+    case Authenticator::Verdict::kNotYet:
       return {grpc::StatusCode::ABORTED, why};
-    case Strangers::Verdict::kWrongHost:
+    case Authenticator::Verdict::kWrongHost:
       return {grpc::StatusCode::PERMISSION_DENIED, why};
     default:
       return {grpc::StatusCode::UNAUTHENTICATED, why};

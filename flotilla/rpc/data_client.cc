@@ -15,12 +15,12 @@
 #include "flotilla/base/error.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/base/printable.h"
+#include "flotilla/rpc/authenticator.h"
 #include "flotilla/rpc/connecting.h"
 #include "flotilla/rpc/connection_settings.h"
 #include "flotilla/rpc/frames.h"
 #include "flotilla/rpc/messages.h"
 #include "flotilla/rpc/statuses.h"
-#include "flotilla/rpc/strangers.h"
 #include "flotilla/rpc/window_pool.h"
 #include "flotilla/rpc/window_stream.h"
 

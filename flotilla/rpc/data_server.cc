@@ -12,11 +12,11 @@
 
 #include "flotilla/base/mutex.h"
 #include "flotilla/rpc/acceptor.h"
+#include "flotilla/rpc/authenticator.h"
 #include "flotilla/rpc/connection_settings.h"
 #include "flotilla/rpc/frames.h"
 #include "flotilla/rpc/messages.h"
 #include "flotilla/rpc/statuses.h"
-#include "flotilla/rpc/strangers.h"
 #include "flotilla/rpc/window.h"
 
 namespace flotilla::rpc {
@@ -283,7 +283,7 @@ class DataServer::Service final : public grpc::CallbackGenericService {
  public:
   explicit Service(Options options)
       : state_(std::make_shared<State>(std::move(options.on_call), options.max_message)),
-        strangers_(options.token, options.only_from) {
+        authenticator_(options.token, options.only_from) {
     require(!options.token.empty(), "a data server needs a token that calls must show");
     require(state_->on_call != nullptr, "a data server needs a function that takes its calls");
     const size_t colon = options.address.rfind(':');
@@ -330,14 +330,15 @@ class DataServer::Service final : public grpc::CallbackGenericService {
             .windows_refused = c.windows_refused,
             .windows = windows,
             .window_bytes = window_bytes,
-            .strangers = static_cast<uint64_t>(door_->strangers())};
+            .unauthenticated = static_cast<uint64_t>(door_->unauthenticated())};
   }
 
  private:
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
-    const Strangers::Verdict verdict = strangers_.judge(shown_token(*context), context->peer());
-    if (verdict != Strangers::Verdict::kWelcome) return turn_away(*context, verdict);
+    const Authenticator::Verdict verdict =
+        authenticator_.judge(shown_token(*context), context->peer());
+    if (verdict != Authenticator::Verdict::kWelcome) return turn_away(*context, verdict);
     door_->welcome(context->peer());
     if (context->method() == kCallMethod) {
       const auto call = std::make_shared<Call>(state_);
@@ -358,16 +359,16 @@ class DataServer::Service final : public grpc::CallbackGenericService {
   }
 
   grpc::ServerGenericBidiReactor* turn_away(const grpc::GenericCallbackServerContext& context,
-                                            Strangers::Verdict verdict) {
+                                            Authenticator::Verdict verdict) {
     State::Counters& c = state_->counters;
-    ++(verdict == Strangers::Verdict::kNoToken ? c.without_token : c.wrong_host);
-    const std::string why = strangers_.reason(verdict, context.peer());
+    ++(verdict == Authenticator::Verdict::kNoToken ? c.without_token : c.wrong_host);
+    const std::string why = authenticator_.reason(verdict, context.peer());
     door_->refuse(context.peer(), why);
     return new Refusal(state_, refusal(verdict, why));
   }
 
   const std::shared_ptr<State> state_;
-  const Strangers strangers_;
+  const Authenticator authenticator_;
   const std::string boot_id_ = boot_id();
   std::string address_;
   std::optional<Acceptor> door_;

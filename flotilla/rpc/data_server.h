@@ -91,7 +91,7 @@ class DataServer {
     uint64_t windows_refused = 0;  // could not be opened: not on this host, or not in order
     uint64_t windows = 0;          // now: memory shared with clients of this host
     uint64_t window_bytes = 0;
-    uint64_t strangers = 0;  // now: connections that have not shown the token yet
+    uint64_t unauthenticated = 0;  // now: connections that have not shown the token yet
   };
 
   // Refuses an address that cannot be listened on.

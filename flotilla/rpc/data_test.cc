@@ -91,15 +91,15 @@ TEST(Data, ErrorsTravelWithKindAndSentence) {
   EXPECT_EQ(kind_of(ask(client, "dropped")), ErrorKind::kInternal);
 }
 
-TEST(Data, StrangersAndLargeRequestsAreRefusedAndCounted) {
+TEST(Data, UnauthenticatedAndLargeRequestsAreRefusedAndCounted) {
   DataServer::Options options = serve(echo);
   options.max_message = 1000;
   DataServer server(std::move(options));
   DataClient::Options guess = to(server.address());
   guess.token = "guess";
   guess.shared_bytes = 0;  // one refusal, not a second one for the stream of its windows
-  DataClient stranger(guess);
-  EXPECT_THAT(refusal_of([&] { ask(stranger, "x").get(); }),
+  DataClient guesser(guess);
+  EXPECT_THAT(refusal_of([&] { ask(guesser, "x").get(); }),
               HasSubstr("it did not show the job's token"));
   DataClient::Options plain = to(server.address());
   plain.shared_bytes = 0;

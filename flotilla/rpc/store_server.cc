@@ -14,9 +14,9 @@
 #include "flotilla/base/mutex.h"
 #include "flotilla/base/thread.h"
 #include "flotilla/rpc/acceptor.h"
+#include "flotilla/rpc/authenticator.h"
 #include "flotilla/rpc/connection_settings.h"
 #include "flotilla/rpc/control.grpc.pb.h"
-#include "flotilla/rpc/strangers.h"
 
 namespace flotilla::rpc {
 namespace {
@@ -55,7 +55,7 @@ class StoreServer::Service final : public Control::CallbackService {
   explicit Service(Options options)
       : options_(std::move(options)),
         outage_(options_.outage ? *options_.outage : Outage::from_environment()),
-        strangers_(options_.token, options_.only_from) {
+        authenticator_(options_.token, options_.only_from) {
     require(!options_.token.empty(), "the store needs a token that connections must show");
     const size_t colon = options_.address.rfind(':');
     require(colon != std::string::npos, "the store's address must be host:port, but it is \"{}\"",
@@ -226,7 +226,7 @@ class StoreServer::Service final : public Control::CallbackService {
 
   const Options options_;
   const Outage outage_;
-  const Strangers strangers_;
+  const Authenticator authenticator_;
   std::string address_;
   std::optional<Acceptor> door_;
   std::unique_ptr<grpc::Server> server_;
@@ -245,9 +245,10 @@ class StoreServer::Service final : public Control::CallbackService {
 
 grpc::ServerBidiReactor<Request, Reply>* StoreServer::Service::Connect(
     grpc::CallbackServerContext* context) {
-  const Strangers::Verdict verdict = strangers_.judge(shown_token(*context), context->peer());
-  const bool welcome = verdict == Strangers::Verdict::kWelcome;
-  const std::string why = strangers_.reason(verdict, context->peer());
+  const Authenticator::Verdict verdict =
+      authenticator_.judge(shown_token(*context), context->peer());
+  const bool welcome = verdict == Authenticator::Verdict::kWelcome;
+  const std::string why = authenticator_.reason(verdict, context->peer());
   if (welcome) {
     door_->welcome(context->peer());
   } else {

@@ -7,10 +7,10 @@
 #include "flotilla/base/log.h"
 #include "flotilla/base/printable.h"
 #include "flotilla/base/thread.h"
+#include "flotilla/rpc/authenticator.h"
 #include "flotilla/rpc/connecting.h"
 #include "flotilla/rpc/dial.h"
 #include "flotilla/rpc/store_server.h"
-#include "flotilla/rpc/strangers.h"
 
 namespace flotilla::rpc {
 namespace {

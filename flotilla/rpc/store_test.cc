@@ -77,12 +77,12 @@ TEST(StoreTest, ATokenMayHoldAnyBytes) {
   EXPECT_EQ(refusal_of([&] { StoreClient made(options); }), refusal);
 }
 
-TEST(StoreTest, RefusesAStrangerAndASecondCopy) {
+TEST(StoreTest, RefusesAWrongTokenAndASecondCopy) {
   StoreServer server({.token = "secret"});
-  StoreClient::Options stranger = client(server, 0);
-  stranger.token = "guess";
+  StoreClient::Options guesser = client(server, 0);
+  guesser.token = "guess";
   testing::internal::CaptureStderr();
-  EXPECT_THAT(refusal_of([&] { StoreClient made(stranger); }), HasSubstr("FLT_JOB_TOKEN"));
+  EXPECT_THAT(refusal_of([&] { StoreClient made(guesser); }), HasSubstr("FLT_JOB_TOKEN"));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("it did not show the job's token"));
   StoreClient first(client(server, 0));
   EXPECT_THAT(refusal_of([&] { StoreClient second(client(server, 0)); }),

@@ -8,7 +8,7 @@
 //   FLT_TLS_MUTUAL  1: servers ask for a certificate too
 //   FLT_TLS_NAME    a name that all certificates carry; without it, each carries its host's
 //
-// With none of them connections are plain, and the job's token is all that keeps strangers out.
+// With none of them connections are plain, and the job's token is all that protects the job.
 
 #pragma once
 

@@ -96,10 +96,10 @@ TEST_F(TlsTest, AnotherAuthorityIsNotTrusted) {
   Tls mutual = tls;
   mutual.mutual = true;
   DataServer careful(serving(mutual));
-  Tls stranger = made("stranger", "IP:127.0.0.1", "other");
-  stranger.authority = tls.authority;
-  stranger.mutual = true;
-  EXPECT_THAT(refusal(careful, stranger),
+  Tls outsider = made("outsider", "IP:127.0.0.1", "other");
+  outsider.authority = tls.authority;
+  outsider.mutual = true;
+  EXPECT_THAT(refusal(careful, outsider),
               HasSubstr("does not accept the certificate of this process"));
 }
 

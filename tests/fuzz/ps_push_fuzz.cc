@@ -1,6 +1,6 @@
 // tests/fuzz/ps_push_fuzz.cc
 //
-// Pushes that a stranger sends: taken or refused. What was taken gives the same bytes again, up to
+// Pushes that an attacker sends: taken or refused. What was taken gives the same bytes again, up to
 // the zeros between its parts.
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // tests/fuzz/ps_request_fuzz.cc
 //
-// Requests that a stranger sends to a parameter server: each is answered, refused, or waits for
+// Requests that an attacker sends to a parameter server: each is answered, refused, or waits for
 // other workers; the tables stay usable.
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // tests/fuzz/rpc_frames_fuzz.cc
 //
-// Messages of the data channel that a stranger sends: taken or refused. What a request that was
+// Messages of the data channel that an attacker sends: taken or refused. What a request that was
 // taken refers to lies in the message or in the window, all of it.
 
 #include <algorithm>

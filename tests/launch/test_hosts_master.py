@@ -56,10 +56,10 @@ def test_a_second_copy_of_a_rank_is_refused_by_name_and_the_others_go_on(tmp_pat
 
 def test_other_counts_and_other_jobs_are_told_apart(tmp_path, master):
     first = start(tmp_path, 0, master, SHOW, "--nnodes=2", "--job_id=a")
-    stranger = start(tmp_path, 1, master, SHOW, "--nnodes=2", "--job_id=b")
-    while first.process.poll() is None and stranger.process.poll() is None:
+    other = start(tmp_path, 1, master, SHOW, "--nnodes=2", "--job_id=b")
+    while first.process.poll() is None and other.process.poll() is None:
         pass
-    refused, there = (first, stranger) if first.process.poll() is not None else (stranger, first)
+    refused, there = (first, other) if first.process.poll() is not None else (other, first)
     assert refused.wait() == 2
     assert "give every host the same --job_id" in refused.err
     name = "a" if there is first else "b"

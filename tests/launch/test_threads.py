@@ -16,9 +16,9 @@ from job import FLEETRUN, ROOT, Job
 CORES = os.sysconf("SC_NPROCESSORS_CONF")
 P = min(max(CORES // 2, 2), 16)
 GRPC = 4 + P
-STRANGER = 54321  # a user without processes: limits of processes count those of a user
+ANOTHER_USER = 54321  # a user without processes: limits of processes count those of a user
 
-AS_STRANGER = f"""
+AS_ANOTHER_USER = f"""
     import os, resource, sys
     import numpy as np
     import numpy.random  # what is imported later, another user may not be able to read
@@ -29,7 +29,7 @@ AS_STRANGER = f"""
     paddle.enable_static()
 
     def limit_threads(count):
-        os.setuid({STRANGER})
+        os.setuid({ANOTHER_USER})
         resource.setrlimit(resource.RLIMIT_NPROC, (count, count))
 """
 
@@ -95,7 +95,7 @@ needs_root = pytest.mark.skipif(
 def run_limited(tmp_path, code, **variables):
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PADDLE_", "FLT_"))}
     return watched.run(
-        [sys.executable, "-c", textwrap.dedent(AS_STRANGER) + textwrap.dedent(code)],
+        [sys.executable, "-c", textwrap.dedent(AS_ANOTHER_USER) + textwrap.dedent(code)],
         cwd=tmp_path,
         env={**kept, "OPENBLAS_NUM_THREADS": "1", **variables},  # numpy's own count, too
     )
@@ -225,14 +225,14 @@ def test_too_few_threads_are_a_sentence(tmp_path, code, words):
 @needs_root
 @pytest.mark.parametrize("limit", [1, 3, 6])
 def test_a_launcher_with_too_few_threads_says_so(limit):
-    def become_stranger():
-        os.setuid(STRANGER)
+    def become_another_user():
+        os.setuid(ANOTHER_USER)
         resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
 
     done = watched.run(
         [FLEETRUN, "--nproc_per_node=1", "--log_dir=", "/bin/true"],
         cwd="/",
-        preexec_fn=become_stranger,
+        preexec_fn=become_another_user,
     )
     assert done.returncode not in (0, -6, -11), done.stderr
     assert "cannot start" in done.stderr

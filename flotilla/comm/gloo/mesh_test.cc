@@ -52,7 +52,7 @@ TEST_F(Meshes, ConnectThoseWhoKnowTheirWords) {
 TEST_F(Meshes, RefuseWhoeverDoesNot) {
   auto second = start(1);
   rpc::StoreClient store(member(server_, 2));
-  // Rank 0 gets another word than rank 1 expects: it is as good as a stranger.
+  // Rank 0 gets another word than rank 1 expects: it is as good as unknown.
   std::string said = store.get("m/gloo/1");
   const size_t word = said.size() - 2 * 32;
   said[word] = said[word] == '0' ? '1' : '0';

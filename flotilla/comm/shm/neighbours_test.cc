@@ -17,13 +17,13 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/rpc/store_server.h"
+#include "flotilla/testing/another_user.h"
 #include "flotilla/testing/patience.h"
-#include "flotilla/testing/stranger.h"
 
 namespace flotilla::comm {
 namespace {
 
-using ::flotilla::testing::Stranger;
+using ::flotilla::testing::AnotherUser;
 using ::testing::HasSubstr;
 
 struct Name {
@@ -126,13 +126,13 @@ TEST_F(NeighboursTest, AnotherUserTakesNobodysPlaceEvenWithTheWord) {
   Met first = meet(0);
   const auto [name, word] = door_of_first();
   const Greeting greeting = greeting_of(1, word);
-  Stranger stranger([&, name = name] {
+  AnotherUser another([&, name = name] {
     const int socket = seqpacket();
     const bool came = ::connect(socket, name.plain(), name.length) == 0;
     greet(socket, greeting);
     return came && closed(socket);
   });
-  EXPECT_TRUE(stranger.done());
+  EXPECT_TRUE(another.done());
   Met second = meet(1);
   const auto a = first.get(), b = second.get();
   expect_connected(*a, *b);
@@ -143,11 +143,11 @@ TEST_F(NeighboursTest, NobodyConnectsToAnotherUsersSocket) {
   const std::string word(32, 'w');
   const std::string place = "flotilla-test-" + rpc::new_token();
   const Name name(place);
-  Stranger stranger([&] {
+  AnotherUser another([&] {
     const int socket = seqpacket();
     return ::bind(socket, name.plain(), name.length) == 0 && ::listen(socket, 8) == 0;
   });
-  ASSERT_TRUE(stranger.done());
+  ASSERT_TRUE(another.done());
   // As if rank 0 had gone, and another user had taken its address.
   visitor_->set("n/socket/0", "0 " + place + " " + word);
   visitor_->set("n/near/0", "");

@@ -1,4 +1,4 @@
-// flotilla/testing/stranger.h
+// flotilla/testing/another_user.h
 //
 // Another user of this host: a process that does one thing as nobody. Only root can make one.
 
@@ -24,9 +24,9 @@ inline constexpr uid_t kNobody = 65534;
 
 // Runs `act` in a process of its own as nobody, and then stays until it is destroyed. It was copied
 // from a process with threads: `act` makes calls of the system only.
-class Stranger {
+class AnotherUser {
  public:
-  explicit Stranger(const std::function<bool()>& act) {
+  explicit AnotherUser(const std::function<bool()>& act) {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::pipe(ends), 0);
     said_ = Fd(ends[0]);
@@ -41,12 +41,12 @@ class Stranger {
     [[maybe_unused]] const ssize_t written = ::write(says.get(), &result, 1);
     while (true) ::pause();
   }
-  ~Stranger() {
+  ~AnotherUser() {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
-  Stranger(const Stranger&) = delete;
-  Stranger& operator=(const Stranger&) = delete;
+  AnotherUser(const AnotherUser&) = delete;
+  AnotherUser& operator=(const AnotherUser&) = delete;
 
   // Waits for it: what `act` returned.
   bool done() {

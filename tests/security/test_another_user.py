@@ -97,9 +97,9 @@ def test_another_user_is_no_rank_of_a_collective_job(tmp_path):
     job = Job(tmp_path, ["--nproc_per_node=2"], SCRIPT)
     try:
         door = wait_for_door(job)
-        with Nobody(AT_THE_DOORS, door.removeprefix("flotilla-")) as stranger:
-            assert stranger.line() == "1 15"  # it came to the door, with all it tried
-            assert stranger.line() == "descriptors 0"
+        with Nobody(AT_THE_DOORS, door.removeprefix("flotilla-")) as other:
+            assert other.line() == "1 15"  # it came to the door, with all it tried
+            assert other.line() == "descriptors 0"
             (tmp_path / "go").touch()
             assert job.wait() == 0, job.err
     finally:
@@ -131,8 +131,8 @@ def inspect(*arguments):
 
 
 def test_inspect_asks_no_launcher_of_another_user():
-    with Nobody(LAUNCHER, os.getpid()) as stranger:
-        assert stranger.line() == "listens"
+    with Nobody(LAUNCHER, os.getpid()) as other:
+        assert other.line() == "listens"
         asked = inspect(str(os.getpid()))
         everywhere = inspect("--seconds=0.1")
     assert asked.returncode == 1

@@ -1,4 +1,4 @@
-#include "flotilla/rpc/strangers.h"
+#include "flotilla/rpc/authenticator.h"
 
 #include <gmock/gmock.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-using Verdict = Strangers::Verdict;
+using Verdict = Authenticator::Verdict;
 
 constexpr char kFirst[] = "ipv4:10.0.0.1:4711";
 constexpr char kSecond[] = "ipv4:10.0.0.2:4711";
@@ -34,24 +34,24 @@ struct Names {
   }
 };
 
-class StrangersTest : public testing::Test {
+class AuthenticatorTest : public testing::Test {
  protected:
-  Verdict judge(const char* peer, Strangers::Clock::duration after) {
-    return strangers.judge("t", peer, began + after);
+  Verdict judge(const char* peer, Authenticator::Clock::duration after) {
+    return authenticator.judge("t", peer, began + after);
   }
 
   // Shared with the thread that looks them up.
   const std::shared_ptr<Names> names = std::make_shared<Names>();
-  Strangers strangers{"t", {"node-1", "node-2"}, [names = names](const std::string& host) {
-                        return (*names)(host);
-                      }};
-  const Strangers::Clock::time_point began = Strangers::Clock::now();
+  Authenticator authenticator{"t", {"node-1", "node-2"}, [names = names](const std::string& host) {
+                                return (*names)(host);
+                              }};
+  const Authenticator::Clock::time_point began = Authenticator::Clock::now();
 };
 
-TEST_F(StrangersTest, AHostWhoseNameIsKnownLateIsLetInLate) {
+TEST_F(AuthenticatorTest, AHostWhoseNameIsKnownLateIsLetInLate) {
   EXPECT_EQ(judge(kFirst, 0s), Verdict::kWelcome);
   EXPECT_EQ(judge(kSecond, 0s), Verdict::kNotYet);
-  EXPECT_EQ(strangers.reason(Verdict::kNotYet, kSecond),
+  EXPECT_EQ(authenticator.reason(Verdict::kNotYet, kSecond),
             "calls are taken from node-1, node-2, but it came from 10.0.0.2, which none of them is "
             "known to be yet: nobody knows the name node-2");
   ASSERT_TRUE(soon([&] { return names->questions >= 2; }));
@@ -63,64 +63,64 @@ TEST_F(StrangersTest, AHostWhoseNameIsKnownLateIsLetInLate) {
   EXPECT_EQ(judge(kSecond, 2s), Verdict::kWelcome) << "the resolver may be away";
 }
 
-TEST_F(StrangersTest, WhoeverIsNoneOfThemIsRefusedOnceAllAreKnown) {
+TEST_F(AuthenticatorTest, WhoeverIsNoneOfThemIsRefusedOnceAllAreKnown) {
   constexpr char kThird[] = "ipv4:10.0.0.3:4711";
   EXPECT_EQ(judge(kThird, 0s), Verdict::kNotYet);
   names->knows_second = true;
   EXPECT_TRUE(soon([&] { return judge(kThird, 1s) == Verdict::kWrongHost; }));
-  EXPECT_EQ(strangers.reason(Verdict::kWrongHost, kThird),
+  EXPECT_EQ(authenticator.reason(Verdict::kWrongHost, kThird),
             "it is not a host of the job: calls are taken from node-1, node-2, but it came from "
             "10.0.0.3; name this host in the lists of the job, or set the same FLT_JOB_TOKEN on "
             "every host");
   EXPECT_EQ(judge(kThird, 10s), Verdict::kNotYet) << "the names may mean others by now";
-  EXPECT_EQ(strangers.judge("x", kThird), Verdict::kNoToken);
+  EXPECT_EQ(authenticator.judge("x", kThird), Verdict::kNoToken);
 }
 
-TEST_F(StrangersTest, NamesAreLookedUpOnceASecondAtMost) {
+TEST_F(AuthenticatorTest, NamesAreLookedUpOnceASecondAtMost) {
   EXPECT_EQ(judge(kSecond, 0s), Verdict::kNotYet);
   ASSERT_TRUE(soon([&] { return names->questions >= 2; }));
   for (int i = 0; i < 100; ++i) EXPECT_EQ(judge(kSecond, 999ms), Verdict::kNotYet);
   EXPECT_EQ(names->questions, 2);
 }
 
-TEST(Strangers, NobodyWaitsForTheResolver) {
+TEST(Authenticator, NobodyWaitsForTheResolver) {
   std::promise<void> answer;
   std::atomic<int> questions = 0;
   auto until = std::make_shared<std::shared_future<void>>(answer.get_future());
   {
-    const Strangers strangers("t", {"node-1"}, [&, until](const std::string&) {
+    const Authenticator authenticator("t", {"node-1"}, [&, until](const std::string&) {
       if (++questions == 2) until->wait();
       return std::vector<std::string>();
     });
-    EXPECT_EQ(strangers.judge("t", kFirst), Verdict::kNotYet);
+    EXPECT_EQ(authenticator.judge("t", kFirst), Verdict::kNotYet);
     ASSERT_TRUE(soon([&] { return questions >= 2; }));
-    EXPECT_EQ(strangers.judge("t", kFirst), Verdict::kNotYet);
+    EXPECT_EQ(authenticator.judge("t", kFirst), Verdict::kNotYet);
   }  // nor the end of a server
   answer.set_value();
 }
 
-TEST(Strangers, ABeginningWithoutAResolverIsShort) {
+TEST(Authenticator, ABeginningWithoutAResolverIsShort) {
   std::promise<void> answer;
   const std::shared_future<void> until = answer.get_future().share();
   const Stopwatch watch;
-  const Strangers strangers("t", {"node-1"}, [until](const std::string&) {
+  const Authenticator authenticator("t", {"node-1"}, [until](const std::string&) {
     until.wait();
     return std::vector<std::string>{"10.0.0.1"};
   });
   EXPECT_LT(watch.time(), 1s);
-  EXPECT_EQ(strangers.judge("t", kFirst), Verdict::kNotYet);
+  EXPECT_EQ(authenticator.judge("t", kFirst), Verdict::kNotYet);
   answer.set_value();
-  EXPECT_TRUE(soon([&] { return strangers.judge("t", kFirst) == Verdict::kWelcome; }));
+  EXPECT_TRUE(soon([&] { return authenticator.judge("t", kFirst) == Verdict::kWelcome; }));
 }
 
-TEST(Strangers, AddressesAreNotLookedUpAgain) {
-  const Strangers strangers("t", {"10.0.0.1", "::1"});
-  EXPECT_EQ(strangers.judge("t", kFirst), Verdict::kWelcome);
-  EXPECT_EQ(strangers.judge("t", "ipv6:[::1]:4711"), Verdict::kWelcome);
-  EXPECT_EQ(strangers.judge("t", kSecond), Verdict::kWrongHost);
+TEST(Authenticator, AddressesAreNotLookedUpAgain) {
+  const Authenticator authenticator("t", {"10.0.0.1", "::1"});
+  EXPECT_EQ(authenticator.judge("t", kFirst), Verdict::kWelcome);
+  EXPECT_EQ(authenticator.judge("t", "ipv6:[::1]:4711"), Verdict::kWelcome);
+  EXPECT_EQ(authenticator.judge("t", kSecond), Verdict::kWrongHost);
 }
 
-TEST(Strangers, AProcessOfAnotherHostHearsFromTheStoreWhatToDo) {
+TEST(Authenticator, AProcessOfAnotherHostHearsFromTheStoreWhatToDo) {
   const StoreServer server({.token = "t", .only_from = {"10.255.255.1"}});
   const StoreClient::Options options{
       .address = server.address(), .token = "t", .self = {.role = "worker"}};
@@ -131,7 +131,7 @@ TEST(Strangers, AProcessOfAnotherHostHearsFromTheStoreWhatToDo) {
                 "or set the same FLT_JOB_TOKEN on every host");
 }
 
-TEST(Strangers, AProcessWhoseHostIsNotKnownYetComesBack) {
+TEST(Authenticator, AProcessWhoseHostIsNotKnownYetComesBack) {
   const StoreServer server({.token = "t", .only_from = {"no-such-host.invalid"}});
   const StoreClient::Options options{.address = server.address(),
                                      .token = "t",

@@ -1,4 +1,4 @@
-// flotilla/rpc/strangers.h
+// flotilla/rpc/authenticator.h
 //
 // Who may call a server of the job: those who show its token, from the hosts that are allowed.
 
@@ -27,7 +27,7 @@ void check_token(std::string_view token);
 //
 // Thread safety: all calls, from any thread. None waits for the resolver, but for the constructor,
 // and that for half a second.
-class Strangers {
+class Authenticator {
  public:
   using Clock = std::chrono::steady_clock;
   enum class Verdict { kWelcome, kNoToken, kWrongHost, kNotYet };
@@ -37,7 +37,7 @@ class Strangers {
   static std::vector<std::string> resolve(const std::string& host);
 
   // `only_from`: hosts and addresses; empty: any.
-  Strangers(std::string token, std::vector<std::string> only_from, Resolve how = resolve);
+  Authenticator(std::string token, std::vector<std::string> only_from, Resolve how = resolve);
 
   // `peer` as gRPC writes it: "ipv4:10.0.0.2:4711" or "ipv6:[fe80::1]:4711".
   Verdict judge(std::string_view token, const std::string& peer,

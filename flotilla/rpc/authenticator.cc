@@ -1,4 +1,4 @@
-#include "flotilla/rpc/strangers.h"
+#include "flotilla/rpc/authenticator.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -49,7 +49,7 @@ void check_token(std::string_view token) {
 }
 
 // What is known of the hosts of a job.
-struct Strangers::Hosts : std::enable_shared_from_this<Hosts> {
+struct Authenticator::Hosts : std::enable_shared_from_this<Hosts> {
   Hosts(std::vector<std::string> hosts, Resolve how)
       : names(std::move(hosts)),
         resolve(std::move(how)),
@@ -110,7 +110,7 @@ struct Strangers::Hosts : std::enable_shared_from_this<Hosts> {
   std::map<std::string, Clock::time_point> asked FLT_GUARDED_BY(mutex);   // first, by address
 };
 
-std::vector<std::string> Strangers::resolve(const std::string& host) {
+std::vector<std::string> Authenticator::resolve(const std::string& host) {
   std::vector<std::string> addresses;
   const Resolved found = ask_system({.host = host});
   for (const addrinfo* entry = found.addresses.get(); entry != nullptr; entry = entry->ai_next) {
@@ -119,7 +119,7 @@ std::vector<std::string> Strangers::resolve(const std::string& host) {
   return addresses;
 }
 
-Strangers::Strangers(std::string token, std::vector<std::string> only_from, Resolve how)
+Authenticator::Authenticator(std::string token, std::vector<std::string> only_from, Resolve how)
     : token_(std::move(token)),
       hosts_(only_from.empty() ? nullptr
                                : std::make_shared<Hosts>(std::move(only_from), std::move(how))) {
@@ -127,8 +127,8 @@ Strangers::Strangers(std::string token, std::vector<std::string> only_from, Reso
   if (hosts_) hosts_->look_up_first();
 }
 
-Strangers::Verdict Strangers::judge(std::string_view token, const std::string& peer,
-                                    Clock::time_point now) const {
+Authenticator::Verdict Authenticator::judge(std::string_view token, const std::string& peer,
+                                            Clock::time_point now) const {
   constexpr std::chrono::seconds kPause{1};
   constexpr std::chrono::seconds kFresh{5};
   constexpr size_t kMostAsked = 256;
@@ -155,7 +155,7 @@ Strangers::Verdict Strangers::judge(std::string_view token, const std::string& p
   return Verdict::kNotYet;
 }
 
-std::string Strangers::reason(Verdict verdict, const std::string& peer) const {
+std::string Authenticator::reason(Verdict verdict, const std::string& peer) const {
   if (verdict == Verdict::kWelcome) return "it is welcome";
   if (verdict == Verdict::kNoToken) return "it did not show the job's token";
   if (verdict == Verdict::kWrongHost) {

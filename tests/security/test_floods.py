@@ -49,7 +49,7 @@ def variable(pid, name):
 
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs the program prlimit")
-def test_a_launcher_whose_descriptors_strangers_want_starts_a_server_again(tmp_path):
+def test_a_launcher_starts_a_server_again_during_a_flood(tmp_path):
     few = ["prlimit", "--nofile=160:160"]
     job = Disturbed(
         tmp_path, servers=1, workers=1, inside=few, STEPS="30", UNTIL="25", PAUSE="0.01"
@@ -67,7 +67,7 @@ def test_a_launcher_whose_descriptors_strangers_want_starts_a_server_again(tmp_p
 
 
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs the program prlimit")
-def test_a_server_whose_descriptors_strangers_want_goes_on(tmp_path):
+def test_a_server_continues_during_a_flood(tmp_path):
     few = ["prlimit", "--nofile=160:160"]
     job = Disturbed(
         tmp_path, servers=1, workers=2, inside=few, STEPS="30", UNTIL="25", PAUSE="0.01"
