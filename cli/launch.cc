@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "flotilla/launch/outlet.h"
+#include "flotilla/launch/output_writer.h"
 #include "flotilla/launch/report.h"
 #include "flotilla/launch/run.h"
 
@@ -34,13 +34,13 @@ int launch(const std::string& program, const std::vector<std::string>& arguments
     std::fputs(help.text.c_str(), stdout);
     return 0;
   } catch (const std::exception& error) {
-    launch::Outlet outlet;
+    launch::OutputWriter writer;
     // Of an --events_fd that is none people are told.
     const int events = static_cast<int>(options.events_fd);
     if (events < 0 || fcntl(events, F_GETFD) < 0) {
-      outlet.write(STDERR_FILENO, fmt::format("fleetrun: {}\n", error.what()));
+      writer.write(STDERR_FILENO, fmt::format("fleetrun: {}\n", error.what()));
     } else {
-      outlet.write(events, fmt::format("{{\"event\":\"refused\",\"why\":{}}}\n",
+      writer.write(events, fmt::format("{{\"event\":\"refused\",\"why\":{}}}\n",
                                        launch::quoted(error.what())));
     }
     constexpr int kUsage = 2;

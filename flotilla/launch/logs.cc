@@ -106,18 +106,18 @@ std::optional<Mirror::Clock::time_point> Mirror::due() const {
   return first;
 }
 
-void Mirror::pump(Outlet& outlet) {
+void Mirror::pump(OutputWriter& writer) {
   char events[4096];  // the same event of a file is not queued twice
   [[maybe_unused]] const ssize_t got = ::read(notify_.get(), events, sizeof events);
   behind_ = false;
-  for (Followed& followed : files_) behind_ = !pump(followed, outlet) || behind_;
+  for (Followed& followed : files_) behind_ = !pump(followed, writer) || behind_;
 }
 
-bool Mirror::pump(Followed& followed, Outlet& outlet) {
+bool Mirror::pump(Followed& followed, OutputWriter& writer) {
   char buffer[64 << 10];
   ssize_t got = 0;
   for (size_t done = 0; done < kAtOnce; done += static_cast<size_t>(got)) {
-    has_room_ = outlet.has_room(output_);
+    has_room_ = writer.has_room(output_);
     if (!has_room_) return false;
     got = ::read(followed.file.get(), buffer, sizeof buffer);
     if (got <= 0) break;
@@ -128,18 +128,18 @@ bool Mirror::pump(Followed& followed, Outlet& outlet) {
     if (whole.ends_with('\r')) whole.remove_suffix(1);
     whole = whole.substr(0, whole.find_last_of("\r\n") + 1);
     if (whole.empty()) continue;
-    show(followed, whole, outlet);
+    show(followed, whole, writer);
     followed.pending.erase(0, whole.size());
     followed.since = Clock::now();
   }
   const bool held_long = Clock::now() - followed.since >= kHold;
   if (!followed.pending.empty() && (held_long || followed.pending.size() > kHeld)) {
-    show(followed, std::exchange(followed.pending, {}), outlet);
+    show(followed, std::exchange(followed.pending, {}), writer);
   }
   return got <= 0;
 }
 
-void Mirror::show(Followed& followed, std::string_view text, Outlet& outlet) {
+void Mirror::show(Followed& followed, std::string_view text, OutputWriter& writer) {
   std::string shown;
   Followed& last = files_[last_];
   if (&last != &followed && last.line != Line::kNone) {
@@ -161,7 +161,7 @@ void Mirror::show(Followed& followed, std::string_view text, Outlet& outlet) {
                     : segment.ends_with('\r') ? Line::kReturned
                                               : Line::kInside;
   }
-  outlet.write(output_, shown);
+  writer.write(output_, shown);
 }
 
 void Mirror::skip_to_the_end() {
@@ -181,18 +181,18 @@ void Mirror::skip_to_the_end() {
   }
 }
 
-bool Mirror::drain(Outlet& outlet, std::optional<std::chrono::milliseconds> limit) {
+bool Mirror::drain(OutputWriter& writer, std::optional<std::chrono::milliseconds> limit) {
   const Clock::time_point begin = Clock::now();
-  for (pump(outlet); behind_; pump(outlet)) {
-    if (!has_room_ && !outlet.wait_for_room(output_)) return false;
+  for (pump(writer); behind_; pump(writer)) {
+    if (!has_room_ && !writer.wait_for_room(output_)) return false;
     if (limit && Clock::now() - begin >= *limit) {
       limit.reset();
       skip_to_the_end();
     }
   }
   for (Followed& followed : files_) {
-    if (!followed.pending.empty()) show(followed, std::exchange(followed.pending, {}), outlet);
-    if (followed.line != Line::kNone) show(followed, "\n", outlet);
+    if (!followed.pending.empty()) show(followed, std::exchange(followed.pending, {}), writer);
+    if (followed.line != Line::kNone) show(followed, "\n", writer);
   }
   return true;
 }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "flotilla/base/fd.h"
-#include "flotilla/launch/outlet.h"
+#include "flotilla/launch/output_writer.h"
 
 namespace flotilla::launch {
 
@@ -50,10 +50,10 @@ class Mirror {
   // When pump() must be called though fd() is not readable; nothing: it need not.
   std::optional<Clock::time_point> due() const;
   // Writes what is new to the output, as much as there is room for, and no more than kAtOnce.
-  void pump(Outlet& outlet);
+  void pump(OutputWriter& writer);
   // Writes the rest, whole lines or not. False: nobody reads it. After `limit` all but the end is
   // left out, and that is said.
-  bool drain(Outlet& outlet, std::optional<std::chrono::milliseconds> limit = {});
+  bool drain(OutputWriter& writer, std::optional<std::chrono::milliseconds> limit = {});
 
  private:
   enum class Line { kNone, kReturned, kInside };  // what of it stands on the terminal
@@ -69,8 +69,8 @@ class Mirror {
   };
 
   // False: there is more.
-  bool pump(Followed& followed, Outlet& outlet);
-  void show(Followed& followed, std::string_view text, Outlet& outlet);
+  bool pump(Followed& followed, OutputWriter& writer);
+  void show(Followed& followed, std::string_view text, OutputWriter& writer);
   void skip_to_the_end();
 
   const int output_;

@@ -34,16 +34,16 @@ class LogsTest : public testing::Test, protected TempDir {
 
   // What comes out of the mirror until it wants to be called no more.
   std::string shown(Mirror& mirror) {
-    mirror.pump(outlet_);
+    mirror.pump(writer_);
     while (const auto due = mirror.due()) {
       std::this_thread::sleep_until(*due);
-      mirror.pump(outlet_);
+      mirror.pump(writer_);
     }
     return taken();
   }
 
   std::string taken() {
-    outlet_.settle();
+    writer_.settle();
     std::string text;
     pollfd ready = {read_.get(), POLLIN, 0};
     while (::poll(&ready, 1, 0) > 0) {
@@ -57,7 +57,7 @@ class LogsTest : public testing::Test, protected TempDir {
 
   Fd read_;
   Fd write_;
-  Outlet outlet_;
+  OutputWriter writer_;
 };
 
 TEST_F(LogsTest, LastLinesAreTextWhateverWasWritten) {
@@ -91,7 +91,7 @@ TEST_F(LogsTest, ProgressBarsAreShownAsTheyCome) {
   add("log", "\r 20 %\r 30 %\r");
   EXPECT_EQ(shown(mirror), "\r[w]  20 %\r[w]  30 %\r");
   add("log", "\ndone");
-  EXPECT_TRUE(mirror.drain(outlet_));
+  EXPECT_TRUE(mirror.drain(writer_));
   EXPECT_EQ(taken(), "\n[w] done\n");
 }
 
@@ -115,7 +115,7 @@ TEST_F(LogsTest, LinesThatAreWrittenInTwoPartsStayWhole) {
   put("b", "second ");
   mirror.follow(file("a"), 0, "[a] ");
   mirror.follow(file("b"), 0, "[b] ");
-  mirror.pump(outlet_);
+  mirror.pump(writer_);
   EXPECT_EQ(taken(), "");
   add("a", "line\n");
   add("b", "line\n");
@@ -129,8 +129,8 @@ TEST_F(LogsTest, APumpReturnsHoweverMuchThereIs) {
   mirror.follow(file("log"), 0, "");
   int pumps = 0;
   do {
-    outlet_.settle();
-    mirror.pump(outlet_);
+    writer_.settle();
+    mirror.pump(writer_);
     ++pumps;
   } while (pumps < 1000 && mirror.due());
   EXPECT_GE(pumps, 8) << "of 8 MB at most 1 MB at once";
@@ -154,8 +154,8 @@ TEST_F(LogsTest, AfterAFailureASlowReaderGetsTheEnd) {
       if (read.size() < (1U << 20)) std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   });
-  EXPECT_TRUE(mirror.drain(outlet_, std::chrono::milliseconds(1)));
-  EXPECT_TRUE(outlet_.settle());
+  EXPECT_TRUE(mirror.drain(writer_, std::chrono::milliseconds(1)));
+  EXPECT_TRUE(writer_.settle());
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   reader.request_stop();
   reader.join();

@@ -16,7 +16,7 @@
 #include "flotilla/base/mutex.h"
 #include "flotilla/base/printable.h"
 #include "flotilla/base/thread.h"
-#include "flotilla/launch/outlet.h"
+#include "flotilla/launch/output_writer.h"
 #include "flotilla/launch/ports.h"
 #include "flotilla/launch/print.h"
 #include "flotilla/rpc/job_token.h"
@@ -41,9 +41,10 @@ std::string who(const Arrived& host) {
   return fmt::format("{} (pid {})", host.address(), host.pid());
 }
 
-void say(Outlet& outlet, const JobOptions& options, const char* level, const std::string& text) {
+void say(OutputWriter& writer, const JobOptions& options, const char* level,
+         const std::string& text) {
   // Names of hosts among it come from whoever has connected.
-  if (!options.quiet) outlet.write(STDERR_FILENO, log_line(level, printable(text)));
+  if (!options.quiet) writer.write(STDERR_FILENO, log_line(level, printable(text)));
 }
 
 // Not the token of the job, which listens at the same place afterwards: who comes late must not be
@@ -80,8 +81,8 @@ rpc::StoreClient::Options client_options(const JobOptions& options, const Arrive
 // The master's side.
 class Master {
  public:
-  Master(Outlet& outlet, const JobOptions& options, const Arrived& self)
-      : outlet_(outlet),
+  Master(OutputWriter& writer, const JobOptions& options, const Arrived& self)
+      : writer_(writer),
         options_(options),
         gathering_(options, self),
         client_(client_options(options, self, "master")) {
@@ -144,7 +145,7 @@ class Master {
     Answer answer;
     answer.set_refusal(verdict.refusal);
     client_.set(kAnswer + host.name(), answer.SerializeAsString());
-    say(outlet_, options_, "WARNING",
+    say(writer_, options_, "WARNING",
         fmt::format("host {} was turned away: {}", who(host), verdict.refusal));
   }
 
@@ -152,7 +153,7 @@ class Master {
     reminded_ = true;
     std::vector<std::string> here;
     for (const Arrived& host : gathering_.arrived()) here.push_back(host.address());
-    say(outlet_, options_, "INFO",
+    say(writer_, options_, "INFO",
         fmt::format("waiting for {} hosts to meet at {}; {} are here: {}", *options_.nnodes,
                     *options_.master, here.size(), fmt::join(here, ", ")));
   }
@@ -178,7 +179,7 @@ class Master {
     refuse("{}", why);
   }
 
-  Outlet& outlet_;
+  OutputWriter& writer_;
   const JobOptions& options_;
   Gathering gathering_;
   Reminder reminder_;
@@ -191,8 +192,8 @@ class Master {
 };
 
 // Tells now and then how many have come.
-std::string wait_for_answer(Outlet& outlet, const JobOptions& options, rpc::StoreClient& client,
-                            const std::string& key) {
+std::string wait_for_answer(OutputWriter& writer, const JobOptions& options,
+                            rpc::StoreClient& client, const std::string& key) {
   const auto hosts = std::make_shared<std::atomic<int64_t>>(1);  // the master
   client.watch(kArrived, [hosts](const std::string&, const std::optional<std::string>& value) {
     *hosts += value ? 1 : -1;
@@ -203,7 +204,7 @@ std::string wait_for_answer(Outlet& outlet, const JobOptions& options, rpc::Stor
   Reminder reminder;
   while (answer.wait_until(reminder.next()) != std::future_status::ready) {
     if (!reminder.due()) continue;
-    say(outlet, options, "INFO",
+    say(writer, options, "INFO",
         fmt::format("waiting for {} hosts to meet at {}; {} are there, this one among them",
                     *options.nnodes, *options.master, hosts->load()));
   }
@@ -211,7 +212,8 @@ std::string wait_for_answer(Outlet& outlet, const JobOptions& options, rpc::Stor
 }
 
 // The other hosts' side. Nothing: no master answers.
-std::optional<Answer> ask_master(Outlet& outlet, const JobOptions& options, const Arrived& self) {
+std::optional<Answer> ask_master(OutputWriter& writer, const JobOptions& options,
+                                 const Arrived& self) {
   std::promise<void> closed;
   std::optional<rpc::StoreClient> client;
   try {
@@ -228,7 +230,7 @@ std::optional<Answer> ask_master(Outlet& outlet, const JobOptions& options, cons
   Answer answer;
   try {
     client->set_leased(kArrived + self.name(), self.SerializeAsString());
-    answer.ParseFromString(wait_for_answer(outlet, options, *client, kAnswer + self.name()));
+    answer.ParseFromString(wait_for_answer(writer, options, *client, kAnswer + self.name()));
   } catch (const Error& error) {
     refuse("the host that has {} is gone before the job began: {}", *options.master,
            error.sentence());
@@ -245,8 +247,8 @@ std::optional<Answer> ask_master(Outlet& outlet, const JobOptions& options, cons
   return answer;
 }
 
-void say_who_is_waited_for(Outlet& outlet, const JobOptions& options, bool unknown) {
-  say(outlet, options, "INFO",
+void say_who_is_waited_for(OutputWriter& writer, const JobOptions& options, bool unknown) {
+  say(writer, options, "INFO",
       fmt::format("waiting for the host that has {}{}", *options.master,
                   unknown ? ", a name that cannot be resolved" : ""));
 }
@@ -287,7 +289,7 @@ std::unique_ptr<rpc::StoreServer> become_master(const JobOptions& options, const
 
 Answer meet(const JobOptions& options, const Machine& machine, const Arrived& self,
             std::string& serve_at) {
-  Outlet outlet;
+  OutputWriter writer;
   Reminder reminder;
   const Clock::time_point silent = Clock::now() + kSilence;
   const Endpoint master = *find_endpoint(*options.master);
@@ -295,10 +297,10 @@ Answer meet(const JobOptions& options, const Machine& machine, const Arrived& se
   const std::string warning = rpc::job_secret() ? "" : rpc::without_secret(who);
   while (true) {
     if (const auto server = become_master(options, machine, serve_at)) {
-      if (!warning.empty()) say(outlet, options, "WARNING", warning);
-      return Master(outlet, options, self).gather();
+      if (!warning.empty()) say(writer, options, "WARNING", warning);
+      return Master(writer, options, self).gather();
     }
-    if (std::optional<Answer> answer = ask_master(outlet, options, self)) return *answer;
+    if (std::optional<Answer> answer = ask_master(writer, options, self)) return *answer;
     if (machine.is(master.host) && Clock::now() >= silent) {
       const std::string holder = holder_of(master.port);
       require(holder.empty(),
@@ -306,7 +308,7 @@ Answer meet(const JobOptions& options, const Machine& machine, const Arrived& se
               *options.master, holder);
     }
     if (reminder.due()) {
-      say_who_is_waited_for(outlet, options, rpc::look_up(master.host) != rpc::Name::kKnown);
+      say_who_is_waited_for(writer, options, rpc::look_up(master.host) != rpc::Name::kKnown);
     }
   }
 }
@@ -386,11 +388,11 @@ std::vector<Arrived> Gathering::ranked() const {
 void wait_for_name_of_master(const JobOptions& options, const NameWait& wait) {
   if (!options.master || options.hosts().most == 1) return;
   const std::string host = host_of(*options.master);
-  Outlet outlet;
+  OutputWriter writer;
   Reminder reminder(wait.times);
   const Clock::time_point until = Clock::now() + wait.patience;
   for (rpc::Name name = rpc::look_up(host); name != rpc::Name::kKnown; name = rpc::look_up(host)) {
-    if (reminder.due()) say_who_is_waited_for(outlet, options, /*unknown=*/true);
+    if (reminder.due()) say_who_is_waited_for(writer, options, /*unknown=*/true);
     require(name == rpc::Name::kUnclear || Clock::now() < until,
             "the hosts meet at --master {}, but no host has the name \"{}\"", *options.master,
             host);

@@ -13,7 +13,7 @@ Voice::Voice(const JobOptions& options)
 }
 
 void Voice::tell(std::string_view event) {
-  if (is_heard()) outlet_.write(events_fd_, event);
+  if (is_heard()) writer_.write(events_fd_, event);
 }
 
 }  // namespace flotilla::launch

@@ -1,7 +1,7 @@
 // flotilla/launch/voice.h
 //
 // What the launcher says, and to whom: people, whoever started it (--events_fd), and, of what the
-// processes print, what the terminal shows. It never waits for readers (outlet.h).
+// processes print, what the terminal shows. It never waits for readers (output_writer.h).
 //
 // Thread safety: one thread uses it.
 
@@ -17,7 +17,7 @@
 
 #include "flotilla/launch/logs.h"
 #include "flotilla/launch/options.h"
-#include "flotilla/launch/outlet.h"
+#include "flotilla/launch/output_writer.h"
 
 namespace flotilla::launch {
 
@@ -31,8 +31,8 @@ class Voice {
     if (!quiet_) explain(text);
   }
   // The same also where they do: why the job fails.
-  void explain(std::string_view text) { outlet_.write(STDERR_FILENO, text); }
-  void print(std::string_view text) { outlet_.write(STDOUT_FILENO, text); }
+  void explain(std::string_view text) { writer_.write(STDERR_FILENO, text); }
+  void print(std::string_view text) { writer_.write(STDOUT_FILENO, text); }
   // Whoever has started the launcher.
   void tell(std::string_view event);
   bool is_heard() const { return events_fd_ >= 0; }
@@ -44,24 +44,24 @@ class Voice {
   // Readable when there is more to show, and when there is room again; then, and when it is due,
   // show_more() is to be called.
   int log_fd() const { return mirror_.fd(); }
-  int room_fd() const { return outlet_.fd(); }
+  int room_fd() const { return writer_.fd(); }
   std::optional<Mirror::Clock::time_point> due() const { return mirror_.due(); }
-  void clear_room_fd() { outlet_.clear_fd(); }
-  void show_more() { mirror_.pump(outlet_); }
+  void clear_room_fd() { writer_.clear_fd(); }
+  void show_more() { mirror_.pump(writer_); }
   // Shows the rest; false: nobody reads it, and it may be given up.
   bool show_rest(std::optional<std::chrono::milliseconds> limit) {
-    return mirror_.drain(outlet_, limit);
+    return mirror_.drain(writer_, limit);
   }
-  void give_up_rest() { outlet_.give_up(STDOUT_FILENO); }
+  void give_up_rest() { writer_.give_up(STDOUT_FILENO); }
 
   // What was said so far stands before what others write to the same place.
-  void settle(std::chrono::milliseconds patience) { outlet_.settle(patience); }
-  void finish() { outlet_.finish(); }
+  void settle(std::chrono::milliseconds patience) { writer_.settle(patience); }
+  void finish() { writer_.finish(); }
 
  private:
   const bool quiet_;
   const int events_fd_;  // -1: nobody
-  Outlet outlet_;
+  OutputWriter writer_;
   Mirror mirror_;
 };
 

@@ -1,4 +1,4 @@
-// flotilla/launch/outlet.h
+// flotilla/launch/output_writer.h
 //
 // What the launcher writes, to whoever may have stopped reading: a full pipe, a terminal on which
 // somebody has pressed Ctrl-S. The launcher never waits for them; a thread does. What is written to
@@ -16,7 +16,7 @@
 
 namespace flotilla::launch {
 
-class Outlet {
+class OutputWriter {
  public:
   // So many bytes may wait for each descriptor.
   static constexpr size_t kRoom = 1 << 20;
@@ -24,11 +24,11 @@ class Outlet {
   // end.
   static constexpr std::chrono::milliseconds kPatience{5000};
 
-  Outlet();
+  OutputWriter();
   // Waits for what is still to be written, as finish() does.
-  ~Outlet();
-  Outlet(const Outlet&) = delete;
-  Outlet& operator=(const Outlet&) = delete;
+  ~OutputWriter();
+  OutputWriter(const OutputWriter&) = delete;
+  OutputWriter& operator=(const OutputWriter&) = delete;
 
   // Where there is no room the lines are left out, and their number is said once there is.
   void write(int fd, std::string_view text);

@@ -1,4 +1,4 @@
-#include "flotilla/launch/outlet.h"
+#include "flotilla/launch/output_writer.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -61,7 +61,7 @@ void silence(const Fd& bell) {
 
 }  // namespace
 
-struct Outlet::State {
+struct OutputWriter::State {
   Fd news{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};  // for the thread
   Fd room{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};  // for the owner
   Mutex mutex;
@@ -187,9 +187,9 @@ struct Outlet::State {
   }
 };
 
-Outlet::Outlet() : state_(std::make_shared<State>()) {}
+OutputWriter::OutputWriter() : state_(std::make_shared<State>()) {}
 
-Outlet::~Outlet() {
+OutputWriter::~OutputWriter() {
   if (!thread_.joinable()) return;
   finish();
   bool ended = false;
@@ -208,7 +208,7 @@ Outlet::~Outlet() {
   }
 }
 
-void Outlet::write(int fd, std::string_view text) {
+void OutputWriter::write(int fd, std::string_view text) {
   if (!thread_.joinable()) {
     try {
       thread_ = start_thread<std::thread>("writes output", [state = state_] { state->serve(); });
@@ -221,7 +221,7 @@ void Outlet::write(int fd, std::string_view text) {
   state_->write(fd, text);
 }
 
-bool Outlet::has_room(int fd) {
+bool OutputWriter::has_room(int fd) {
   const MutexLock lock(state_->mutex);
   Way& way = state_->ways[fd];
   const bool room = way.closed || (way.waiting < kRoom && way.left_out == 0);
@@ -229,25 +229,25 @@ bool Outlet::has_room(int fd) {
   return room;
 }
 
-int Outlet::fd() const { return state_->room.get(); }
-void Outlet::clear_fd() { silence(state_->room); }
+int OutputWriter::fd() const { return state_->room.get(); }
+void OutputWriter::clear_fd() { silence(state_->room); }
 
-bool Outlet::wait_for_room(int fd, std::chrono::milliseconds patience) {
+bool OutputWriter::wait_for_room(int fd, std::chrono::milliseconds patience) {
   MutexLock lock(state_->mutex);
   return state_->wait(lock, patience, [&] { return state_->ways[fd].waiting < kRoom / 2; });
 }
 
-void Outlet::give_up(int fd) {
+void OutputWriter::give_up(int fd) {
   const MutexLock lock(state_->mutex);
   state_->close(fd);
 }
 
-bool Outlet::settle(std::chrono::milliseconds patience) {
+bool OutputWriter::settle(std::chrono::milliseconds patience) {
   MutexLock lock(state_->mutex);
   return state_->wait(lock, patience, [&] { return state_->queue.empty(); });
 }
 
-void Outlet::finish(std::chrono::milliseconds patience) {
+void OutputWriter::finish(std::chrono::milliseconds patience) {
   if (settle(patience)) return;
   const MutexLock lock(state_->mutex);
   while (!state_->queue.empty()) state_->close(state_->queue.front().fd);

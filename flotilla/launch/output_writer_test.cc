@@ -1,4 +1,4 @@
-#include "flotilla/launch/outlet.h"
+#include "flotilla/launch/output_writer.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -48,30 +48,30 @@ struct Pipe {
 
 std::string line(int number) { return fmt::format("line {:09}\n", number); }
 
-TEST(Outlet, WritesInOrder) {
+TEST(OutputWriter, WritesInOrder) {
   Pipe pipe;
-  Outlet outlet;
+  OutputWriter writer;
   std::string all;
   for (int i = 0; i < 1000; ++i) {
-    outlet.write(pipe.write.get(), line(i));
+    writer.write(pipe.write.get(), line(i));
     all += line(i);
   }
   EXPECT_EQ(pipe.take(), all);
-  EXPECT_TRUE(outlet.settle(1s));
+  EXPECT_TRUE(writer.settle(1s));
 }
 
-TEST(Outlet, NeverWaitsForAReaderAndSaysWhatIsMissing) {
+TEST(OutputWriter, NeverWaitsForAReaderAndSaysWhatIsMissing) {
   Pipe stuck, read;
-  Outlet outlet;
+  OutputWriter writer;
   const Stopwatch watch;
   constexpr int kLines = 200'000;
-  ASSERT_GT(kLines * line(0).size(), 2 * Outlet::kRoom);
-  for (int i = 0; i < kLines; ++i) outlet.write(stuck.write.get(), line(i));
-  EXPECT_FALSE(outlet.has_room(stuck.write.get()));
+  ASSERT_GT(kLines * line(0).size(), 2 * OutputWriter::kRoom);
+  for (int i = 0; i < kLines; ++i) writer.write(stuck.write.get(), line(i));
+  EXPECT_FALSE(writer.has_room(stuck.write.get()));
   // Another one is not held up by it.
-  outlet.write(read.write.get(), "beside it\n");
+  writer.write(read.write.get(), "beside it\n");
   EXPECT_EQ(read.take(), "beside it\n");
-  EXPECT_FALSE(outlet.settle(50ms));
+  EXPECT_FALSE(writer.settle(50ms));
   EXPECT_LT(watch.time(), 20s);
 
   const std::string text = stuck.take();
@@ -79,31 +79,31 @@ TEST(Outlet, NeverWaitsForAReaderAndSaysWhatIsMissing) {
   EXPECT_THAT(text, EndsWith(" lines are missing here, because nobody read those before them\n"));
   const auto shown = std::count(text.begin(), text.end(), '\n') - 1;
   EXPECT_THAT(text, HasSubstr(fmt::format("fleetrun: {} lines are missing", kLines - shown)));
-  pollfd room = {outlet.fd(), POLLIN, 0};
+  pollfd room = {writer.fd(), POLLIN, 0};
   EXPECT_EQ(::poll(&room, 1, 1000), 1);
-  EXPECT_TRUE(outlet.has_room(stuck.write.get()));
+  EXPECT_TRUE(writer.has_room(stuck.write.get()));
 }
 
-TEST(Outlet, EndsAlthoughNobodyReads) {
+TEST(OutputWriter, EndsAlthoughNobodyReads) {
   Pipe stuck;
   const Stopwatch watch;
   {
-    Outlet outlet;
-    outlet.write(stuck.write.get(), std::string(100'000, 'x'));
-    outlet.finish(100ms);
-    outlet.write(stuck.write.get(), "nobody");  // is given up
+    OutputWriter writer;
+    writer.write(stuck.write.get(), std::string(100'000, 'x'));
+    writer.finish(100ms);
+    writer.write(stuck.write.get(), "nobody");  // is given up
   }
-  EXPECT_LT(watch.time(), Outlet::kPatience / 2);
+  EXPECT_LT(watch.time(), OutputWriter::kPatience / 2);
 }
 
-TEST(Outlet, ForgetsAClosedReader) {
+TEST(OutputWriter, ForgetsAClosedReader) {
   signal(SIGPIPE, SIG_IGN);
   Pipe closed;
   closed.read.reset();
-  Outlet outlet;
-  for (int i = 0; i < 10; ++i) outlet.write(closed.write.get(), std::string(100'000, 'x'));
-  EXPECT_TRUE(outlet.settle(5s));
-  EXPECT_TRUE(outlet.has_room(closed.write.get()));
+  OutputWriter writer;
+  for (int i = 0; i < 10; ++i) writer.write(closed.write.get(), std::string(100'000, 'x'));
+  EXPECT_TRUE(writer.settle(5s));
+  EXPECT_TRUE(writer.has_room(closed.write.get()));
 }
 
 }  // namespace
