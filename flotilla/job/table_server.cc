@@ -110,7 +110,7 @@ TableServerOptions table_server_options(const fleet::Role& role) {
 TableServer::TableServer(Membership& membership, TableServerOptions options)
     : options_(std::move(options)),
       membership_(membership),
-      board_(membership),
+      job_state_(membership),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   const fs::path folder = folder_of_server(options_.directory, options_.server, options_.servers);
   store_ = std::make_unique<ps::Store>(ps::StoreOptions{
@@ -131,7 +131,7 @@ TableServer::TableServer(Membership& membership, TableServerOptions options)
 }
 
 TableServer::~TableServer() {
-  board_.on_change({});
+  job_state_.on_change({});
   snapshot_ = {};
   service_->stop("the server ends");
   data_.reset();
@@ -177,13 +177,13 @@ void TableServer::wake() { ::eventfd_write(wake_.get(), 1); }
 
 void TableServer::publish() {
   const Endpoint place{options_.host, find_endpoint(data_->address()).value().port};
-  board_.set(fmt::format("status/{}", options_.server), status_->address());
-  board_.set(fmt::format("server/{}", options_.server),
-             fmt::format("{} {}", place.text(), membership_.self().attempt));
+  job_state_.set(fmt::format("status/{}", options_.server), status_->address());
+  job_state_.set(fmt::format("server/{}", options_.server),
+                 fmt::format("{} {}", place.text(), membership_.self().attempt));
 }
 
 std::string TableServer::run(const std::function<void()>& while_waiting) {
-  board_.on_change([this](const std::string& key, const std::optional<std::string>& value) {
+  job_state_.on_change([this](const std::string& key, const std::optional<std::string>& value) {
     const MutexLock lock(mutex_);
     notes_.emplace_back(key, value);
     wake();

@@ -4,7 +4,7 @@
 //
 //   rpc::DataServer ─► ps::Service ─► ps::Store: log and snapshots in a folder of its own
 //        ▲                  ▲
-//   workers' calls      Board: which workers are there, and which of them rounds wait for
+//   workers' calls      JobState: which workers are there, and which of them rounds wait for
 //
 // The thread that runs it also follows the workers and serves the status port: all of them wait
 // most of the time.
@@ -29,7 +29,7 @@
 #include "flotilla/base/fd.h"
 #include "flotilla/base/mutex.h"
 #include "flotilla/fleet/role.h"
-#include "flotilla/job/board.h"
+#include "flotilla/job/job_state.h"
 #include "flotilla/job/membership.h"
 #include "flotilla/job/status_port.h"
 #include "flotilla/ps/service.h"
@@ -94,7 +94,7 @@ class TableServer {
   std::string metrics();
 
  private:
-  // What the board says of a worker.
+  // What the job state says of a worker.
   struct Seen {
     uint64_t attempt = 0;
     bool came = false;
@@ -104,7 +104,7 @@ class TableServer {
   using Note = std::pair<std::string, std::optional<std::string>>;
 
   void publish();
-  // Heeds what the board has said of the workers since the last time.
+  // Heeds what the job state has said of the workers since the last time.
   void follow_workers();
   void note(const std::string& key, const std::optional<std::string>& value);
   void look_for_snapshot();
@@ -122,7 +122,7 @@ class TableServer {
   std::unique_ptr<ps::Service> service_;
   std::unique_ptr<rpc::DataServer> data_;
   std::unique_ptr<StatusPort> status_;
-  Board board_;
+  JobState job_state_;
 
   const Fd wake_;  // readable: there is something to do
 

@@ -37,16 +37,16 @@ struct Worker {
       : membership({.address = store,
                     .token = "secret",
                     .self = {.role = "worker", .rank = rank, .host = "here", .pid = rank}}),
-        board(membership),
+        job_state(membership),
         rank(rank) {
-    board.set_leased("alive/" + std::to_string(rank), "0");
-    const std::string place = board.wait_for("server/0", "waits");
+    job_state.set_leased("alive/" + std::to_string(rank), "0");
+    const std::string place = job_state.wait_for("server/0", "waits");
     client = std::make_shared<ps::Client>(ps::Client::Options{
         .self = {.rank = rank, .workers = workers},
         .incarnation = ps::new_incarnation(),
         .connect =
             [this](int, const auto&) {
-              const std::string now = *board.find("server/0");
+              const std::string now = *job_state.find("server/0");
               return ps::make_rpc_channel(
                   {.address = now.substr(0, now.find(' ')), .token = "secret", .patience = 1s});
             },
@@ -71,12 +71,12 @@ struct Worker {
 
   void leave() {
     const ps::Presence left{.rank = rank, .version = 1, .state = ps::Presence::kLeft};
-    board.set("presence/" + std::to_string(rank), ps::print(left));
+    job_state.set("presence/" + std::to_string(rank), ps::print(left));
     client->announce(left);
   }
 
   Membership membership;
-  Board board;
+  JobState job_state;
   const int rank;
   std::shared_ptr<ps::Client> client;
 };
@@ -174,7 +174,7 @@ TEST_F(TableServerTest, WhoeverServesTheStatusPortFollowsTheWorkers) {
   TableServer server(membership, {.workers = 1, .launched = true});
   auto ran = std::async(std::launch::async, [&] { return server.run(); });
   Worker worker(store.address(), 0, 1);
-  const Endpoint port = *find_endpoint(worker.board.wait_for("status/0", "waits"));
+  const Endpoint port = *find_endpoint(worker.job_state.wait_for("status/0", "waits"));
   const Fd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in there = {};
   there.sin_family = AF_INET;
@@ -193,8 +193,8 @@ TEST_F(TableServerTest, WhatIsNotUnderstoodOfTheWorkersIsPassedOver) {
   TableServer server(membership, {.workers = 1, .launched = true});
   auto ran = std::async(std::launch::async, [&] { return server.run(); });
   Worker worker(store.address(), 0, 1);
-  worker.board.set("alive/1", "of another version");
-  worker.board.set("presence/1", "of another version");
+  worker.job_state.set("alive/1", "of another version");
+  worker.job_state.set("presence/1", "of another version");
   worker.leave();
   EXPECT_EQ(ran.wait_for(10s), std::future_status::ready);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),

@@ -27,10 +27,10 @@ constexpr int64_t kRowsAtOnce = 1 << 16;
 constexpr char kWaitsForServers[] = "waits for the parameter servers";
 constexpr char kWaitsForValues[] = "waits until worker 0 has given the servers their first values";
 
-std::shared_ptr<ps::Client> make_client(const TableWorker::Options& options, Board& board,
+std::shared_ptr<ps::Client> make_client(const TableWorker::Options& options, JobState& job_state,
                                         const std::string& token) {
-  const auto connect = [&board, token](int server, const std::function<bool()>& aborted) {
-    const std::optional<std::string> place = board.find(fmt::format("server/{}", server));
+  const auto connect = [&job_state, token](int server, const std::function<bool()>& aborted) {
+    const std::optional<std::string> place = job_state.find(fmt::format("server/{}", server));
     if (!place) {
       throw Error(ErrorKind::kUnavailable,
                   fmt::format("server {} has not said where it is", server));
@@ -63,9 +63,9 @@ Tensor& parameter(Scope& scope, const std::string& name) {
 TableWorker::TableWorker(Membership& membership, Options options)
     : options_(std::move(options)),
       membership_(membership),
-      board_(membership, options_.while_waiting),
-      client_(make_client(options_, board_, membership.token())),
-      meeting_(membership, board_, static_cast<int>(options_.role.index),
+      job_state_(membership, options_.while_waiting),
+      client_(make_client(options_, job_state_, membership.token())),
+      meeting_(membership, job_state_, static_cast<int>(options_.role.index),
                static_cast<int>(options_.role.workers)) {
   listening_ = membership_.on_stop([client = client_](const std::string& why) {  //
     client->abort(why);
@@ -110,14 +110,14 @@ void TableWorker::connect(Scope& scope) {
   if (connected()) return;
   const Progress::Span span(options_.progress, Progress::Kind::kBarrier, kWaitsForServers);
   for (int i = 0; i < client_->servers(); ++i) {
-    board_.wait_for(fmt::format("server/{}", i), kWaitsForServers);
+    job_state_.wait_for(fmt::format("server/{}", i), kWaitsForServers);
   }
   announce(ps::Presence::kPresent);
-  // The store itself knows: what the board says may be a moment old.
+  // The store itself knows: what the job state says may be a moment old.
   const bool first = meeting_.rank() == 0 && !membership_.store().find("ps/ready");
   const std::vector<ps::TableSpec> specs = table_specs(tables_, mode_, *worker_);
   if (first) client_->create(specs);
-  if (!first) board_.wait_for("ready", kWaitsForValues);
+  if (!first) job_state_.wait_for("ready", kWaitsForValues);
   worker_->connect(client_, specs);
   bool give_first = false;
   if (first) {
@@ -128,7 +128,7 @@ void TableWorker::connect(Scope& scope) {
     if (give_first || ps::are_as_loaded(there)) client_->set_values();
   }
   if (!give_first) take(scope, /*dense_only=*/false);
-  if (first) board_.set("ready", "1");
+  if (first) job_state_.set("ready", "1");
 }
 
 void TableWorker::give(Scope& scope) {
@@ -243,7 +243,7 @@ void TableWorker::announce(ps::Presence::State state) {
                               .state = state};
   // Servers end when they read in the store that all have left: they must have answered by then.
   client_->announce(presence);
-  board_.set(fmt::format("presence/{}", presence.rank), ps::print(presence));
+  job_state_.set(fmt::format("presence/{}", presence.rank), ps::print(presence));
 }
 
 std::vector<std::optional<std::string>> TableWorker::gather(const std::string& mine) {

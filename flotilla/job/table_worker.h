@@ -22,7 +22,7 @@
 
 #include "flotilla/base/save_set.h"
 #include "flotilla/fleet/role.h"
-#include "flotilla/job/board.h"
+#include "flotilla/job/job_state.h"
 #include "flotilla/job/membership.h"
 #include "flotilla/job/worker_meeting.h"
 #include "flotilla/passes/ps_split.h"
@@ -101,7 +101,7 @@ class TableWorker {
 
   const Options options_;
   Membership& membership_;
-  Board board_;
+  JobState job_state_;
   const std::shared_ptr<ps::Client> client_;
   WorkerMeeting meeting_;
   passes::PsMode mode_ = {};

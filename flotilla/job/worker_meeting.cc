@@ -6,19 +6,19 @@
 
 namespace flotilla::job {
 
-WorkerMeeting::WorkerMeeting(Membership& membership, Board& board, int rank, int workers)
-    : membership_(membership), board_(board), rank_(rank), workers_(workers) {
-  board_.set_leased(key("alive"), fmt::to_string(membership_.self().attempt));
-  board_.set(key("barrier"), "0");
-  board_.set(key("gather"), "0");
+WorkerMeeting::WorkerMeeting(Membership& membership, JobState& job_state, int rank, int workers)
+    : membership_(membership), job_state_(job_state), rank_(rank), workers_(workers) {
+  job_state_.set_leased(key("alive"), fmt::to_string(membership_.self().attempt));
+  job_state_.set(key("barrier"), "0");
+  job_state_.set(key("gather"), "0");
 }
 
 std::string WorkerMeeting::key(const char* name) const { return fmt::format("{}/{}", name, rank_); }
 
 // A worker that was started again comes to what the others have passed: it need not wait.
 void WorkerMeeting::count(const char* name, int64_t count) {
-  board_.set(key(name), fmt::to_string(count));
-  const auto here = [&](const BoardEntries& entries) {
+  job_state_.set(key(name), fmt::to_string(count));
+  const auto here = [&](const JobEntries& entries) {
     for (int rank = 0; rank < workers_; ++rank) {
       const auto counted = entries.find(fmt::format("{}/{}", name, rank));
       if (counted == entries.end()) return false;
@@ -27,7 +27,7 @@ void WorkerMeeting::count(const char* name, int64_t count) {
     }
     return true;
   };
-  board_.wait(here, kWaitsForWorkers);
+  job_state_.wait(here, kWaitsForWorkers);
 }
 
 void WorkerMeeting::barrier() { count("barrier", ++barriers_); }
@@ -48,7 +48,7 @@ std::vector<std::optional<std::string>> WorkerMeeting::gather(const std::string&
 
 void WorkerMeeting::leave() {
   const std::string all = fmt::to_string(std::numeric_limits<int64_t>::max());
-  for (const char* counter : {"barrier", "gather"}) board_.set(key(counter), all);
+  for (const char* counter : {"barrier", "gather"}) job_state_.set(key(counter), all);
 }
 
 }  // namespace flotilla::job

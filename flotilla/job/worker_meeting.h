@@ -1,6 +1,6 @@
 // flotilla/job/worker_meeting.h
 //
-// Where the workers of a job with servers wait for each other, over its board (board.h): each
+// Where the workers of a job with servers wait for each other, over its state (job_state.h): each
 // counts to how many barriers and gathers it has come, and nobody waits for one that is gone.
 //
 // Thread safety: one thread at a time.
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "flotilla/job/board.h"
+#include "flotilla/job/job_state.h"
 #include "flotilla/job/membership.h"
 
 namespace flotilla::job {
@@ -22,9 +22,9 @@ inline constexpr char kWaitsForWorkers[] = "waits for the other workers";
 
 class WorkerMeeting {
  public:
-  // This is worker `rank` of so many, and is there from now on. `membership` and `board` outlive
-  // it.
-  WorkerMeeting(Membership& membership, Board& board, int rank, int workers);
+  // This is worker `rank` of so many, and is there from now on. `membership` and `job_state`
+  // outlive it.
+  WorkerMeeting(Membership& membership, JobState& job_state, int rank, int workers);
 
   int rank() const { return rank_; }
 
@@ -42,7 +42,7 @@ class WorkerMeeting {
   std::string key(const char* name) const;
 
   Membership& membership_;
-  Board& board_;
+  JobState& job_state_;
   const int rank_;
   const int workers_;
   int64_t barriers_ = 0;

@@ -1,4 +1,4 @@
-#include "flotilla/job/board.h"
+#include "flotilla/job/job_state.h"
 
 #include <fmt/format.h>
 
@@ -16,11 +16,11 @@ std::string full(const std::string& key) { return kPrefix + key; }
 
 }  // namespace
 
-// Shared with the store's threads, which may outlive the board.
-struct Board::State {
+// Shared with the store's threads, which may outlive this object.
+struct JobState::Shared {
   Mutex mutex;
   Condition changed;
-  BoardEntries entries FLT_GUARDED_BY(mutex);
+  JobEntries entries FLT_GUARDED_BY(mutex);
   std::string stopped FLT_GUARDED_BY(mutex);
   Changed listener FLT_GUARDED_BY(mutex);
 
@@ -37,10 +37,10 @@ struct Board::State {
   }
 };
 
-Board::Board(Membership& membership, std::function<void()> while_waiting)
+JobState::JobState(Membership& membership, std::function<void()> while_waiting)
     : membership_(membership),
       while_waiting_(std::move(while_waiting)),
-      state_(std::make_shared<State>()) {
+      state_(std::make_shared<Shared>()) {
   listening_ = membership_.on_stop([state = state_](const std::string& why) {
     const MutexLock lock(state->mutex);
     state->stopped = why;
@@ -52,29 +52,29 @@ Board::Board(Membership& membership, std::function<void()> while_waiting)
       });
 }
 
-Board::~Board() { on_change({}); }
+JobState::~JobState() { on_change({}); }
 
-void Board::set(const std::string& key, const std::string& value) {
+void JobState::set(const std::string& key, const std::string& value) {
   membership_.store().set(full(key), value);
 }
 
-void Board::set_leased(const std::string& key, const std::string& value) {
+void JobState::set_leased(const std::string& key, const std::string& value) {
   membership_.store().set_leased(full(key), value);
 }
 
-std::optional<std::string> Board::find(const std::string& key) const {
+std::optional<std::string> JobState::find(const std::string& key) const {
   const MutexLock lock(state_->mutex);
   const auto found = state_->entries.find(key);
   if (found == state_->entries.end()) return std::nullopt;
   return found->second;
 }
 
-BoardEntries Board::entries() const {
+JobEntries JobState::entries() const {
   const MutexLock lock(state_->mutex);
   return state_->entries;
 }
 
-void Board::wait(const Enough& enough, const char* doing) {
+void JobState::wait(const Enough& enough, const char* doing) {
   while (true) {
     {
       MutexLock lock(state_->mutex);
@@ -92,10 +92,10 @@ void Board::wait(const Enough& enough, const char* doing) {
   }
 }
 
-std::string Board::wait_for(const std::string& key, const char* doing) {
+std::string JobState::wait_for(const std::string& key, const char* doing) {
   std::string value;
   wait(
-      [&](const BoardEntries& entries) {
+      [&](const JobEntries& entries) {
         const auto found = entries.find(key);
         if (found != entries.end()) value = found->second;
         return found != entries.end();
@@ -104,7 +104,7 @@ std::string Board::wait_for(const std::string& key, const char* doing) {
   return value;
 }
 
-void Board::on_change(Changed changed) {
+void JobState::on_change(Changed changed) {
   const MutexLock lock(state_->mutex);
   if (changed) {
     for (const auto& [key, value] : state_->entries) changed(key, value);

@@ -1,4 +1,4 @@
-// flotilla/job/board.h
+// flotilla/job/job_state.h
 //
 // What the processes of a job with servers tell each other in its store, kept up to date in each:
 //
@@ -26,40 +26,40 @@
 namespace flotilla::job {
 
 // Key to value, the keys without "ps/".
-using BoardEntries = std::map<std::string, std::string, std::less<>>;
+using JobEntries = std::map<std::string, std::string, std::less<>>;
 
-class Board {
+class JobState {
  public:
   // `while_waiting` is called about ten times a second by a thread that waits, without any lock; it
-  // may throw, which ends the wait. `membership` outlives the board.
-  explicit Board(Membership& membership, std::function<void()> while_waiting = {});
-  ~Board();
-  Board(const Board&) = delete;
-  Board& operator=(const Board&) = delete;
+  // may throw, which ends the wait. `membership` outlives this object.
+  explicit JobState(Membership& membership, std::function<void()> while_waiting = {});
+  ~JobState();
+  JobState(const JobState&) = delete;
+  JobState& operator=(const JobState&) = delete;
 
   void set(const std::string& key, const std::string& value);
   // Goes when this process does.
   void set_leased(const std::string& key, const std::string& value);
 
   std::optional<std::string> find(const std::string& key) const;
-  BoardEntries entries() const;
+  JobEntries entries() const;
 
   // `enough` is called under a lock, after every change. `doing` lives for ever.
-  using Enough = std::function<bool(const BoardEntries&)>;
+  using Enough = std::function<bool(const JobEntries&)>;
   void wait(const Enough& enough, const char* doing);
   std::string wait_for(const std::string& key, const char* doing);
 
-  // `changed(key, value)` as StoreClient::watch, for all keys of the board; first for those that
-  // are there. It is called for the last time before the board is destroyed.
+  // `changed(key, value)` as StoreClient::watch, for all keys of the job; first for those that
+  // are there. It is called for the last time before this object is destroyed.
   using Changed = std::function<void(const std::string&, const std::optional<std::string>&)>;
   void on_change(Changed changed);
 
  private:
-  struct State;
+  struct Shared;
 
   Membership& membership_;
   const std::function<void()> while_waiting_;
-  const std::shared_ptr<State> state_;
+  const std::shared_ptr<Shared> state_;
   Membership::Listening listening_;
 };
 

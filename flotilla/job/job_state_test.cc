@@ -1,6 +1,6 @@
 // Processes as threads against a real store.
 
-#include "flotilla/job/board.h"
+#include "flotilla/job/job_state.h"
 
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-class BoardTest : public testing::Test {
+class JobStateTest : public testing::Test {
  protected:
   Membership::Options member(const char* role, int64_t rank) {
     return {.address = server.address(),
@@ -29,39 +29,39 @@ class BoardTest : public testing::Test {
   rpc::StoreServer server{{.token = "secret"}};
 };
 
-TEST_F(BoardTest, WhatOneSetsTheOtherWaitsFor) {
+TEST_F(JobStateTest, WhatOneSetsTheOtherWaitsFor) {
   Membership one(member("worker", 0)), other(member("server", 0));
-  Board board(one), far(other);
+  JobState job_state(one), far(other);
   auto waited =
       std::async(std::launch::async, [&] { return far.wait_for("ready", "waits for the tables"); });
-  board.set("ready", "1");
+  job_state.set("ready", "1");
   EXPECT_EQ(waited.get(), "1");
   EXPECT_EQ(far.find("ready"), "1");
   EXPECT_EQ(far.find("server/0"), std::nullopt);
 }
 
-TEST_F(BoardTest, ALeaseGoesWithItsProcess) {
+TEST_F(JobStateTest, ALeaseGoesWithItsProcess) {
   Membership other(member("server", 0));
-  Board far(other);
+  JobState far(other);
   std::promise<void> gone;
   far.on_change([&](const std::string& key, const std::optional<std::string>& value) {
     if (key == "alive/3" && !value) gone.set_value();
   });
   {
     Membership one(member("worker", 3));
-    Board board(one);
-    board.set_leased("alive/3", "0");
+    JobState job_state(one);
+    job_state.set_leased("alive/3", "0");
     far.wait_for("alive/3", "waits");
   }
   EXPECT_TRUE(ready_soon(gone.get_future()));
   EXPECT_TRUE(far.entries().empty());
 }
 
-TEST_F(BoardTest, WaitsEndWithTheJob) {
+TEST_F(JobStateTest, WaitsEndWithTheJob) {
   Membership one(member("worker", 0));
-  Board board(one);
+  JobState job_state(one);
   auto waited =
-      std::async(std::launch::async, [&] { board.wait_for("ready", "waits for tables"); });
+      std::async(std::launch::async, [&] { job_state.wait_for("ready", "waits for tables"); });
   server.stop("worker 1 failed");
   try {
     waited.get();
@@ -72,19 +72,19 @@ TEST_F(BoardTest, WaitsEndWithTheJob) {
   }
 }
 
-TEST_F(BoardTest, WhoeverWaitsCanBeInterrupted) {
+TEST_F(JobStateTest, WhoeverWaitsCanBeInterrupted) {
   Membership one(member("worker", 0));
   int looked = 0;
-  Board board(one, [&] {
+  JobState job_state(one, [&] {
     if (++looked == 3) throw std::runtime_error("Ctrl-C");
   });
-  EXPECT_THROW(board.wait_for("ready", "waits"), std::runtime_error);
+  EXPECT_THROW(job_state.wait_for("ready", "waits"), std::runtime_error);
 }
 
-TEST_F(BoardTest, TheStoreMayTellMoreThanTheBoardLives) {
+TEST_F(JobStateTest, TheStoreMayReportAfterItsEnd) {
   Membership one(member("worker", 0)), other(member("worker", 1));
-  Board far(other);
-  { Board board(one); }
+  JobState far(other);
+  { JobState job_state(one); }
   far.set("ready", "1");
   far.wait_for("ready", "waits");
 }
