@@ -68,10 +68,10 @@ class PrepareHost;  // kernel/host.h
 
 // A tensor to write whose extents the Step itself finds out: memory comes when it asks for it.
 template <typename T>
-class LateOut {
+class DynamicOut {
  public:
-  LateOut() = default;
-  LateOut(PrepareHost* host, int32_t value) : host_(host), value_(value) {}
+  DynamicOut() = default;
+  DynamicOut(PrepareHost* host, int32_t value) : host_(host), value_(value) {}
   // Called once in each run of the Step.
   T* resize(const Shape& shape) const;
 
@@ -82,10 +82,10 @@ class LateOut {
 
 // Sparse rows to write whose number the Step itself finds out.
 template <typename T>
-class LateSparseOut {
+class DynamicSparseOut {
  public:
-  LateSparseOut() = default;
-  LateSparseOut(PrepareHost* host, int32_t value, Out<int64_t> rows, Out<T> elements)
+  DynamicSparseOut() = default;
+  DynamicSparseOut(PrepareHost* host, int32_t value, Out<int64_t> rows, Out<T> elements)
       : host_(host), value_(value), rows_(rows), elements_(elements) {}
   // Called once in each run of the Step, before the memory is asked for.
   void resize(int64_t count) const;

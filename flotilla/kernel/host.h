@@ -62,12 +62,12 @@ class PrepareHost {
 };
 
 template <typename T>
-T* LateOut<T>::resize(const Shape& shape) const {
+T* DynamicOut<T>::resize(const Shape& shape) const {
   return static_cast<T*>(host_->resize(value_, shape));
 }
 
 template <typename T>
-void LateSparseOut<T>::resize(int64_t count) const {
+void DynamicSparseOut<T>::resize(int64_t count) const {
   host_->resize_rows(value_, count);
 }
 

@@ -46,8 +46,8 @@ class PrepareContext : public OpPorts {
   }
   // An output of which `infer` left an extent unknown even when the plan was made.
   template <typename T>
-  LateOut<T> late_out(std::string_view slot, size_t i = 0) {
-    return LateOut<T>(&host_, written_port(slot, i).value);
+  DynamicOut<T> dynamic_out(std::string_view slot, size_t i = 0) {
+    return DynamicOut<T>(&host_, written_port(slot, i).value);
   }
   // For kernels that only move bytes, from one variable to another: all have one dtype, unless
   // bytes_of_any_dtype() was called before.
@@ -73,7 +73,7 @@ class PrepareContext : public OpPorts {
 
   // An output of which `infer` left the number of rows unknown.
   template <typename T>
-  LateSparseOut<T> late_sparse_out(std::string_view slot, size_t i = 0) {
+  DynamicSparseOut<T> dynamic_sparse_out(std::string_view slot, size_t i = 0) {
     const int32_t value = output_port(slot, i).value;
     sparse_meta(slot, i, dtype_of<T>);
     return {&host_, value, Out<int64_t>(host_.write_rows(value)), Out<T>(host_.write(value, {}))};

@@ -5,7 +5,7 @@
 #include "flotilla/op/build.h"
 #include "flotilla/op/needs_value.h"
 #include "flotilla/plan/capacity.h"
-#include "flotilla/plan/late.h"
+#include "flotilla/plan/dynamic.h"
 
 namespace flotilla::plan {
 namespace {
@@ -62,7 +62,7 @@ bool AgainHost::adapt(const std::vector<FeedSpec>& feeds) {
     meta.shape = feeds[i].shape;
     meta.sequences = feeds[i].sequences;
   }
-  forget_late_sizes(draft_);
+  forget_dynamic_sizes(draft_);
   return std::all_of(draft_.prepared.begin(), draft_.prepared.end(),
                      [&](Prepared& op) { return prepare(op); }) &&
          memory_fits();
@@ -89,7 +89,7 @@ bool AgainHost::prepare(Prepared& op) {
   if (!any_changed(op.inputs)) return true;
   if (!resize_outputs(op)) return false;
   Node& node = draft_.nodes[op.node];
-  if (!node.kept || op.late) return true;
+  if (!node.kept || op.dynamic) return true;
   node_ = &node;
   next_workspace_ = 0;
   try {
@@ -108,11 +108,11 @@ bool AgainHost::resize_outputs(Prepared& op) {
   try {
     metas = infer(draft_, op, metas_of(draft_, op.outputs));
   } catch (const NeedsValue&) {
-    return true;  // all of its outputs are late
+    return true;  // all of its outputs are dynamic
   }
   for (const auto& [slot, values] : op.outputs) {
     for (size_t i = 0; i < values.size(); ++i) {
-      if (values[i] < 0 || at(values[i]).home == Home::kLate) continue;
+      if (values[i] < 0 || at(values[i]).home == Home::kDynamic) continue;
       Value& value = at(values[i]);
       VarMeta meta = metas.at(slot)[i];
       meta.lod_source = value.meta.lod_source;

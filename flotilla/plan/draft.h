@@ -1,8 +1,8 @@
 // flotilla/plan/draft.h
 //
 // Everything a plan is made of. Drafting fills it (drafter.h), memory.h gives it addresses,
-// adapting and steps with dynamic shapes change it (again.h, late.h), a run goes through its nodes
-// (plan.cc).
+// adapting and steps with dynamic shapes change it (again.h, dynamic.h), a run goes through its
+// nodes (plan.cc).
 
 #pragma once
 
@@ -45,12 +45,12 @@ struct Prepared {
   Ports outputs = {};
   SlotVars looked_at = {};  // inputs whose sizes were compared
   size_t node = 0;
-  bool late = false;  // prepared when it is its turn to run, not before
+  bool dynamic = false;  // prepared when it is its turn to run, not before
 };
 
 // An op that can be prepared only when it is its turn to run: the shape of an input or an output is
 // not known before.
-struct LateOp {
+struct DynamicOp {
   Prepared op = {};
   Step step = {};
   InferContext::Metas inputs = {};  // what `step` was prepared for
@@ -88,8 +88,8 @@ struct Draft {
   Backend& host;
   Backend* const device;
   std::set<std::string> on_cpu = {};  // op types that the device does not run
-  Pool pool = {};                     // before the values and the late ops, which hold blocks of it
-  std::deque<Value> values = {};      // addresses stay
+  Pool pool = {};                 // before the values and the dynamic ops, which hold blocks of it
+  std::deque<Value> values = {};  // addresses stay
   std::deque<Workspace> workspaces = {};
   std::vector<Node> nodes = {};  // in order of execution; bodies inline
   std::vector<int32_t> fetched = {};
@@ -100,7 +100,7 @@ struct Draft {
   std::vector<StoreVar> store_vars = {};
   ExchangeLayouts exchange_layouts = {};  // of what is exchanged, and how it lies
   std::vector<Prepared> prepared = {};
-  std::deque<LateOp> late_ops = {};
+  std::deque<DynamicOp> dynamic_ops = {};
   std::map<int32_t, Rounds> rounds = {};  // by the index of the block that a loop runs
   std::deque<Op> own_ops = {};            // that stand in no program
   bool adaptive = false;  // there is room for other shapes than those of the first feeds

@@ -175,7 +175,7 @@ const Cell* DraftHost::write(int32_t value, const Layout& layout) {
 const Cell* DraftHost::lod_of(int32_t value) {
   const int32_t source = at(value).meta.lod_source;
   if (source < 0) return nullptr;
-  if (at(source).home == Home::kArena || at(source).home == Home::kLate) {
+  if (at(source).home == Home::kArena || at(source).home == Home::kDynamic) {
     at(source).used = true;  // whoever makes the LoD runs first
     node_->reads.push_back(source);
   }

@@ -136,12 +136,12 @@ InferContext::Metas inferred(const Draft& draft, Prepared& op,
 }  // namespace
 
 Drafter::Drafter(const Program& program, const PlanRequest& request, Draft& draft, DraftHost& host,
-                 LateHost& late_host)
+                 DynamicHost& dynamic_host)
     : program_(program),
       request_(request),
       draft_(draft),
       host_(host),
-      late_host_(late_host),
+      dynamic_host_(dynamic_host),
       pinned_(find_pinned(program)) {
   draft_.exchange_layouts = request.exchange_layouts;
 }
@@ -252,25 +252,25 @@ void Drafter::prepare(const Block& block, const Op& op) {
   for (const std::string& slot : left_out) {
     const VarMeta& meta = metas.at(slot).front();
     made.outputs[slot] = {
-        draft_.add({.meta = meta, .home = size_unknown(meta) ? Home::kLate : Home::kArena})};
+        draft_.add({.meta = meta, .home = size_unknown(meta) ? Home::kDynamic : Home::kArena})};
   }
   infer_capacity(draft_, made, declared);
-  const bool late = is_late(draft_, made, metas);
-  choose_kernel(made, kernel_dtype(op, def, metas_of(draft_, made.inputs), metas), late);
-  if (late) return prepare_late(std::move(made));
+  const bool dynamic = is_dynamic(draft_, made, metas);
+  choose_kernel(made, kernel_dtype(op, def, metas_of(draft_, made.inputs), metas), dynamic);
+  if (dynamic) return prepare_dynamic(std::move(made));
   made.node = host_.add_node({.op = &op, .device = made.device, .side_effect = def.side_effect},
                              [&] { return host_.run_kernel(made); });
   draft_.prepared.push_back(std::move(made));
 }
 
 // Ops with dynamic shapes wait for their sizes, so they run on the host.
-void Drafter::choose_kernel(Prepared& op, DType dtype, bool late) {
+void Drafter::choose_kernel(Prepared& op, DType dtype, bool dynamic) {
   if (draft_.device != nullptr) {
     const std::vector<Kernel>& kernels = op.def->kernels;
     const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel& kernel) {
       return kernel.device == draft_.device->kernels() && kernel.dtype == dtype;
     });
-    if (!late && found != kernels.end() && draft_.device->runs(op.def->type) &&
+    if (!dynamic && found != kernels.end() && draft_.device->runs(op.def->type) &&
         !writes_rows_in_place(draft_, op)) {
       op.kernel = &*found;
       op.device = kDevice;
@@ -281,8 +281,8 @@ void Drafter::choose_kernel(Prepared& op, DType dtype, bool late) {
   op.kernel = &find_kernel(*op.def, kCpu, dtype);
 }
 
-// The host of late ops sees values that lie where it does.
-void Drafter::prepare_late(Prepared op) {
+// The host of dynamic ops sees values that lie where it does.
+void Drafter::prepare_dynamic(Prepared op) {
   for (auto& [slot, values] : op.inputs) {
     for (int32_t& v : values) {
       if (v >= 0) v = host_.moved(v, kHost, at(v).layout);
@@ -299,7 +299,7 @@ void Drafter::prepare_late(Prepared op) {
     }
   }
   for_each_value(op.outputs, [&](int32_t v) { host_.forget_copies_of(v); });
-  late_host_.add(std::move(op));
+  dynamic_host_.add(std::move(op));
   for (const auto& [temporary, value] : written) {
     host_.add_move(temporary, value);
     host_.forget_copies_of(value);
@@ -367,13 +367,13 @@ int32_t Drafter::writing(const Block& block, const std::string& name, const VarM
   if (persistable || (found != current_.end() && at(found->second).pinned)) {
     return write_in_place(name, var, meta);
   }
-  const bool late = size_unknown(meta);
-  require(!late || !pinned_.contains(name),
+  const bool dynamic = size_unknown(meta);
+  require(!dynamic || !pinned_.contains(name),
           "the size of variable \"{}\" ({}) changes in a block that is run inside another", name,
           meta.shape);
   const int32_t value = draft_.add({.name = name,
                                     .meta = meta,
-                                    .home = late ? Home::kLate : Home::kArena,
+                                    .home = dynamic ? Home::kDynamic : Home::kArena,
                                     .pinned = pinned_.contains(name)});
   if (at(value).pinned) at(value).meta.value.reset();
   at(value).meta.lod_source = meta.lod_source == kOwnLod ? value : lod_source_of(name, meta);

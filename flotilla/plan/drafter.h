@@ -11,7 +11,7 @@
 
 #include "flotilla/plan/control_flow.h"
 #include "flotilla/plan/draft_host.h"
-#include "flotilla/plan/late.h"
+#include "flotilla/plan/dynamic.h"
 
 namespace flotilla::plan {
 
@@ -23,7 +23,7 @@ class Drafter {
  public:
   // `program` is the program of `request` after the passes.
   Drafter(const Program& program, const PlanRequest& request, Draft& draft, DraftHost& host,
-          LateHost& late_host);
+          DynamicHost& dynamic_host);
 
   void run();
 
@@ -47,8 +47,8 @@ class Drafter {
   int32_t store_value(const std::string& name, Tensor* tensor, const Var* var, bool writes);
   int32_t lod_source_of(const std::string& name, const VarMeta& meta) const;
   // Where the op runs, and by which kernel.
-  void choose_kernel(Prepared& op, DType dtype, bool late);
-  void prepare_late(Prepared op);
+  void choose_kernel(Prepared& op, DType dtype, bool dynamic);
+  void prepare_dynamic(Prepared op);
   void check_places(const Prepared& op, const InferContext::Metas& inputs,
                     const InferContext::Metas& outputs) const;
   Value& at(int32_t value) { return draft_.at(value); }
@@ -58,7 +58,7 @@ class Drafter {
   const PlanRequest& request_;
   Draft& draft_;
   DraftHost& host_;
-  LateHost& late_host_;
+  DynamicHost& dynamic_host_;
   ControlFlow control_flow_{*this};
   Names pinned_;    // variables of outer blocks that a sub-block writes
   Values current_;  // variable to its latest version

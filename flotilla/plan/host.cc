@@ -54,23 +54,23 @@ Layout Host::exchange_layout(int32_t value) {
 void* Host::resize(int32_t value, const Shape& shape) {
   Value& v = at(value);
   v.meta.shape = shape;
-  v.late.reset();  // first back, then out again: often the same block
+  v.pool_block.reset();  // first back, then out again: often the same block
   try {
-    v.late = std::make_shared<Pool::Block>(draft_.pool.take(v.bytes()));
+    v.pool_block = std::make_shared<Pool::Block>(draft_.pool.take(v.bytes()));
   } catch (Error& error) {
     error.note("variable", fmt::format("{} {}{}", v.name, v.meta.dtype, shape));
     throw;
   }
-  v.cell.data = v.late->data();
+  v.cell.data = v.pool_block->data();
   return v.cell.data;
 }
 
 void Host::resize_rows(int32_t value, int64_t count) {
   Value& v = at(value);
   v.meta.rows = count;
-  v.late_rows.reset();
-  v.late_rows = std::make_shared<Pool::Block>(draft_.pool.take(v.rows_bytes()));
-  v.rows.data = v.late_rows->data();
+  v.pool_rows.reset();
+  v.pool_rows = std::make_shared<Pool::Block>(draft_.pool.take(v.rows_bytes()));
+  v.rows.data = v.pool_rows->data();
   resize(value, v.meta.shape);
 }
 

@@ -1,8 +1,8 @@
 // flotilla/plan/host.h
 //
 // What the three hosts of kernels share: DraftHost prepares the ops of a new plan, AgainHost those
-// whose shapes changed within a capacity class, LateHost those whose shapes are known only when it
-// is their turn. Steps may keep the host that prepared them, so hosts live as long as the draft.
+// whose shapes changed within a capacity class, DynamicHost those whose shapes are known only when
+// it is their turn. Steps may keep the host that prepared them, so hosts live as long as the draft.
 
 #pragma once
 

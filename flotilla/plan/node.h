@@ -24,10 +24,10 @@ inline constexpr int32_t kDevice = 1;
 inline constexpr int32_t kNever = std::numeric_limits<int32_t>::max();
 
 enum class Home {
-  kArena,  // planned memory, lives within a run
-  kFeed,   // the caller's memory
-  kStore,  // a persistable variable's own memory
-  kLate,   // from a pool, while the plan runs: its size is known only then
+  kArena,    // planned memory, lives within a run
+  kFeed,     // the caller's memory
+  kStore,    // a persistable variable's own memory
+  kDynamic,  // from a pool, while the plan runs: its size is known only then
 };
 
 // One version of a variable: each write makes a new one, save where the variable has a fixed place
@@ -39,12 +39,12 @@ struct Value {
   int32_t device = kHost;  // where it lies
   VarMeta capacity = {};   // of a plan that adapts: the largest it may become
   Home home = Home::kArena;
-  int32_t index = -1;                      // among the feeds or the store's variables
-  int32_t origin = -1;                     // a copy of this value, elsewhere or in another layout
-  bool pinned = false;                     // one place for all writes, for the whole run
-  bool used = false;                       // some node already relies on its layout
-  std::shared_ptr<Pool::Block> late = {};  // kLate: its memory
-  std::shared_ptr<Pool::Block> late_rows = {};
+  int32_t index = -1;   // among the feeds or the store's variables
+  int32_t origin = -1;  // a copy of this value, elsewhere or in another layout
+  bool pinned = false;  // one place for all writes, for the whole run
+  bool used = false;    // some node already relies on its layout
+  std::shared_ptr<Pool::Block> pool_block = {};  // kDynamic: its memory
+  std::shared_ptr<Pool::Block> pool_rows = {};
   bool written = false;  // by a node of this plan
   bool follows = false;  // should lie where a value lies that is exchanged
   LoD own_lod = {};      // what its op made of sequences

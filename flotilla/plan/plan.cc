@@ -63,7 +63,7 @@ class CompiledPlan final : public Plan {
                             .caller = request.caller}},
         draft_(cpu_, request.device),
         guarded_(request.guarded) {
-    Drafter(*program_, request, draft_, draft_host_, late_host_).run();
+    Drafter(*program_, request, draft_, draft_host_, dynamic_host_).run();
     const MemoryReport memory = assign_memory(draft_, guarded_);
     guard_work_that_goes_on(draft_);
     stats_.arena_bytes = memory.arena_bytes;
@@ -180,7 +180,7 @@ class CompiledPlan final : public Plan {
   // Steps keep the host that prepared them.
   DraftHost draft_host_{draft_, process_};
   AgainHost again_host_{draft_, process_};
-  LateHost late_host_{draft_, process_};
+  DynamicHost dynamic_host_{draft_, process_};
   PlanStats stats_;
   std::vector<std::pair<int32_t, int32_t>> feed_views_;  // (value, the feed it is a view of)
   char* arena_ = nullptr;
@@ -417,7 +417,7 @@ void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
   }
 }
 
-// What is late may lie in any layout: it was chosen in this run.
+// What is dynamic may lie in any layout: it was chosen in this run.
 Tensor CompiledPlan::elements_of(const Value& value, Shape shape) {
   Tensor elements(value.meta.dtype, std::move(shape));
   if (value.layout.plain()) {

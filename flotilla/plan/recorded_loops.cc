@@ -28,7 +28,7 @@ void count_recorded(Rounds& rounds, int64_t bytes) {
 
 void ControlFlow::record(Rounds& rounds, const std::string& name, int32_t value) {
   Draft& draft = drafter_.draft();
-  require(!draft.at(value).sparse() && draft.at(value).home != Home::kLate,
+  require(!draft.at(value).sparse() && draft.at(value).home != Home::kDynamic,
           "the gradient of while needs {}, whose size is known only when the loop runs", name);
   value = drafter_.host().moved(value, kHost, draft.at(value).layout);
   Rounds::Recorded& made = rounds.recorded.emplace_back();

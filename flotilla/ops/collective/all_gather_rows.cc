@@ -39,7 +39,7 @@ void gather(comm::Group& group, const std::vector<int64_t>& counts, int64_t widt
 
 constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
   const Channel channel(c);
-  return [channel, x = c.sparse_in<T>("X"), out = c.late_sparse_out<T>("Out"),
+  return [channel, x = c.sparse_in<T>("X"), out = c.dynamic_sparse_out<T>("Out"),
           counts = std::vector<int64_t>()]() mutable {
     const int64_t row_bytes = x.width * static_cast<int64_t>(sizeof(T));
     if (channel.alone()) {

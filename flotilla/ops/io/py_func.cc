@@ -44,7 +44,7 @@ struct Taken {
   VarMeta meta = {};
   bool wanted = true;
   Out<char> known = {};
-  LateOut<char> late = {};
+  DynamicOut<char> dynamic = {};
 
   void take(const Tensor& result) const {
     require(result.dtype() == meta.dtype, "the function gave {} for \"{}\", which holds {}",
@@ -56,7 +56,7 @@ struct Taken {
     require(fits, "the function gave shape {} for \"{}\", which has shape {}", result.shape(), name,
             meta.shape);
     const Tensor plain = result.plain();
-    char* to = meta.shape.known() ? known.data() : late.resize(plain.shape());
+    char* to = meta.shape.known() ? known.data() : dynamic.resize(plain.shape());
     std::memcpy(to, plain.raw(), static_cast<size_t>(plain.bytes()));
   }
 };
@@ -70,7 +70,7 @@ std::vector<Taken> results_of(PrepareContext& c, const char* slot) {
       if (taken.meta.shape.known()) {
         taken.known = c.out_bytes(slot, i);
       } else {
-        taken.late = c.late_out<char>(slot, i);
+        taken.dynamic = c.dynamic_out<char>(slot, i);
       }
     }
     all.push_back(std::move(taken));

@@ -70,8 +70,8 @@ LoD one_by_one(int64_t count) {
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [filter = filter_of(c), width = c.shape("Ins")[1],
           empty = static_cast<T>(c.attr<int64_t>("out_val_if_empty")), ins = c.in<T>("Ins"),
-          out = c.late_out<T>("Out"), weights = c.late_out<float>("LossWeight"),
-          map = c.late_out<int64_t>("IndexMap"), out_lod = c.lod_out("Out"),
+          out = c.dynamic_out<T>("Out"), weights = c.dynamic_out<float>("LossWeight"),
+          map = c.dynamic_out<int64_t>("IndexMap"), out_lod = c.lod_out("Out"),
           weights_lod = c.lod_out("LossWeight"), map_lod = c.lod_out("IndexMap")] {
     std::vector<Kept> kept = filter();
     const bool none = kept.empty();

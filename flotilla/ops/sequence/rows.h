@@ -62,15 +62,15 @@ template <MakePicker kPick, int64_t kAxes = 1>
 Step pick_forward(PrepareContext& c) {
   const std::string slot = picked_slot(c);
   const Shape shape = c.shape(slot);
-  const bool late = !shape.known();
+  const bool dynamic = !shape.known();
   return [pick = kPick(c), bytes = row_width(c.shape("X"), kAxes) * size_of(c.dtype("X")), shape,
-          late, room = shape.numel() * size_of(c.dtype(slot)), x = c.in_bytes("X"),
-          out = late ? Out<char>() : c.out_bytes(slot),
-          made = late ? c.late_out<char>(slot) : LateOut<char>(), lod = c.lod_out(slot)] {
+          dynamic, room = shape.numel() * size_of(c.dtype(slot)), x = c.in_bytes("X"),
+          out = dynamic ? Out<char>() : c.out_bytes(slot),
+          made = dynamic ? c.dynamic_out<char>(slot) : DynamicOut<char>(), lod = c.lod_out(slot)] {
     Picked picked = pick();
-    if (!late) check_picked(picked, bytes, room);
+    if (!dynamic) check_picked(picked, bytes, room);
     copy_rows(picked, x.data(), bytes,
-              late ? made.resize(with_rows(shape, std::ssize(picked.rows))) : out.data());
+              dynamic ? made.resize(with_rows(shape, std::ssize(picked.rows))) : out.data());
     if (!picked.lod.empty()) lod.set(std::move(picked.lod));
   };
 }

@@ -58,7 +58,7 @@ Step forward_as(PrepareContext& c) {
     };
   }
   const bool given = c.has("MaxLenTensor");
-  return [=, most = given ? LabelsIn(c, "MaxLenTensor") : LabelsIn(), out = c.late_out<T>("Y")] {
+  return [=, most = given ? LabelsIn(c, "MaxLenTensor") : LabelsIn(), out = c.dynamic_out<T>("Y")] {
     const L* x = lengths.data();
     int64_t extent = 0;
     if (given) {

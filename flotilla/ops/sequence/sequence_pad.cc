@@ -39,18 +39,18 @@ int64_t longest_of(const Sequences& sequences) {
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape shape = c.shape("Out"), x = c.shape("X");
-  const bool late = !shape.known();
+  const bool dynamic = !shape.known();
   const bool single = c.shape("PadValue").numel() == 1;
   return [=, width = x.numel(1, x.rank()), sequences = Sequences(c, "X"), in = c.in<T>("X"),
           pad = c.in<T>("PadValue"), length = c.out<int64_t>("Length"),
-          found = late ? c.late_out<T>("Out") : LateOut<T>(),
-          out = late ? Out<T>() : c.out<T>("Out")] {
-    const int64_t most = longest_of(sequences), longest = late ? most : shape[1];
+          found = dynamic ? c.dynamic_out<T>("Out") : DynamicOut<T>(),
+          out = dynamic ? Out<T>() : c.out<T>("Out")] {
+    const int64_t most = longest_of(sequences), longest = dynamic ? most : shape[1];
     require(most <= longest, "padded_length is {}, but there is a sequence of {} rows", longest,
             most);
     Shape full = shape;
     full[1] = longest;
-    T* all = late ? found.resize(full) : out.data();
+    T* all = dynamic ? found.resize(full) : out.data();
     sequences.parallel(longest * width, [&](int64_t s, int64_t begin, int64_t end) {
       T* to = all + s * longest * width;
       length.data()[s] = end - begin;

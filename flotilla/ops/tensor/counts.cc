@@ -44,7 +44,7 @@ void infer_bincount(InferContext& c) {
 template <typename T, typename W, typename Sum>
 Step add_up(PrepareContext& c) {
   return [n = c.shape("X").numel(), least = c.attr<int64_t>("minlength"), in = c.in<T>("X"),
-          weights = given<W>(c, "Weights"), out = c.late_out<Sum>("Out")] {
+          weights = given<W>(c, "Weights"), out = c.dynamic_out<Sum>("Out")] {
     const T* x = in.data();
     int64_t length = n == 0 ? 0 : least;
     for (int64_t i = 0; i < n; ++i) {

@@ -70,7 +70,7 @@ constexpr auto range = []<typename T>(PrepareContext& c) -> Step {
       write_range(out.data(), n, *start.data(), *step.data());
     };
   }
-  return [start, step, end = c.in<T>("End"), out = c.late_out<T>("Out")] {
+  return [start, step, end = c.in<T>("End"), out = c.dynamic_out<T>("Out")] {
     const T first = *start.data(), by = *step.data();
     const int64_t n = range_count(first, *end.data(), by);
     write_range(out.resize({n}), n, first, by);

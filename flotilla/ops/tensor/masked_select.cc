@@ -44,7 +44,7 @@ class Mask {
 
 constexpr auto masked_forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& x = c.shape("X");
-  return [n = x.numel(), mask = Mask(c, x), in = c.in<T>("X"), out = c.late_out<T>("Y")] {
+  return [n = x.numel(), mask = Mask(c, x), in = c.in<T>("X"), out = c.dynamic_out<T>("Y")] {
     const bool* chosen = mask.data();
     T* to = out.resize({std::count(chosen, chosen + n, true)});
     for (int64_t i = 0; i < n; ++i) {

@@ -134,7 +134,7 @@ void copy_slices(const Slices& s, const T* x, const std::vector<I>& which, T* ou
 }
 
 template <typename I>
-void put(const LateOut<I>& out, const std::vector<I>& values) {
+void put(const DynamicOut<I>& out, const std::vector<I>& values) {
   std::copy(values.begin(), values.end(), out.resize(Shape{std::ssize(values)}));
 }
 
@@ -145,9 +145,10 @@ Step find_items(PrepareContext& c) {
   const char* count_slot = c.has("Count") ? "Count" : "Counts";
   const bool firsts = c.has("Indices"), counts = c.has(count_slot);
   return [=, order = order_of(c), s = axis ? slices(x, *axis) : Slices{1, x.numel(), 1},
-          shape = axis ? x : Shape{-1}, in = c.in<T>("X"), out = c.late_out<T>("Out"),
-          index = wanted<I>(c, "Index"), first = firsts ? c.late_out<I>("Indices") : LateOut<I>(),
-          count = counts ? c.late_out<I>(count_slot) : LateOut<I>()] {
+          shape = axis ? x : Shape{-1}, in = c.in<T>("X"), out = c.dynamic_out<T>("Out"),
+          index = wanted<I>(c, "Index"),
+          first = firsts ? c.dynamic_out<I>("Indices") : DynamicOut<I>(),
+          count = counts ? c.dynamic_out<I>(count_slot) : DynamicOut<I>()] {
     Groups<I> groups{.of = std::vector<I>(static_cast<size_t>(s.n))};
     if (order == Order::kAsMet) {
       group_as_met(s.n, in.data(), groups);

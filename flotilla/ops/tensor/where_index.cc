@@ -17,7 +17,7 @@ struct Kernels {
   template <typename T>
   Step operator()(PrepareContext& c) const {
     return [shape = c.shape("Condition"), in = c.in<T>("Condition"),
-            out = c.late_out<int64_t>("Out")] {
+            out = c.dynamic_out<int64_t>("Out")] {
       const T* x = in.data();
       const int64_t n = shape.numel(), rank = std::max<int64_t>(shape.rank(), 1);
       int64_t count = 0;

@@ -1,4 +1,4 @@
-// flotilla/plan/late.h
+// flotilla/plan/dynamic.h
 //
 // Ops with dynamic shapes: what a mask selects, what a sequence expands to, and everything computed
 // from it until a size is known again. Their nodes infer, prepare and run in one go; what was
@@ -13,11 +13,11 @@
 
 namespace flotilla::plan {
 
-class LateHost final : public Host {
+class DynamicHost final : public Host {
  public:
   using Host::Host;
 
-  // Appends the node of an op that is_late().
+  // Appends the node of an op that is_dynamic().
   void add(Prepared op);
 
   const Cell* read(int32_t value, const Layout& layout) override;
@@ -25,27 +25,27 @@ class LateHost final : public Host {
   const Cell* workspace(int64_t bytes) override;
 
  private:
-  // The size of a late value is news to the others, so they cannot have agreed on more than that it
-  // is plain.
+  // The size of a dynamic value is news to the others, so they cannot have agreed on more than that
+  // it is plain.
   Layout exchange_layout(int32_t /*value*/) override { return {}; }
 
-  void run(LateOp& late);
-  void prepare(LateOp& late);
-  void size_outputs(LateOp& late);
+  void run(DynamicOp& dynamic);
+  void prepare(DynamicOp& dynamic);
+  void size_outputs(DynamicOp& dynamic);
   void read_values(const Ports& ports);
   void read_sequences(const Ports& ports);
-  void take_memory(LateOp& late);
+  void take_memory(DynamicOp& dynamic);
   // Memory for elements of `value` in `layout`, beside its own.
   const Cell* beside(int32_t value, const Layout& layout, bool writes);
 
-  LateOp* late_ = nullptr;  // that is being prepared
+  DynamicOp* op_ = nullptr;  // that is being prepared
 };
 
 // Whether the op can be prepared only when it is its turn, given what is known of its outputs.
-bool is_late(const Draft& draft, const Prepared& op, const InferContext::Metas& outputs);
+bool is_dynamic(const Draft& draft, const Prepared& op, const InferContext::Metas& outputs);
 // What is computed from rows of unknown number has an unknown number of rows.
 void forget_rows(const Draft& draft, const Prepared& op, InferContext::Metas& outputs);
 // What the last run found out is as unknown again as it was when the plan was made.
-void forget_late_sizes(Draft& draft);
+void forget_dynamic_sizes(Draft& draft);
 
 }  // namespace flotilla::plan

@@ -1,4 +1,4 @@
-#include "flotilla/plan/late.h"
+#include "flotilla/plan/dynamic.h"
 
 #include <array>
 
@@ -35,19 +35,20 @@ std::vector<int64_t> small_integers(Draft& draft, const Value& value) {
 
 }  // namespace
 
-bool is_late(const Draft& draft, const Prepared& op, const InferContext::Metas& outputs) {
-  bool late = false;
-  for_each_value(op.inputs, [&](int32_t v) { late = late || draft.at(v).home == Home::kLate; });
+bool is_dynamic(const Draft& draft, const Prepared& op, const InferContext::Metas& outputs) {
+  bool dynamic = false;
+  for_each_value(op.inputs,
+                 [&](int32_t v) { dynamic = dynamic || draft.at(v).home == Home::kDynamic; });
   for (const auto& [slot, metas] : outputs) {
-    for (const VarMeta& meta : metas) late = late || (size_unknown(meta) && !is_unset(meta));
+    for (const VarMeta& meta : metas) dynamic = dynamic || (size_unknown(meta) && !is_unset(meta));
   }
-  return late;
+  return dynamic;
 }
 
 void forget_rows(const Draft& draft, const Prepared& op, InferContext::Metas& outputs) {
   bool unknown = false;
   for_each_value(op.inputs, [&](int32_t v) {
-    unknown = unknown || (draft.at(v).sparse() && draft.at(v).home == Home::kLate);
+    unknown = unknown || (draft.at(v).sparse() && draft.at(v).home == Home::kDynamic);
   });
   if (!unknown) return;
   for (auto& [slot, metas] : outputs) {
@@ -57,18 +58,18 @@ void forget_rows(const Draft& draft, const Prepared& op, InferContext::Metas& ou
   }
 }
 
-void forget_late_sizes(Draft& draft) {
+void forget_dynamic_sizes(Draft& draft) {
   for (Value& value : draft.values) {
-    if (value.home != Home::kLate) continue;
+    if (value.home != Home::kDynamic) continue;
     const int32_t lod_source = value.meta.lod_source;
     value.meta = value.capacity;
     value.meta.lod_source = lod_source;
   }
   // Also where the inputs of an op come out as in the last run, its outputs need their sizes again.
-  for (LateOp& late : draft.late_ops) late.step = nullptr;
+  for (DynamicOp& dynamic : draft.dynamic_ops) dynamic.step = nullptr;
 }
 
-void LateHost::add(Prepared op) {
+void DynamicHost::add(Prepared op) {
   Node node{.op = op.op, .side_effect = op.def->side_effect};
   // What the kernel will read is not known yet: everything is kept for it.
   for_each_value(op.inputs, [&](int32_t v) {
@@ -82,16 +83,16 @@ void LateHost::add(Prepared op) {
     node.writes.push_back(v);
   });
   op.node = draft_.nodes.size();
-  op.late = true;
+  op.dynamic = true;
   draft_.prepared.push_back(op);
-  LateOp& late = draft_.late_ops.emplace_back();
-  late.op = std::move(op);
-  node.step = [this, &late] { run(late); };
+  DynamicOp& dynamic = draft_.dynamic_ops.emplace_back();
+  dynamic.op = std::move(op);
+  node.step = [this, &dynamic] { run(dynamic); };
   draft_.nodes.push_back(std::move(node));
 }
 
 // Now that they are there, the elements of small integer tensors are known: extents, axes, limits.
-void LateHost::read_values(const Ports& ports) {
+void DynamicHost::read_values(const Ports& ports) {
   for_each_value(ports, [&](int32_t v) {
     VarMeta& meta = at(v).meta;
     const bool small = meta.kind == VarKind::kTensor && meta.shape.known() &&
@@ -103,7 +104,7 @@ void LateHost::read_values(const Ports& ports) {
 }
 
 // And so is the number of sequences, where an op made them.
-void LateHost::read_sequences(const Ports& ports) {
+void DynamicHost::read_sequences(const Ports& ports) {
   for_each_value(ports, [&](int32_t v) {
     VarMeta& meta = at(v).meta;
     const LoD* lod = meta.lod_source < 0 ? nullptr : at(meta.lod_source).cell.lod;
@@ -111,24 +112,24 @@ void LateHost::read_sequences(const Ports& ports) {
   });
 }
 
-void LateHost::run(LateOp& late) {
-  read_values(late.op.inputs);
-  read_sequences(late.op.inputs);
-  for_each_value(late.op.inputs, [&](int32_t v) {
-    require(at(v).home != Home::kLate || !size_unknown(at(v).meta),
+void DynamicHost::run(DynamicOp& dynamic) {
+  read_values(dynamic.op.inputs);
+  read_sequences(dynamic.op.inputs);
+  for_each_value(dynamic.op.inputs, [&](int32_t v) {
+    require(at(v).home != Home::kDynamic || !size_unknown(at(v).meta),
             "variable \"{}\" is read, but the op that writes it gave it no size", at(v).name);
   });
-  InferContext::Metas inputs = metas_of(draft_, late.op.inputs);
-  std::vector<Layout> layouts = layouts_of(draft_, late.op.inputs);
-  if (!late.step || !same(inputs, late.inputs) || layouts != late.layouts) {
-    size_outputs(late);
-    prepare(late);
-    late.inputs = std::move(inputs);
-    late.layouts = std::move(layouts);
+  InferContext::Metas inputs = metas_of(draft_, dynamic.op.inputs);
+  std::vector<Layout> layouts = layouts_of(draft_, dynamic.op.inputs);
+  if (!dynamic.step || !same(inputs, dynamic.inputs) || layouts != dynamic.layouts) {
+    size_outputs(dynamic);
+    prepare(dynamic);
+    dynamic.inputs = std::move(inputs);
+    dynamic.layouts = std::move(layouts);
   }
-  take_memory(late);
+  take_memory(dynamic);
   const auto move_elements = [&](bool writes) {
-    for (const LateOp::Move& move : late.moves) {
+    for (const DynamicOp::Move& move : dynamic.moves) {
       if (move.writes != writes) continue;
       void* const own = at(move.value).cell.data;
       void* const beside = move.memory->data;
@@ -137,17 +138,17 @@ void LateHost::run(LateOp& late) {
     }
   };
   move_elements(false);
-  late.step();
+  dynamic.step();
   move_elements(true);
 }
 
-void LateHost::size_outputs(LateOp& late) {
-  const InferContext::Metas metas = infer(draft_, late.op, metas_of(draft_, late.op.outputs));
-  for (const auto& [slot, values] : late.op.outputs) {
+void DynamicHost::size_outputs(DynamicOp& dynamic) {
+  const InferContext::Metas metas = infer(draft_, dynamic.op, metas_of(draft_, dynamic.op.outputs));
+  for (const auto& [slot, values] : dynamic.op.outputs) {
     for (size_t i = 0; i < values.size(); ++i) {
       if (values[i] < 0) continue;
       Value& value = at(values[i]);
-      if (value.home != Home::kLate) {
+      if (value.home != Home::kDynamic) {
         const Shape& found = metas.at(slot)[i].shape;
         require(!found.known() || found.numel() == value.meta.shape.numel(),
                 "variable \"{}\" has room for shape {}, but turned out to have {}", value.name,
@@ -162,53 +163,53 @@ void LateHost::size_outputs(LateOp& late) {
   }
 }
 
-void LateHost::prepare(LateOp& late) {
-  late.moves.clear();
-  late.workspaces.clear();
-  late.step = nullptr;
-  late_ = &late;
-  late.step = run_kernel(late.op);
+void DynamicHost::prepare(DynamicOp& dynamic) {
+  dynamic.moves.clear();
+  dynamic.workspaces.clear();
+  dynamic.step = nullptr;
+  op_ = &dynamic;
+  dynamic.step = run_kernel(dynamic.op);
 }
 
-void LateHost::take_memory(LateOp& late) {
-  for_each_value(late.op.outputs, [&](int32_t v) {
-    if (at(v).home != Home::kLate || size_unknown(at(v).meta)) return;
+void DynamicHost::take_memory(DynamicOp& dynamic) {
+  for_each_value(dynamic.op.outputs, [&](int32_t v) {
+    if (at(v).home != Home::kDynamic || size_unknown(at(v).meta)) return;
     if (at(v).sparse()) {
       resize_rows(v, at(v).meta.rows);
     } else {
       resize(v, at(v).meta.shape);
     }
   });
-  late.blocks.clear();
-  for (Workspace& workspace : late.workspaces) {
-    workspace.cell.data = late.blocks.emplace_back(draft_.pool.take(workspace.bytes)).data();
+  dynamic.blocks.clear();
+  for (Workspace& workspace : dynamic.workspaces) {
+    workspace.cell.data = dynamic.blocks.emplace_back(draft_.pool.take(workspace.bytes)).data();
   }
 }
 
-const Cell* LateHost::read(int32_t value, const Layout& layout) {
+const Cell* DynamicHost::read(int32_t value, const Layout& layout) {
   return at(value).layout == layout ? &at(value).cell : beside(value, layout, false);
 }
 
-const Cell* LateHost::write(int32_t value, const Layout& layout) {
+const Cell* DynamicHost::write(int32_t value, const Layout& layout) {
   Value& v = at(value);
-  if (v.home == Home::kLate) v.layout = layout;
+  if (v.home == Home::kDynamic) v.layout = layout;
   return v.layout == layout ? &v.cell : beside(value, layout, true);
 }
 
-const Cell* LateHost::workspace(int64_t bytes) {
-  return &late_->workspaces.emplace_back(Workspace{.bytes = bytes}).cell;
+const Cell* DynamicHost::workspace(int64_t bytes) {
+  return &op_->workspaces.emplace_back(Workspace{.bytes = bytes}).cell;
 }
 
-const Cell* LateHost::beside(int32_t value, const Layout& layout, bool writes) {
+const Cell* DynamicHost::beside(int32_t value, const Layout& layout, bool writes) {
   const Value& v = at(value);
   const Layout& from = writes ? layout : v.layout;
   const Layout& to = writes ? v.layout : layout;
-  LateOp::Move move{.value = value,
-                    .writes = writes,
-                    .reorder = draft_.host.reorder(v.meta.shape, v.meta.dtype, from, to)};
+  DynamicOp::Move move{.value = value,
+                       .writes = writes,
+                       .reorder = draft_.host.reorder(v.meta.shape, v.meta.dtype, from, to)};
   move.memory = workspace(layout.physical_numel(v.meta.shape) * size_of(v.meta.dtype));
   if (move.reorder.scratch_bytes > 0) move.scratch = workspace(move.reorder.scratch_bytes);
-  return late_->moves.emplace_back(std::move(move)).memory;
+  return op_->moves.emplace_back(std::move(move)).memory;
 }
 
 }  // namespace flotilla::plan
