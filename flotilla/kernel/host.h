@@ -58,7 +58,7 @@ class PrepareHost {
   virtual void set_lod(int32_t value, LoD lod);
   virtual std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
                                           const std::vector<int32_t>& outs);
-  virtual bool goes_on(Step /*wait*/) { return false; }
+  virtual bool run_async(Step /*wait*/) { return false; }
 };
 
 template <typename T>

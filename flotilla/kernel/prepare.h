@@ -99,11 +99,11 @@ class PrepareContext : public OpPorts {
   // multiple of 64 bytes, in memory that peers can see, `out` where `in` lies; the Step, which must
   // compare the addresses, copies nothing then.
   std::vector<Exchanged> exchanged(std::string_view in, std::string_view out);
-  // The Step leaves work behind that goes on beside the Steps after it. What it reads and writes is
-  // left alone meanwhile: `wait`, which ends all such work, runs before the first Step that touches
-  // it, and before the run ends. False: not here (in a sub-block), the Step must end its work
-  // itself.
-  bool goes_on(Step wait) { return host_.goes_on(std::move(wait)); }
+  // The Step leaves work behind that runs asynchronously, beside the Steps after it. What it reads
+  // and writes is left alone meanwhile: `wait`, which ends all such work, runs before the first
+  // Step that touches it, and before the run ends. False: not here (in a sub-block), the Step must
+  // end its work itself.
+  bool run_async(Step wait) { return host_.run_async(std::move(wait)); }
 
   // Memory for the Step alone, from a multiple of 64 bytes on; its contents do not last.
   template <typename T = char>

@@ -28,7 +28,7 @@ class AgainHost final : public Host {
   const Cell* read(int32_t value, const Layout& layout) override { return cell(value, layout); }
   const Cell* write(int32_t value, const Layout& layout) override { return cell(value, layout); }
   const Cell* workspace(int64_t bytes) override;
-  bool goes_on(Step /*wait*/) override { return static_cast<bool>(node_->wait); }
+  bool run_async(Step /*wait*/) override { return static_cast<bool>(node_->wait); }
 
  private:
   bool prepare(Prepared& op);

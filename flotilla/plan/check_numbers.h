@@ -10,7 +10,7 @@
 namespace flotilla::plan {
 
 // Refuses values that the node has just written and that are not finite. Looks at no values that
-// work which still goes on may change: whoever uses them shows them.
+// asynchronous work may change: whoever uses them shows them.
 void check_numbers(const Node& node, const Draft& draft);
 
 }  // namespace flotilla::plan

@@ -95,7 +95,7 @@ struct Draft {
   std::vector<int32_t> fetched = {};
   std::vector<Share> granted = {};  // those that assign_memory agreed to
   std::vector<Bundle> bundles = {};
-  Step finish = {};  // ends what still goes on when all nodes are done; usually none
+  Step finish = {};  // ends asynchronous work when all nodes are done; usually none
 
   std::vector<StoreVar> store_vars = {};
   ExchangeLayouts exchange_layouts = {};  // of what is exchanged, and how it lies

@@ -228,7 +228,7 @@ void DraftHost::place_together(int32_t from, int32_t to, Bundle& bundle) {
   node_->shares.push_back({.from = from, .to = to, .exchanged = true});
 }
 
-bool DraftHost::goes_on(Step wait) {
+bool DraftHost::run_async(Step wait) {
   if (depth_ > 0) return false;
   node_->wait = std::move(wait);
   return static_cast<bool>(node_->wait);

@@ -44,7 +44,7 @@ class DraftHost final : public Host {
   const Cell* workspace(int64_t bytes) override;
   std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
                                   const std::vector<int32_t>& outs) override;
-  bool goes_on(Step wait) override;
+  bool run_async(Step wait) override;
 
  private:
   void place_together(int32_t from, int32_t to, Bundle& bundle);

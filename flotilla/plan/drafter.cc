@@ -36,7 +36,7 @@ bool is_fed(const Op& op) {
 }
 
 // Ops that hand variables on under their own names once work with them is done: whoever touches
-// such a variable waits by itself (guard_work_that_goes_on).
+// such a variable waits by itself (guard_async_work).
 bool is_sync(const Op& op) {
   static const std::set<std::string_view> kTypes = {"c_sync_comm_stream", "c_sync_calc_stream",
                                                     "c_wait_comm", "c_wait_compute"};

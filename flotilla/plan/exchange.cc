@@ -6,7 +6,7 @@ namespace flotilla::plan {
 
 // Nodes run in order, so the first that touches what is under way waits, for all of it: a node in a
 // sub-block, which may not run, on behalf of itself only.
-void guard_work_that_goes_on(Draft& draft) {
+void guard_async_work(Draft& draft) {
   std::set<int32_t> touched;
   Step wait;
   int32_t body_end = 0;

@@ -1,6 +1,6 @@
 // flotilla/plan/exchange.h
 //
-// Who waits for an exchange that goes on beside the program.
+// Who waits for an asynchronous exchange.
 
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace flotilla::plan {
 
-// Lets nodes wait for work that others have left to go on, where they touch the same values.
+// Lets nodes wait for asynchronous work of others that touches the same values.
 // REQUIRES: assign_memory was run
-void guard_work_that_goes_on(Draft& draft);
+void guard_async_work(Draft& draft);
 
 }  // namespace flotilla::plan

@@ -78,9 +78,9 @@ void find_lifetimes(Draft& draft) {
   }
 }
 
-// Work that goes on beside the next nodes may need its values until the run ends. In place they are
+// Work that runs beside the next nodes may need its values until the run ends. In place they are
 // all the same: whoever touches them waits first.
-void keep_what_goes_on(Draft& draft) {
+void keep_values_of_async_work(Draft& draft) {
   for (const Node& node : draft.nodes) {
     if (!node.kept || !node.wait) continue;
     for (const std::vector<int32_t>* values : {&node.reads, &node.writes}) {
@@ -297,7 +297,7 @@ MemoryReport assign_memory(Draft& draft, bool guarded) {
     if (!draft.nodes[n].kept) continue;
     for (const Share& share : draft.nodes[n].shares) groups.apply(share, static_cast<int32_t>(n));
   }
-  keep_what_goes_on(draft);
+  keep_values_of_async_work(draft);
   MemoryReport report;
   report.exchanged_bytes = place_exchanged(draft, groups);
   std::vector<Piece> pieces = find_pieces(draft, groups, report.no_reuse_bytes);

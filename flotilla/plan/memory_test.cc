@@ -143,21 +143,21 @@ TEST(Memory, WhatIsReadAfterAnExchangeIsNotOverwrittenByIt) {
 }
 
 TEST(Memory, WorkThatGoesOnKeepsItsValues) {
-  for (const bool goes_on : {false, true}) {
+  for (const bool async : {false, true}) {
     DraftBuilder b;
     const int32_t x = b.value(Home::kFeed), t = b.value(), u = b.value(), v = b.value(),
                   w = b.value();
     b.node({x}, {t});
     Node& started = b.node({t}, {u});
     started.side_effect = true;
-    if (goes_on) started.wait = [] {};
+    if (async) started.wait = [] {};
     b.node({x}, {v});
     b.node({v}, {w});
     b.draft.fetched = {w};
     assign_memory(b.draft);
     const bool reused = b.offset(v) == b.offset(t) || b.offset(v) == b.offset(u) ||
                         b.offset(w) == b.offset(t) || b.offset(w) == b.offset(u);
-    EXPECT_EQ(reused, !goes_on);
+    EXPECT_EQ(reused, !async);
   }
 }
 
@@ -173,7 +173,7 @@ TEST(Memory, TheFirstThatTouchesWhatGoesOnWaits) {
   b.node({u}, {b.value()});  // not kept
   b.draft.fetched = {w, 5};
   assign_memory(b.draft);
-  guard_work_that_goes_on(b.draft);
+  guard_async_work(b.draft);
   std::vector<bool> waits;
   for (const Node& node : b.draft.nodes) waits.push_back(static_cast<bool>(node.before));
   EXPECT_THAT(waits, ::testing::ElementsAre(false, false, false, true, false, false));

@@ -96,7 +96,7 @@ struct Node {
   const Op* op = nullptr;  // null: a reorder, or a copy to another device
   int32_t device = kHost;  // where it runs
   Step step = {};
-  Step before = {};  // ends work that goes on with what this node touches; usually none
+  Step before = {};  // ends asynchronous work on what this node touches; usually none
   Step wait = {};    // set: the step leaves such work behind, which this ends
   std::vector<int32_t> reads = {};
   std::vector<int32_t> writes = {};

@@ -65,7 +65,7 @@ class CompiledPlan final : public Plan {
         guarded_(request.guarded) {
     Drafter(*program_, request, draft_, draft_host_, dynamic_host_).run();
     const MemoryReport memory = assign_memory(draft_, guarded_);
-    guard_work_that_goes_on(draft_);
+    guard_async_work(draft_);
     stats_.arena_bytes = memory.arena_bytes;
     stats_.no_reuse_bytes = memory.no_reuse_bytes;
     stats_.exchanged_bytes = memory.exchanged_bytes;

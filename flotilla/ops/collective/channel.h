@@ -82,7 +82,7 @@ Step here_or_beside(PrepareContext& c, const Channel& channel, int64_t bytes, F 
   // The hand-over to the other thread and back costs some 8 us, and 1 MiB between two ranks of a
   // host 80: below that there is little to hide. The same on all ranks.
   constexpr int64_t kWorthAThread = 1 << 20;
-  if (!c.attr<bool>("use_calc_stream") && bytes >= kWorthAThread && c.goes_on(channel.wait())) {
+  if (!c.attr<bool>("use_calc_stream") && bytes >= kWorthAThread && c.run_async(channel.wait())) {
     return [channel, work] { channel.start(work); };
   }
   return [channel, work] { channel.run(work); };
