@@ -36,7 +36,7 @@ def tables():
     """(module, path, what stands in it) of each table."""
     for path in sorted(PACKAGE.rglob("*.api")):
         module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-        yield module, path, list(TABLES.read(path))
+        yield module.removesuffix(".__init__"), path, list(TABLES.read(path))
 
 
 def signature(row):
@@ -64,10 +64,12 @@ def stub(path, entries):
         if isinstance(entry, TABLES.Row):
             made.append(f"def {entry.name}({signature(entry)}):\n    {entry.doc!r}\n    ...")
         elif entry.module:
-            made.append(f"from {entry.module} import {entry.other} as {entry.name}")
+            name = "" if entry.name == "*" else f" as {entry.name}"
+            made.append(f"from {entry.module} import {entry.other}{name}")
         else:
             made.append(f"{entry.name} = {entry.other}")
-    for node in ast.parse(path.with_suffix(".py").read_text()).body:
+    source = path.with_suffix(".py")
+    for node in ast.parse(source.read_text()).body if source.exists() else ():
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             made.append(ast.unparse(node))
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):

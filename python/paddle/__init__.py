@@ -17,6 +17,10 @@ if "OMP_WAIT_POLICY" not in _os.environ:
 
 from . import _core_import  # noqa: E402, F401, I001 - before anything of the core is used
 from . import _refusals  # noqa: E402, F401
+from ._rows import TableModules as _TableModules  # noqa: E402
+
+_sys.meta_path.append(_TableModules)
+
 from . import base, static, tensor, version  # noqa: E402, F401
 from ._names import MissingModules as _MissingModules  # noqa: E402
 from ._names import names_of as _names_of  # noqa: E402

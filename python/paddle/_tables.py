@@ -1,10 +1,12 @@
-"""Functions that only turn their arguments over, from tables: ``NAME.api`` beside ``NAME.py``.
+"""Names that say no more than where something is, from tables: functions that only turn their
+arguments over, and names from elsewhere. ``NAME.api`` stands beside ``NAME.py``, which takes it in by
+``rows(globals())``, or is the module alone; the comment at its beginning is the docstring then.
 
     # a comment
     NAME(PARAMETERS) = TARGET
         The docstring; without one, what the operator says of itself.
     NAME = ANOTHER
-    from MODULE: NAME, NAME as NAME, ...
+    from MODULE: NAME, NAME as NAME, ...        or *, all that it offers
 
 A line that goes on is indented by eight spaces. TARGET is an operator, or a function:
 
@@ -29,6 +31,7 @@ what does; so do ``name``, ``act`` and ``out``. None leaves a place out. ``core`
 import re
 from typing import NamedTuple, Optional
 
+SUFFIX = ".api"
 _LINE = re.compile(
     r"^(?:(\w+)\(((?:.|\n {8})*?)\) = ((?:.|\n {8})+)\n((?:(?: {4}.*)?\n)*)"  # a function
     r"|(\w+) = (\w+)$"
@@ -80,6 +83,17 @@ def read(path):
         end = found.end() + (not name)
         line += text.count("\n", place, end)
         place = end
+
+
+def heading(path):
+    """The comment at the beginning of a table."""
+    lines = []
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith("#"):
+                break
+            lines.append(line[2:])
+    return "".join(lines).strip()
 
 
 def _parameters(text):

@@ -4,7 +4,7 @@ import functools
 
 import _flotilla as core
 
-from .base.framework import Variable
+
 
 
 def also(**others):
@@ -85,7 +85,7 @@ def shape_inputs(shape, whole, several):
 
     ``whole`` and ``several`` are the op's slots for the two kinds of variables.
     """
-    if isinstance(shape, Variable):
+    if isinstance(shape, core.Variable):
         return {whole: shape}, []
     extents, tensors = core.shape_argument([shape] if isinstance(shape, int) else shape)
     return {several: tensors} if tensors else {}, extents

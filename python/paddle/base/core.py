@@ -1,24 +1,13 @@
 """What programs take from ``fluid.core``: values, places, codes, and exceptions."""
 
 import _flotilla
-from _flotilla import EOFException, LoDTensor, Operator, Scope, SelectedRows, nearest  # noqa: F401
 
 from paddle._names import names_of
+from paddle._rows import rows
 
-from .dtype import VarDesc, dtype  # noqa: F401
 from .executor import _generator
-from .framework import Program as ProgramDesc  # noqa: F401
-from .lod_tensor import LoDTensorArray  # noqa: F401
-from .place import (  # noqa: F401
-    CPUPlace,
-    CUDAPinnedPlace,
-    CUDAPlace,
-    Place,
-    XPUPlace,
-    is_compiled_with_cuda,
-    is_compiled_with_rocm,
-    is_compiled_with_xpu,
-)
+
+rows(globals())
 
 # The caller's mistakes are ValueErrors, everything else is a RuntimeError; `except` takes both.
 EnforceNotMet = (ValueError, RuntimeError)

@@ -1,16 +1,9 @@
 """Where programs run."""
 
 from paddle._names import names_of
-from paddle.base.place import (  # noqa: F401
-    XPUPlace,
-    get_device,
-    is_compiled_with_cuda,
-    is_compiled_with_custom_device,
-    is_compiled_with_npu,
-    is_compiled_with_rocm,
-    is_compiled_with_xpu,
-    set_device,
-)
+from paddle._rows import rows
+
+rows(globals())
 
 
 def is_compiled_with_distribute():

@@ -6,6 +6,7 @@ import numpy as np
 
 import _flotilla as core
 from paddle._names import names_of
+from paddle._rows import rows
 from paddle.base import served
 from paddle.base.framework import (
     default_main_program,
@@ -14,24 +15,9 @@ from paddle.base.framework import (
     is_persistable,
 )
 from paddle.base.scope import global_scope
-from paddle.batch import batch  # noqa: F401
-from paddle.io import BatchSampler, DataLoader, Dataset  # noqa: F401
-from paddle.io.collate import default_collate_fn  # noqa: F401
-from paddle.io.generator import PyReader  # noqa: F401
-from paddle.reader import (  # noqa: F401
-    ComposeNotAligned,
-    buffered,
-    cache,
-    chain,
-    compose,
-    firstn,
-    map_readers,
-    multiprocess_reader,
-    shuffle,
-    xmap_readers,
-)
 from paddle.static import io as _io
-from paddle.static.io import load, load_program_state, set_program_state  # noqa: F401
+
+rows(globals())
 
 
 def save_vars(executor, dirname, main_program=None, vars=None, predicate=None, filename=None):

@@ -4,16 +4,12 @@ import warnings
 
 from paddle import optimizer as _new
 from paddle._names import names_of
+from paddle._rows import rows
 from paddle.base.clip import ClipGradByNorm as _ByNorm
 from paddle.optimizer import Optimizer  # noqa: F401
 from paddle.optimizer.rules import old_class as _old_class
-from paddle.static.averages import ExponentialMovingAverage, ModelAverage  # noqa: F401
 
-from ._optimizers import (  # noqa: F401
-    GradientMergeOptimizer,
-    LookaheadOptimizer,
-    RecomputeOptimizer,
-)
+rows(globals())
 
 
 def _made(word):

@@ -3,20 +3,11 @@
 import logging as _logging
 
 from paddle._names import names_of
-from paddle.base.dataset import (  # noqa: F401
-    DatasetBase,
-    DatasetFactory,
-    FileInstantDataset,
-    InMemoryDataset,
-    QueueDataset,
-)
+from paddle._rows import rows
 
-from .base.checkpoint import TrainStatus  # noqa: F401
-from .base.distributed_strategy import DistributedStrategy  # noqa: F401
 from .base.fleet_base import Fleet
-from .base.role_maker import PaddleCloudRoleMaker, Role, UserDefinedRoleMaker  # noqa: F401
-from .base.util_factory import UtilBase  # noqa: F401
-from .data_generator import MultiSlotDataGenerator, MultiSlotStringDataGenerator  # noqa: F401
+
+rows(globals())
 
 # The functions of this module are methods of one fleet: the fleet of this process.
 fleet = Fleet()

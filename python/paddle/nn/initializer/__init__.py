@@ -3,19 +3,9 @@
 import math
 
 from paddle._names import names_of
-from paddle.base.initializer import (  # noqa: F401
-    Assign,
-    Constant,
-    Initializer,
-    KaimingNormal,
-    KaimingUniform,
-    Normal,
-    TruncatedNormal,
-    Uniform,
-    XavierNormal,
-    XavierUniform,
-    set_global_initializer,
-)
+from paddle._rows import rows
+
+rows(globals())
 
 
 def calculate_gain(nonlinearity, param=None):

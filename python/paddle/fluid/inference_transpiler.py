@@ -1,7 +1,0 @@
-"""fluid.transpiler.inference_transpiler where it was before 0.13."""
-
-from paddle._names import names_of
-
-from .transpiler import InferenceTranspiler  # noqa: F401
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,8 +1,0 @@
-"""Matrices: their norms, products, powers, inverses and determinants."""
-
-from paddle._names import names_of
-from paddle._rows import rows
-
-__all__ = rows(globals())
-
-__getattr__, __dir__ = names_of(__name__)
