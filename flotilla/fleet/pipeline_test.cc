@@ -1,5 +1,6 @@
 #include "flotilla/fleet/pipeline.h"
 
+#include "flotilla/layers/norm.h"
 #include "flotilla/testing/training.h"
 
 namespace flotilla::fleet {

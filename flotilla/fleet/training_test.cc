@@ -7,6 +7,7 @@
 #include "flotilla/fleet/pipeline.h"
 #include "flotilla/layers/functions.h"
 #include "flotilla/layers/nn.h"
+#include "flotilla/layers/norm.h"
 #include "flotilla/layers/optimizer.h"
 #include "flotilla/testing/layers.h"
 #include "flotilla/testing/ranks.h"

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "flotilla/job/server_tables.h"
+#include "flotilla/layers/conv.h"
 #include "flotilla/layers/lr_ops.h"
 #include "flotilla/ps/client.h"
 #include "flotilla/runtime/dataset_run.h"

@@ -125,6 +125,27 @@ Variable index(Variable x, const std::vector<Index>& places) {
   return out;
 }
 
+Variable continuous_value_model(Variable x, bool use_cvm) {
+  const auto columns = [](Variable from, int64_t begin, int64_t end = Index{}.end) {
+    return index(from, {Index{}, {.begin = begin, .end = end}});
+  };
+  if (!use_cvm) return columns(x, 2);
+  const Variable counts = op("log1p", {{"X", columns(x, 0, 2)}}, {}, {.stop_gradient = true});
+  const Variable shown = columns(counts, 0, 1), clicked = columns(counts, 1, 2);
+  return concat({shown, clicked - shown, columns(x, 2)}, 1);
+}
+
+Variable autoincreased_step_counter(const std::string& name, int64_t begin, int64_t step) {
+  Block& block = context().main->global_block();
+  if (block.find_var(name) == nullptr) {
+    create_global_var({1}, static_cast<double>(begin - 1), i64, true, name);
+    // In front of all others.
+    insert_op(block, 0, "increment", {{"X", {name}}}, {{"Out", {name}}},
+              {{"step", static_cast<float>(step)}});
+  }
+  return block.var(name);
+}
+
 Variable cross_entropy(Variable x, Variable label, const CrossEntropyOptions& options) {
   const Inputs inputs = {{"X", x}, {"Label", label}};
   if (options.soft_label) {

@@ -76,6 +76,16 @@ inline Index at(int64_t element) { return {.kind = Index::kAt, .begin = element}
 // Elements of x, as Python's x[...] picks them. Variables are named <x>_slice_<n>.
 Variable index(Variable x, const std::vector<Index>& places);
 
+// Rows whose first two numbers say how often something was shown and clicked: with `use_cvm` these
+// become log(shown + 1) and log(clicked + 1) - log(shown + 1), else they are cut off. Training
+// leaves them as they are.
+Variable continuous_value_model(Variable x, bool use_cvm = true);
+
+// A whole number that counts the runs of the program, one counter for each name: begin - 1 + step
+// in the first run.
+Variable autoincreased_step_counter(const std::string& name = "@STEP_COUNTER@", int64_t begin = 1,
+                                    int64_t step = 1);
+
 // ---- losses
 
 struct CrossEntropyOptions {

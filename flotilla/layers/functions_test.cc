@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "flotilla/layers/nn.h"
 #include "flotilla/testing/errors.h"
 #include "flotilla/testing/layers.h"
@@ -169,6 +171,14 @@ TEST_F(Functions, AucLooksBackOnAllBatchesWithoutAWindow) {
   const std::vector<Feed> batch = {{"x", tensor({{.9, .1}, {.2, .8}})},
                                    {"y", ints({0, 1}, Shape{2, 1})}};
   EXPECT_THAT(run(batch, {area.batch_auc.name()})[0], near({1}, 1e-9));
+}
+
+TEST_F(Functions, ContinuousValuesBecomeLogarithms) {
+  const Variable x = data("x", {-1, 4});
+  const Variable y = continuous_value_model(x), cut = continuous_value_model(x, false);
+  const std::vector<Tensor> made = run({{"x", tensor({{3, 1, 5, 6}})}}, {y.name(), cut.name()});
+  EXPECT_THAT(made[0], near({std::log(4), std::log(2) - std::log(4), 5, 6}, 1e-6));
+  EXPECT_THAT(made[1], near({5, 6}, 0));
 }
 
 }  // namespace

@@ -76,6 +76,11 @@ Var& LayerHelper::result(std::string type, Slots inputs, Attrs attrs, std::strin
   return block().var(made);
 }
 
+Var& LayerHelper::add_bias(Var& x, const ParamAttr& attr, int64_t axis) {
+  Var& bias = parameter(attr, {x.shape[axis]}, x.dtype, constant(0), "b");
+  return result("elementwise_add", {{"X", {x.name}}, {"Y", {bias.name}}}, {{"axis", axis}});
+}
+
 Var& LayerHelper::activate(Var& x, const std::string& act) {
   return act.empty() ? x : result(act, {{"X", {x.name}}});
 }

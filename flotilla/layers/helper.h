@@ -26,6 +26,8 @@ struct ParamAttr {
   bool do_model_average = true;
   bool need_clip = true;
 };
+// No bias at all: .bias = kNoBias.
+inline constexpr std::nullopt_t kNoBias = std::nullopt;
 
 class LayerHelper {
  public:
@@ -52,6 +54,8 @@ class LayerHelper {
   }
   // Appends an op with one output in slot `out` and returns it.
   Var& result(std::string type, Slots inputs, Attrs attrs = {}, std::string_view out = "Out");
+  // x plus a parameter with a number for each place of its axis `axis`.
+  Var& add_bias(Var& x, const ParamAttr& attr, int64_t axis);
   // act(x), or x itself where `act` is empty.
   Var& activate(Var& x, const std::string& act);
 

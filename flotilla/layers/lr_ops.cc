@@ -11,16 +11,9 @@ namespace {
 constexpr const char* kCounter = "@LR_DECAY_COUNTER@";
 
 // How many runs the program has made, as a float. The first schedule of a program makes the
-// counter; the ops in front of all others move it on.
+// counter.
 Variable runs_so_far(int64_t first) {
-  Program& program = *context().main;
-  Block& block = program.global_block();
-  if (block.find_var(kCounter) == nullptr) {
-    LayerHelper helper("step_counter", kCounter);
-    helper.global_var(kCounter, {1}, i64, constant(static_cast<double>(first - 1)));
-    insert_op(block, 0, "increment", {{"X", {kCounter}}}, {{"Out", {kCounter}}}, {{"step", 1.0f}});
-  }
-  return cast(block.var(kCounter), f32);
+  return cast(autoincreased_step_counter(kCounter, first), f32);
 }
 
 // Every op appended while it lives belongs to a schedule.

@@ -1,36 +1,25 @@
 #include "flotilla/layers/nn.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "flotilla/ir/structure.h"
+#include "flotilla/layers/functions.h"
 
 namespace flotilla::layers {
 namespace {
 
-// Which axis of an image tensor holds the channels.
-int64_t channel_axis(const Shape& shape, const std::string& format) {
-  require(format == "NCHW" || format == "NHWC", "the data format must be NCHW or NHWC, but is {}",
-          format);
-  require(shape.rank() >= 2, "a {} tensor has channels, but the input is {}", format, shape);
-  return format == "NCHW" ? 1 : shape.rank() - 1;
-}
-
-int64_t channels_of(const Var& x, const std::string& format) {
-  const int64_t channels = x.shape[channel_axis(x.shape, format)];
-  require(channels > 0, "the channels of \"{}\" must be known, but its shape is {} ({})", x.name,
-          x.shape, format);
-  return channels;
-}
-
-Var& add_bias(LayerHelper& helper, Var& x, const ParamAttr& attr, int64_t axis) {
-  Var& bias = helper.parameter(attr, {x.shape[axis]}, x.dtype, constant(0), "b");
-  return helper.result("elementwise_add", {{"X", {x.name}}, {"Y", {bias.name}}}, {{"axis", axis}});
-}
-
-// Height and width, or all four sides.
-std::vector<int32_t> paddings(const Extents& padding) {
-  return padding.values.size() == 4 ? padding.values : padding.expand(2, "padding");
+// The shape of prelu's parameter: that of `x`, but 1 where its alpha is the same for all.
+Shape shape_of_alpha(const Shape& x, const std::string& mode, bool channels_last) {
+  if (mode == "all") return {1};
+  require(mode == "channel" || mode == "element",
+          "mode must be all, channel or element, but is '{}'", mode);
+  require(x.rank() >= 2, "a prelu of mode {} needs channels, but the input is {}", mode, x);
+  if (mode == "channel") {
+    return channels_last ? Shape{1, 1, 1, x[x.rank() - 1]} : Shape{1, x[1], 1, 1};
+  }
+  std::vector<int64_t> dims(x.begin(), x.end());
+  dims.front() = 1;
+  return Shape(std::move(dims));
 }
 
 int64_t padding_row(const std::optional<int64_t>& padding_idx, int64_t rows) {
@@ -41,16 +30,7 @@ int64_t padding_row(const std::optional<int64_t>& padding_idx, int64_t rows) {
   return row;
 }
 
-DType statistics_dtype(DType dtype) { return dtype == f64 ? f64 : f32; }
-
 }  // namespace
-
-std::vector<int32_t> Extents::expand(size_t axes, std::string_view what) const {
-  if (values.size() == 1) return std::vector<int32_t>(axes, values.front());
-  require(values.size() == axes, "{} takes 1 or {} numbers, but {} were given", what, axes,
-          values.size());
-  return values;
-}
 
 Variable data(const std::string& name, Shape shape, DType dtype, const DataOptions& options) {
   std::vector<int64_t> dims(shape.begin(), shape.end());
@@ -103,119 +83,33 @@ Variable fc(const Variables& inputs, int64_t size, const FcOptions& options) {
   }
   Var* out = products.size() == 1 ? &helper.block().var(products.front())
                                   : &helper.result("sum", {{"X", products}});
-  if (options.bias) out = &add_bias(helper, *out, *options.bias, out->shape.rank() - 1);
+  if (options.bias) out = &helper.add_bias(*out, *options.bias, out->shape.rank() - 1);
   return helper.activate(*out, options.act);
 }
 
-Variable conv2d(Variable input, int64_t filters, const Extents& filter_size,
-                const Conv2dOptions& options) {
-  const Var& x = input;
-  LayerHelper helper("conv2d", options.name);
-  const int64_t channels = channels_of(x, options.data_format);
-  require(options.groups > 0 && channels % options.groups == 0 && filters % options.groups == 0,
-          "{} channels and {} filters must be multiples of groups, but that is {}", channels,
-          filters, options.groups);
-  const std::vector<int32_t> window = filter_size.expand(2, "filter_size");
-  const double fan_in = static_cast<double>(window[0]) * window[1] * static_cast<double>(channels);
-  Var& weight =
-      helper.parameter(options.weight, {filters, channels / options.groups, window[0], window[1]},
-                       x.dtype, normal(0, std::sqrt(2 / fan_in)), "w");
-  Var& out = helper.result("conv2d", {{"Input", {x.name}}, {"Filter", {weight.name}}},
-                           {{"strides", options.stride.expand(2, "stride")},
-                            {"paddings", paddings(options.padding)},
-                            {"padding_algorithm", options.padding_algorithm},
-                            {"dilations", options.dilation.expand(2, "dilation")},
-                            {"groups", options.groups},
-                            {"data_format", options.data_format}},
-                           "Output");
-  if (!options.bias) return helper.activate(out, options.act);
-  Var& sum = add_bias(helper, out, *options.bias, channel_axis(out.shape, options.data_format));
-  return helper.activate(sum, options.act);
-}
-
-Variable pool2d(Variable x, const Pool2dOptions& options) {
-  require(options.type == "max" || options.type == "avg",
-          "the type of a pool must be max or avg, but is {}", options.type);
-  const std::vector<int32_t> window = options.size.expand(2, "size");
-  require(options.global_pooling || (window[0] > 0 && window[1] > 0),
-          "a pool needs a positive size unless it is global, but its size is [{}, {}]", window[0],
-          window[1]);
-  return op("pool2d", {{"X", x}},
-            {{"pooling_type", options.type},
-             {"ksize", window},
-             {"strides", options.stride.expand(2, "stride")},
-             {"paddings", paddings(options.padding)},
-             {"padding_algorithm", options.padding_algorithm},
-             {"global_pooling", options.global_pooling},
-             {"ceil_mode", options.ceil_mode},
-             {"exclusive", options.exclusive},
-             {"adaptive", options.adaptive},
-             {"data_format", options.data_format}},
-            {.name = options.name});
-}
-
-Variable batch_norm(Variable input, const BatchNormOptions& options) {
-  const Var& x = input;
-  LayerHelper helper("batch_norm", options.name);
-  const DType dtype = statistics_dtype(x.dtype);
-  const Shape shape = {channels_of(x, options.data_layout)};
-  const auto statistic = [&](const std::string& name, double first) {
-    const ParamAttr attr = {.name = name,
-                            .initializer = constant(first),
-                            .trainable = false,
-                            .do_model_average = options.do_model_average};
-    return helper.parameter(attr, shape, dtype, constant(first), "w").name;
-  };
-  const std::string scale = helper.parameter(options.scale, shape, dtype, constant(1), "w").name;
-  const std::string bias = helper.parameter(options.bias, shape, dtype, constant(0), "b").name;
-  const std::string mean = statistic(options.moving_mean_name, 0);
-  const std::string variance = statistic(options.moving_variance_name, 1);
-  const std::string saved_mean = helper.temporary(), saved_variance = helper.temporary(),
-                    reserve = helper.temporary(), y = helper.temporary();
-  helper.append("batch_norm",
-                {{"X", {x.name}},
-                 {"Scale", {scale}},
-                 {"Bias", {bias}},
-                 {"Mean", {mean}},
-                 {"Variance", {variance}}},
-                {{"Y", {y}},
-                 {"MeanOut", {mean}},
-                 {"VarianceOut", {variance}},
-                 {"SavedMean", {saved_mean}},
-                 {"SavedVariance", {saved_variance}},
-                 {"ReserveSpace", {reserve}}},
-                {{"is_test", options.is_test},
-                 {"momentum", options.momentum},
-                 {"epsilon", options.epsilon},
-                 {"data_layout", options.data_layout},
-                 {"use_global_stats", options.use_global_stats},
-                 {"trainable_statistics", false}});
-  for (const std::string& name : {saved_mean, saved_variance, reserve}) {
-    helper.block().var(name).stop_gradient = true;
+Variable bilinear_tensor_product(Variable x, Variable y, int64_t size,
+                                 const BilinearTensorProductOptions& options) {
+  for (const Variable& one : {x, y}) {
+    require(one.shape().rank() == 2, "bilinear_tensor_product takes rows, but \"{}\" is {}",
+            one.name(), one.shape());
   }
-  return helper.activate(helper.block().var(y), options.act);
-}
-
-Variable layer_norm(Variable input, const LayerNormOptions& options) {
-  const Var& x = input;
-  LayerHelper helper("layer_norm", options.name);
-  const int64_t begin = x.shape.axis(options.begin_norm_axis);
-  const Shape shape = {x.shape.numel(begin, x.shape.rank())};
-  const DType dtype = statistics_dtype(x.dtype);
-  Slots inputs = {{"X", {x.name}}};
-  if (options.scale) {
-    inputs["Scale"] = {helper.parameter(*options.scale, shape, dtype, constant(1), "w").name};
-  }
+  LayerHelper helper("bilinear_tensor_product", options.name);
+  Inputs inputs = {{"X", x}, {"Y", y}};
+  inputs["Weight"] = helper.parameter(options.weight, {size, x.shape()[1], y.shape()[1]}, x.dtype(),
+                                      xavier(), "w");
   if (options.bias) {
-    inputs["Bias"] = {helper.parameter(*options.bias, shape, dtype, constant(0), "b").name};
+    inputs["Bias"] = helper.parameter(*options.bias, {1, size}, x.dtype(), constant(0), "b");
   }
-  const std::string mean = helper.temporary(), variance = helper.temporary(),
-                    y = helper.temporary();
-  helper.append("layer_norm", std::move(inputs),
-                {{"Y", {y}}, {"Mean", {mean}}, {"Variance", {variance}}},
-                {{"epsilon", options.epsilon}, {"begin_norm_axis", begin}});
-  for (const std::string& name : {mean, variance}) helper.block().var(name).stop_gradient = true;
-  return helper.activate(helper.block().var(y), options.act);
+  return op("bilinear_tensor_product", inputs, {}, {.layer = helper.name(), .act = options.act});
+}
+
+Variable prelu(Variable x, const std::string& mode, const PreluOptions& options) {
+  const Shape shape = shape_of_alpha(x.shape(), mode, options.data_format.ends_with('C'));
+  LayerHelper helper("prelu", options.name);
+  const Variable alpha = helper.parameter(options.alpha, shape, x.dtype(), constant(0.25), "w");
+  const Variable above = relu(x);
+  const Variable below = op("elementwise_mul", {{"X", x - above}, {"Y", alpha}});
+  return op("elementwise_add", {{"X", above}, {"Y", below}}, {}, {.name = helper.name()});
 }
 
 Variable embedding(Variable ids, int64_t rows, int64_t width, const EmbeddingOptions& options) {

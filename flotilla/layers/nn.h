@@ -19,22 +19,6 @@
 
 namespace flotilla::layers {
 
-// One number for all axes, or one for each.
-struct Extents {
-  template <std::integral T>
-  Extents(T all) : values{static_cast<int32_t>(all)} {}
-  Extents(std::initializer_list<int32_t> each) : values(each) {}
-  Extents(std::vector<int32_t> each) : values(std::move(each)) {}
-
-  // The numbers for `axes` axes; refuses a count that is neither one nor that, naming `what`.
-  std::vector<int32_t> expand(size_t axes, std::string_view what) const;
-
-  std::vector<int32_t> values;
-};
-
-// No bias at all: .bias = kNoBias.
-inline constexpr std::nullopt_t kNoBias = std::nullopt;
-
 struct DataOptions {
   int32_t lod_level = 0;
   // Puts an unknown batch extent in front of a shape without unknown extents.
@@ -59,61 +43,23 @@ struct FcOptions {
 // act(sum of x_i W_i + b).
 Variable fc(const Variables& x, int64_t size, const FcOptions& options = {});
 
-struct Conv2dOptions {
-  Extents stride = 1;
-  Extents padding = 0;                         // one number, height and width, or all four sides
-  std::string padding_algorithm = "EXPLICIT";  // or SAME, VALID
-  Extents dilation = 1;
-  int64_t groups = 1;
+struct BilinearTensorProductOptions {
   ParamAttr weight = {};
   std::optional<ParamAttr> bias = ParamAttr{};
   std::string act = {};
   std::string name = {};
-  std::string data_format = "NCHW";
 };
-Variable conv2d(Variable x, int64_t filters, const Extents& filter_size,
-                const Conv2dOptions& options = {});
+// `size` numbers for each row of `x` and `y`, linear in both.
+Variable bilinear_tensor_product(Variable x, Variable y, int64_t size,
+                                 const BilinearTensorProductOptions& options = {});
 
-struct Pool2dOptions {
-  Extents size = -1;
-  std::string type = "max";  // or avg
-  Extents stride = 1;
-  Extents padding = 0;
-  std::string padding_algorithm = "EXPLICIT";
-  bool global_pooling = false;
-  bool ceil_mode = false;
-  bool exclusive = true;  // averages leave padding out
-  bool adaptive = false;  // `size` is that of the result
+struct PreluOptions {
+  ParamAttr alpha = {};
   std::string name = {};
   std::string data_format = "NCHW";
 };
-Variable pool2d(Variable x, const Pool2dOptions& options = {});
-
-struct BatchNormOptions {
-  std::string act = {};
-  bool is_test = false;
-  float momentum = 0.9f;
-  float epsilon = 1e-5f;
-  ParamAttr scale = {};
-  ParamAttr bias = {};
-  std::string name = {};
-  std::string moving_mean_name = {};      // empty: <name>.w_1
-  std::string moving_variance_name = {};  // empty: <name>.w_2
-  bool do_model_average = true;           // of the moving statistics
-  bool use_global_stats = false;
-  std::string data_layout = "NCHW";
-};
-Variable batch_norm(Variable x, const BatchNormOptions& options = {});
-
-struct LayerNormOptions {
-  int64_t begin_norm_axis = 1;
-  float epsilon = 1e-5f;
-  std::optional<ParamAttr> scale = ParamAttr{};
-  std::optional<ParamAttr> bias = ParamAttr{};
-  std::string act = {};
-  std::string name = {};
-};
-Variable layer_norm(Variable x, const LayerNormOptions& options = {});
+// x above zero, alpha * x below. `mode`: one alpha for all, each channel or each element.
+Variable prelu(Variable x, const std::string& mode, const PreluOptions& options = {});
 
 struct EmbeddingOptions {
   bool is_sparse = false;  // the gradient holds the rows that were looked up, not the whole table

@@ -4,6 +4,7 @@
 
 #include "flotilla/testing/errors.h"
 #include "flotilla/testing/layers.h"
+#include "flotilla/testing/tensors.h"
 
 namespace flotilla::layers {
 namespace {
@@ -61,48 +62,32 @@ TEST_F(Nn, ParametersAreSharedByName) {
                  "parameter \"w\" is f32[4, 3] already and cannot be shared as f32[4, 2]");
 }
 
-TEST_F(Nn, Conv2dAddsItsBiasToChannels) {
-  const Variable y = conv2d(data("x", {-1, 3, 8, 8}), 6, 3,
-                            {.stride = 2, .padding = {1, 2}, .groups = 3, .act = "relu"});
-  EXPECT_EQ(y.shape(), (Shape{-1, 6, 4, 5}));
-  EXPECT_EQ(main_->global_block().var("conv2d_0.w_0").shape, (Shape{6, 1, 3, 3}));
-  const Op& conv = main_->global_block().op(0);
-  EXPECT_EQ(conv.attr<std::vector<int64_t>>("paddings"), (std::vector<int64_t>{1, 2}));
-  EXPECT_EQ(conv.attr<std::vector<int64_t>>("strides"), (std::vector<int64_t>{2, 2}));
-  EXPECT_EQ(print(main_->global_block().op(1)),
-            "elementwise_add(X=conv2d_0.tmp_0, Y=conv2d_0.b_0) -> conv2d_0.tmp_1 {axis=1}");
-  // The spread follows from all input channels, groups or not: sqrt(2 / (3 * 3 * 3)).
-  EXPECT_FLOAT_EQ(startup_->global_block().op(0).attr<float>("std"), 0.27216554f);
-  EXPECT_REFUSED(conv2d(data("odd", {-1, 3, 8, 8}), 4, 3, {.groups = 3}),
-                 "3 channels and 4 filters must be multiples of groups, but that is 3");
+TEST_F(Nn, BilinearTensorProductIsNamedTwice) {
+  const Variable x = data("x", {-1, 3}), y = data("y", {-1, 2});
+  EXPECT_EQ(bilinear_tensor_product(x, y, 4, {.act = "tanh"}).name(),
+            "bilinear_tensor_product_0_0.tmp_1");
+  EXPECT_EQ(main_->global_block().var("bilinear_tensor_product_0.w_0").shape, (Shape{4, 3, 2}));
+  EXPECT_EQ(main_->global_block().var("bilinear_tensor_product_0.b_0").shape, (Shape{1, 4}));
+  EXPECT_REFUSED(bilinear_tensor_product(x, data("z", {2, 3, 4}), 4),
+                 "bilinear_tensor_product takes rows, but \"z\" is [2, 3, 4]");
 }
 
-TEST_F(Nn, BatchNormKeepsStatisticsInParametersThatDoNotTrain) {
-  const Variable y = batch_norm(data("x", {-1, 3, 8, 8}), {.act = "relu"});
-  EXPECT_EQ(y.name(), "batch_norm_0.tmp_4");
-  const Op& op = main_->global_block().op(0);
-  EXPECT_EQ(op.output("Y"), "batch_norm_0.tmp_3");
-  EXPECT_EQ(op.output("SavedMean"), "batch_norm_0.tmp_0");
-  EXPECT_EQ(op.output("SavedVariance"), "batch_norm_0.tmp_1");
-  EXPECT_EQ(op.output("ReserveSpace"), "batch_norm_0.tmp_2");
-  EXPECT_EQ(op.input("Mean"), "batch_norm_0.w_1");
-  EXPECT_EQ(op.output("VarianceOut"), "batch_norm_0.w_2");
-  EXPECT_FALSE(main_->global_block().var("batch_norm_0.w_1").parameter->trainable);
-  EXPECT_EQ(startup_ops(), text(R"(
-    fill_constant() -> batch_norm_0.w_0 {dtype=5, shape=[3L], str_value="1", value=1.0}
-    fill_constant() -> batch_norm_0.b_0 {dtype=5, shape=[3L], str_value="0", value=0.0}
-    fill_constant() -> batch_norm_0.w_1 {dtype=5, shape=[3L], str_value="0", value=0.0}
-    fill_constant() -> batch_norm_0.w_2 {dtype=5, shape=[3L], str_value="1", value=1.0}
-  )"));
-  batch_norm(data("z", {-1, 8, 8, 5}), {.moving_mean_name = "m", .data_layout = "NHWC"});
-  EXPECT_EQ(main_->global_block().var("m").shape, (Shape{5}));
-}
-
-TEST_F(Nn, LayerNormScalesTheAxesItNormalises) {
-  const Variable y = layer_norm(data("x", {-1, 3, 8}), {.begin_norm_axis = 2, .bias = kNoBias});
-  EXPECT_EQ(y.name(), "layer_norm_0.tmp_2");
-  EXPECT_EQ(main_->global_block().var("layer_norm_0.w_0").shape, (Shape{8}));
-  EXPECT_FALSE(main_->global_block().op(0).has_input("Bias"));
+TEST_F(Nn, PreluLearnsTheSlopeBelowZero) {
+  const Variable x = data("x", {-1, 3, 4, 5}), last = data("last", {-1, 4, 5, 3});
+  prelu(x, "all");
+  prelu(x, "channel");
+  prelu(last, "channel", {.data_format = "NHWC"});
+  EXPECT_EQ(prelu(x, "element", {.alpha = {.name = "each"}, .name = "n"}).name(), "n.tmp_0");
+  const Block& block = main_->global_block();
+  EXPECT_EQ(block.var("prelu_0.w_0").shape, (Shape{1}));
+  EXPECT_EQ(block.var("prelu_1.w_0").shape, (Shape{1, 3, 1, 1}));
+  EXPECT_EQ(block.var("prelu_2.w_0").shape, (Shape{1, 1, 1, 3}));
+  EXPECT_EQ(block.var("each").shape, (Shape{1, 3, 4, 5}));
+  const Variable y = prelu(data("row", {1, 3}), "all");
+  const std::vector<Feed> feeds = {
+      {"row", tensor({{-4, 0, 4}})}, {"x", full({1, 3, 4, 5}, 0)}, {"last", full({1, 4, 5, 3}, 0)}};
+  EXPECT_THAT(run(feeds, {y.name()})[0], near({-1, 0, 4}, 0));
+  EXPECT_REFUSED(prelu(x, "each"), "mode must be all, channel or element, but is 'each'");
 }
 
 TEST_F(Nn, EmbeddingsOfBothErasLookUpRows) {
@@ -119,14 +104,9 @@ TEST_F(Nn, EmbeddingsOfBothErasLookUpRows) {
                  "padding_idx must lie in [-10, 10) for 10 rows, but is 10");
 }
 
-TEST_F(Nn, PoolsAndDropoutAreOneOpEach) {
-  const Variable x = data("x", {-1, 3, 8, 8});
-  EXPECT_EQ(pool2d(x, {.size = 2, .stride = 2}).shape(), (Shape{-1, 3, 4, 4}));
-  EXPECT_EQ(pool2d(x, {.type = "avg", .global_pooling = true}).shape(), (Shape{-1, 3, 1, 1}));
+TEST_F(Nn, DropoutIsOneOp) {
+  const Variable x = data("x", {-1, 3});
   EXPECT_EQ(dropout(x, 0.5f).name(), "dropout_0.tmp_0");
-  EXPECT_REFUSED(pool2d(x),
-                 "a pool needs a positive size unless it is global, but its size is "
-                 "[-1, -1]");
   EXPECT_REFUSED(dropout(x, 2), "the probability of dropout must lie in [0, 1], but is 2");
 }
 

@@ -1,5 +1,7 @@
 #include "flotilla/passes/fuse_all_reduce.h"
 
+#include "flotilla/layers/conv.h"
+#include "flotilla/layers/norm.h"
 #include "flotilla/passes/insert_all_reduce.h"
 #include "flotilla/passes/pass.h"
 #include "flotilla/testing/random_model.h"

@@ -1,5 +1,6 @@
 #include "flotilla/passes/insert_all_reduce.h"
 
+#include "flotilla/layers/norm.h"
 #include "flotilla/testing/training.h"
 
 namespace flotilla::passes {

@@ -1,5 +1,6 @@
 #include "flotilla/passes/sync_batch_norm.h"
 
+#include "flotilla/layers/norm.h"
 #include "flotilla/testing/training.h"
 
 namespace flotilla::passes {

@@ -4,7 +4,9 @@
 
 #include "flotilla/layers/by_rule.h"
 #include "flotilla/layers/functions.h"
+#include "flotilla/layers/conv.h"
 #include "flotilla/layers/nn.h"
+#include "flotilla/layers/norm.h"
 #include "flotilla/layers/op.h"
 #include "flotilla/layers/optimizer.h"
 #include "flotilla/op/op_def.h"

@@ -7,7 +7,7 @@ namespace {
 
 using namespace nb::literals;
 
-void bind_fc_and_embedding(nb::module_& m) {
+void bind_products(nb::module_& m) {
   m.def(
       "fc",
       [](nb::object x, int64_t size, int64_t num_flatten_dims, nb::object weight, nb::object bias,
@@ -26,6 +26,32 @@ void bind_fc_and_embedding(nb::module_& m) {
       },
       "x"_a, "size"_a, "num_flatten_dims"_a = 1, "weight"_a = nb::none(), "bias"_a = nb::none(),
       "act"_a = nb::none(), "name"_a = nb::none());
+  m.def(
+      "bilinear_tensor_product",
+      [](Var& x, Var& y, int64_t size, Text act, Text name, nb::object weight, nb::object bias) {
+        mark_user_line();
+        return wrap(layers::bilinear_tensor_product(
+            x, y, size,
+            {.weight = to_needed_attr(weight, "the weight of bilinear_tensor_product"),
+             .bias = to_param_attr(bias),
+             .act = text(act),
+             .name = text(name)}));
+      },
+      "x"_a, "y"_a, "size"_a, "act"_a.none(), "name"_a.none(), "weight"_a.none(), "bias"_a.none());
+  m.def(
+      "prelu",
+      [](Var& x, const std::string& mode, nb::object alpha, const std::string& data_format,
+         Text name) {
+        mark_user_line();
+        return wrap(layers::prelu(x, mode,
+                                  {.alpha = to_needed_attr(alpha, "the alpha of prelu"),
+                                   .name = text(name),
+                                   .data_format = data_format}));
+      },
+      "x"_a, "mode"_a, "alpha"_a.none(), "data_format"_a, "name"_a.none());
+}
+
+void bind_embeddings(nb::module_& m) {
   m.def(
       "embedding",
       [](Var& ids, std::pair<int64_t, int64_t> size, bool is_sparse, bool is_distributed,
@@ -47,120 +73,39 @@ void bind_fc_and_embedding(nb::module_& m) {
   m.def(
       "sparse_embedding",
       [](Var& ids, std::pair<int64_t, int64_t> size, std::optional<int64_t> padding_idx,
-         bool is_test, const std::string& entry, const std::string& table_class, int32_t slot,
+         bool is_test, nb::object entry, const std::string& table_class, int32_t slot,
          nb::object weight, nb::object dtype) {
         mark_user_line();
-        return wrap(layers::sparse_embedding(ids, size.first, size.second,
-                                             {.padding_idx = padding_idx,
-                                              .is_test = is_test,
-                                              .entry = entry,
-                                              .table_class = table_class,
-                                              .slot = slot,
-                                              .weight = to_needed_attr(weight, "the table"),
-                                              .dtype = to_dtype(dtype)}));
+        return wrap(
+            layers::sparse_embedding(ids, size.first, size.second,
+                                     {.padding_idx = padding_idx,
+                                      .is_test = is_test,
+                                      .entry = entry.is_none() ? "none" : nb::str(entry).c_str(),
+                                      .table_class = table_class,
+                                      .slot = slot,
+                                      .weight = to_needed_attr(weight, "the table"),
+                                      .dtype = to_dtype(dtype)}));
       },
-      "ids"_a, "size"_a, "padding_idx"_a = nb::none(), "is_test"_a = false, "entry"_a = "none",
+      "ids"_a, "size"_a, "padding_idx"_a = nb::none(), "is_test"_a = false, "entry"_a = nb::none(),
       "table_class"_a = "MemorySparseTable", "slot"_a = 0, "weight"_a = nb::none(),
       "dtype"_a = "float32");
 }
 
-void bind_convolution(nb::module_& m) {
+void bind_functions(nb::module_& m) {
   m.def(
-      "conv2d",
-      [](Var& x, int64_t num_filters, nb::object filter_size, nb::object stride, nb::object padding,
-         nb::object dilation, std::optional<int64_t> groups, nb::object weight, nb::object bias,
-         Text act, Text name, const std::string& data_format) {
+      "continuous_value_model",
+      [](Var& x, bool use_cvm) {
         mark_user_line();
-        const Padding sides = to_padding(padding, data_format);
-        return wrap(layers::conv2d(x, num_filters, to_extents(filter_size),
-                                   {.stride = to_extents(stride),
-                                    .padding = sides.sides,
-                                    .padding_algorithm = sides.algorithm,
-                                    .dilation = to_extents(dilation),
-                                    .groups = groups.value_or(1),
-                                    .weight = to_needed_attr(weight, "the filter"),
-                                    .bias = to_param_attr(bias),
-                                    .act = text(act),
-                                    .name = text(name),
-                                    .data_format = data_format}));
+        return wrap(layers::continuous_value_model(x, use_cvm));
       },
-      "x"_a, "num_filters"_a, "filter_size"_a, "stride"_a = 1, "padding"_a = 0, "dilation"_a = 1,
-      "groups"_a = nb::none(), "weight"_a = nb::none(), "bias"_a = nb::none(), "act"_a = nb::none(),
-      "name"_a = nb::none(), "data_format"_a = "NCHW");
+      "x"_a, "use_cvm"_a);
   m.def(
-      "conv_padding",
-      [](nb::object padding, const std::string& data_format) {
-        const Padding sides = to_padding(padding, data_format);
-        const std::vector<int32_t>& s = sides.sides.values;
-        return std::make_pair(s.size() == 4 ? s : sides.sides.expand(2, "padding"),
-                              sides.algorithm);
-      },
-      "padding"_a, "data_format"_a = "NCHW",
-      "The attributes (paddings, padding_algorithm) of any form of padding of 2-d windows.");
-  m.def(
-      "pool2d",
-      [](Var& x, nb::object size, const std::string& type, nb::object stride, nb::object padding,
-         bool global_pooling, bool ceil_mode, bool exclusive, bool adaptive, Text name,
-         const std::string& data_format) {
+      "autoincreased_step_counter",
+      [](const std::string& name, int64_t begin, int64_t step) {
         mark_user_line();
-        const Padding sides = to_padding(padding, data_format);
-        return wrap(layers::pool2d(x, {.size = to_extents(size),
-                                       .type = type,
-                                       .stride = to_extents(stride),
-                                       .padding = sides.sides,
-                                       .padding_algorithm = sides.algorithm,
-                                       .global_pooling = global_pooling,
-                                       .ceil_mode = ceil_mode,
-                                       .exclusive = exclusive,
-                                       .adaptive = adaptive,
-                                       .name = text(name),
-                                       .data_format = data_format}));
+        return wrap(layers::autoincreased_step_counter(name, begin, step));
       },
-      "x"_a, "size"_a = -1, "type"_a = "max", "stride"_a = 1, "padding"_a = 0,
-      "global_pooling"_a = false, "ceil_mode"_a = false, "exclusive"_a = true, "adaptive"_a = false,
-      "name"_a = nb::none(), "data_format"_a = "NCHW");
-}
-
-void bind_norms(nb::module_& m) {
-  m.def(
-      "batch_norm",
-      [](Var& x, Text act, bool is_test, float momentum, float epsilon, nb::object scale,
-         nb::object bias, const std::string& data_layout, Text name, Text moving_mean_name,
-         Text moving_variance_name, bool do_model_average, bool use_global_stats) {
-        mark_user_line();
-        return wrap(
-            layers::batch_norm(x, {.act = text(act),
-                                   .is_test = is_test,
-                                   .momentum = momentum,
-                                   .epsilon = epsilon,
-                                   .scale = to_needed_attr(scale, "the scale of batch_norm"),
-                                   .bias = to_needed_attr(bias, "the bias of batch_norm"),
-                                   .name = text(name),
-                                   .moving_mean_name = text(moving_mean_name),
-                                   .moving_variance_name = text(moving_variance_name),
-                                   .do_model_average = do_model_average,
-                                   .use_global_stats = use_global_stats,
-                                   .data_layout = data_layout}));
-      },
-      "x"_a, "act"_a = nb::none(), "is_test"_a = false, "momentum"_a = 0.9f, "epsilon"_a = 1e-5f,
-      "scale"_a = nb::none(), "bias"_a = nb::none(), "data_layout"_a = "NCHW",
-      "name"_a = nb::none(), "moving_mean_name"_a = nb::none(),
-      "moving_variance_name"_a = nb::none(), "do_model_average"_a = true,
-      "use_global_stats"_a = false);
-  m.def(
-      "layer_norm",
-      [](Var& x, int64_t begin_norm_axis, float epsilon, nb::object scale, nb::object bias,
-         Text act, Text name) {
-        mark_user_line();
-        return wrap(layers::layer_norm(x, {.begin_norm_axis = begin_norm_axis,
-                                           .epsilon = epsilon,
-                                           .scale = to_param_attr(scale),
-                                           .bias = to_param_attr(bias),
-                                           .act = text(act),
-                                           .name = text(name)}));
-      },
-      "x"_a, "begin_norm_axis"_a = 1, "epsilon"_a = 1e-5f, "scale"_a = nb::none(),
-      "bias"_a = nb::none(), "act"_a = nb::none(), "name"_a = nb::none());
+      "name"_a, "begin"_a, "step"_a);
   m.def(
       "dropout",
       [](Var& x, float probability, bool is_test, std::optional<int32_t> seed,
@@ -259,11 +204,16 @@ void bind_metrics(nb::module_& m) {
 }  // namespace
 
 void bind_nn(nb::module_& m) {
-  bind_fc_and_embedding(m);
-  bind_convolution(m);
-  bind_norms(m);
+  bind_products(m);
+  bind_embeddings(m);
+  bind_functions(m);
   bind_losses(m);
   bind_metrics(m);
+  bind_conv(m);
+  bind_norm(m);
+  bind_sampled(m);
+  bind_sequence(m);
+  bind_averages(m);
 }
 
 }  // namespace flotilla::python

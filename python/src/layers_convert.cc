@@ -122,10 +122,7 @@ Padding to_padding(nb::handle value, const std::string& data_format) {
     return {.algorithm = algorithm};
   }
   if (!is_list(value) || nb::len(value) == 0 || !is_list(value[0])) {
-    const layers::Extents sides = to_extents(value);
-    const std::vector<int32_t>& s = sides.values;
-    if (s.size() == 4 && s[0] == s[1] && s[2] == s[3]) return {.sides = {s[0], s[2]}};
-    return {.sides = sides};
+    return {.sides = to_extents(value)};
   }
   require(nb::len(value) == 4, "a padding in pairs has one for each axis of the data, but is {}",
           shown(value));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bind.h"
+#include "flotilla/layers/extents.h"
 #include "flotilla/layers/functions.h"
 #include "flotilla/layers/nn.h"
 

@@ -17,6 +17,7 @@ CASES = {
     "lenet": [],
     "control_flow": [],
     "lstm": [],
+    "tagger": [],
     "wide_deep": ["--rows", "10001"],
     "sharded_digits": ["--rank", "1", "--ranks", "3", "--batch", "32"],
     "resnet50": ["--layers", "18", "--image", "64", "--batch", "4", "--classes", "10"],

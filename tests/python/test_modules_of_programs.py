@@ -168,19 +168,6 @@ def test_a_model_average_needs_a_step(executor):
         pass
 
 
-def test_long_sums_of_a_model_average_are_kept_apart(executor, monkeypatch):
-    monkeypatch.setattr(fluid.optimizer.ModelAverage, "_LONGEST_SUM", 2)
-    loss = squares(fluid.data("x", [2, 3]))
-    fluid.optimizer.SGD(0.1).minimize(loss)
-    average = fluid.optimizer.ModelAverage(1.0, 100, 100)
-    steps = [w for w, _ in run_steps(executor, loss)]
-    recent, older, before = (parameter(one.name)[0, 0] for one in average._sums["w"])
-    assert recent == pytest.approx(steps[-1]) and older == pytest.approx(sum(steps[:-1]))
-    assert before == 0
-    with average.apply(executor):
-        assert parameter("w")[0, 0] == pytest.approx(sum(steps) / 7)
-
-
 def test_lookahead_of_2x(executor):
     loss = squares(fluid.data("x", [2, 3]))
     ops, pairs = paddle.incubate.optimizer.LookAhead(

@@ -141,19 +141,6 @@ def test_refusals_of_nce():
         layers.nce(x, label, 5, sampler="custom_dist", custom_dist=[0.5, 0.5])
 
 
-def test_alias_table_keeps_the_probabilities():
-    from paddle.static.nn.sampled import alias_table
-
-    probabilities = [0.05, 0.5, 0.1, 0.3, 0.05]
-    aliases, levels = alias_table(probabilities)
-    found = [0.0] * 5
-    for i in range(5):
-        found[i] += levels[i] / 5
-        if aliases[i] >= 0:
-            found[aliases[i]] += (1 - levels[i]) / 5
-    np.testing.assert_allclose(found, probabilities, atol=1e-12)
-
-
 def test_hsigmoid_learns(executor):
     x = fluid.data("x", [None, WORDS])
     label = fluid.data("label", [None, 1], "int64")

@@ -18,7 +18,7 @@ from .ops import __all__ as _ops
 
 __all__ = [
     *rows(globals()),
-    *("adaptive_pool2d", "autoincreased_step_counter", "dropout", "kron", "l2_normalize"),
+    *("adaptive_pool2d", "dropout", "kron", "l2_normalize"),
     *("log_softmax", "logsumexp", "pow", "reshape"),
     *_more,
     *_ops,
@@ -87,18 +87,6 @@ def logsumexp(x, dim=None, keepdim=False, out=None, name=None):
     """log(sum(exp(x))) over the axes ``dim``, one or several, or over all."""
     made = _logsumexp(x, dim, keepdim, name)
     return made if out is None else core.op("assign", {"X": made}, out=out)
-
-
-def autoincreased_step_counter(counter_name=None, begin=1, step=1):
-    """A whole number that counts the runs of the program: begin - 1 + step in the first."""
-    name = counter_name or "@STEP_COUNTER@"
-    block = core.main_program().global_block()
-    if block.has_var(name):
-        return block.var(name)
-    counter = core.create_global_var([1], begin - 1, "int64", True, name)
-    block._prepend_op("increment", {"X": [name]}, {"Out": [name]}, {"step": float(step)})
-    counter.stop_gradient = True
-    return counter
 
 
 __getattr__, __dir__ = names_of(__name__)

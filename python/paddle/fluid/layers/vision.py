@@ -5,9 +5,8 @@ from paddle._names import names_of
 from paddle._rows import rows
 from paddle.base.framework import Variable
 from paddle.nn.functional import vision as _new
-from paddle.static.nn.common import instance_norm as _instance_norm
 
-__all__ = [*rows(globals()), "image_resize", "instance_norm", "interpolate"]
+__all__ = [*rows(globals()), "image_resize", "interpolate"]
 
 
 def image_resize(
@@ -44,13 +43,6 @@ def image_resize(
 
 
 interpolate = image_resize
-
-
-def instance_norm(input, epsilon=1e-05, param_attr=None, bias_attr=None, name=None):
-    """Each channel of each image scaled to mean 0 and variance 1, then by learnt numbers."""
-    if param_attr is None and bias_attr is None:
-        param_attr, bias_attr = core.to_param_attr(None), core.to_param_attr(None)
-    return _instance_norm(input, epsilon, param_attr, bias_attr, name)
 
 
 __getattr__, __dir__ = names_of(__name__)

@@ -7,7 +7,6 @@ from paddle.fluid._optimizers import (  # noqa: F401
     RecomputeOptimizer,
 )
 from paddle.static.averages import ModelAverage as _ModelAverage
-from paddle.static.averages import _averaged
 
 
 class LookAhead(LookaheadOptimizer):
@@ -34,7 +33,7 @@ class ModelAverage(_ModelAverage):
         name=None,
     ):
         window = (average_window_rate, min_average_window, max_average_window)
-        self._append(_averaged(parameters), *window)
+        self._append(parameters, *window)
 
 
 __getattr__, __dir__ = names_of(__name__)

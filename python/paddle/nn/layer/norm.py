@@ -4,7 +4,6 @@ import _flotilla as core
 from paddle._words import made_class, several
 from paddle.base.param_attr import ParamAttr
 from paddle.nn import functional as F
-from paddle.nn.functional.norm import batch_norm_op, scaled
 from paddle.nn.initializer import Constant
 
 from .layers import Layer
@@ -104,8 +103,8 @@ class SyncBatchNorm(_Statistics):
         """``x`` with channels of mean 0 and variance 1, scaled and moved."""
         attrs = {**self._attrs, "is_test": not self.training, "use_global_stats": False}
         learnt = (self._mean, self._variance, self.weight, self.bias)
-        words = ["SavedMean", "SavedVariance", "Y"]
-        return batch_norm_op(x, *learnt, attrs, words, type="sync_batch_norm")
+        outs = ["SavedMean", "SavedVariance", "Y"]
+        return core.batch_norm_with(x, *learnt, attrs, outs, type="sync_batch_norm")
 
     @classmethod
     def convert_sync_batchnorm(cls, layer):
@@ -154,10 +153,9 @@ class BatchNorm(_Statistics):
     def forward(self, input):
         """``input`` with channels of mean 0 and variance 1, scaled and moved."""
         attrs = {**self._attrs, "is_test": self._is_test or not self.training}
-        words = ["SavedMean", "SavedVariance", "ReserveSpace", "Y"]
+        outs = ["SavedMean", "SavedVariance", "ReserveSpace", "Y"]
         learnt = (self._mean, self._variance, self.weight, self.bias)
-        made = batch_norm_op(input, *learnt, attrs, words, self._full_name)
-        return made if self._act is None else core.op(self._act, {"X": made}, name=self._full_name)
+        return core.batch_norm_with(input, *learnt, attrs, outs, self._full_name, self._act)
 
 
 class LayerNorm(Layer):
@@ -203,7 +201,8 @@ class GroupNorm(Layer):
 
     def forward(self, input):
         """``input`` with groups of mean 0 and variance 1, scaled and moved."""
-        return scaled("group_norm", input, self.weight, self.bias, self._attrs)
+        inputs = {"X": input, "Scale": self.weight, "Bias": self.bias}
+        return core.op("group_norm", inputs, self._attrs, outs=["Y", "Mean", "Variance"])[0]
 
     def extra_repr(self):
         """The number of groups."""

@@ -5,5 +5,4 @@ from paddle._rows import rows
 
 rows(globals())
 
-
 __getattr__, __dir__ = names_of(__name__, ["sequence_lod"])
