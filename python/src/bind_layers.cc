@@ -298,6 +298,7 @@ void bind_layers(nb::module_& m) {
   bind_param_attr(m);
   bind_op(m);
   bind_rows(m);
+  bind_composed_losses(m);
   bind_makers(m);
   bind_rules(m);
   bind_nn(m);
