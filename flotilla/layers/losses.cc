@@ -17,11 +17,9 @@ Variable log(Variable x) { return unary("log", x); }
 
 Variable fold(const char* type, const char* layer, Variable x, std::vector<int64_t> axes,
               bool keep_dim = false) {
-  return reduce(type, x,
-                {.axes = std::move(axes),
-                 .keep_dim = keep_dim,
-                 .layer = layer,
-                 .v1 = context().writes_v1});
+  return reduce(
+      type, x,
+      {.axes = std::move(axes), .keep_dim = keep_dim, .layer = layer, .v1 = context().writes_v1});
 }
 Variable sum_over(Variable x, std::vector<int64_t> axes = {}, bool keep_dim = false) {
   return fold("reduce_sum", "sum", x, std::move(axes), keep_dim);
@@ -80,10 +78,9 @@ Variable weights_of_rows(Variable weight, Variable label, bool soft_label,
   }
   const Variable counts = binary("not_equal", label, options.ignore_index);
   const Variable places = mul(cast(counts, label.dtype()), label);
-  const Variable rows =
-      op("lookup_table_v2", {{"Ids", places}, {"W", reshape(weight, {-1, 1})}},
-         {{"is_sparse", false}, {"is_distributed", false}, {"padding_idx", -1}},
-         {.layer = "embedding"});
+  const Variable rows = op("lookup_table_v2", {{"Ids", places}, {"W", reshape(weight, {-1, 1})}},
+                           {{"is_sparse", false}, {"is_distributed", false}, {"padding_idx", -1}},
+                           {.layer = "embedding"});
   const Variable found = without_axis(rows, -1);
   return mul(found, cast(counts, weight.dtype()));
 }
@@ -203,8 +200,8 @@ Variable smooth_l1_loss(Variable x, Variable label, const std::string& reduction
 }
 
 Variable kl_div(Variable x, Variable label, const std::string& reduction) {
-  const Variable loss = op("kldiv_loss", {{"X", x}, {"Target", label}}, {{"reduction", "none"}},
-                           {.layer = "kl_div"});
+  const Variable loss =
+      op("kldiv_loss", {{"X", x}, {"Target", label}}, {{"reduction", "none"}}, {.layer = "kl_div"});
   if (reduction != "batchmean") return reduced(loss, reduction);
   const Variable total = sum_over(loss);
   const Variable extents = op("shape", {{"Input", x}}, {}, {.stop_gradient = true});
@@ -288,8 +285,8 @@ Variable triplet_margin_loss(Variable x, Variable positive, Variable negative, d
 Variable npair_loss(Variable anchor, Variable positive, Variable labels, double l2_reg) {
   const int64_t rows = labels.shape()[0];
   const Variable column = reshape(labels, {rows, 1});
-  const Variable equal = op("equal", {{"X", column}, {"Y", reshape(labels, {1, rows})}}, {},
-                            {.stop_gradient = true});
+  const Variable equal =
+      op("equal", {{"X", column}, {"Y", reshape(labels, {1, rows})}}, {}, {.stop_gradient = true});
   const Variable same = cast(equal, f32);
   const Variable target = same / sum_over(same, {1}, true);
   const Variable of_anchor = mean_over(sum_over(square(anchor), {1}));

@@ -26,7 +26,8 @@ struct CrossEntropyLossOptions {
   float label_smoothing = 0;
 };
 // -log of the probability of the label. The mean is that of rows that count, by their weights.
-Variable cross_entropy_loss(Variable x, Variable label, const CrossEntropyLossOptions& options = {});
+Variable cross_entropy_loss(Variable x, Variable label,
+                            const CrossEntropyLossOptions& options = {});
 
 // -label * log(x) - (1 - label) * log(1 - x).
 Variable binary_cross_entropy(Variable x, Variable label, std::optional<Variable> weight = {},

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "flotilla/layers/by_rule.h"
-#include "flotilla/layers/functions.h"
 #include "flotilla/layers/conv.h"
+#include "flotilla/layers/functions.h"
 #include "flotilla/layers/nn.h"
 #include "flotilla/layers/norm.h"
 #include "flotilla/layers/op.h"

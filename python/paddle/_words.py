@@ -5,8 +5,6 @@ import functools
 import _flotilla as core
 
 
-
-
 def also(**others):
     """Let a function take arguments under their names of other eras: ``@also(input="x")``."""
 

@@ -26,17 +26,17 @@ void bind_error(nb::module_& m);
 void bind_tensor(nb::module_& m);
 void bind_ir(nb::module_& m);
 void bind_layers(nb::module_& m);
-void bind_nn(nb::module_& m);            // part of layers
-void bind_rows(nb::module_& m);          // part of layers
-void bind_conv(nb::module_& m);          // part of layers
-void bind_norm(nb::module_& m);          // part of layers
-void bind_optimizer(nb::module_& m);     // part of layers
+void bind_nn(nb::module_& m);               // part of layers
+void bind_rows(nb::module_& m);             // part of layers
+void bind_conv(nb::module_& m);             // part of layers
+void bind_norm(nb::module_& m);             // part of layers
+void bind_optimizer(nb::module_& m);        // part of layers
 void bind_composed_losses(nb::module_& m);  // part of layers
-void bind_control_flow(nb::module_& m);  // part of layers
-void bind_recurrent(nb::module_& m);     // part of layers
-void bind_sampled(nb::module_& m);       // part of layers
-void bind_sequence(nb::module_& m);      // part of layers
-void bind_averages(nb::module_& m);      // part of layers
+void bind_control_flow(nb::module_& m);     // part of layers
+void bind_recurrent(nb::module_& m);        // part of layers
+void bind_sampled(nb::module_& m);          // part of layers
+void bind_sequence(nb::module_& m);         // part of layers
+void bind_averages(nb::module_& m);         // part of layers
 void bind_runtime(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_generate(nb::module_& m);  // part of data

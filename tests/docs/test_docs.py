@@ -150,9 +150,7 @@ def test_only_the_headers_of_the_public_table_are_installed(installed):
 
     command, folder = compiler()
     command[command.index("-fsyntax-only")] = "-MM"
-    done = watched.run(
-        command, input="#include <flotilla/flotilla.h>\n", cwd=folder, seconds=300
-    )
+    done = watched.run(command, input="#include <flotilla/flotilla.h>\n", cwd=folder, seconds=300)
     needed = {match for match in re.findall(r"flotilla/[\w/]+\.h", done.stdout)}
     include = installed / "include"
     assert needed == {str(path.relative_to(include)) for path in include.rglob("*.h")}

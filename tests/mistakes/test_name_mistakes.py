@@ -1,5 +1,6 @@
 """Names that are not here, by every way of asking for them, and the dynamic graph."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -56,7 +57,7 @@ def test_what_a_script_prints():
 )
 def test_typos(module, name, near):
     with pytest.raises(AttributeError) as error:
-        getattr(sys.modules[module], name)
+        getattr(importlib.import_module(module), name)
     assert str(error.value) == f'{module} has no "{name}". Did you mean {module}.{near}?'
 
 
@@ -124,8 +125,8 @@ def test_values_where_a_program_is_built():
         ),
         (
             lambda: paddle.nn.functional.cross_entropy(logits, labels),
-            AttributeError,
-            "a tensor of values has no 'ndim', which variables of a program have",
+            TypeError,
+            "cross_entropy(): label must be a Variable, but is ... of type LoDTensor",
         ),
         (
             lambda: paddle.mean(np.ones(3)),
