@@ -28,7 +28,8 @@ struct CheckDataOptions {
 char delimiter_of(const std::string& word) {
   if (word == "tab" || word == "\\t") return '\t';
   if (word == "blank") return ' ';
-  require(word.size() == 1, "a delimiter is one character, tab or blank, but is \"{}\"", word);
+  require(word.size() == 1, "the delimiter must be a single character, tab or blank, but is \"{}\"",
+          word);
   return word[0];
 }
 
@@ -66,9 +67,9 @@ void check_network(const std::string& ips, const launch::JobOptions& self,
   options.hosts = split_list(ips);
   for (const std::string& host : options.hosts) {
     require(!host.empty() && std::count(options.hosts.begin(), options.hosts.end(), host) == 1,
-            "--ips takes different hosts with commas between them, but \"{}\" was given", ips);
+            "--ips must be a comma-separated list of different hosts, but is \"{}\"", ips);
   }
-  require(options.hosts.size() > 1, "--ips takes two hosts or more, but \"{}\" was given", ips);
+  require(options.hosts.size() > 1, "--ips must name at least two hosts, but is \"{}\"", ips);
   options.self = launch::find_self(options.hosts, self, launch::this_machine("flotilla"), "--ips");
   const launch::CheckHostsReport report = launch::check_hosts(options);
   fmt::print("{}", launch::text_of(report));
@@ -81,17 +82,18 @@ void add_check_network(CLI::App& cmd) {
   auto options = std::make_shared<launch::CheckHostsOptions>();
   options->port = env::number_or("FLT_STORE_PORT", options->port, 1, 65535);
   cmd.add_option("--ips", *ips,
-                 "The hosts of a job, comma-separated: the same command on each of them dials and "
-                 "times every pair");
-  cmd.add_option("--host", self->node_ip, "Which of them this one is; found by itself otherwise");
-  cmd.add_option("--port", options->port, "Where the hosts listen for each other")
+                 "Hosts of the job, comma-separated; run the same command on each of them to test "
+                 "every connection");
+  cmd.add_option("--host", self->node_ip, "Which of these hosts this one is (detected by default)");
+  cmd.add_option("--port", options->port, "Port on which the hosts listen for each other")
       ->capture_default_str();
-  cmd.add_option("--seconds", options->seconds, "How long to wait for hosts that do not answer")
+  cmd.add_option("--seconds", options->seconds,
+                 "How long to wait for hosts that do not answer, in seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   cmd.callback([&cmd, ips, self, options] {
     if (!cmd.get_subcommands().empty()) return;
-    require(!ips->empty(), "say what to check: data with files, or --ips with hosts");
+    require(!ips->empty(), "nothing to check: give data with files, or --ips with hosts");
     check_network(*ips, *self, *options);
   });
 }
@@ -100,24 +102,31 @@ void add_check_network(CLI::App& cmd) {
 
 void add_check(CLI::App& app) {
   auto options = std::make_shared<CheckDataOptions>();
-  CLI::App* cmd = app.add_subcommand(
-      "check", "Say what is wrong with files or with the network before they are used");
+  CLI::App* cmd = app.add_subcommand("check", "Validate data files and the network before a run");
   cmd->require_subcommand(0, 1);
   add_check_network(*cmd);
   CLI::App* files = cmd->add_subcommand(
-      "data", "Read data files as a training would: IDX, JPEG, PNG, multi-slot text, Criteo, CSV");
-  files->add_option("file", options->files, "Files, plain or packed with gzip")->required();
-  files->add_option("--format", options->check.format,
-                    "idx, image, multi_slot, criteo or csv; by default seen from the first bytes");
+      "data",
+      "Read data files as a training run would: IDX, JPEG, PNG, multi-slot text, Criteo, CSV");
+  files->add_option("file", options->files, "Data files, plain or compressed with gzip")
+      ->required();
+  files->add_option(
+      "--format", options->check.format,
+      "idx, image, multi_slot, criteo or csv (detected from the first bytes by default)");
   files->add_option("--slots", options->slots,
-                    "What a record holds: name:dtype:extents,... e.g. x:f32:13,ids:i64:seq,y:i64");
-  files->add_option("--pipe-command", options->check.pipe_command,
-                    "A command between the file and the parser, as in QueueDataset");
-  files->add_option("--delimiter", options->delimiter, "Of a table: a character, tab or blank")
+                    "Fields of a record: name:dtype:shape,... e.g. x:f32:13,ids:i64:seq,y:i64");
+  files->add_option(
+      "--pipe-command", options->check.pipe_command,
+      "Command through which each file is piped before it is parsed, as in QueueDataset");
+  files
+      ->add_option("--delimiter", options->delimiter,
+                   "Delimiter of a table: a character, tab or blank")
       ->capture_default_str();
   files->add_flag("--header", options->check.csv.header, "The first line names the columns");
-  files->add_flag("--allow-empty", options->check.csv.allow_empty, "A value may be missing");
-  files->add_option("--max-problems", options->check.max_problems, "Problems shown for each file")
+  files->add_flag("--allow-empty", options->check.csv.allow_empty, "Allow missing values");
+  files
+      ->add_option("--max-problems", options->check.max_problems,
+                   "How many problems to show for each file")
       ->capture_default_str();
   files->callback([options] { check(*options); });
 }

@@ -21,7 +21,7 @@ std::string shown(std::string_view name) {
 }  // namespace
 
 void add_env(CLI::App& app) {
-  CLI::App* cmd = app.add_subcommand("env", "List the environment variables that are read");
+  CLI::App* cmd = app.add_subcommand("env", "List the environment variables that Flotilla reads");
   cmd->callback([] {
     size_t name = 0;
     size_t value = 0;

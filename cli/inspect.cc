@@ -72,17 +72,21 @@ void inspect(const InspectOptions& options) {
 
 void add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* cmd = app.add_subcommand("inspect", "Show what a file holds or what a job does");
+  CLI::App* cmd = app.add_subcommand("inspect", "Show a program, a running job or an operator");
   cmd->require_subcommand(1);
   CLI::App* program = cmd->add_subcommand(
-      "program", "Ops, variables, plan steps, layouts, peak bytes and what reuse saved");
+      "program",
+      "Show ops, variables, plan steps, layouts, peak memory and how much of it reuse saved");
   program->add_option("file", options->file, "__model__, .pdmodel, or a program as text")
       ->required();
-  program->add_option("--batch", options->batch, "What stands for extents that are not known")
+  program
+      ->add_option("--batch", options->batch, "Extent to use where the program leaves one unknown")
       ->capture_default_str();
-  program->add_option("--fetch", options->fetches, "Variables to fetch; by default the fetch ops'")
+  program
+      ->add_option("--fetch", options->fetches,
+                   "Variables to fetch (those of the fetch ops by default)")
       ->delimiter(',');
-  program->add_flag("!--no-plan", options->plan, "Only the program");
+  program->add_flag("!--no-plan", options->plan, "Show the program without its plan");
   program->callback([options] { inspect(*options); });
   add_inspect_job(*cmd);
   add_inspect_op(*cmd);

@@ -31,8 +31,7 @@ struct Server {
 
 void add_server(std::vector<Server>& servers, const std::string& name, const std::string& port) {
   const std::optional<Endpoint> place = find_endpoint(port);
-  require(place.has_value(), "a status port is an address and a port, but \"{}\" was given",
-          printable(port));
+  require(place.has_value(), "a status port must be host:port, but is \"{}\"", printable(port));
   servers.push_back({name, *place});
 }
 
@@ -65,7 +64,7 @@ void inspect_servers(std::vector<Server> servers, double seconds) {
 }
 
 void inspect(const JobToInspect& what) {
-  require(what.seconds > 0, "--seconds takes a number above 0, but {} was given", what.seconds);
+  require(what.seconds > 0, "--seconds must be positive, but is {}", what.seconds);
   std::vector<Server> servers;
   if (!what.servers.empty()) {
     for (const std::string& port : what.servers) add_server(servers, "server", port);
@@ -75,9 +74,8 @@ void inspect(const JobToInspect& what) {
   if (what.launcher != 0) launchers = {what.launcher};
   if (launchers.empty()) {
     fmt::print(
-        "no launcher of this user runs on this host; the servers of a job without one are asked "
-        "with --servers "
-        "and their status ports\n");
+        "no launcher of this user is running on this host; for a job without a launcher, name the "
+        "status ports of its servers with --servers\n");
   }
   for (const pid_t launcher : launchers) {
     try {
@@ -96,12 +94,15 @@ void inspect(const JobToInspect& what) {
 void add_inspect_job(CLI::App& inspect_command) {
   auto options = std::make_shared<JobToInspect>();
   CLI::App* cmd = inspect_command.add_subcommand(
-      "job", "Where the processes of a running job stand, and what its servers hold and do");
-  cmd->add_option("launcher", options->launcher,
-                  "The launcher's process id; by default all of this user that run on this host");
-  cmd->add_option("--servers", options->servers, "Status ports of servers without a launcher")
+      "job",
+      "Show how far the processes of a running job are, and the tables and load of its servers");
+  cmd->add_option(
+      "launcher", options->launcher,
+      "Process id of the launcher (all launchers of this user on this host by default)");
+  cmd->add_option("--servers", options->servers,
+                  "Status ports of servers that run without a launcher")
       ->delimiter(',');
-  cmd->add_option("--seconds", options->seconds, "How long rates are measured")
+  cmd->add_option("--seconds", options->seconds, "How long to measure rates, in seconds")
       ->capture_default_str();
   cmd->callback([options] { inspect(*options); });
 }

@@ -23,8 +23,8 @@ void inspect_ops(const std::vector<std::string>& types) {
 void add_inspect_op(CLI::App& inspect_command) {
   auto types = std::make_shared<std::vector<std::string>>();
   CLI::App* cmd = inspect_command.add_subcommand(
-      "op", "Slots, attributes, gradients and kernels of operators, by default of all");
-  cmd->add_option("type", *types, "Types of operators, e.g. relu");
+      "op", "Show slots, attributes, gradients and kernels of operators");
+  cmd->add_option("type", *types, "Operator types, e.g. relu (all by default)");
   cmd->callback([types] { inspect_ops(*types); });
 }
 

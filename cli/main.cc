@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   constexpr std::string_view kCommands[] = {"launch", "inspect", "env", "check", "serve"};
   if (!words.empty() && !words[0].starts_with("-") &&
       std::ranges::find(kCommands, words[0]) == std::end(kCommands)) {
-    fmt::print(stderr, "flotilla: there is no command \"{}\".{} The commands are {}\n", words[0],
+    fmt::print(stderr, "flotilla: unknown command \"{}\".{} The commands are {}\n", words[0],
                flotilla::did_you_mean(words[0], {std::begin(kCommands), std::end(kCommands)}),
                fmt::join(kCommands, ", "));
     return kUsage;
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   CLI::App app("Flotilla trains PaddlePaddle Fleet programs.", "flotilla");
   app.require_subcommand(1);
   app.set_version_flag("--version", FLT_VERSION);
-  app.add_subcommand("launch", "Start the processes of a job; also called fleetrun");
+  app.add_subcommand("launch", "Start the processes of a job; the same as fleetrun");
   flotilla::cli::add_inspect(app);
   flotilla::cli::add_env(app);
   flotilla::cli::add_check(app);

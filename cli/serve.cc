@@ -36,8 +36,8 @@ struct ServeOptions {
 fleet::Role role_of(const ServeOptions& options) {
   if (options.servers.empty()) {
     require(env::text("PADDLE_PSERVERS_IP_PORT_LIST") || env::text("PADDLE_PSERVER_IPS"),
-            "flotilla serve must know the servers of its job: say --servers host:port,..., or set "
-            "PADDLE_PSERVERS_IP_PORT_LIST, TRAINING_ROLE=PSERVER, POD_IP and PADDLE_PORT");
+            "flotilla serve needs the list of servers of its job: give --servers host:port,..., or "
+            "set PADDLE_PSERVERS_IP_PORT_LIST, TRAINING_ROLE=PSERVER, POD_IP and PADDLE_PORT");
     return fleet::role_from_environment(/*collective=*/false);
   }
   fleet::Role role{.kind = fleet::RoleKind::kServer,
@@ -62,8 +62,8 @@ void serve(const ServeOptions& options) {
   const auto listen = [&] {
     if (!ended()) return;
     throw Error(ErrorKind::kUnavailable,
-                fmt::format("server {} was asked to end ({}) before it had joined the job",
-                            role.index, strsignal(signals.seen())));
+                fmt::format("server {} was asked to stop ({}) before it joined the job", role.index,
+                            strsignal(signals.seen())));
   };
   settings.stop = [&] { return signals.seen() != 0; };
   const std::unique_ptr<job::Membership> membership =
@@ -72,7 +72,7 @@ void serve(const ServeOptions& options) {
   joined = true;
   job::TableServer server(*membership, std::move(settings));
   if (!options.load.empty()) server.load(options.load);
-  log::info("server {} of {} serves at {}", role.index, role.servers(), server.address());
+  log::info("server {} of {} is listening on {}", role.index, role.servers(), server.address());
   const std::string why = server.run([&] {
     if (signals.seen() != 0) server.stop();
   });
@@ -84,20 +84,21 @@ void serve(const ServeOptions& options) {
 
 void add_serve(CLI::App& app) {
   auto options = std::make_shared<ServeOptions>();
-  CLI::App* cmd = app.add_subcommand(
-      "serve", "Keep parameters for the workers of a job, until all of them have left");
+  CLI::App* cmd =
+      app.add_subcommand("serve", "Run a parameter server until all workers of the job have left");
   cmd->add_option("--servers", options->servers,
-                  "All servers of the job, host:port; by default "
-                  "what PADDLE_PSERVERS_IP_PORT_LIST says")
+                  "All servers of the job as host:port (PADDLE_PSERVERS_IP_PORT_LIST by default)")
       ->delimiter(',');
-  cmd->add_option("--index", options->index, "Which of them this one is")->capture_default_str();
-  cmd->add_option("--workers", options->workers, "How many workers the job has")
+  cmd->add_option("--index", options->index, "Index of this server in the list")
+      ->capture_default_str();
+  cmd->add_option("--workers", options->workers, "Number of workers in the job")
       ->capture_default_str();
   cmd->add_option("--dir", options->directory,
-                  "Where all servers keep logs and snapshots; by default FLT_PS_DIR");
-  cmd->add_option("--load", options->load, "A checkpoint to begin with");
+                  "Folder of the logs and snapshots of all servers (FLT_PS_DIR by default)");
+  cmd->add_option("--load", options->load, "Checkpoint to load at the start");
   cmd->add_option("--status_port", options->status_port, "Port of GET /metrics on 127.0.0.1");
-  cmd->add_option("--snapshot_seconds", options->snapshot_seconds, "How often; 300");
+  cmd->add_option("--snapshot_seconds", options->snapshot_seconds,
+                  "Seconds between snapshots (300 by default)");
   cmd->callback([options] { serve(*options); });
 }
 

@@ -152,14 +152,13 @@ std::string talk_to(Known& known, const Fd& socket, const std::string& to) {
   const std::optional<std::string> name = lines.read();
   const std::optional<std::string> list = name ? lines.read() : std::nullopt;
   if (!list) {
-    return fmt::format("something listens on its port {} that is not this check",
-                       known.options.port);
+    return fmt::format("another program listens on its port {}", known.options.port);
   }
-  if (*name != to) return fmt::format("the host that answers takes itself for {}", *name);
+  if (*name != to) return fmt::format("the host that answers considers itself {}", *name);
   double fastest = 1e9;
   for (int i = 0; i < kPings; ++i) {
     const Clock::time_point began = Clock::now();
-    if (!lines.write("ping\n") || !lines.read()) return "its connection was cut";
+    if (!lines.write("ping\n") || !lines.read()) return "its connection was closed";
     fastest = std::min(fastest, std::chrono::duration<double>(Clock::now() - began).count());
   }
   known.note_list(to, *list);
@@ -236,7 +235,7 @@ std::string compare(const Known& known, const std::string& host, const std::stri
   std::vector<std::string> theirs = split_list(list), ours = known.options.hosts;
   std::sort(theirs.begin(), theirs.end());
   std::sort(ours.begin(), ours.end());
-  return fmt::format("host {} has {}: there {}, on host {} {}", host,
+  return fmt::format("host {} has {}: {}, but host {} has {}", host,
                      theirs == ours ? "the list in another order" : "another list", list,
                      known.self(), known.list());
 }
@@ -250,7 +249,7 @@ CheckHostsReport report_of(Known& known) {
       const auto found = known.ways.find({from, to});
       report.ways.push_back(found != known.ways.end()
                                 ? found->second
-                                : Way{from, to, 0, "not known: " + from + " did not tell"});
+                                : Way{from, to, 0, "not known: " + from + " did not report"});
     }
   }
   for (const auto& [host, list] : known.lists) {
@@ -315,7 +314,7 @@ std::string text_of(const CheckHostsReport& report) {
   for (const std::string& list : report.lists) {
     broken += fmt::format("list: {}. Give every host the same list in the same order\n", list);
   }
-  if (report.ok()) return text + "all hosts reach each other, and have the same list\n";
+  if (report.ok()) return text + "all hosts reach each other and have the same list\n";
   return text + "\n" + broken;
 }
 

@@ -35,7 +35,7 @@ TEST(CheckHostsTest, AllIsWellAndQuick) {
     const CheckHostsReport report = each.get();
     EXPECT_TRUE(report.ok()) << text_of(report);
     EXPECT_EQ(report.ways.size(), 6u);
-    EXPECT_THAT(text_of(report), HasSubstr("all hosts reach each other, and have the same list"));
+    EXPECT_THAT(text_of(report), HasSubstr("all hosts reach each other and have the same list"));
   }
 }
 
@@ -46,9 +46,8 @@ TEST(CheckHostsTest, AHostThatDoesNotRunIsNamedByTheOthers) {
   for (auto* each : {&first, &second}) {
     const std::string text = text_of(each->get());
     EXPECT_THAT(text,
-                HasSubstr(fmt::format("network: from 127.0.0.1 to 127.0.0.3: nobody listens on "
-                                      "its port {}",
-                                      port)));
+                HasSubstr(fmt::format(
+                    "network: from 127.0.0.1 to 127.0.0.3: nothing listens on its port {}", port)));
     EXPECT_THAT(text, HasSubstr("network: from 127.0.0.2 to 127.0.0.3"));
     EXPECT_THAT(text, Not(HasSubstr("network: from 127.0.0.3")));
     EXPECT_THAT(text, Not(HasSubstr("from 127.0.0.1 to 127.0.0.2")));
@@ -61,20 +60,19 @@ TEST(CheckHostsTest, AListInAnotherOrderIsNoFaultOfTheNetwork) {
   auto first = check({.hosts = two, .self = 0, .port = port});
   auto second = check({.hosts = {two[1], two[0]}, .self = 0, .port = port});
   const CheckHostsReport report = first.get();
-  EXPECT_THAT(
-      report.lists,
-      ElementsAre("host 127.0.0.2 has the list in another order: there 127.0.0.2,127.0.0.1, "
-                  "on host 127.0.0.1 127.0.0.1,127.0.0.2"));
+  EXPECT_THAT(report.lists,
+              ElementsAre("host 127.0.0.2 has the list in another order: 127.0.0.2,127.0.0.1, but "
+                          "host 127.0.0.1 has 127.0.0.1,127.0.0.2"));
   EXPECT_THAT(text_of(report), Not(HasSubstr("network:")));
   EXPECT_FALSE(second.get().ok());
 }
 
 TEST(CheckHostsTest, WaysTravelAsText) {
-  const Way broken = {"a", "b", 0, "nobody listens"};
+  const Way broken = {"a", "b", 0, "nothing listens"};
   const std::optional<Way> read = parse_way(text_of(broken));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->to, "b");
-  EXPECT_EQ(read->problem, "nobody listens");
+  EXPECT_EQ(read->problem, "nothing listens");
   EXPECT_THAT(parse_way(text_of(Way{"a", "b", 0.001, ""}))->problem, IsEmpty());
   EXPECT_FALSE(parse_way("a b"));
 }

@@ -17,8 +17,7 @@ std::vector<std::string> asked_for(const JobOptions& options) {
   for (const std::string& id : ids) {
     require(
         !id.empty() && id.find_first_not_of("0123456789") == std::string::npos && id.size() < 10,
-        "--gpus takes numbers of GPUs with commas between them, but \"{}\" was given",
-        *options.gpus);
+        "--gpus must be a comma-separated list of GPU numbers, but is \"{}\"", *options.gpus);
     require(std::count(ids.begin(), ids.end(), id) == 1, "--gpus names GPU {} twice", id);
   }
   return ids;

@@ -56,7 +56,7 @@ Hosts::Hosts(const JobOptions& options, const Job& job, std::string token,
       voice_(voice) {}
 
 void Hosts::meet(int64_t attempt) {
-  require(!job_.processes.empty(), "host {} has no process of the job",
+  require(!job_.processes.empty(), "no process of the job runs on host {}",
           job_.hosts[static_cast<size_t>(job_.host)]);
   if (!rpc::job_secret() && job_.token.empty() && attempt == 0) {
     const std::string who = fmt::format("any user of {}", fmt::join(job_.hosts, ", "));
@@ -106,7 +106,7 @@ void Hosts::look_for_missing() {
       const rpc::Name name = rpc::look_up(host, stop_);
       if (name == rpc::Name::kUnclear) break;  // each question may take long
       require(name != rpc::Name::kUnknown,
-              "the hosts of the job are {}, but no host has the name \"{}\"",
+              "the hosts of the job are {}, but the name \"{}\" cannot be resolved",
               fmt::join(job_.hosts, ", "), host);
     }
   }
@@ -118,12 +118,12 @@ void Hosts::look_for_missing() {
 void Hosts::remind() {
   const std::vector<std::string> missing = missing_hosts();
   const std::string come = is_connecting()
-                               ? "which is to serve the store of the job"
-                               : fmt::format("{} of {} hosts have come",
+                               ? "the host of the job's store"
+                               : fmt::format("{} of {} hosts have joined",
                                              job_.hosts.size() - missing.size(), job_.hosts.size());
   voice_.say(
-      log_line("INFO", fmt::format("waiting for {} to start the job: {}; `flotilla check --ips` "
-                                   "shows whether the hosts reach each other",
+      log_line("INFO", fmt::format("waiting for {} before the job starts: {}; `flotilla check "
+                                   "--ips` shows whether the hosts can reach each other",
                                    fmt::join(missing, ", "), come)));
 }
 

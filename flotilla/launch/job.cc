@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -25,7 +27,7 @@ constexpr int64_t kWorkerPort = 6170;
 std::vector<std::string> split(const std::string& text, const char* what) {
   std::vector<std::string> parts = split_list(text);
   require(!parts.empty() && std::count(parts.begin(), parts.end(), "") == 0,
-          "{} is a list with commas between its entries, but \"{}\" has an empty one", what, text);
+          "{} must be a comma-separated list, but \"{}\" has an empty entry", what, text);
   return parts;
 }
 
@@ -39,16 +41,24 @@ void refuse_twice(const std::vector<std::string>& names, const char* what, const
 // What a host is asked to start at most: a typing error must not bring it down.
 void check_count(int64_t processes, const char* what) {
   constexpr int64_t kMost = 4096;
-  require(processes <= kMost, "{} starts {} processes on a host at most, but {} were asked for",
-          what, kMost, processes);
+  require(processes <= kMost, "{} can start at most {} processes on a host, but is {}", what, kMost,
+          processes);
 }
 
 Endpoint parse_endpoint(const std::string& text, const char* what, bool needs_port) {
   if (const std::optional<Endpoint> found = find_endpoint(text)) return *found;
   const bool bare = text.find(':') == std::string::npos;
-  require(!bare || !needs_port, "{} takes host:port, but \"{}\" has no port", what, text);
-  require(bare, "{} takes host:port with a port from 1 to 65535, but \"{}\" was given", what, text);
+  require(!bare || !needs_port, "{} must be host:port, but \"{}\" has no port", what, text);
+  require(bare, "{} must be host:port with a port from 1 to 65535, but is \"{}\"", what, text);
   return {text, 0};
+}
+
+// Why a script cannot be read; "": it can.
+std::string reading_problem(const std::string& script) {
+  if (::access(script.c_str(), R_OK) != 0) {
+    return errno == ENOENT ? "no such file" : std::strerror(errno);
+  }
+  return fs::is_regular_file(script) ? "" : "it is not a file";
 }
 
 std::vector<std::string> command_of(const JobOptions& options, const Machine& machine) {
@@ -56,8 +66,8 @@ std::vector<std::string> command_of(const JobOptions& options, const Machine& ma
   if (options.module) {
     command = {machine.python, "-u", "-m", options.script};
   } else if (options.script.ends_with(".py")) {
-    require(fs::is_regular_file(options.script) && access(options.script.c_str(), R_OK) == 0,
-            "the script {} is not there or cannot be read", options.script);
+    const std::string problem = reading_problem(options.script);
+    require(problem.empty(), "cannot read the script {}: {}", options.script, problem);
     command = {machine.python, "-u", options.script};
   } else {
     command = {options.script};
@@ -185,14 +195,14 @@ Endpoints read_endpoints(const JobOptions& options, const Machine& machine) {
   Endpoints all;
   all.servers =
       endpoints_of(options.servers, options.server_num, "--servers", "--server_num", true, first);
-  require(!all.servers.empty(),
-          "a parameter-server job needs servers: say --server_num, or --servers with their "
-          "endpoints");
+  require(
+      !all.servers.empty(),
+      "a parameter-server job needs servers: give --server_num, or --servers with their endpoints");
   pass(all.servers);
   all.workers =
       endpoints_of(options.workers, options.worker_num, "--workers", "--worker_num", false, first);
   require(!all.workers.empty(),
-          "a parameter-server job needs workers: say --worker_num, or --workers with their hosts");
+          "a parameter-server job needs workers: give --worker_num, or --workers with their hosts");
   pass(all.workers);
   all.heters = endpoints_of(options.heter_workers, options.heter_worker_num, "--heter_workers",
                             "--heter_worker_num", false, first);
@@ -263,7 +273,7 @@ int64_t find_self(const std::vector<std::string>& hosts, const JobOptions& optio
     if (said ? hosts[i] == *said : machine.is(hosts[i])) return static_cast<int64_t>(i);
   }
   refuse("this host must be one of {} ({}), but {}", what, fmt::join(hosts, ", "),
-         said ? fmt::format("it is said to be {}", *said)
+         said ? fmt::format("it was given as {}", *said)
               : fmt::format("its own addresses are {}. Name it with --host",
                             fmt::join(machine.addresses, ", ")));
 }

@@ -23,9 +23,9 @@ TEST(JobEndTest, AnInterruptNeedsNoWords) {
 }
 
 TEST(JobEndTest, WhoFailedFirstComesBeforeAllElse) {
-  JobEnd end = {.stalled = "nothing has moved for 5 s", .interrupted = 15, .lost = "gone"};
+  JobEnd end = {.stalled = "no progress for 5 s", .interrupted = 15, .lost = "gone"};
   EXPECT_EQ(end.exit_code(), Outcome{.stuck = "x"}.job_code());
-  EXPECT_THAT(end.explanation(), StartsWith("fleetrun: nothing has moved for 5 s\n"));
+  EXPECT_THAT(end.explanation(), StartsWith("fleetrun: no progress for 5 s\n"));
   end.culprit = {.role = "worker", .rank = 1, .ended = true, .ending = {.exit_code = 3}};
   EXPECT_EQ(end.exit_code(), 3);
   EXPECT_THAT(end.explanation(), HasSubstr("worker 1"));

@@ -31,7 +31,8 @@ void JobStore::serve(const std::string& address, const Lose& lose) {
     server_.emplace(std::move(settings));
   } catch (const Error& error) {
     const std::string holder = holder_of(find_endpoint(address).value_or(Endpoint()).port);
-    refuse("{}{}", error.sentence(), holder.empty() ? "" : fmt::format("; {} holds it", holder));
+    refuse("{}{}", error.sentence(),
+           holder.empty() ? "" : fmt::format("; it is used by {}", holder));
   }
   address_ = server_->address();
 }

@@ -135,7 +135,7 @@ TEST(JobTest, AHostFindsItselfInTheList) {
   EXPECT_EQ(job.processes[0].log, "workerlog.0") << "logs count within a host";
   EXPECT_THAT(refusal({"--ips=10.0.0.1,10.0.0.2"}), HasSubstr("its own addresses are 127.0.0.1"));
   EXPECT_THAT(refusal({"--ips=127.0.0.1,127.0.0.2", "--host=10.0.0.9"}),
-              HasSubstr("it is said to be 10.0.0.9"));
+              HasSubstr("it was given as 10.0.0.9"));
 }
 
 TEST(JobTest, APodOfACloudFindsItsHostsInTheEnvironment) {
@@ -170,11 +170,11 @@ TEST(JobTest, APortThatIsTakenIsRefusedWithItsHolder) {
 }
 
 TEST(JobTest, RefusesInOneSentence) {
-  EXPECT_THAT(refusal({"--gpus=0,,1"}), HasSubstr("takes numbers of GPUs"));
-  EXPECT_THAT(refusal({"--gpus=a"}), HasSubstr("takes numbers of GPUs"));
+  EXPECT_THAT(refusal({"--gpus=0,,1"}), HasSubstr("must be a comma-separated list of GPU numbers"));
+  EXPECT_THAT(refusal({"--gpus=a"}), HasSubstr("must be a comma-separated list of GPU numbers"));
   EXPECT_THAT(refusal({"--gpus=1,1"}), HasSubstr("names GPU 1 twice"));
-  EXPECT_THAT(refusal({"--worker_num=2"}), HasSubstr("needs servers: say --server_num"));
-  EXPECT_THAT(refusal({"--server_num=2"}), HasSubstr("needs workers: say --worker_num"));
+  EXPECT_THAT(refusal({"--worker_num=2"}), HasSubstr("needs servers: give --server_num"));
+  EXPECT_THAT(refusal({"--server_num=2"}), HasSubstr("needs workers: give --worker_num"));
   EXPECT_THAT(refusal({"--servers=127.0.0.1", "--worker_num=1"}), HasSubstr("has no port"));
   EXPECT_THAT(refusal({"--servers=127.0.0.1:70000", "--worker_num=1"}), HasSubstr("1 to 65535"));
   EXPECT_THAT(refusal({"--servers=127.0.0.1:6170", "--server_num=2", "--worker_num=1"}),
@@ -187,9 +187,9 @@ TEST(JobTest, RefusesInOneSentence) {
   EXPECT_EQ(refusal({"--ips=127.0.0.1,127.0.0.2,127.0.0.1"}),
             "--ips names 127.0.0.1 twice: name every host once");
   EXPECT_EQ(refusal({"--server_num=1", "--worker_num=1000000000"}),
-            "--worker_num starts 4096 processes on a host at most, but 1000000000 were asked for");
+            "--worker_num can start at most 4096 processes on a host, but is 1000000000");
   EXPECT_EQ(refusal({"--nproc_per_node=5000"}),
-            "--nproc_per_node starts 4096 processes on a host at most, but 5000 were asked for");
+            "--nproc_per_node can start at most 4096 processes on a host, but is 5000");
   const std::vector<std::string> words = {"no_such_script.py"};
   EXPECT_THROW(plan_job(parse_options(words, Front::kLaunch), machine()), Error);
 }

@@ -39,7 +39,7 @@ std::string text_of(const Outcome& outcome) {
 
 Outcome outcome_of(const std::string& text) {
   Failed failed;
-  require(failed.ParseFromString(text), "another host reported a failure that cannot be read");
+  require(failed.ParseFromString(text), "another host reported a failure in a malformed message");
   return {.role = failed.role(),
           .rank = failed.rank(),
           .host = failed.host(),
@@ -167,13 +167,13 @@ bool Link::all_joined() {
     const std::optional<std::string> text = seen(keys_ + numbered("host", static_cast<int64_t>(i)));
     if (!text) return false;
     HostThere there;
-    require(there.ParseFromString(*text), "host {} sent what cannot be read", options_.hosts[i]);
+    require(there.ParseFromString(*text), "host {} sent a malformed message", options_.hosts[i]);
     if (there.plan() != options_.plan) {
-      refuse_for_all(fmt::format(
-          "host {} means another job than host {}: there \"{}\", here \"{}\". Give every host "
-          "the same command",
-          there.address(), options_.hosts[static_cast<size_t>(options_.self)], there.plan(),
-          options_.plan));
+      refuse_for_all(
+          fmt::format("host {} starts a different job than host {}: \"{}\" instead of \"{}\". Run "
+                      "the same command on every host",
+                      there.address(), options_.hosts[static_cast<size_t>(options_.self)],
+                      there.plan(), options_.plan));
     }
   }
   return true;
@@ -216,9 +216,8 @@ std::string Link::look_for_others(milliseconds patience) const {
       HostThere there;
       if (!text || !there.ParseFromString(*text)) continue;
       why = fmt::format(
-          "host {} takes itself for the first of its job \"{}\", while host {} has \"{}\". Give "
-          "every "
-          "host the same list in the same order",
+          "host {} considers itself the first host of its job \"{}\", but host {} has the job "
+          "\"{}\". Give every host the same list in the same order",
           host, there.plan(), options_.hosts[0], options_.plan);
       visitor.set(keys_ + "refused", why);  // it waits too, and may be gone before it answers
     } catch (const Error&) {

@@ -37,11 +37,12 @@ TEST(LinkTest, AHostThatRefusesAndGoesIsHeardByOneThatNeverSawIt) {
   {
     Link second(options(1, "two workers"));
     ASSERT_TRUE(second.connect());
-    EXPECT_THAT(refusal_of(second), testing::HasSubstr("host a means another job than host b"));
+    EXPECT_THAT(refusal_of(second),
+                testing::HasSubstr("host a starts a different job than host b"));
   }
   EXPECT_TRUE(soon([&] { return !first.missing().empty(); }));
   EXPECT_THAT(first.missing(), testing::ElementsAre("b"));
-  EXPECT_THAT(refusal_of(first), testing::HasSubstr("host a means another job than host b"));
+  EXPECT_THAT(refusal_of(first), testing::HasSubstr("host a starts a different job than host b"));
 }
 
 }  // namespace

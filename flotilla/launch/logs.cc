@@ -48,14 +48,14 @@ std::string_view first_segment(std::string_view text) {
 Fd open_log(const fs::path& file, bool append) {
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
-  require(!error, "the folder {} for logs cannot be made: {}. Choose another --log_dir",
+  require(!error, "cannot create the log folder {}: {}. Choose another --log_dir",
           file.parent_path().string(), error.message());
   // A pipe that nobody reads is not waited for; the process itself may wait for its reader.
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | (append ? 0 : O_TRUNC);
   Fd fd(::open(file.c_str(), flags, 0644));
-  require(static_cast<bool>(fd), "the log {} cannot be written: {}. Choose another --log_dir",
+  require(static_cast<bool>(fd), "cannot write the log {}: {}. Choose another --log_dir",
           file.string(),
-          errno == ENXIO ? "it is a named pipe that nobody reads" : std::strerror(errno));
+          errno == ENXIO ? "it is a named pipe without a reader" : std::strerror(errno));
   fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
   return fd;
 }
@@ -175,8 +175,8 @@ void Mirror::skip_to_the_end() {
     }
     ::lseek(followed.file.get(), -kTail, SEEK_END);
     followed.pending += fmt::format(
-        "\nfleetrun: {:.1f} MB of output are left out here, because they are read more slowly than "
-        "they were written; all of it is in {}\n",
+        "\nfleetrun: {:.1f} MB of output are omitted here, because it is read more slowly than it "
+        "is written; all of it is in {}\n",
         static_cast<double>(left_out) / 1e6, followed.path);
   }
 }

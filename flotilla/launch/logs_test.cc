@@ -159,7 +159,7 @@ TEST_F(LogsTest, AfterAFailureASlowReaderGetsTheEnd) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   reader.request_stop();
   reader.join();
-  EXPECT_THAT(read, HasSubstr("MB of output are left out here"));
+  EXPECT_THAT(read, HasSubstr("MB of output are omitted here"));
   EXPECT_THAT(read, HasSubstr(file("log")));
   EXPECT_THAT(read, EndsWith("the last line\n"));
   EXPECT_LT(read.size(), text.size());

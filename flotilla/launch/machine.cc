@@ -103,7 +103,7 @@ std::string address_towards(const std::string& host) {
                      getsockname(socket.get(), reinterpret_cast<sockaddr*>(&self), &size) == 0 &&
                      getnameinfo(reinterpret_cast<sockaddr*>(&self), size, text, sizeof text,
                                  nullptr, 0, NI_NUMERICHOST) == 0;
-  require(known, "this machine has no way to the host \"{}\": {}", host, std::strerror(errno));
+  require(known, "this machine has no route to the host \"{}\": {}", host, std::strerror(errno));
   return text;
 }
 

@@ -49,37 +49,41 @@ const std::vector<Flag>& flags() {
        "PADDLE_SERVERS_ENDPOINTS"},
       {"heter_workers", &J::heter_workers, "heterogeneous workers of all hosts"},
       {"ips", &J::ips, "the hosts of a collective job, comma-separated", "PADDLE_IPS"},
-      {"host", &J::node_ip, "which of the hosts this one is; found by itself otherwise"},
-      {"master", &J::master, "where the store is: ip:port of the first host", "PADDLE_MASTER"},
-      {"nnodes", &J::nnodes, "how many hosts, or least:most", "PADDLE_NNODES"},
-      {"rank", &J::rank, "which of the hosts this one is, from 0 on", "PADDLE_RANK"},
-      {"http_port", &J::http_port, "port of the first host's store", "PADDLE_GLOO_PORT"},
-      {"start_port", &J::start_port, "the first port of this host's processes",
+      {"host", &J::node_ip, "which of the hosts this one is; detected by default"},
+      {"master", &J::master, "address of the job's store: ip:port of the first host",
+       "PADDLE_MASTER"},
+      {"nnodes", &J::nnodes, "number of hosts, or a range min:max", "PADDLE_NNODES"},
+      {"rank", &J::rank, "index of this host, from 0", "PADDLE_RANK"},
+      {"http_port", &J::http_port, "port of the store on the first host", "PADDLE_GLOO_PORT"},
+      {"start_port", &J::start_port, "first port of the processes on this host",
        "PADDLE_START_PORT"},
       {"run_mode", &J::run_mode, "collective, ps or ps-heter", "PADDLE_RUN_MODE"},
-      {"job_id", &J::job_id, "a name for the job", "PADDLE_JOB_ID"},
-      {"ps_dir", &J::ps_dir, "folder in which servers keep their tables from job to job",
-       "FLT_PS_DIR"},
-      {"log_dir", &J::log_dir, "folder of the processes' output; empty: no files",
+      {"job_id", &J::job_id, "name of the job", "PADDLE_JOB_ID"},
+      {"ps_dir", &J::ps_dir, "folder where servers keep their tables between jobs", "FLT_PS_DIR"},
+      {"log_dir", &J::log_dir, "folder for the output of the processes; empty: no files",
        "PADDLE_LOG_DIR"},
-      {"print_config", &J::print_config, "print the options"},
-      {"tee", &J::tee, "show the output of every process, not only of the first worker"},
-      {"quiet", &J::quiet, "say nothing but what went wrong"},
-      {"json", &J::json, "close with one line of JSON"},
-      {"max_restart", &J::max_restart, "how often what failed is started again",
+      {"print_config", &J::print_config, "print the configuration at the start"},
+      {"tee", &J::tee, "show the output of all processes, not only of the first worker"},
+      {"quiet", &J::quiet, "print only errors"},
+      {"json", &J::json, "print a summary as one line of JSON at the end"},
+      {"max_restart", &J::max_restart, "how many times to restart failed processes",
        "PADDLE_MAX_RESTART"},
       {"worker_failure", &J::worker_failure,
-       "stop, or continue: the others go on without a worker that failed (with servers)"},
-      {"stall_timeout", &J::stall_timeout, "end the job if a process is stuck for so many seconds"},
+       "when a worker fails: stop, or continue without it (only with servers)"},
+      {"stall_timeout", &J::stall_timeout,
+       "seconds without progress after which the job is ended; 0: never"},
       {"stall_warning", &J::stall_warning,
-       "seconds until a process that is stuck is shown; 0: never"},
+       "seconds without progress after which a warning is shown; 0: never"},
       {"outage_limit", &J::outage_limit,
-       "seconds of silence until another host is taken for lost, 0.5 to 600", "FLT_OUTAGE_LIMIT"},
-      {"elastic_level", &J::elastic_level, "-1: a fixed number of hosts", "PADDLE_ELASTIC_LEVEL"},
+       "seconds of silence after which a host is considered lost, 0.5 to 600", "FLT_OUTAGE_LIMIT"},
+      {"elastic_level", &J::elastic_level, "-1: the number of hosts is fixed",
+       "PADDLE_ELASTIC_LEVEL"},
       {"elastic_timeout", &J::elastic_timeout,
-       "seconds that late hosts of --nnodes least:most have", "PADDLE_ELASTIC_TIMEOUT"},
-      {"events_fd", &J::events_fd, "a descriptor that gets a line of JSON per start and end"},
-      {"parent_pid", &J::parent_pid, "end the job with this process, which started the launcher"},
+       "seconds to wait for more hosts with --nnodes min:max", "PADDLE_ELASTIC_TIMEOUT"},
+      {"events_fd", &J::events_fd,
+       "file descriptor for events: one line of JSON for each start and end"},
+      {"parent_pid", &J::parent_pid,
+       "end the job when this process, which started the launcher, ends"},
   };
   return all;
 }
@@ -131,7 +135,7 @@ std::optional<int64_t> whole_number(std::string_view text) {
 
 int64_t number_of(const std::string& who, const std::string& text, int64_t least) {
   const std::optional<int64_t> number = whole_number(text);
-  require(number && *number >= least, "{} takes a whole number from {} on, but \"{}\" was given",
+  require(number && *number >= least, "{} must be a whole number of at least {}, but is \"{}\"",
           who, least, text);
   return *number;
 }
@@ -143,7 +147,7 @@ bool truth_of(const std::string& who, const std::string& text) {
   for (const char* no : {"0", "false", "False", "no", "off"}) {
     if (text == no) return false;
   }
-  refuse("{} is true or false, but \"{}\" was given", who, text);
+  refuse("{} must be true or false, but is \"{}\"", who, text);
 }
 
 double seconds_of(const std::string& who, const std::string& text) {
@@ -151,7 +155,7 @@ double seconds_of(const std::string& who, const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, number);
   require(error == std::errc() && stopped == end && number >= 0,
-          "{} takes a number of seconds, but \"{}\" was given", who, text);
+          "{} must be a number of seconds, but is \"{}\"", who, text);
   return number;
 }
 
@@ -235,7 +239,7 @@ std::vector<std::string> notices_on(const JobOptions& options) {
                       });
     if (!ours) continue;
     notices.push_back(
-        fmt::format("{0} stands after {1}, so that {1} gets it and the launcher does not: if it is "
+        fmt::format("{0} comes after {1}, so it is passed to {1} and not to the launcher: if it is "
                     "meant for the launcher, put it before {1}",
                     word, options.script));
   }
@@ -265,14 +269,14 @@ struct Group {
 
 const std::vector<Group>& groups() {
   static const std::vector<Group> all = {
-      {"How many processes",
+      {"Processes",
        {"nproc_per_node", "gpus", "worker_num", "server_num", "heter_worker_num", "run_mode",
         "ps_dir"}},
       {"Several hosts",
        {"ips", "host", "servers", "workers", "heter_workers", "master", "nnodes", "rank",
         "http_port", "start_port", "job_id", "elastic_level", "elastic_timeout"}},
       {"Output", {"log_dir", "tee", "quiet", "json", "print_config"}},
-      {"When something goes wrong",
+      {"Failures",
        {"max_restart", "worker_failure", "stall_warning", "stall_timeout", "outage_limit"}},
   };
   return all;
@@ -292,11 +296,11 @@ std::string default_of(const Flag& flag) {
       flag.target);
   if (!text.empty()) return text;
   constexpr std::pair<std::string_view, const char*> kOthers[] = {
-      {"nproc_per_node", "1, or one for each GPU"},
+      {"nproc_per_node", "1, or one per GPU"},
       {"gpus", "all"},
       {"log_dir", "log"},
       {"ips", "127.0.0.1"},
-      {"max_restart", "0; servers that are killed: 3"},
+      {"max_restart", "0; for killed servers 3"},
       {"elastic_level", "-1"}};
   for (const auto& [name, value] : kOthers) {
     if (name == flag.name) return value;
@@ -316,12 +320,11 @@ std::string help_of(const Flag& flag) {
 
 std::string help_text() {
   std::string text =
-      "usage: fleetrun [options] script.py [arguments of the script]\n"
-      "       fleetrun [options] -m module [...] | program [...]\n\n"
-      "  fleetrun --nproc_per_node 2 train.py --epochs 3       two workers on this host\n"
-      "  fleetrun --server_num 2 --worker_num 4 train.py       parameter servers and workers\n"
-      "  fleetrun --ips 10.0.0.1,10.0.0.2 train.py             the same command on each host\n\n"
-      "Options stand before the script; [...] is what they are unless given.\n";
+      "usage: fleetrun [options] script.py [script arguments]\n       fleetrun [options] -m module "
+      "[...] | program [...]\n\n  fleetrun --nproc_per_node 2 train.py --epochs 3       two "
+      "workers on this host\n  fleetrun --server_num 2 --worker_num 4 train.py       parameter "
+      "servers and workers\n  fleetrun --ips 10.0.0.1,10.0.0.2 train.py             run the same "
+      "command on each host\n\nOptions go before the script. Defaults are in [brackets].\n";
   std::vector<const Flag*> left;
   for (const Flag& flag : flags()) left.push_back(&flag);
   for (const Group& group : groups()) {
@@ -336,8 +339,10 @@ std::string help_text() {
   }
   text += "\nOther options:\n";
   for (const Flag* flag : left) text += help_of(*flag);
-  text += "  --version            print the version and stop\n  --help               this text\n";
-  return text + fmt::format("\nOptions of other launchers that are accepted and ignored: {}\n",
+  text +=
+      "  --version            print the version and exit\n  --help               print this help "
+      "and exit\n";
+  return text + fmt::format("\nAccepted for compatibility with other launchers, and ignored: {}\n",
                             aliases_of(""));
 }
 
@@ -381,40 +386,40 @@ void take_cloud(JobOptions& options) {
 void check_hosts(const JobOptions& options) {
   const HostCount count = options.hosts();
   if (options.master) {
-    require(find_endpoint(*options.master).has_value(),
-            "--master takes host:port, but \"{}\" was given", *options.master);
+    require(find_endpoint(*options.master).has_value(), "--master must be host:port, but is \"{}\"",
+            *options.master);
   }
   const bool listed = !options.ips.value_or("").empty() || !options.workers.value_or("").empty() ||
                       !options.servers.value_or("").empty();
   require(count.most == 1 || options.master || listed,
-          "--nnodes {} means several hosts: say with --master where they meet, or list them with "
-          "--ips",
+          "--nnodes {} means several hosts: give the address of the first one with --master, or "
+          "list all of them with --ips",
           options.nnodes.value_or(""));
   require(!(options.master && count.most > 1 && listed),
-          "--master finds the hosts by itself, so --ips, --servers and --workers cannot be named "
-          "with it");
+          "--master finds the hosts by itself and cannot be combined with --ips, --servers or "
+          "--workers");
   require(!options.rank || *options.rank < count.most || listed,
-          "--rank counts the hosts from 0, but {} of {} was given", options.rank.value_or(0),
+          "--rank must be less than the number of hosts, but is {} of {}", options.rank.value_or(0),
           count.most);
 }
 
 void check(const JobOptions& options) {
   require(!options.script.empty(),
-          "a script, -m module or program to launch was expected behind the options. See --help");
+          "no script, -m module or program is given after the options. See --help");
   if (options.run_mode) {
     require(*options.run_mode == "collective" || *options.run_mode == "ps" ||
                 *options.run_mode == "ps-heter",
-            "--run_mode is collective, ps or ps-heter, but \"{}\" was given", *options.run_mode);
+            "--run_mode must be collective, ps or ps-heter, but is \"{}\"", *options.run_mode);
   }
   require(options.worker_failure == "stop" || options.worker_failure == "continue",
-          "--worker_failure is stop or continue, but \"{}\" was given", options.worker_failure);
+          "--worker_failure must be stop or continue, but is \"{}\"", options.worker_failure);
   require(rpc::Outage::kLeast <= options.outage_limit && options.outage_limit <= rpc::Outage::kMost,
-          "--outage_limit takes {} to {} seconds, but {} was given", rpc::Outage::kLeast,
+          "--outage_limit must be from {} to {} seconds, but is {}", rpc::Outage::kLeast,
           rpc::Outage::kMost, options.outage_limit);
-  require(options.collective_options_said.empty() || options.server_options_said.empty(),
-          "--ips starts a collective job and {} one with parameter servers: only one of both can "
-          "be meant",
-          fmt::join(options.server_options_said, ", "));
+  require(
+      options.collective_options_said.empty() || options.server_options_said.empty(),
+      "--ips starts a collective job, but {} one with parameter servers: use only one of the two",
+      fmt::join(options.server_options_said, ", "));
   check_hosts(options);
 }
 
@@ -428,9 +433,7 @@ HostCount JobOptions::hosts() const {
   const std::optional<int64_t> most =
       colon == text.size() ? least : whole_number(text.substr(colon + 1));
   require(least && most && 1 <= *least && *least <= *most,
-          "--nnodes takes a number of hosts, or the least and the most as in 2:4, but \"{}\" was "
-          "given",
-          text);
+          "--nnodes must be a number of hosts or a range such as 2:4, but is \"{}\"", text);
   return {*least, *most};
 }
 
@@ -458,7 +461,7 @@ JobOptions parse_options(std::span<const std::string> arguments, Front front) {
     if (equals != std::string::npos) {
       value = argument.substr(equals + 1);
     } else if (takes_a_word(flag, who.substr(2))) {
-      require(i + 1 < arguments.size(), "{} takes a value, but the command line ends there", who);
+      require(i + 1 < arguments.size(), "{} needs a value, but none follows", who);
       value = arguments[++i];
     }
     if (flag == nullptr) continue;
@@ -468,7 +471,7 @@ JobOptions parse_options(std::span<const std::string> arguments, Front front) {
   if (i < arguments.size() && arguments[i] == "-m") {
     options.module = true;
     ++i;
-    require(i < arguments.size(), "-m takes the name of a module, but the command line ends there");
+    require(i < arguments.size(), "-m needs the name of a module, but none follows");
   }
   if (i < arguments.size()) options.script = arguments[i++];
   options.script_args.assign(arguments.begin() + static_cast<int64_t>(i), arguments.end());

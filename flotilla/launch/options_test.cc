@@ -35,10 +35,9 @@ std::string refusal(const std::vector<std::string>& words) {
 TEST(OptionsTest, NoticesItsOwnOptionsAfterTheScript) {
   EXPECT_THAT(
       parse({"train.py", "--nproc_per_node", "2", "--selected_gpus=0"}).notices,
-      ElementsAre("--nproc_per_node stands after train.py, so that train.py gets it and the "
-                  "launcher does not: if it is meant for the launcher, put it before "
-                  "train.py",
-                  testing::StartsWith("--selected_gpus stands after train.py")));
+      ElementsAre("--nproc_per_node comes after train.py, so it is passed to train.py and not to "
+                  "the launcher: if it is meant for the launcher, put it before train.py",
+                  testing::StartsWith("--selected_gpus comes after train.py")));
   // Those of others, those that scripts have, too, and those that mean nothing here.
   EXPECT_THAT(
       parse({"train.py", "--lr=1", "--log_dir", "x", "--rank=1", "--backend=a", "nnodes"}).notices,
@@ -53,9 +52,9 @@ TEST(OptionsTest, NoticesWhatAScriptHasNoOptionFor) {
     return parse(words).notices;
   };
   EXPECT_THAT(noticed("log_dir = 'here'", {"--devices", "0,1", "--log_dir=x", "--workers=a"}),
-              ElementsAre(testing::StartsWith("--devices stands after " + script),
-                          testing::StartsWith("--log_dir stands after " + script),
-                          testing::StartsWith("--workers stands after " + script)));
+              ElementsAre(testing::StartsWith("--devices comes after " + script),
+                          testing::StartsWith("--log_dir comes after " + script),
+                          testing::StartsWith("--workers comes after " + script)));
   for (const char* text : {"parser.add_argument('--log_dir')", "DEFINE_string(\"log_dir\", '')",
                            "flags.DEFINE_string('log_dir', '')"}) {
     EXPECT_THAT(noticed(text, {"--log_dir=x"}), IsEmpty()) << text;
@@ -100,9 +99,8 @@ TEST(OptionsTest, TheLimitOfAnOutageIsAnOptionOrAVariable) {
   EXPECT_EQ(parse({"train.py"}).outage_limit, rpc::Outage::kDefault);
   EXPECT_EQ(parse({"--outage_limit=0.5", "train.py"}).outage_limit, 0.5);
   for (const char* wrong : {"0", "0.4", "601"}) {
-    EXPECT_REFUSED(
-        parse({std::string("--outage_limit=") + wrong, "train.py"}),
-        std::string("--outage_limit takes 0.5 to 600 seconds, but ") + wrong + " was given");
+    EXPECT_REFUSED(parse({std::string("--outage_limit=") + wrong, "train.py"}),
+                   std::string("--outage_limit must be from 0.5 to 600 seconds, but is ") + wrong);
   }
   setenv("FLT_OUTAGE_LIMIT", "90", 1);
   EXPECT_EQ(parse({"train.py"}).outage_limit, 90);
@@ -158,15 +156,15 @@ TEST(OptionsTest, AJobOfAFunctionIsOfThisHostWhateverTheEnvironmentSays) {
 TEST(OptionsTest, RefusesInOneSentence) {
   EXPECT_THAT(refusal({"--worker_nun", "2", "t.py"}), HasSubstr("Did you mean \"--worker_num\"?"));
   EXPECT_THAT(refusal({"--worker_num", "two", "t.py"}),
-              HasSubstr("--worker_num takes a whole number from 1 on, but \"two\" was given"));
+              HasSubstr("--worker_num must be a whole number of at least 1, but is \"two\""));
   EXPECT_THAT(refusal({"--worker_num", "0", "t.py"}), HasSubstr("from 1 on"));
   EXPECT_THAT(refusal({"--gpus"}), HasSubstr("--gpus takes a value"));
-  EXPECT_THAT(refusal({"--gpus", "0"}), HasSubstr("a script, -m module or program"));
+  EXPECT_THAT(refusal({"--gpus", "0"}), HasSubstr("no script, -m module or program"));
   EXPECT_THAT(refusal({"-x", "t.py"}), HasSubstr("no option \"-x\""));
-  EXPECT_THAT(refusal({"-m"}), HasSubstr("-m takes the name of a module"));
+  EXPECT_THAT(refusal({"-m"}), HasSubstr("-m needs the name of a module"));
   EXPECT_THAT(refusal({"--run_mode", "both", "t.py"}), HasSubstr("collective, ps or ps-heter"));
   EXPECT_THAT(refusal({"--ips", "a,b", "--server_num", "1", "t.py"}),
-              HasSubstr("only one of both can be meant"));
+              HasSubstr("use only one of the two"));
 }
 
 TEST(OptionsTest, CountsHosts) {
@@ -179,12 +177,14 @@ TEST(OptionsTest, CountsHosts) {
   EXPECT_EQ(count("2:4").most, 4);
   for (const char* bad : {"0", "two", "4:2", "2:", ":2", "2:4:6"}) {
     EXPECT_THAT(refusal({"--master=a:1", "--nnodes", bad, "t.py"}),
-                HasSubstr("--nnodes takes a number of hosts, or the least and the most as in 2:4"));
+                HasSubstr("--nnodes must be a number of hosts or a range such as 2:4"));
   }
-  EXPECT_THAT(refusal({"--nnodes=2", "t.py"}), HasSubstr("say with --master where they meet"));
-  EXPECT_THAT(refusal({"--master=a", "t.py"}), HasSubstr("--master takes host:port, but \"a\""));
+  EXPECT_THAT(refusal({"--nnodes=2", "t.py"}),
+              HasSubstr("give the address of the first one with --master"));
+  EXPECT_THAT(refusal({"--master=a", "t.py"}),
+              HasSubstr("--master must be host:port, but is \"a\""));
   EXPECT_THAT(refusal({"--master=a:1", "--nnodes=2", "--rank=2", "t.py"}),
-              HasSubstr("--rank counts the hosts from 0, but 2 of 2 was given"));
+              HasSubstr("--rank must be less than the number of hosts, but is 2 of 2"));
   EXPECT_THAT(refusal({"--master=a:1", "--nnodes=2", "--ips=a,b", "t.py"}),
               HasSubstr("--master finds the hosts by itself"));
 }

@@ -125,8 +125,8 @@ struct OutputWriter::State {
     moved += bytes;
     if (way.waiting < kRoom / 2) {
       if (way.left_out > 0) {
-        add(fd, fmt::format("fleetrun: {} lines are missing here, because nobody read those before "
-                            "them\n",
+        add(fd, fmt::format("fleetrun: {} lines are missing here, because the output before them "
+                            "was not read\n",
                             way.left_out));
         way.left_out = 0;
       }

@@ -76,7 +76,8 @@ TEST(OutputWriter, NeverWaitsForAReaderAndSaysWhatIsMissing) {
 
   const std::string text = stuck.take();
   EXPECT_THAT(text, StartsWith(line(0) + line(1)));
-  EXPECT_THAT(text, EndsWith(" lines are missing here, because nobody read those before them\n"));
+  EXPECT_THAT(text,
+              EndsWith(" lines are missing here, because the output before them was not read\n"));
   const auto shown = std::count(text.begin(), text.end(), '\n') - 1;
   EXPECT_THAT(text, HasSubstr(fmt::format("fleetrun: {} lines are missing", kLines - shown)));
   pollfd room = {writer.fd(), POLLIN, 0};

@@ -86,11 +86,11 @@ std::string holder_of(int64_t port) {
 }
 
 Listener listen_on(const std::string& host, int64_t port) {
-  require(port >= 0 && port <= 65535, "a port lies between 0 and 65535, but {} was given", port);
+  require(port >= 0 && port <= 65535, "a port must be from 0 to 65535, but is {}", port);
   const Address address = resolve(host, port);
   Listener made{.host = host};
   made.socket = Fd(::socket(address.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  invariant(static_cast<bool>(made.socket), "no socket could be made: {}", std::strerror(errno));
+  invariant(static_cast<bool>(made.socket), "cannot create a socket: {}", std::strerror(errno));
   // A port whose last owner has just ended is free.
   const int yes = 1;
   setsockopt(made.socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -100,10 +100,11 @@ Listener listen_on(const std::string& host, int64_t port) {
       ::listen(made.socket.get(), kQueue) != 0) {
     const int error = errno;
     const std::string holder = error == EADDRINUSE ? holder_of(port) : "";
-    refuse("port {} of {} cannot be listened on: {}{}", port, host, std::strerror(error),
-           holder.empty()
-               ? ""
-               : fmt::format("; {} holds it. Choose another port, or end that process", holder));
+    refuse(
+        "cannot listen on port {} of {}: {}{}", port, host, std::strerror(error),
+        holder.empty()
+            ? ""
+            : fmt::format("; it is used by {}. Choose another port, or end that process", holder));
   }
   sockaddr_storage bound = {};
   socklen_t size = sizeof bound;

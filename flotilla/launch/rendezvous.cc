@@ -146,7 +146,7 @@ class Master {
     answer.set_refusal(verdict.refusal);
     client_.set(kAnswer + host.name(), answer.SerializeAsString());
     say(writer_, options_, "WARNING",
-        fmt::format("host {} was turned away: {}", who(host), verdict.refusal));
+        fmt::format("host {} was rejected: {}", who(host), verdict.refusal));
   }
 
   void remind() {
@@ -154,7 +154,7 @@ class Master {
     std::vector<std::string> here;
     for (const Arrived& host : gathering_.arrived()) here.push_back(host.address());
     say(writer_, options_, "INFO",
-        fmt::format("waiting for {} hosts to meet at {}; {} are here: {}", *options_.nnodes,
+        fmt::format("waiting for {} hosts to join at {}; {} have joined: {}", *options_.nnodes,
                     *options_.master, here.size(), fmt::join(here, ", ")));
   }
 
@@ -205,7 +205,7 @@ std::string wait_for_answer(OutputWriter& writer, const JobOptions& options,
   while (answer.wait_until(reminder.next()) != std::future_status::ready) {
     if (!reminder.due()) continue;
     say(writer, options, "INFO",
-        fmt::format("waiting for {} hosts to meet at {}; {} are there, this one among them",
+        fmt::format("waiting for {} hosts to join at {}; {} have joined, including this one",
                     *options.nnodes, *options.master, hosts->load()));
   }
   return answer.get();
@@ -222,7 +222,7 @@ std::optional<Answer> ask_master(OutputWriter& writer, const JobOptions& options
     client.emplace(std::move(settings));
   } catch (const Error& error) {
     require(error.sentence().find("FLT_JOB_TOKEN") == std::string::npos,
-            "the job at {} has begun without this host, or has another FLT_JOB_TOKEN",
+            "the job at {} has started without this host, or has another FLT_JOB_TOKEN",
             *options.master);
     if (error.kind() != ErrorKind::kUnavailable) throw;
     return std::nullopt;
@@ -232,7 +232,7 @@ std::optional<Answer> ask_master(OutputWriter& writer, const JobOptions& options
     client->set_leased(kArrived + self.name(), self.SerializeAsString());
     answer.ParseFromString(wait_for_answer(writer, options, *client, kAnswer + self.name()));
   } catch (const Error& error) {
-    refuse("the host that has {} is gone before the job began: {}", *options.master,
+    refuse("the host with the address {} was lost before the job started: {}", *options.master,
            error.sentence());
   }
   client->expect_end();
@@ -249,7 +249,7 @@ std::optional<Answer> ask_master(OutputWriter& writer, const JobOptions& options
 
 void say_who_is_waited_for(OutputWriter& writer, const JobOptions& options, bool unknown) {
   say(writer, options, "INFO",
-      fmt::format("waiting for the host that has {}{}", *options.master,
+      fmt::format("waiting for the host with the address {}{}", *options.master,
                   unknown ? ", a name that cannot be resolved" : ""));
 }
 
@@ -304,7 +304,7 @@ Answer meet(const JobOptions& options, const Machine& machine, const Arrived& se
     if (machine.is(master.host) && Clock::now() >= silent) {
       const std::string holder = holder_of(master.port);
       require(holder.empty(),
-              "the hosts cannot meet at {}: {} holds that port and does not answer as a launcher",
+              "the hosts cannot meet at {}: the port is used by {}, which is not a launcher",
               *options.master, holder);
     }
     if (reminder.due()) {
@@ -327,8 +327,8 @@ Gathering::Verdict Gathering::add(const Arrived& host) {
   const Arrived& master = arrived_.front();
   if (host.job_id() != master.job_id()) {
     return {
-        fmt::format("host {} means the job \"{}\", but \"{}\" meets here: give every host the "
-                    "same --job_id",
+        fmt::format("host {} asks for the job \"{}\", but this is the job \"{}\": give every host "
+                    "the same --job_id",
                     who(host), host.job_id(), master.job_id())};
   }
   if (host.nnodes() != master.nnodes()) {
@@ -346,7 +346,7 @@ Gathering::Verdict Gathering::add(const Arrived& host) {
             true};
   }
   if (full()) {
-    return {fmt::format("host {} is one too many: all {} hosts of the job are here", who(host),
+    return {fmt::format("host {} is one too many: all {} hosts of the job have joined", who(host),
                         arrived_.size())};
   }
   for (const Arrived& there : arrived_) {
@@ -371,7 +371,7 @@ std::vector<Arrived> Gathering::ranked() const {
   std::set<size_t> taken;
   for (const Arrived& host : arrived_) {
     if (host.rank() < 0) continue;
-    require(host.rank() < std::ssize(hosts), "host {} has --rank {}, but only {} hosts came",
+    require(host.rank() < std::ssize(hosts), "host {} has --rank {}, but only {} hosts joined",
             who(host), host.rank(), hosts.size());
     hosts[static_cast<size_t>(host.rank())] = host;
     taken.insert(static_cast<size_t>(host.rank()));
@@ -394,8 +394,8 @@ void wait_for_name_of_master(const JobOptions& options, const NameWait& wait) {
   for (rpc::Name name = rpc::look_up(host); name != rpc::Name::kKnown; name = rpc::look_up(host)) {
     if (reminder.due()) say_who_is_waited_for(writer, options, /*unknown=*/true);
     require(name == rpc::Name::kUnclear || Clock::now() < until,
-            "the hosts meet at --master {}, but no host has the name \"{}\"", *options.master,
-            host);
+            "the hosts meet at --master {}, but the name \"{}\" cannot be resolved",
+            *options.master, host);
     std::this_thread::sleep_for(kRetry);
   }
 }

@@ -51,7 +51,7 @@ TEST(GatheringTest, RanksAreThoseOfTheOptionAndThenTheOrderOfArrival) {
   EXPECT_TRUE(plain.enough() && plain.full());
   EXPECT_THAT(order(plain), ElementsAre("a", "b", "c"));
   EXPECT_EQ(plain.add(host("d")).refusal,
-            "host d (pid 7) is one too many: all 3 hosts of the job are here");
+            "host d (pid 7) is one too many: all 3 hosts of the job have joined");
 
   Gathering mixed(kThree, host("a"));
   mixed.add(host("b", 0));
@@ -78,10 +78,9 @@ TEST(GatheringTest, RefusesInOneSentenceWithNames) {
 
   Arrived other = host("b");
   other.set_job_id("mine");
-  EXPECT_EQ(
-      gathering.add(other).refusal,
-      "host b (pid 7) means the job \"mine\", but \"default\" meets here: give every host the "
-      "same --job_id");
+  EXPECT_EQ(gathering.add(other).refusal,
+            "host b (pid 7) asks for the job \"mine\", but this is the job \"default\": give every "
+            "host the same --job_id");
 
   const Gathering::Verdict count = gathering.add(host("b", -1, "2"));
   EXPECT_EQ(count.refusal,
@@ -101,7 +100,7 @@ TEST(GatheringTest, RefusesInOneSentenceWithNames) {
     gathering.ranked();
     FAIL() << "rank 2 of two hosts";
   } catch (const Error& error) {
-    EXPECT_EQ(error.sentence(), "host b (pid 7) has --rank 2, but only 2 hosts came");
+    EXPECT_EQ(error.sentence(), "host b (pid 7) has --rank 2, but only 2 hosts joined");
   }
 }
 
@@ -214,11 +213,11 @@ TEST(RendezvousTest, AMasterWhoseNameNobodyKnowsIsWaitedForWithAWordAndThenRefus
     wait_for_name_of_master(meets, {.patience = 1ms, .times = {.first = 0s, .every = 1h}});
   });
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("waiting for the host that has no-such-host.invalid:6500, a name that "
-                        "cannot be resolved"));
+              HasSubstr("waiting for the host with the address no-such-host.invalid:6500, a name "
+                        "that cannot be resolved"));
   EXPECT_EQ(why,
-            "the hosts meet at --master no-such-host.invalid:6500, but no host has the name "
-            "\"no-such-host.invalid\"");
+            "the hosts meet at --master no-such-host.invalid:6500, but the name "
+            "\"no-such-host.invalid\" cannot be resolved");
 }
 
 }  // namespace

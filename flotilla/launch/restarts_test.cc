@@ -33,7 +33,7 @@ TEST(RestartsTest, ServersThatWereKilledAre) {
 TEST(RestartsTest, ServersThatEndedByThemselvesOrWereStuckAreNot) {
   Restarts restarts(JobOptions{});
   EXPECT_EQ(restarts.allow({.role = "server", .ending = kExited}), std::nullopt);
-  EXPECT_EQ(restarts.allow({.role = "server", .ending = kKilled, .stuck = "has not moved"}),
+  EXPECT_EQ(restarts.allow({.role = "server", .ending = kKilled, .stuck = "has made no progress"}),
             std::nullopt);
   Restarts off(JobOptions{.max_restart = 0});
   EXPECT_EQ(off.allow({.role = "server", .ending = kKilled}), std::nullopt);

@@ -80,7 +80,7 @@ void Run::fail(Running& running) {
   } else if (job_.mode == Mode::kServers && !running.server() &&
              options_.worker_failure == "continue") {
     voice_.say(
-        log_line("WARNING", fmt::format("{}; the others go on", sentence_of(running.outcome))));
+        log_line("WARNING", fmt::format("{}; the others continue", sentence_of(running.outcome))));
     if (!missed_) missed_ = running.outcome;
     return;
   }

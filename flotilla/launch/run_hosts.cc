@@ -26,7 +26,7 @@ void Run::on_link() {
     const Hosts::Progress progress = hosts_.come_together();
     if (progress == Hosts::Progress::kTogether) return processes_.start_all();
     if (progress == Hosts::Progress::kLost) {
-      require(restarts_.count() > 0, "{} before the job began; host {} may say more",
+      require(restarts_.count() > 0, "{} before the job started; see the output of host {}",
               hosts_.link().lost(), host_of(job_.store));
       // That was the store of the attempt that failed.
       std::this_thread::sleep_for(Link::kRetry / 5);

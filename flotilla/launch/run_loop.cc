@@ -90,8 +90,8 @@ int Run::run() {
   if (!all_read) {
     voice_.give_up_rest();
     voice_.say(log_line(
-        "WARNING",
-        fmt::format("nobody reads what the workers print; the rest of it is in {}", job_.log_dir)));
+        "WARNING", fmt::format("the output of the workers is not read; the rest of it is in {}",
+                               job_.log_dir)));
   }
   return close();
 }
@@ -189,7 +189,8 @@ void Run::on_signal(int signal) {
   group_restarts_ = false;
   if (again) return processes_.signal_all(SIGKILL);
   voice_.say(log_line(
-      "INFO", fmt::format("{} was received: the job ends. Once more kills it", strsignal(signal))));
+      "INFO",
+      fmt::format("{} was received: stopping the job. A second one kills it", strsignal(signal))));
   if (hosts_.has_link() && hosts_.is_together()) {
     hosts_.link().report_failure({.role = "launcher",
                                   .rank = job_.host,

@@ -71,8 +71,9 @@ std::string verdict_of(const std::vector<Rank>& all, double start) {
   if (ranks.empty()) return "";
   const Rank& hungry = most(ranks, kInput);
   if (hungry.share[kInput] >= 0.2) {
-    return fmt::format("{} waits {} % of its time for input: more DataLoader workers may help",
-                       hungry.name, percent(hungry.share[kInput]));
+    return fmt::format(
+        "{} spends {} % of its time waiting for input: more DataLoader workers may help",
+        hungry.name, percent(hungry.share[kInput]));
   }
   const auto waiting = [](const Rank& r) { return r.share[kCommunication] + r.share[kBarrier]; };
   const auto [least, longest] =
@@ -80,29 +81,29 @@ std::string verdict_of(const std::vector<Rank>& all, double start) {
                           [&](const Rank& a, const Rank& b) { return waiting(a) < waiting(b); });
   if (waiting(*longest) - waiting(*least) >= 0.2) {
     return fmt::format(
-        "{} waits {} % of its time for others and {} only {} %: {} is slower than the others, or "
-        "its batches are larger",
+        "{} spends {} % of its time waiting for others, but {} only {} %: {} is slower than the "
+        "others, or its batches are larger",
         longest->name, percent(waiting(*longest)), least->name, percent(waiting(*least)),
         least->name);
   }
   if (waiting(*least) >= 0.3) {
     return fmt::format(
-        "the workers spend {} % of their time and more in communication: larger batches, or "
-        "gradients merged over several steps, need less of it",
+        "the workers spend at least {} % of their time in communication: larger batches, or "
+        "gradients merged over several steps, reduce it",
         percent(waiting(*least)));
   }
   const Rank& busy = most(ranks, kOther);
   if (busy.share[kOther] >= 0.5) {
-    return fmt::format("{} spends {} % of its time outside of steps, in the script's own code",
+    return fmt::format("{} spends {} % of its time between steps, in the script's own code",
                        busy.name, percent(busy.share[kOther]));
   }
   if (start > busy.seconds) {
-    return fmt::format("{} % of the time went by before the first step",
+    return fmt::format("{} % of the time passed before the first step",
                        percent(start / (start + busy.seconds)));
   }
   double computing = 1;
   for (const Rank& rank : ranks) computing = std::min(computing, rank.share[kCompute]);
-  return fmt::format("the workers compute {} % of their time and more", percent(computing));
+  return fmt::format("the workers spend at least {} % of their time computing", percent(computing));
 }
 
 // Nobody starts several workers to get several models.

@@ -39,8 +39,9 @@ TEST(RunReportTest, TextAndJsonSayTheSame) {
   const std::string text = text_of(report);
   EXPECT_THAT(text, HasSubstr("first step after 2.10 s (worker 0): launcher 0.10 s"));
   EXPECT_THAT(text, HasSubstr("worker 0              100      10.0      50 %    41 %"));
-  EXPECT_THAT(text,
-              HasSubstr("worker 0 waits 41 % of its time for input: more DataLoader workers"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("worker 0 spends 41 % of its time waiting for input: more DataLoader workers"));
   EXPECT_THAT(json_of(report), HasSubstr("\"ranks\":[{\"name\":\"worker 0\",\"steps\":100,"
                                          "\"seconds\":10.000,\"compute\":0.500,\"input\":0.410"));
 }
@@ -54,13 +55,14 @@ TEST(RunReportTest, NothingIsSaidOfProcessesThatRanNoStep) {
 }
 
 TEST(RunReportTest, TheVerdictNamesWhatCostsMost) {
-  EXPECT_THAT(verdict({worker(0, 5, 0, 4), worker(1, 9, 0, 0.5)}),
-              HasSubstr("worker 0 waits 40 % of its time for others and worker 1 only 5 %"));
+  EXPECT_THAT(
+      verdict({worker(0, 5, 0, 4), worker(1, 9, 0, 0.5)}),
+      HasSubstr("worker 0 spends 40 % of its time waiting for others, but worker 1 only 5 %"));
   EXPECT_THAT(verdict({worker(0, 5, 0, 4), worker(1, 5, 0, 4)}),
-              HasSubstr("40 % of their time and more in communication"));
-  EXPECT_THAT(verdict({worker(0, 1)}), HasSubstr("worker 0 spends 90 % of its time outside"));
+              HasSubstr("at least 40 % of their time in communication"));
+  EXPECT_THAT(verdict({worker(0, 1)}), HasSubstr("worker 0 spends 90 % of its time between"));
   EXPECT_EQ(verdict({worker(0, 9), worker(1, 9.5)}),
-            "the workers compute 90 % of their time and more");
+            "the workers spend at least 90 % of their time computing");
 }
 
 TEST(RunReportTest, AShortRunIsNotJudged) {

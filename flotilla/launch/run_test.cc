@@ -36,9 +36,9 @@ std::pair<int, std::vector<std::string>> run_with_events(JobOptions options) {
 
 TEST(RunTest, ReturnsTheExitCodeOfTheJob) {
   EXPECT_EQ(run(two("true"), {}), 0);
-  EXPECT_REFUSED(run(two("no_such_program"), {}),
-                 "the program no_such_program is neither in the PATH nor an executable file of "
-                 "this folder");
+  EXPECT_REFUSED(
+      run(two("no_such_program"), {}),
+      "the program no_such_program is neither on the PATH nor an executable file in this folder");
 }
 
 TEST(RunTest, TellsWhoeverStartedItOfStartsAndEnds) {

@@ -63,8 +63,8 @@ std::string first_host(const Started& started) {
     return hosts[0];
   }
   refuse(
-      "{} started launchers on {} hosts, but no variable names them: say with --master host:port "
-      "where they meet, the same for all",
+      "{} started launchers on {} hosts, but no variable names them: give all of them the same "
+      "--master host:port",
       started.by, started.hosts);
 }
 
@@ -76,7 +76,7 @@ void take_scheduler(JobOptions& options) {
   if (!started || started->launchers == 1) return;
   require(started->launchers == started->hosts,
           "{} started {} launchers on {}, but a launcher starts all processes of its host: start "
-          "one on each, as {} does, or say --nnodes 1 for as many jobs",
+          "one on each host, as {} does, or give --nnodes 1 to run separate jobs",
           started->by, started->launchers,
           started->hosts == 1 ? "one host" : fmt::format("{} hosts", started->hosts),
           started->example);

@@ -82,16 +82,16 @@ TEST(SchedulersTest, HostsOfOpenMpiMeetAtTheMasterOrWhereSlurmSays) {
 
 TEST(SchedulersTest, RefuseInOneSentence) {
   EXPECT_REFUSED(parse(kOpenMpi),
-                 "Open MPI started launchers on 4 hosts, but no variable names them: say with "
-                 "--master host:port where they meet, the same for all");
+                 "Open MPI started launchers on 4 hosts, but no variable names them: give all of "
+                 "them the same --master host:port");
   EXPECT_REFUSED(parse(with(kOpenMpi, {{"OMPI_COMM_WORLD_LOCAL_SIZE", "4"}})),
                  "Open MPI started 4 launchers on one host, but a launcher starts all processes of "
-                 "its host: start one on each, as mpirun --map-by ppr:1:node fleetrun ... does, or "
-                 "say --nnodes 1 for as many jobs");
+                 "its host: start one on each host, as mpirun --map-by ppr:1:node fleetrun ... "
+                 "does, or give --nnodes 1 to run separate jobs");
   EXPECT_REFUSED(parse(with(kSlurm, {{"SLURM_STEP_NUM_TASKS", "6"}})),
                  "Slurm started 6 launchers on 3 hosts, but a launcher starts all processes of its "
-                 "host: start one on each, as srun --ntasks-per-node=1 fleetrun ... does, or say "
-                 "--nnodes 1 for as many jobs");
+                 "host: start one on each host, as srun --ntasks-per-node=1 fleetrun ... does, or "
+                 "give --nnodes 1 to run separate jobs");
   EXPECT_REFUSED(parse(with(kSlurm, {{"SLURM_NODEID", "3"}})),
                  "Slurm numbers this host 3, but of 3 hosts");
   EXPECT_REFUSED(parse(with(kSlurm, {{"SLURM_JOB_NODELIST", "a,b"}})),

@@ -22,16 +22,16 @@ ServerFolder::ServerFolder(const Job& job, const JobOptions& options) {
     path_ = fs::absolute(*options.ps_dir);
     std::error_code error;
     fs::create_directories(path_, error);
-    require(!error, "--ps_dir {} cannot be made: {}", path_.string(), error.message());
+    require(!error, "cannot create --ps_dir {}: {}", path_.string(), error.message());
     return;
   }
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
-  require(!error, "there is no folder for temporary files ({}): name one in TMPDIR, or --ps_dir",
+  require(!error, "there is no folder for temporary files ({}): set TMPDIR or give --ps_dir",
           error.message());
   std::string name = parent / "flotilla-servers-XXXXXX";
   const bool made = mkdtemp(name.data()) != nullptr;
-  require(made, "no folder for the servers' tables can be made in {}: {}", parent.string(),
+  require(made, "cannot create a folder for the servers' tables in {}: {}", parent.string(),
           std::strerror(errno));
   path_ = name;
   temporary_ = true;

@@ -36,7 +36,7 @@ struct Pipe {
 Pipe make_pipe() {
   int ends[2];
   const bool made = pipe2(ends, O_CLOEXEC) == 0;
-  require(made, "no pipe could be made: {}", std::strerror(errno));
+  require(made, "cannot create a pipe: {}", std::strerror(errno));
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
@@ -45,7 +45,7 @@ std::string find_program(const std::string& name) {
   if (std::string file = find_in_path(name); !file.empty()) return file;
   // What stands in this folder is a program too, as a script is.
   if (access(name.c_str(), X_OK) == 0) return "./" + name;
-  refuse("the program {} is neither in the PATH nor an executable file of this folder", name);
+  refuse("the program {} is neither on the PATH nor an executable file in this folder", name);
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& words) {
@@ -133,7 +133,7 @@ Child::Child(const Command& command) {
   pidfd_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (got == sizeof error) {
     wait();
-    refuse("{} cannot be started: {}", program, std::strerror(error));
+    refuse("cannot start {}: {}", program, std::strerror(error));
   }
 }
 

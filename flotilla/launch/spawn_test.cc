@@ -108,7 +108,7 @@ TEST(SpawnTest, AProcessThatHasNoDescriptorsLeftSaysSo) {
     sentence = error.sentence();
   }
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_EQ(sentence, "no pipe could be made: Too many open files");
+  EXPECT_EQ(sentence, "cannot create a pipe: Too many open files");
 }
 
 }  // namespace

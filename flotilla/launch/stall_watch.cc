@@ -34,7 +34,7 @@ std::string doing_of(const Members::Seen& seen) {
 
 std::string stall_warning(const std::string& sentence,
                           const std::vector<std::vector<Standing>>& parts) {
-  return log_line("WARNING", sentence + "; this is where everyone stands:") +
+  return log_line("WARNING", sentence + "; the state of all processes:") +
          standing_table(together(parts, ""));
 }
 
@@ -121,7 +121,7 @@ std::optional<Stuck> StallWatch::find(double limit) {
       return std::nullopt;
     }
     return Stuck{.sentence = fmt::format(
-                     "nothing has moved for {:.0f} s: all workers wait for each other", limit)};
+                     "no progress for {:.0f} s: all workers wait for each other", limit)};
   }
   const Members::Seen& first = still.front();
   const Running* local = processes_.find(first.name());
@@ -133,7 +133,7 @@ std::optional<Stuck> StallWatch::find(double limit) {
   if (local != nullptr && local->stopped) return stopped(*local);
   if (local != nullptr) found.culprit = local->outcome;
   found.culprit.stuck =
-      fmt::format("has not moved for {:.0f} s (step {}, {})", seconds_since(first.moved),
+      fmt::format("has made no progress for {:.0f} s (step {}, {})", seconds_since(first.moved),
                   first.member.last.step, doing_of(first));
   found.sentence = sentence_of(found.culprit);
   return found;

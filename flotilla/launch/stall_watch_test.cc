@@ -55,7 +55,7 @@ TEST_F(StallWatchTest, NamesWhoeverKeepsOthersWaiting) {
   const std::optional<Stuck> found = watch(0.001, 0).find_to_end();
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->culprit.name(), "worker 1");
-  EXPECT_THAT(found->sentence, HasSubstr("has not moved for 0 s (step 7, input)"));
+  EXPECT_THAT(found->sentence, HasSubstr("has made no progress for 0 s (step 7, input)"));
   EXPECT_FALSE(watch(1000, 0).find_to_end().has_value());
   EXPECT_FALSE(watch(0, 0.001).find_to_end().has_value()) << "it is only warned of";
 }
@@ -78,7 +78,7 @@ TEST_F(StallWatchTest, OtherHostsMayFirstNameAProcessThatIsStopped) {
   std::optional<Stuck> found;
   while (!(found = both.find_to_end())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_GE(seconds_since(last), 1.5 * limit + 1);
-  EXPECT_THAT(found->sentence, HasSubstr("nothing has moved for 0 s: all workers wait"));
+  EXPECT_THAT(found->sentence, HasSubstr("no progress for 0 s: all workers wait"));
 }
 
 TEST_F(StallWatchTest, WarnsOnceInAWhile) {
@@ -88,7 +88,7 @@ TEST_F(StallWatchTest, WarnsOnceInAWhile) {
   later.set_warned();
   EXPECT_FALSE(later.find_to_warn_of().has_value());
   const std::string text = stall_warning("worker 0 waits", {later.standing()});
-  EXPECT_THAT(text, HasSubstr("worker 0 waits; this is where everyone stands:"));
+  EXPECT_THAT(text, HasSubstr("worker 0 waits; the state of all processes:"));
   EXPECT_THAT(text, HasSubstr("input"));
 }
 

@@ -124,8 +124,8 @@ std::vector<pid_t> running_launchers() {
 std::string ask_launcher(pid_t launcher) {
   const Clock::time_point deadline = Clock::now() + kPatience;
   const Fd connection = connect_to(launcher, deadline);
-  require(static_cast<bool>(connection),
-          "process {} is no launcher of this user that runs on this host", launcher);
+  require(static_cast<bool>(connection), "process {} is not a launcher of this user on this host",
+          launcher);
   std::string text;
   char some[4096];
   while (text.size() < kLongest) {

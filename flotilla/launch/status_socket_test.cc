@@ -65,9 +65,8 @@ TEST(StatusSocket, AnswersWhoeverAsksAndGoesWithItsOwner) {
     EXPECT_EQ(ask_launcher(getpid()), long_text);
   }
   EXPECT_THAT(running_launchers(), Not(Contains(getpid())));
-  EXPECT_REFUSED(
-      ask_launcher(getpid()),
-      fmt::format("process {} is no launcher of this user that runs on this host", getpid()));
+  EXPECT_REFUSED(ask_launcher(getpid()),
+                 fmt::format("process {} is not a launcher of this user on this host", getpid()));
 }
 
 TEST(StatusSocket, ANameThatAnotherUserHasTakenIsNotAsked) {
@@ -79,9 +78,8 @@ TEST(StatusSocket, ANameThatAnotherUserHasTakenIsNotAsked) {
   });
   ASSERT_TRUE(another.done());
   EXPECT_THAT(running_launchers(), Not(Contains(getpid())));
-  EXPECT_REFUSED(
-      ask_launcher(getpid()),
-      fmt::format("process {} is no launcher of this user that runs on this host", getpid()));
+  EXPECT_REFUSED(ask_launcher(getpid()),
+                 fmt::format("process {} is not a launcher of this user on this host", getpid()));
   // The launcher whose name it is goes on without.
   StatusSocket socket;
   EXPECT_EQ(socket.fd(), -1);

@@ -84,7 +84,7 @@ Dialed dial(const Endpoint& endpoint, milliseconds patience, const std::function
     }
     dialed.listens_not = error == ECONNREFUSED;
     if (error == ECONNREFUSED) {
-      dialed.problem = fmt::format("nobody listens on its port {}", endpoint.port);
+      dialed.problem = fmt::format("nothing listens on its port {}", endpoint.port);
     } else if (error == ETIMEDOUT) {
       dialed.problem = fmt::format("it does not answer on port {} within {:.1f} s", endpoint.port,
                                    std::chrono::duration<double>(patience).count());

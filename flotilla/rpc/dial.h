@@ -29,7 +29,7 @@ std::chrono::milliseconds patience_with_names();
 
 struct Dialed {
   Fd socket = {};            // connected and blocking; none: `problem` says why
-  std::string problem = {};  // "nobody listens on its port 6069", "it does not answer", ...
+  std::string problem = {};  // "nothing listens on its port 6069", "it does not answer", ...
   bool unresolved = false;   // its name is unknown, or unclear
   bool listens_not = false;  // the host answers, but nobody has the port
   double seconds = 0;        // until the connection stood

@@ -43,7 +43,7 @@ TEST(DialTest, TellsAClosedPortFromANameThatIsNone) {
   const Dialed closed = dial({"127.0.0.1", port.number}, 1s);
   EXPECT_FALSE(closed.ok());
   EXPECT_TRUE(closed.listens_not);
-  EXPECT_EQ(closed.problem, fmt::format("nobody listens on its port {}", port.number));
+  EXPECT_EQ(closed.problem, fmt::format("nothing listens on its port {}", port.number));
   const Dialed nameless = dial({"no host has this name", 1}, 1s);
   EXPECT_FALSE(nameless.ok());
   EXPECT_TRUE(nameless.unresolved);

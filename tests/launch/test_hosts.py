@@ -87,7 +87,7 @@ def test_every_host_shows_where_all_stand_when_one_is_stuck(tmp_path, ports):
     stops = {"WHO": "3", "DEED": "os.kill(os.getpid(), signal.SIGSTOP)"}
     ips, script = ["127.0.0.1", "127.0.0.2"], textwrap.dedent(COLLECTIVE)
     hosts = start(tmp_path, ips, script, {**ports, **stops}, more=["--stall_warning=3"])
-    said = re.compile(r"worker 3 \(pid (\d+) on 127.0.0.2\) has .* where everyone stands:")
+    said = re.compile(r"worker 3 \(pid (\d+) on 127.0.0.2\) has .*; the state of all processes:")
     tables = []
     for host in hosts:
         lines = iter(host.process.stderr.readline, "")
@@ -116,7 +116,7 @@ paddle.distributed.recv(np.zeros([4], "float32"), src=1 - int(os.environ["PADDLE
     hosts = start(tmp_path, ips, script, ports, each=1, more=["--stall_timeout=2"])
     assert [host.wait() for host in hosts] == [124, 124], [host.err for host in hosts]
     for host in hosts:
-        said = host.err.split("nothing has moved for 2 s: all workers wait for each other")[1]
+        said = host.err.split("no progress for 2 s: all workers wait for each other")[1]
         assert "worker 0  127.0.0.1" in said and "worker 1  127.0.0.2" in said
 
 
@@ -136,10 +136,10 @@ def test_a_host_that_is_late_is_waited_for_by_name(tmp_path, ports):
     options = [f"--ips={','.join(ips)}", "--nproc_per_node=1"]
     first = Host(tmp_path / "0", [*options, f"--host={ips[0]}"], SHOW, **ports)
     text = ""
-    while "hosts have come" not in text:
+    while "hosts have joined" not in text:
         text = first.process.stderr.readline()
         assert text, "the launcher ended"
-    assert "waiting for 127.0.0.2 to start the job: 1 of 2 hosts have come" in text
+    assert "waiting for 127.0.0.2 before the job starts: 1 of 2 hosts have joined" in text
     second = Host(tmp_path / "1", [*options, f"--host={ips[1]}"], SHOW, **ports)
     assert [host.wait() for host in (first, second)] == [0, 0]
 
@@ -183,7 +183,7 @@ def test_hosts_that_mean_different_jobs_are_refused(tmp_path, ports):
         for i in range(2)
     ]
     assert [host.wait() for host in hosts] == [2, 2], [host.err for host in hosts]
-    assert "means another job" in hosts[0].err + hosts[1].err
+    assert "starts a different job" in hosts[0].err + hosts[1].err
 
 
 def test_servers_of_several_hosts_end_when_the_last_worker_has_left(tmp_path, ports):

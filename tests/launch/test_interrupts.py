@@ -375,7 +375,7 @@ def test_a_server_that_waits_for_a_name_is_asked_to_end(tmp_path, silent_resolve
     server.process.send_signal(signal.SIGINT)
     assert server.wait() == 1
     assert time.monotonic() - began < watched.room(1)
-    assert "server 0 was asked to end (Interrupt) before it had joined the job" in server.err
+    assert "server 0 was asked to stop (Interrupt) before it joined the job" in server.err
 
 
 @pytest.mark.parametrize("first", [True, False])

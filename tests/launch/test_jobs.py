@@ -179,11 +179,11 @@ def test_lines_of_all_processes_arrive_whole_with_tee(tmp_path):
     [
         (["--worker_nun", "2", "t.py"], 'Did you mean "--worker_num"?'),
         (["--gpus", "0", "no_such.py"], "the script no_such.py is not there"),
-        (["no_such_program"], "neither in the PATH nor an executable file"),
-        (["--server_num=1", "--worker_num=x", "echo"], "takes a whole number"),
+        (["no_such_program"], "neither on the PATH nor an executable file"),
+        (["--server_num=1", "--worker_num=x", "echo"], "must be a whole number"),
         (["--ips=10.9.8.7,10.9.8.6", "echo"], "this host must be one of --ips"),
-        (["--log_dir=/proc/nothing", "echo"], "the folder /proc/nothing for logs cannot be made"),
-        ([], "a script, -m module or program to launch was expected"),
+        (["--log_dir=/proc/nothing", "echo"], "cannot create the log folder /proc/nothing"),
+        ([], "no script, -m module or program is given"),
     ],
 )
 def test_bad_command_lines_start_nothing_and_give_2(tmp_path, words, sentence):

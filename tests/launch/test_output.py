@@ -116,7 +116,7 @@ def test_a_slow_reader_of_much_output_hears_of_a_death(tmp_path):
     assert watched.wait(process) == 3
     assert "worker 1 failed first" in error
     text = b"".join(shown).decode()
-    assert "MB of output are left out here" in text
+    assert "MB of output are omitted here" in text
     assert len(text) < 15e6
 
 

@@ -131,7 +131,7 @@ from paddle.distributed import fleet
 paddle.enable_static()
 fleet.init(is_collective=False)
 fleet.init_server()
-print("serves at", flush=True)
+print("is listening on", flush=True)
 fleet.run_server()
 """
 
@@ -171,7 +171,7 @@ def test_a_server_that_is_asked_to_end_does_not_wait_for_workers(ports, program,
     command = [FLOTILLA, "serve"] if program == "flotilla serve" else None
     server = start(SERVE, {**job, **place, "TRAINING_ROLE": "PSERVER"}, command=command)
     spoken = server.stderr if command else server.stdout
-    while "serves at" not in (line := spoken.readline()):
+    while "is listening on" not in (line := spoken.readline()):
         assert line, "it ended before it served"
     wait_until_it_listens_to(signal.SIGTERM, server)
     worker = {**job, "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": 0}

@@ -23,11 +23,12 @@ def test_a_worker_that_does_not_move_ends_the_job_where_asked(tmp_path):
         COUNT="2",
     )
     assert job.wait() == 124, job.err
-    assert re.search(r"worker 1 has not moved for \d s \(step \d+, in the script's own", job.err)
+    stuck = r"worker 1 has made no progress for \d s \(step \d+, in the script's own"
+    assert re.search(stuck, job.err)
     assert "worker 0" in job.err.split("what the others were doing:")[1]
     culprit = job.result()["culprit"]
     assert culprit["rank"] == 1
-    assert "has not moved" in culprit["stuck"]
+    assert "has made no progress" in culprit["stuck"]
     job.assert_nothing_left()
 
 
@@ -49,7 +50,7 @@ def test_by_default_a_stuck_process_is_shown_and_the_job_goes_on(tmp_path):
     (tmp_path / "done").touch()
     assert job.wait() == 0, job.err
     assert f"worker 1 (pid {pid} on 127.0.0.1) has been stopped by a signal" in job.err
-    table = job.err.split("this is where everyone stands:")[1].splitlines()[1:3]
+    table = job.err.split("the state of all processes:")[1].splitlines()[1:3]
     assert table[0].split() == ["worker", "0", "127.0.0.1", "has", "not", "joined", "the", "job"]
     assert table[1].split() == ["worker", "1", "127.0.0.1", "stopped", "by", "a", "signal"]
 
@@ -92,7 +93,7 @@ def test_the_run_report_says_where_the_time_went(tmp_path):
         "to the end of the first step",
     }
     assert all(0 <= seconds < 30 for seconds in report["start"].values())
-    assert "% of its time outside of steps, in the script's own code" in report["verdict"]
+    assert "% of its time between steps, in the script's own code" in report["verdict"]
     assert report["verdict"] in job.err
     assert "where the time went:\n  first step after " in job.err
 
@@ -197,7 +198,7 @@ def test_a_stopped_launcher_does_not_harm_the_job(tmp_path):
         ("os.kill(os.getpid(), 9)", 137, "failed first"),
         ("raise ValueError('bad batch')", 1, "failed first"),
         ("os.kill(os.getpid(), signal.SIGSTOP)", 124, "has been stopped by a signal"),
-        ("time.sleep(1000)", 124, "has not moved"),
+        ("time.sleep(1000)", 124, "has made no progress"),
     ],
 )
 def test_those_who_wait_for_the_culprit_are_not_blamed(tmp_path, deed, code, words):
@@ -241,6 +242,6 @@ def test_nobody_is_blamed_where_all_wait_for_each_other(tmp_path):
     """
     job = Job(tmp_path, ["--nproc_per_node=2", "--stall_timeout=2", "--json"], script)
     assert job.wait() == 124, job.err
-    assert "nothing has moved for 2 s: all workers wait for each other" in job.err
+    assert "no progress for 2 s: all workers wait for each other" in job.err
     assert job.result()["culprit"] is None
     job.assert_nothing_left()

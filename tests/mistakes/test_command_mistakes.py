@@ -19,7 +19,7 @@ def test_a_typo_in_a_command():
     code, out, err = run(FLOTILLA, "lauch", "train.py")
     assert (code, out) == (2, "")
     assert err == (
-        'flotilla: there is no command "lauch". Did you mean "launch"? The commands are launch, '
+        'flotilla: unknown command "lauch". Did you mean "launch"? The commands are launch, '
         "inspect, env, check, serve\n"
     )
 
@@ -50,16 +50,17 @@ def test_the_help_of_the_launcher():
     assert code == 0
     titles = re.findall(r"^(\S.*):$", out, re.MULTILINE)
     assert titles == [
-        "How many processes",
+        "Processes",
         "Several hosts",
         "Output",
-        "When something goes wrong",
+        "Failures",
         "Other options",
     ]
     assert "  fleetrun --nproc_per_node 2 train.py --epochs 3 " in out
-    assert "  --nproc_per_node     processes on each host [1, or one for each GPU]\n" in out
+    assert "  --nproc_per_node     processes on each host [1, or one per GPU]\n" in out
     assert (
-        "  --stall_warning      seconds until a process that is stuck is shown; 0: never [300]\n"
+        "  --stall_warning      seconds without progress after which a warning is shown; 0: never "
+        "[300]\n"
         in out
     )
     assert "  --version " in out

@@ -217,7 +217,7 @@ def test_an_interrupt_ends_the_job_with_its_code(tmp_path):
     # One line, and neither a block nor a traceback, also not in the logs.
     lines = job.err.splitlines()
     said = [re.sub(r"^INFO .*?\] ", "", line) for line in lines if line.startswith("INFO ")]
-    assert "Interrupt was received: the job ends. Once more kills it" in said
+    assert "Interrupt was received: stopping the job. A second one kills it" in said
     text = job.err + job.log("workerlog.0") + job.log("workerlog.1")
     for noise in ("failed", "Traceback", "Error", "lost sys.stderr", "object address", "refcount"):
         assert noise not in text, text
@@ -247,17 +247,17 @@ def refused(folder, *words, **variables):
         ),
         (
             "--nproc_per_node 0 train.py",
-            '--nproc_per_node takes a whole number from 1 on, but "0" was given',
+            '--nproc_per_node must be a whole number of at least 1, but is "0"',
         ),
         (
             "--nproc_per_node two train.py",
-            '--nproc_per_node takes a whole number from 1 on, but "two" was given',
+            '--nproc_per_node must be a whole number of at least 1, but is "two"',
         ),
         (
             "--nproc_per_node 2",
-            "a script, -m module or program to launch was expected behind the options. See --help",
+            "no script, -m module or program is given after the options. See --help",
         ),
-        ("tarin.py", "the script tarin.py is not there or cannot be read"),
+        ("tarin.py", "cannot read the script tarin.py: no such file"),
         (
             "--servers 127.0.0.1:6170,127.0.0.1:6170 --worker_num 1 train.py",
             "--servers names 127.0.0.1:6170 twice: give every process a port of its own",
@@ -282,8 +282,8 @@ def test_a_port_that_is_taken(tmp_path):
         line = refused(tmp_path, f"--servers=127.0.0.1:{port}", "--worker_num=1", "train.py")
     name = pathlib.Path("/proc/self/comm").read_text().strip()
     assert line == (
-        f"fleetrun: port {port} of 127.0.0.1 cannot be listened on: Address already in use; {name} "
-        f"(pid {os.getpid()}) holds it. Choose another port, or end that process"
+        f"fleetrun: cannot listen on port {port} of 127.0.0.1: Address already in use; it is used "
+        f"by {name} (pid {os.getpid()}). Choose another port, or end that process"
     )
 
 
@@ -291,8 +291,7 @@ def test_a_log_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     line = refused(tmp_path, "--log_dir=file/log", "train.py")
     assert line == (
-        "fleetrun: the folder file/log for logs cannot be made: Not a directory. Choose another "
-        "--log_dir"
+        "fleetrun: cannot create the log folder file/log: Not a directory. Choose another --log_dir"
     )
 
 
@@ -312,7 +311,7 @@ def test_a_log_folder_that_cannot_be_written(tmp_path):
         pytest.skip("another user cannot reach the launcher here: " + done.stderr)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        "fleetrun: the folder log for logs cannot be made: Permission denied. Choose another --log_dir"
+        "fleetrun: cannot create the log folder log: Permission denied. Choose another --log_dir"
     )
 
 
@@ -326,8 +325,8 @@ def test_options_after_the_script(tmp_path):
     assert job.wait() == 0, job.err
     script = tmp_path / "script.py"
     assert one_line(job.err, "--nproc_per_node stands").endswith(
-        f"] --nproc_per_node stands after {script}, so that {script} gets it and the launcher does not: "
-        f"if it is meant for the launcher, put it before {script}"
+        f"] --nproc_per_node comes after {script}, so it is passed to {script} and not to the "
+        f"launcher: if it is meant for the launcher, put it before {script}"
     )
     assert "--lr stands" not in job.err and "--rank stands" not in job.err
     assert "['--nproc_per_node', '2', '--lr=1', '--rank=1']" in job.out
@@ -340,8 +339,8 @@ def test_options_after_a_script_that_does_not_have_them(tmp_path, option):
     assert job.wait() == 0, job.err
     script = tmp_path / "script.py"
     assert one_line(job.err, f"{name} stands").endswith(
-        f"] {name} stands after {script}, so that {script} gets it and the launcher does not: if it "
-        f"is meant for the launcher, put it before {script}"
+        f"] {name} comes after {script}, so it is passed to {script} and not to the launcher: if "
+        f"it is meant for the launcher, put it before {script}"
     )
     (tmp_path / "own").mkdir()
     parses = "import argparse; p = argparse.ArgumentParser(); p.add_argument('{}'); p.parse_args()"
@@ -387,8 +386,8 @@ def said_by_hand(rank):
 def test_by_hand_the_second_without_the_first():
     line, port = said_by_hand(1)
     assert line == (
-        f"waiting for the first process of the job at 127.0.0.1:{port}: nobody listens on its port "
-        f"{port}\n"
+        f"waiting for the first process of the job at 127.0.0.1:{port}: nothing listens on its "
+        f"port {port}\n"
     )
 
 

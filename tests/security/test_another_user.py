@@ -136,7 +136,7 @@ def test_inspect_asks_no_launcher_of_another_user():
         asked = inspect(str(os.getpid()))
         everywhere = inspect("--seconds=0.1")
     assert asked.returncode == 1
-    assert f"process {os.getpid()} is no launcher of this user" in asked.stderr
+    assert f"process {os.getpid()} is not a launcher of this user" in asked.stderr
     for said in (asked, everywhere):
         assert "owned" not in said.stdout + said.stderr
 

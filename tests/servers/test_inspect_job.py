@@ -58,7 +58,7 @@ def test_workers_tables_and_staleness_are_shown(tmp_path):
     job.assert_nothing_left()
     gone = inspect(str(job.process.pid))
     assert gone.returncode == 1
-    assert f"process {job.process.pid} is no launcher of this user that runs" in gone.stderr
+    assert f"process {job.process.pid} is not a launcher of this user" in gone.stderr
     nobody = inspect("--servers", port)
     assert nobody.returncode == 1
     assert f"{port} does not answer as the status port" in nobody.stderr

@@ -68,7 +68,7 @@ def test_must_know_the_servers_of_its_job():
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PADDLE_")}
     done = watched.run([FLOTILLA, "serve"], env=clean)
     assert done.returncode == 1
-    assert "must know the servers of its job: say --servers" in done.stderr
+    assert "needs the list of servers of its job: give --servers" in done.stderr
 
 
 def test_by_hand_the_first_server_says_whom_it_waits_for(tmp_path):
