@@ -41,7 +41,7 @@ DType from_paddle(int code) {
   for (const Row& row : kRows) {
     if (row.paddle == code) return row.dtype;
   }
-  refuse("{} is not the code of a dtype; float32 is 5, int64 is 3", code);
+  refuse("{} is not a dtype code; float32 is 5, int64 is 3", code);
 }
 
 DType parse_dtype(std::string_view name) {

@@ -22,7 +22,8 @@ std::vector<std::string> Alone::all_gather(std::string bytes) {
 
 std::vector<std::string> Alone::all_to_all(std::vector<std::string> parcels) {
   check();
-  require(parcels.size() == 1, "a group of 1 takes 1 parcel, but was given {}", parcels.size());
+  require(parcels.size() == 1, "a group of one process exchanges one value, but got {}",
+          parcels.size());
   return parcels;
 }
 
@@ -38,7 +39,7 @@ std::vector<int64_t> gather_numbers(Exchange& exchange, int64_t number) {
   std::vector<int64_t> numbers;
   for (const std::string& from : exchange.all_gather(std::move(bytes))) {
     require(from.size() == sizeof number,
-            "member {} gave {} bytes where all others give a number of {}: the members of a group "
+            "member {} sent {} bytes where all others sent a number of {}: the members of a group "
             "must make the same calls in the same order",
             numbers.size(), from.size(), sizeof number);
     std::memcpy(&numbers.emplace_back(), from.data(), sizeof number);

@@ -106,7 +106,7 @@ SpawnPlan::~SpawnPlan() {
 ProcessGroup::ProcessGroup() : owner_(getpid()), mark_(new_mark()) {
   std::array<int, 2> ends = {-1, -1};
   const bool made = pipe2(ends.data(), O_CLOEXEC) == 0;
-  require(made, "cannot make a pipe: {}", std::generic_category().message(errno));
+  require(made, "cannot create a pipe: {}", std::generic_category().message(errno));
   const Fd read(ends[0]);
   lifeline_ = Fd(ends[1]);
   SpawnPlan plan(0);

@@ -27,7 +27,7 @@ const char* kind_of(const struct stat& status) {
 
 void require_regular(const std::filesystem::path& path, const struct stat& status) {
   const std::string_view kind = kind_of(status);
-  require(kind.empty(), "{} is {}, but a file is expected", path.string(), kind);
+  require(kind.empty(), "{} is {}, not a file", path.string(), kind);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ Fd open_regular_file(const std::filesystem::path& path) {
   // may be another one by then.
   if (::stat(path.c_str(), &status) == 0) require_regular(path, status);
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file && errno == ENOENT) not_found("{}: there is no such file", path.string());
+  if (!file && errno == ENOENT) not_found("{}: no such file", path.string());
   const bool known = file && ::fstat(file.get(), &status) == 0;
   require(known, "{}: cannot read: {}", path.string(), std::generic_category().message(errno));
   require_regular(path, status);

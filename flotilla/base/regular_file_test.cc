@@ -42,20 +42,20 @@ TEST_F(RegularFile, TakesTheNullDeviceForAnEmptyFile) {
 TEST_F(RegularFile, RefusesWhatWouldBeWaitedFor) {
   const std::string pipe = dir_ / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(refusal(pipe), pipe + " is a named pipe, but a file is expected");
-  EXPECT_EQ(refusal(dir_), dir_.string() + " is a directory, but a file is expected");
-  EXPECT_EQ(refusal("/dev/zero"), "/dev/zero is a device, but a file is expected");
+  EXPECT_EQ(refusal(pipe), pipe + " is a named pipe, not a file");
+  EXPECT_EQ(refusal(dir_), dir_.string() + " is a directory, not a file");
+  EXPECT_EQ(refusal("/dev/zero"), "/dev/zero is a device, not a file");
   const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
   const std::string place = dir_ / "socket";
   ASSERT_LT(place.size(), sizeof address.sun_path);
   place.copy(address.sun_path, place.size());
   ASSERT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  EXPECT_EQ(refusal(place), place + " is a socket, but a file is expected");
+  EXPECT_EQ(refusal(place), place + " is a socket, not a file");
 }
 
 TEST_F(RegularFile, RefusesWhatIsNotThere) {
-  EXPECT_EQ(refusal(dir_ / "none"), (dir_ / "none").string() + ": there is no such file");
+  EXPECT_EQ(refusal(dir_ / "none"), (dir_ / "none").string() + ": no such file");
   EXPECT_STREQ(other_than_a_file(dir_ / "none"), "");
 }
 

@@ -202,7 +202,7 @@ Staging make_staging(const fs::path& folder, const std::string& name) {
         !made.lock || (::flock(made.lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK);
     if (!taken && is_there(made.path)) return made;
   }
-  refuse("cannot save into {}: {} saves into it were interrupted and cannot be removed",
+  refuse("cannot save into {}: it holds {} interrupted saves that cannot be removed",
          folder.string(), kMostNames);
 }
 

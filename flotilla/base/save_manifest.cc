@@ -79,10 +79,10 @@ std::string print_manifest(const SaveManifest& manifest) {
 SaveManifest parse_save_manifest(std::string_view text) {
   const size_t end = text.rfind("end ");
   require(text.starts_with(kHead) && end != text.npos && text.ends_with('\n'),
-          "a manifest has no beginning or no end");
+          "the manifest is incomplete");
   const std::string_view last = text.substr(end + 4);
   require(number<uint32_t>(last.substr(0, last.size() - 1), 16) == crc32c(0, text.data(), end),
-          "a manifest is not as it was written: its checksum differs");
+          "the manifest is damaged: its checksum does not match");
   SaveManifest manifest;
   std::string_view rest = text.substr(kHead.size(), end - kHead.size());
   while (!rest.empty()) {
@@ -115,18 +115,16 @@ void check_file_name(std::string_view name) {
   for (std::string_view rest = name;;) {
     const std::string_view part = rest.substr(0, rest.find('/'));
     require(!part.empty() && part != "." && part != "..",
-            "\"{}\" cannot be the name of a saved file: a relative path within the folder of the "
-            "save is expected, without empty parts, \".\" and \"..\"; rename the variable, or save "
-            "all variables to one file",
+            "\"{}\" cannot be the name of a saved file: it must be a relative path inside the "
+            "folder of the save, without empty parts, \".\" or \"..\"; rename the variable, or "
+            "save all variables to one file",
             escaped(name));
     if (part.size() == rest.size()) break;
     rest.remove_prefix(part.size() + 1);
   }
   const std::string_view first = name.substr(0, name.find('/'));
   require(!is_manifest(name) && first != kCommitted && !is_staging(first),
-          "\"{}\" cannot be the name of a saved file: it is reserved for what saves write "
-          "themselves",
-          escaped(name));
+          "\"{}\" cannot be the name of a saved file: it is reserved", escaped(name));
 }
 
 }  // namespace flotilla

@@ -33,7 +33,7 @@ SaveManifest manifest_before(const fs::path& path) {
   try {
     return find_manifest(path).value_or(SaveManifest());
   } catch (const Error& error) {
-    log::warning("{} is written anew: {}", path.string(), error.sentence());
+    log::warning("{} is written again: {}", path.string(), error.sentence());
     return {};
   }
 }
@@ -67,7 +67,7 @@ void SaveSet::check_target(const fs::path& name) const {
   std::error_code ignored;
   const bool link = fs::is_symlink(fs::symlink_status(target, ignored));
   const std::string_view kind = link ? "" : other_than_a_file(target);
-  require(kind.empty(), "cannot replace {}: it is {}, but a file is saved", target.string(), kind);
+  require(kind.empty(), "cannot replace {} by a file: it is {}", target.string(), kind);
 }
 
 void SaveSet::write(const fs::path& file, std::string_view bytes) const {
@@ -87,7 +87,7 @@ void SaveSet::write(const fs::path& file, std::string_view bytes) const {
 void SaveSet::add(const std::string& name, std::string_view bytes) {
   check_file_name(name);
   check_target(name);
-  require(!written_.contains(name), "two files of one save are called \"{}\"", name);
+  require(!written_.contains(name), "two files of one save are named \"{}\"", name);
   begin(name);
   write(staging_.path / kSavedFiles / name, bytes);
   written_[name] = entry_of(bytes);

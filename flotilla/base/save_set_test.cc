@@ -215,9 +215,9 @@ TEST_F(SaveSetFiles, StaysWithinItsFolder) {
         << name;
   }
   EXPECT_EQ(refusal_of([&] { save.add("../x", ""); }),
-            "\"../x\" cannot be the name of a saved file: a relative path within the folder of the "
-            "save is expected, without empty parts, \".\" and \"..\"; rename the variable, or save "
-            "all variables to one file");
+            "\"../x\" cannot be the name of a saved file: it must be a relative path inside the "
+            "folder of the save, without empty parts, \".\" or \"..\"; rename the variable, or "
+            "save all variables to one file");
   save.commit();
   EXPECT_THAT(names(), IsEmpty());
   // Nor do links in the folder lead a save, or the completion of one, elsewhere.
@@ -238,7 +238,7 @@ TEST_F(SaveSetFiles, RefusesBeforeAnythingIsReplaced) {
   EXPECT_REFUSED(save.add("z", ""), "cannot replace " + file("z") +
                                         ": it is a directory, but a "
                                         "file is saved");
-  EXPECT_REFUSED(save.add("a", ""), "two files of one save are called \"a\"");
+  EXPECT_REFUSED(save.add("a", ""), "two files of one save are named \"a\"");
   save.discard();
   EXPECT_EQ(get("a"), "before");
   EXPECT_THAT(names(), UnorderedElementsAre("a", "z"));

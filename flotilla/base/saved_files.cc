@@ -29,7 +29,7 @@ constexpr double kSlowBytesPerSecond = 10e6;
 
 std::string read_whole(const fs::path& file) {
   const std::string_view kind = other_than_a_file(file);
-  require(kind.empty(), "{} is {}, but a file is expected", file.string(), kind);
+  require(kind.empty(), "{} is {}, not a file", file.string(), kind);
   const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status = {};
   if (!fd || ::fstat(fd.get(), &status) != 0) {
@@ -58,8 +58,8 @@ std::optional<SaveManifest> find_manifest(const fs::path& file) {
     return parse_save_manifest(read_whole(file));
   } catch (Error& error) {
     refuse(
-        "{} is damaged, so that the files it lists cannot be checked: {}; remove it if they are "
-        "whole",
+        "{} is damaged, so the files that it lists cannot be checked: {}; remove it if they are "
+        "intact",
         file.string(), error.sentence());
   }
 }
@@ -108,12 +108,12 @@ void SavedFiles::compare(const std::string& name, const fs::path& path, std::str
   if (!error) read_.push_back({name, found ? entry->second.save : 0, written, bytes.size()});
   if (!found) return;
   const uint32_t crc = crc32c(0, bytes.data(), bytes.size());
-  require(bytes.size() == entry->second.bytes && crc == entry->second.crc,
-          "{} is not the file that was saved: {} bytes with checksum {:x} are listed in {}, but it "
-          "has {} with {:x}; restore it, or, if it was replaced on purpose, remove {}",
-          path.string(), entry->second.bytes, entry->second.crc,
-          (folder_ / manifest_of(name)).string(), bytes.size(), crc,
-          (folder_ / manifest_of(name)).string());
+  require(
+      bytes.size() == entry->second.bytes && crc == entry->second.crc,
+      "{} is not the file that was saved: {} bytes with checksum {:x} are listed in {}, but it has "
+      "{} bytes with checksum {:x}; restore it, or, if it was replaced on purpose, remove {}",
+      path.string(), entry->second.bytes, entry->second.crc, (folder_ / manifest_of(name)).string(),
+      bytes.size(), crc, (folder_ / manifest_of(name)).string());
 }
 
 std::string SavedFiles::read(const std::string& name) {

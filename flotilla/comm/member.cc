@@ -42,7 +42,7 @@ void Member::refuse_other(int member, const Call& theirs) const {
   // The same words on all sides.
   const bool after = rank_ < member;
   refuse(
-      "rank {} calls {}, but rank {} {}: all members of a group make the same calls with the "
+      "rank {} calls {}, but rank {} {}: all members of a group must make the same calls with the "
       "same lengths and types, in the same order",
       rank_of(after ? rank_ : member), (after ? call_ : theirs).text(),
       rank_of(after ? member : rank_), (after ? theirs : call_).text());

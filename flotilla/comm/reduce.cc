@@ -159,7 +159,7 @@ void combine_typed(std::span<const void* const> ins, std::span<void* const> outs
 
 void check_reducible(DType dtype) {
   require(dtype == f32 || dtype == f64 || dtype == bf16 || dtype == i32 || dtype == i64,
-          "values of f32, f64, bf16, i32 or i64 can be reduced over ranks, but these are {}",
+          "only values of f32, f64, bf16, i32 or i64 can be reduced over ranks, but these are {}",
           dtype);
 }
 

@@ -311,7 +311,7 @@ void expect_all_name(const Heard& heard, const std::string& call, const std::str
     EXPECT_THAT(sentence, HasSubstr(fmt::format("rank {} ", heard.odd)));
     EXPECT_THAT(sentence, HasSubstr(call));
     EXPECT_THAT(sentence, HasSubstr(odd));
-    EXPECT_THAT(sentence, HasSubstr("all members of a group make the same calls"));
+    EXPECT_THAT(sentence, HasSubstr("all members of a group must make the same calls"));
   }
   // They can go on together, or not at all.
   EXPECT_TRUE(heard.went_on == 0 || heard.went_on == size) << heard.went_on << " of " << size;

@@ -130,7 +130,7 @@ bool World::has_ring(int64_t id) const {
 }
 
 void World::make_ring(int64_t id, const std::vector<int>& ranks) {
-  require(!has_ring(id), "there is a group with ring_id {} already", id);
+  require(!has_ring(id), "a group with ring_id {} already exists", id);
   const std::set<int> members(ranks.begin(), ranks.end());
   require(members.size() == ranks.size() && !members.empty() && *members.begin() >= 0 &&
               *members.rbegin() < size_,

@@ -246,8 +246,8 @@ int64_t parse_extent(std::string_view word, std::string_view slot) {
 CheckReport check_file(const fs::path& file, const CheckOptions& options) {
   const std::vector<std::string> formats = {"", "idx", "image", "multi_slot", "criteo", "csv"};
   require(std::find(formats.begin(), formats.end(), options.format) != formats.end(),
-          "there is no format \"{}\"; expected one of{}.{}", options.format,
-          fmt::join(formats, " "), did_you_mean(options.format, formats));
+          "unknown format \"{}\"; expected one of{}.{}", options.format, fmt::join(formats, " "),
+          did_you_mean(options.format, formats));
   if (!options.slots.empty()) check_specs(options.slots);
   return Checker(file, options).run();
 }

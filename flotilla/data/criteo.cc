@@ -84,9 +84,8 @@ class CriteoParser : public LineParser {
     const auto s = static_cast<int64_t>(slot);
     const int field = field_of(spec.name);
     if (field >= 0) {
-      require(spec.width() == 1,
-              "slot {} stands for one value of a Criteo record, but has shape {}", spec.name,
-              spec.shape);
+      require(spec.width() == 1, "slot {} takes one value of a Criteo record, but has shape {}",
+              spec.name, spec.shape);
       require(field < kFirstCategory || spec.dtype == i64,
               "slot {} is {}, but ids of categories are int64", spec.name, spec.dtype);
       require(field == 0 || field >= kFirstCategory || spec.dtype == f32,
@@ -101,7 +100,7 @@ class CriteoParser : public LineParser {
         spec.name, spec.dtype, spec.shape);
     for (int i = 1; i <= kCriteoIntegers; ++i) {
       require(targets_[static_cast<size_t>(i)].slot < 0,
-              "slot {} and slot {} both stand for the integer I{}", spec.name,
+              "slots {} and {} both name the integer I{}", spec.name,
               specs()[static_cast<size_t>(std::max<int64_t>(targets_[i].slot, 0))].name, i);
       targets_[static_cast<size_t>(i)] = {s, i == kCriteoIntegers};
     }

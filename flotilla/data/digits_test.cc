@@ -128,7 +128,7 @@ TEST(Digits, AreWrittenAsTheFourFilesOfMnist) {
                                    "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"));
   const fs::path file = dir / "t10k-labels-idx1-ubyte.gz";
   EXPECT_THAT([&] { write_digits(file / "c"); },
-              ThrowsMessage<Error>("cannot make the directory " + (file / "c").string() +
+              ThrowsMessage<Error>("cannot create the directory " + (file / "c").string() +
                                    ": Not a directory"));
 }
 

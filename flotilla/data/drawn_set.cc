@@ -24,7 +24,7 @@ void write_drawn(const std::filesystem::path& directory, const DrawImage& draw,
                  const DrawnSetOptions& options) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
-  require(!error, "cannot make the directory {}: {}", directory.string(), error.message());
+  require(!error, "cannot create the directory {}: {}", directory.string(), error.message());
   const auto write = [&](const std::string& name, Split split, int64_t count) {
     const LabeledImages made = make_drawn(draw, options.seed, split, count);
     write_idx_images(directory / (name + "-images-idx3-ubyte.gz"), made.images);

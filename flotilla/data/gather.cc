@@ -19,7 +19,7 @@ Gatherer::~Gatherer() {
 }
 
 void Gatherer::submit(std::vector<int64_t> indices, std::vector<std::vector<int32_t>> drawn) {
-  invariant(under_way_ < ahead_, "{} batches are under way already", under_way_);
+  invariant(under_way_ < ahead_, "{} batches are already in flight", under_way_);
   check_indices(indices, size_);
   for (size_t c = 0; c < columns_.size(); ++c) {
     const auto wanted = static_cast<size_t>(columns_[c]->params()) * indices.size();
@@ -32,7 +32,7 @@ void Gatherer::submit(std::vector<int64_t> indices, std::vector<std::vector<int3
 }
 
 Batch Gatherer::next() {
-  invariant(under_way_ > 0, "no batch is under way");
+  invariant(under_way_ > 0, "no batch is in flight");
   --under_way_;
   std::optional<Batch> batch = batches_.pop();
   invariant(batch.has_value(), "the thread that gathers has ended");

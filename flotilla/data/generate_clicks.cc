@@ -140,13 +140,13 @@ std::string make_clicks(uint64_t seed, Split split, int64_t first, int64_t count
 
 std::vector<std::filesystem::path> write_clicks(const std::filesystem::path& directory,
                                                 const ClicksOptions& options) {
-  require(options.train_files > 0, "the lines to train with need a file or more, but {} are given",
+  require(options.train_files > 0, "the training lines need at least one file, but {} were given",
           options.train_files);
   std::vector<std::filesystem::path> paths;
   const auto write = [&](const char* folder, Split split, int64_t lines, int files) {
     std::error_code error;
     std::filesystem::create_directories(directory / folder, error);
-    require(!error, "cannot make the directory {}: {}", (directory / folder).string(),
+    require(!error, "cannot create the directory {}: {}", (directory / folder).string(),
             error.message());
     for (int i = 0; i < files; ++i) {
       const int64_t first = lines * i / files, end = lines * (i + 1) / files;

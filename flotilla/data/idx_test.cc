@@ -116,10 +116,10 @@ TEST_F(Idx, RefusesWhatIsNoFile) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kNotFound);
-    EXPECT_EQ(error.what(), file("labels") + ": there is no such file");
+    EXPECT_EQ(error.what(), file("labels") + ": no such file");
   }
   EXPECT_THAT([&] { read_idx_labels(dir_); },
-              ThrowsMessage<Error>(dir_.string() + " is a directory, but a file is expected"));
+              ThrowsMessage<Error>(dir_.string() + " is a directory, not a file"));
 }
 
 TEST_F(Idx, RefusesAnotherKindOfFile) {

@@ -107,7 +107,7 @@ Loader::Loader(Columns columns, LoaderOptions options)
   require(options_.batch_size > 0, "batch_size must be at least 1, but is {}", options_.batch_size);
   require(options_.prefetch > 0, "prefetch must be at least 1, but is {}", options_.prefetch);
   for (const auto& column : columns_) {
-    require(column->params() == 0, "a Loader cannot draw what a field leaves to chance");
+    require(column->params() == 0, "a Loader does not support fields with random transforms");
   }
 }
 
@@ -160,7 +160,7 @@ void Loader::reset() {
 }
 
 std::unique_ptr<BatchSource> prefetched(std::unique_ptr<BatchSource> source, int64_t capacity) {
-  require(capacity > 0, "a source is read ahead by at least 1 batch, but capacity is {}", capacity);
+  require(capacity > 0, "capacity must be at least 1 batch, but is {}", capacity);
   return std::make_unique<Prefetched>(std::move(source), capacity);
 }
 

@@ -30,7 +30,7 @@ struct Pipe {
 
 Pipe make_pipe() {
   int ends[2] = {-1, -1};
-  require(pipe2(ends, O_CLOEXEC) == 0, "cannot make a pipe: {}", reason(errno));
+  require(pipe2(ends, O_CLOEXEC) == 0, "cannot create a pipe: {}", reason(errno));
   fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);  // fewer switches between the processes; 64 KiB will do
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
@@ -38,8 +38,8 @@ Pipe make_pipe() {
 // A socket, because writing to a pipe that nobody reads raises SIGPIPE.
 Pipe make_socket() {
   int ends[2] = {-1, -1};
-  require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0, "cannot make a socket: {}",
-          reason(errno));
+  require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0,
+          "cannot create a socket: {}", reason(errno));
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
@@ -224,7 +224,7 @@ void PipeCommand::finish() {
   // Somebody who ignores SIGCHLD has lost us the status.
   if (reaped < 0 || status == 0) return;
   const std::string how = WIFSIGNALED(status)
-                              ? fmt::format("was ended by signal {} ({})", WTERMSIG(status),
+                              ? fmt::format("was killed by signal {} ({})", WTERMSIG(status),
                                             strsignal(WTERMSIG(status)))
                               : fmt::format("ended with exit status {}", WEXITSTATUS(status));
   throw Error(ErrorKind::kInvalidArgument, fmt::format("{}: the pipe command \"{}\" {}; {}", file_,

@@ -156,8 +156,8 @@ FileShard shard_whole_files(int64_t size, const Concatenation& all, const ShardO
   }
   const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
   require(*least > 0 || o.tail == Tail::kKeep,
-          "{} files cannot be divided over {} ranks so that each has a sample: use fewer ranks, or "
-          "let ranks share a file",
+          "{} files cannot be divided among {} ranks so that each has a sample: use fewer ranks, "
+          "or let ranks share a file",
           all.files.size(), o.ranks);
   const int64_t even = o.tail == Tail::kDrop ? *least : *most;
   if (o.tail != Tail::kKeep) std::fill(samples.begin(), samples.end(), even);
@@ -221,7 +221,7 @@ std::string ShardCounts::line() const {
 
 SampleShard shard_samples(int64_t size, const ShardOptions& o) {
   check_options(o);
-  require(size > 0, "a data set of {} samples cannot be divided over {} ranks", size, o.ranks);
+  require(size > 0, "a data set of {} samples cannot be divided among {} ranks", size, o.ranks);
   const std::vector<int64_t> order = order_of(size, o);
   const int64_t total = std::ssize(order);
   SampleShard shard = {.counts = count(size, samples_of_ranks(total, o), o)};
@@ -269,7 +269,7 @@ void say_once(const ShardCounts& counts, const ShardOptions& options) {
 }
 
 std::vector<int64_t> global_order(int64_t size, uint64_t seed, int64_t epoch) {
-  require(size >= 0, "an order of {} samples was asked for", size);
+  require(size >= 0, "an order of {} samples was requested", size);
   std::vector<int64_t> order(static_cast<size_t>(size));
   std::iota(order.begin(), order.end(), int64_t{0});
   // seed_seq keeps neighbouring seeds and epochs far apart; the standard fixes its numbers.

@@ -261,15 +261,15 @@ TEST(ShardTest, RefusesWhatCannotBeEven) {
                  "3 samples do not give each of 4 ranks a batch of 1: use fewer ranks, a smaller "
                  "batch, or pad the tail");
   EXPECT_REFUSED(shard_samples(0, {.ranks = 2}),
-                 "a data set of 0 samples cannot be divided over 2 ranks");
+                 "a data set of 0 samples cannot be divided among 2 ranks");
   EXPECT_REFUSED(shard_samples(10, {.rank = 2, .ranks = 2}),
                  "rank must lie in [0, 2) because there are 2 ranks, but is 2");
   const std::vector<int64_t> files = {5, -1};
   EXPECT_REFUSED(shard_files(files, {}), "file 1 of 2 cannot hold -1 samples");
   EXPECT_REFUSED(
       shard_files(std::span(files).first(1), {.ranks = 2, .tail = Tail::kPad, .whole_files = true}),
-      "1 files cannot be divided over 2 ranks so that each has a sample: use fewer "
-      "ranks, or let ranks share a file");
+      "1 files cannot be divided among 2 ranks so that each has a sample: use fewer ranks, or let "
+      "ranks share a file");
 }
 
 TEST(FileBlockTest, GivesTheRemainderToTheFirstRanks) {

@@ -74,7 +74,7 @@ void take_block(Taker& taker, SlotBlock& out) {
       take_column<int64_t>(taker, records, column);
     }
   }
-  require(taker.left() == 0, "a parcel of records has {} bytes too many: its slots are others",
+  require(taker.left() == 0, "a parcel of records has {} bytes too many: its slots are different",
           taker.left());
 }
 

@@ -77,7 +77,7 @@ void check_specs(std::span<const SlotSpec> specs) {
     require(spec.shape.known() && spec.shape.numel() > 0,
             "slot {} has shape {} without the batch, but all its extents must be known", spec.name,
             spec.shape);
-    require(names.insert(spec.name).second, "two slots are called {}", spec.name);
+    require(names.insert(spec.name).second, "two slots are named {}", spec.name);
   }
 }
 
@@ -193,9 +193,9 @@ void SlotBlock::permute_slot(int64_t slot, std::span<const int64_t> permutation)
 Batch to_batch(const SlotBlock& block, std::span<const int64_t> records,
                std::span<const SlotSpec> specs) {
   require(static_cast<int64_t>(specs.size()) == block.slots(),
-          "a batch of {} slots was asked of records with {}", specs.size(), block.slots());
+          "a batch of {} slots was requested from records with {}", specs.size(), block.slots());
   for (const int64_t r : records) {
-    require(0 <= r && r < block.records(), "record {} was asked for, but there are {}", r,
+    require(0 <= r && r < block.records(), "record {} was requested, but there are {}", r,
             block.records());
   }
   Batch batch;

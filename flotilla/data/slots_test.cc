@@ -151,7 +151,7 @@ TEST(ToBatch, MakesDenseTensorsAndSequences) {
 TEST(ToBatch, RefusesRecordsThatAreNotThere) {
   const SlotBlock block = three_records();
   EXPECT_THAT([&] { to_batch(block, std::vector<int64_t>{3}, kSpecs); },
-              ThrowsMessage<Error>(HasSubstr("record 3 was asked for, but there are 3")));
+              ThrowsMessage<Error>(HasSubstr("record 3 was requested, but there are 3")));
 }
 
 TEST(CheckSpecs, RefusesWhatTextCannotHold) {
@@ -169,7 +169,7 @@ TEST(CheckSpecs, RefusesWhatTextCannotHold) {
   EXPECT_THAT(refusal({.name = "a", .lod_level = 2}), HasSubstr("slot a has lod_level 2"));
   EXPECT_THAT([] { check_specs({}); }, ThrowsMessage<Error>(HasSubstr("at least one slot")));
   const std::vector<SlotSpec> twins = {{.name = "a"}, {.name = "a"}};
-  EXPECT_THAT([&] { check_specs(twins); }, ThrowsMessage<Error>("two slots are called a"));
+  EXPECT_THAT([&] { check_specs(twins); }, ThrowsMessage<Error>("two slots are named a"));
 }
 
 TEST(BadRecords, CountsThenThrows) {

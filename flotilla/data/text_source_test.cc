@@ -84,16 +84,16 @@ TEST_F(TextSourceTest, UnpacksGzip) {
 TEST_F(TextSourceTest, RefusesMissingFiles) {
   for (const char* command : {"", "cat", "sort"}) {
     EXPECT_THAT([&] { text_of(dir_ / "none", {.pipe_command = command}); },
-                ThrowsMessage<Error>(HasSubstr("none: there is no such file")));
+                ThrowsMessage<Error>(HasSubstr("none: no such file")));
   }
   const std::string pipe = dir_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const char* command : {"", "sort"}) {
     EXPECT_THAT([&] { text_of(pipe, {.pipe_command = command}); },
-                ThrowsMessage<Error>(pipe + " is a named pipe, but a file is expected"));
+                ThrowsMessage<Error>(pipe + " is a named pipe, not a file"));
   }
   EXPECT_THAT([&] { text_of(dir_); },
-              ThrowsMessage<Error>(HasSubstr("is a directory, but a file is expected")));
+              ThrowsMessage<Error>(HasSubstr("is a directory, not a file")));
 }
 
 TEST_F(TextSourceTest, RunsACommand) {
@@ -139,7 +139,7 @@ TEST_F(TextSourceTest, SaysHowACommandDied) {
   EXPECT_EQ(failure("cat; exit 3"), file +
                                         ": the pipe command \"cat; exit 3\" ended with exit "
                                         "status 3; it wrote nothing to stderr");
-  EXPECT_THAT(failure("kill -9 $$"), HasSubstr("was ended by signal 9 (Killed)"));
+  EXPECT_THAT(failure("kill -9 $$"), HasSubstr("was killed by signal 9 (Killed)"));
   EXPECT_THAT(failure("no_such_program_here"),
               AllOf(HasSubstr("exit status 127"), HasSubstr("no_such_program_here: not found")));
   EXPECT_THAT(failure("for i in $(seq 100); do echo line $i >&2; done; false"),

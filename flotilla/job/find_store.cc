@@ -206,7 +206,7 @@ void HostedStore::remind() {
   constexpr size_t kNamed = 8;
   const int64_t all = expected_.workers + expected_.servers;
   log::info(
-      "waiting for {}{}: {} of {} processes of the job have come; start the others with the "
+      "waiting for {}{}: {} of {} processes of the job have joined; start the others with the "
       "same list of endpoints",
       fmt::join(missing.begin(), missing.begin() + std::min(missing.size(), kNamed), ", "),
       missing.size() > kNamed ? ", ..." : "", all - std::ssize(missing), all);

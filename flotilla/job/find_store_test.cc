@@ -149,7 +149,7 @@ TEST(FindStoreTest, GivesUpOnAFirstProcessThatDoesNotCome) {
     EXPECT_EQ(error.kind(), ErrorKind::kUnavailable);
     EXPECT_THAT(error.sentence(),
                 HasSubstr("the first process of the job does not answer at " +
-                          role.worker_endpoints[0] + " after 0 s: nobody listens on its port"));
+                          role.worker_endpoints[0] + " after 0 s: nothing listens on its port"));
   }
 }
 
@@ -227,7 +227,7 @@ TEST(FindStoreTest, TheHostSaysWhoHasNotComeAndHowManyHave) {
     const std::string said = testing::internal::GetCapturedStderr();
     const std::string expected =
         "waiting for worker 0, worker 2, worker 3, worker 4, worker 5, worker 6, worker 7, worker "
-        "8, ...: 1 of 12 processes of the job have come";
+        "8, ...: 1 of 12 processes of the job have joined";
     EXPECT_THAT(said, HasSubstr(expected));
     EXPECT_EQ(said.find("waiting"), said.rfind("waiting"));
   }

@@ -92,7 +92,8 @@ TEST_F(MembershipTest, AnInterruptEndsTheWaitForAStoreThatSaysNothing) {
   Membership::Options options = member(0, &progress);
   options.address = store.address();
   options.interrupted = [&] { return ++asked > 3; };
-  EXPECT_REFUSED(Membership(std::move(options)), "the wait for the store of the job was ended");
+  EXPECT_REFUSED(Membership(std::move(options)),
+                 "the wait for the store of the job was interrupted");
 }
 
 TEST_F(MembershipTest, ReportsStepsAndWhereTheTimeGoes) {
@@ -215,7 +216,7 @@ TEST_F(MembershipTest, WhoeverHostsTheStoreSaysWhoIsMissingUntilItIsAskedToEnd) 
                          .host = std::move(host)});
   const auto deadline = std::chrono::steady_clock::now() + kLimit;
   std::string said;
-  while (said.find("waiting for worker 0: 1 of 2 processes of the job have come") == said.npos) {
+  while (said.find("waiting for worker 0: 1 of 2 processes of the job have joined") == said.npos) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << said;
     testing::internal::CaptureStderr();
     std::this_thread::sleep_for(150ms);
@@ -252,7 +253,7 @@ TEST_F(MembershipTest, TheEnvironmentOfTheLauncherIsEnoughToJoin) {
     EXPECT_EQ(self.attempt, 1);
     EXPECT_EQ(self.host, "10.1.2.3");
     EXPECT_EQ(self.pid, getpid());
-    EXPECT_THROW(Membership::join({}, nullptr), Error) << "each rank may run once";
+    EXPECT_THROW(Membership::join({}, nullptr), Error) << "each rank may run only once";
   }
   for (const auto& [name, value] : variables) unsetenv(name.c_str());
 }

@@ -30,7 +30,7 @@ Change decode_change(ByteReader& from) {
   Change change;
   change.table = from.get<uint32_t>();
   const auto action = from.get<uint32_t>();
-  require(action <= static_cast<uint32_t>(Action::kAssign), "a push has no action {}", action);
+  require(action <= static_cast<uint32_t>(Action::kAssign), "unknown push action {}", action);
   change.action = static_cast<Action>(action);
   change.lr = from.get<float>();
   change.scale = from.get<float>();
@@ -86,7 +86,8 @@ std::vector<std::byte> encode(const Push& push) {
 }
 
 Push decode_push(std::span<const std::byte> bytes) {
-  invariant(reinterpret_cast<uintptr_t>(bytes.data()) % 8 == 0, "a push lies at an odd address");
+  invariant(reinterpret_cast<uintptr_t>(bytes.data()) % 8 == 0,
+            "a push must be aligned to 8 bytes");
   ByteReader from(bytes);
   const auto ids = from.get<uint32_t>(), changes = from.get<uint32_t>();
   require(ids <= from.left() / kIdBytes, "a push has {} ids where {} bytes are left", ids,

@@ -52,7 +52,7 @@ void Journal::in_order(const std::function<void()>& f) {
 // Whoever finds nobody leading leads: it takes all that wait, writes them at once, and the next
 // leader finds what came meanwhile.
 void Journal::commit(Pending& pending) {
-  require(pending.body.size() <= kMostBody, "a push of {} bytes is too long: the most is {}",
+  require(pending.body.size() <= kMostBody, "a push of {} bytes is too long: the maximum is {}",
           pending.body.size(), kMostBody);
   pending.crc = crc32c(0, pending.body.data(), pending.body.size());
   std::vector<Pending*> group;
@@ -86,12 +86,12 @@ bool Journal::take_ids(Pending& pending, std::map<uint64_t, uint64_t>& next) con
   for (const PushId& id : pending.ids) {
     const uint64_t last = last_of(id.worker);
     require(id.sequence <= last + 1 && id.sequence > 0,
-            "push {} of worker {:x} came, but the last before it was {}", id.sequence, id.worker,
+            "push {} of worker {:x} is out of order: the last one was {}", id.sequence, id.worker,
             last);
     repeated += id.sequence <= last;
   }
   require(repeated == 0 || repeated == pending.ids.size(),
-          "of the {} pushes of a round {} were applied before, and the rest were not",
+          "of the {} pushes of a round, {} were already applied and the rest were not",
           pending.ids.size(), repeated);
   pending.repeated = repeated > 0;
   if (pending.repeated) return false;

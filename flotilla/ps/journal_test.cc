@@ -27,7 +27,7 @@ TEST(JournalTest, APushIsAppliedOnceAndInTheOrderOfItsWorker) {
   EXPECT_TRUE(commit(journal, {7, 1}));
   EXPECT_FALSE(commit(journal, {7, 1}));
   EXPECT_TRUE(commit(journal, {7, 2}));
-  EXPECT_REFUSED(commit(journal, {7, 4}), "push 4 of worker 7 came, but the last before it was 2");
+  EXPECT_REFUSED(commit(journal, {7, 4}), "push 4 of worker 7 is out of order: the last one was 2");
   EXPECT_EQ(journal.records(), 2u);
   journal.in_order([&] {
     EXPECT_EQ(journal.repeated(), 1);

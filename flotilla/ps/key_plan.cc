@@ -32,7 +32,8 @@ void KeyPlan::make(std::span<const std::span<const int64_t>> slots, int servers,
                    int64_t padding) {
   size_t count = 0;
   for (const std::span<const int64_t> ids : slots) count += ids.size();
-  require(count < kPadding / 2, "a step may look up {} ids, but has {}", kPadding / 2, count);
+  require(count < kPadding / 2, "a step may look up at most {} ids, but has {}", kPadding / 2,
+          count);
   grow(count * 2 + 1);
   keys_.clear();
   places_.resize(count);

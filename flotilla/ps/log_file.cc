@@ -107,19 +107,19 @@ size_t scan_log(std::span<const std::byte> bytes, const std::string& file, uint6
   std::byte header[kLogHeader];
   write_log_header(header, first);
   require(bytes.size() >= kLogHeader && std::memcmp(bytes.data(), header, kLogHeader) == 0,
-          "{} does not begin as the log of record {} does", file, first);
+          "{} does not begin like the log of record {}", file, first);
   uint64_t expected = first;
   for (size_t at = kLogHeader; at < bytes.size(); ++expected) {
     const std::optional<Record> record = record_at(bytes, at);
     if (!record) {
       const std::optional<size_t> next = next_good(bytes, at, expected);
       require(last && !next,
-              "{} is damaged at byte {}, where record {} should stand; what follows is good from "
-              "byte {} on",
+              "{} is damaged at byte {}, where record {} is expected; it is intact again from byte "
+              "{} on",
               file, at, expected, next.value_or(bytes.size()));
       return at;
     }
-    require(record->number == expected, "{} has record {} at byte {}, where {} should stand", file,
+    require(record->number == expected, "{} has record {} at byte {}, where {} is expected", file,
             record->number, at, expected);
     f(*record);
     at += kRecordHeader + padded(record->body.size());

@@ -61,7 +61,7 @@ TEST(Push, RefusesBytesThatAreNoPush) {
   }
   std::vector<std::byte> wrong = good;
   wrong[8 + 16 + 4] = std::byte{9};
-  EXPECT_REFUSED(decode_push(wrong), "a push has no action 9");
+  EXPECT_REFUSED(decode_push(wrong), "unknown push action 9");
   wrong = good;
   wrong[8 + 16 + 16 + 7] = std::byte{0xff};
   EXPECT_THAT(refusal_of([&] { decode_push(wrong); }), HasSubstr("numbers of 8 bytes where 24"));
@@ -127,7 +127,7 @@ TEST_F(Log, FilesFollowOneAnotherAndOldOnesGo) {
   EXPECT_EQ(read().size(), 20u);
   log.remove_up_to(10);
   EXPECT_EQ(read(10).size(), 10u);
-  EXPECT_THAT(refusal_of([&] { read(3); }), HasSubstr("are in no file"));
+  EXPECT_THAT(refusal_of([&] { read(3); }), HasSubstr("are missing"));
   log.remove_up_to(20);
   EXPECT_EQ(names().size(), 1u);
   log.rotate();
@@ -185,13 +185,13 @@ TEST_F(Log, DamageInTheMiddleNamesFileAndByte) {
   for (const size_t at : {second + 2, second + 9, second + kRecordHeader}) {
     const std::string good = get(log_name(1));
     overwrite(log_file(1), at, '\x55');
-    EXPECT_REFUSED(read(), fmt::format("{} is damaged at byte {}, where record 2 should stand; "
-                                       "what follows is good from byte {} on",
+    EXPECT_REFUSED(read(), fmt::format("{} is damaged at byte {}, where record 2 is expected; it "
+                                       "is intact again from byte {} on",
                                        log_file(1), second, second + kRecordHeader + 8));
     put(log_name(1), good);
   }
   overwrite(log_file(1), 3, '?');
-  EXPECT_REFUSED(read(), log_file(1) + " does not begin as the log of record 1 does");
+  EXPECT_REFUSED(read(), log_file(1) + " does not begin like the log of record 1");
 }
 
 TEST_F(Log, AFileBeforeTheLastMustBeWhole) {
@@ -249,8 +249,8 @@ TEST_F(Log, WhatCouldNotBeSyncedIsRefusedFromThenOn) {
   append(log, {"first"});
   disk.fail();
   const std::string refused = fmt::format(
-      "cannot sync {}: Input/output error; pushes that were acknowledged may be missing on the "
-      "disk, and no more are taken: mend the disk, then start the job again",
+      "cannot sync {}: Input/output error; acknowledged pushes may be missing on the disk, so no "
+      "more are accepted: repair the disk, then restart the job",
       dir_.string());
   std::string said = "(not refused)";
   for (int i = 0; i < 100'000 && said == "(not refused)"; ++i) {
@@ -275,7 +275,7 @@ TEST_F(Log, WhatCouldNotBeSyncedBeforeTheNextFileIsRefusedFromThenOn) {
   disk.fail();
   EXPECT_REFUSED(append(log, {"second"}),
                  fmt::format("cannot sync {}: Input/output error", dir_.string()));
-  EXPECT_THAT(refusal_of([&] { append(log, {"second"}); }), HasSubstr("no more are taken"));
+  EXPECT_THAT(refusal_of([&] { append(log, {"second"}); }), HasSubstr("no more are accepted"));
   EXPECT_THAT(read(), ElementsAre("first"));
 }
 

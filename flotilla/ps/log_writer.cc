@@ -100,11 +100,10 @@ void LogWriter::sync_acknowledged(int fd) {
 void LogWriter::check_synced() {
   const MutexLock lock(mutex_);
   if (lost_.empty()) return;
-  throw Error(
-      ErrorKind::kUnavailable,
-      fmt::format("{}; pushes that were acknowledged may be missing on the disk, and no more "
-                  "are taken: mend the disk, then start the job again",
-                  lost_));
+  throw Error(ErrorKind::kUnavailable,
+              fmt::format("{}; acknowledged pushes may be missing on the disk, so no more are "
+                          "accepted: repair the disk, then restart the job",
+                          lost_));
 }
 
 void LogWriter::sync() {
@@ -215,8 +214,8 @@ uint64_t replay_log(const std::filesystem::path& directory, uint64_t after,
     const bool is_last = i + 1 == firsts.size();
     if (!is_last && firsts[i + 1] <= after + 1) continue;
     const std::filesystem::path path = directory / log_name(firsts[i]);
-    require(firsts[i] <= last + 1, "{} is there, but records {} to {} are in no file",
-            path.string(), last + 1, firsts[i] - 1);
+    require(firsts[i] <= last + 1, "{} exists, but records {} to {} are missing", path.string(),
+            last + 1, firsts[i] - 1);
     const std::vector<std::byte> bytes = read_file(path);
     uint64_t number = firsts[i] - 1;
     const size_t end =
@@ -226,7 +225,7 @@ uint64_t replay_log(const std::filesystem::path& directory, uint64_t after,
         });
     last = std::max(last, number);
     if (end < bytes.size()) {
-      log::warning("{}: the last write was cut short; {} bytes after record {} are dropped",
+      log::warning("{}: the last write is incomplete; {} bytes after record {} are dropped",
                    path.string(), bytes.size() - end, number);
     }
     if (is_last) settle(path, firsts[i], end);

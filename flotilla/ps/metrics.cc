@@ -39,13 +39,14 @@ struct TableNumber {
 
 constexpr TableNumber kTableNumbers[] = {
     {"rows", "gauge", "Rows of the table on this server.", &SparseStats::rows},
-    {"cold_rows", "gauge", "Rows that are on disk.", &SparseStats::cold},
-    {"waiting_keys", "gauge", "Keys that are not admitted yet.", &SparseStats::waiting},
+    {"cold_rows", "gauge", "Rows on disk.", &SparseStats::cold},
+    {"waiting_keys", "gauge", "Keys not admitted yet.", &SparseStats::waiting},
     {"bytes", "gauge", "Memory of the table.", &SparseStats::bytes},
-    {"pulled_rows_total", "counter", "Rows that workers pulled.", &SparseStats::pulled},
-    {"pushed_rows_total", "counter", "Rows that workers pushed to.", &SparseStats::pushed},
-    {"refused_rows_total", "counter", "Gradients that were not finite.", &SparseStats::refused},
-    {"evicted_rows_total", "counter", "Rows that a shrink dropped.", &SparseStats::evicted},
+    {"pulled_rows_total", "counter", "Rows pulled by workers.", &SparseStats::pulled},
+    {"pushed_rows_total", "counter", "Rows pushed by workers.", &SparseStats::pushed},
+    {"refused_rows_total", "counter", "Gradients refused because they were not finite.",
+     &SparseStats::refused},
+    {"evicted_rows_total", "counter", "Rows dropped by shrinking.", &SparseStats::evicted},
 };
 
 }  // namespace
@@ -59,7 +60,7 @@ std::string metrics_text(const ServiceStats& service, const StoreStats& store) {
     }
   }
   lines.head("dense_values", "gauge",
-             "Floats of all parameters of a dense table, which bears the name of the first.");
+             "Floats of all parameters of a dense table, which has the name of the first one.");
   for (const StoreStats::Table& table : store.tables) {
     if (table.spec.kind == TableSpec::kDense) {
       lines.line("dense_values", table.spec.name, table.spec.width);
@@ -70,25 +71,26 @@ std::string metrics_text(const ServiceStats& service, const StoreStats& store) {
     lines.head(name, kind, meaning);
     lines.line(name, "", value);
   };
-  one("requests_total", "counter", "Requests that came.", service.requests);
-  one("refused_requests_total", "counter", "Requests that were refused.", service.refused);
+  one("requests_total", "counter", "Requests received.", service.requests);
+  one("refused_requests_total", "counter", "Requests refused.", service.refused);
   one("rounds_total", "counter", "Rounds of synchronous workers.", service.rounds);
   one("queued_requests", "gauge", "Requests that wait for a thread.", service.queued);
   one("parked_steps", "gauge", "Steps that wait for other workers.", service.parked);
   one("received_bytes_total", "counter", "Bytes of requests.", service.bytes_in);
   one("sent_bytes_total", "counter", "Bytes of answers.", service.bytes_out);
-  one("free_pushes_total", "counter", "Pushes that waited for no round.", service.free_pushes);
+  one("free_pushes_total", "counter", "Pushes applied without waiting for a round.",
+      service.free_pushes);
   one("missed_updates_total", "counter",
-      "Updates that free pushes did not know of: those since their workers last took values.",
+      "Staleness of free pushes: updates applied since their workers last pulled values.",
       service.missed_updates);
-  one("most_missed_updates", "gauge", "The most that one of them missed.", service.most_missed);
+  one("most_missed_updates", "gauge", "Highest staleness of a free push.", service.most_missed);
   one("records_total", "counter", "Records of the log that are applied.",
       static_cast<int64_t>(store.records));
-  one("records_since_snapshot", "gauge", "What a restart does again.",
+  one("records_since_snapshot", "gauge", "Records of the log that a restart would replay.",
       static_cast<int64_t>(store.records - store.snapshot_record));
   one("log_bytes_total", "counter", "Bytes written to the log.", store.log_bytes);
   one("log_writes_total", "counter", "Writes to the log; pushes may share one.", store.writes);
-  one("repeated_pushes_total", "counter", "Pushes that came again and were applied once.",
+  one("repeated_pushes_total", "counter", "Pushes received more than once and applied once.",
       store.repeated);
   return lines.take();
 }

@@ -87,7 +87,7 @@ std::string view_metrics(std::string_view before, std::string_view after, double
         (now.of("missed_updates_total") - old.of("missed_updates_total")) / pushes,
         count("most_missed_updates"));
   }
-  // Dense parameters share a table, which bears the name of the first.
+  // Dense parameters share a table, which has the name of the first.
   const auto name_of = [&](const std::string& table) {
     const double values = now.of("dense_values", table);
     return values == 0 ? table : fmt::format("{} and others, {} values", table, short_form(values));

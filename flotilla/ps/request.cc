@@ -54,7 +54,7 @@ Step decode_step(ByteReader& from) {
     require(!pull.dense || keys[i] == 0, "a pull of the dense table {} has {} keys", pull.table,
             keys[i]);
   }
-  require(push_bytes % 8 == 0, "a push has {} bytes, which is no multiple of 8", push_bytes);
+  require(push_bytes % 8 == 0, "a push has {} bytes, which is not a multiple of 8", push_bytes);
   step.has_push = push_bytes > 0;
   if (step.has_push) {
     step.push = decode_push(from.get_bytes(push_bytes));
@@ -75,7 +75,7 @@ Presence decode_presence(ByteReader& from, int rank) {
   presence.attempt = from.get<uint64_t>();
   presence.version = from.get<uint64_t>();
   const auto state = from.get<uint64_t>();
-  require(state < kStates.size(), "a worker is in state {}, which there is not", state);
+  require(state < kStates.size(), "unknown worker state {}", state);
   presence.state = static_cast<Presence::State>(state);
   return presence;
 }
@@ -102,7 +102,7 @@ Presence parse_presence(int rank, std::string_view text) {
     presence.state = static_cast<Presence::State>(i);
     return presence;
   }
-  refuse("a worker is present, away or left, but this one is \"{}\"", state);
+  refuse("the state of a worker must be present, away or left, but is \"{}\"", state);
 }
 
 // ---- Steps --------------------------------------------------------------------------------------
@@ -180,14 +180,15 @@ std::vector<std::byte> encode(const Request& request) {
 }
 
 Request decode_request(std::span<const std::byte> bytes) {
-  invariant(reinterpret_cast<uintptr_t>(bytes.data()) % 8 == 0, "a request lies at an odd address");
+  invariant(reinterpret_cast<uintptr_t>(bytes.data()) % 8 == 0,
+            "a request must be aligned to 8 bytes");
   ByteReader from(bytes);
   require(from.left() >= kHeaderBytes && from.get<uint32_t>() == kMagic,
-          "{} bytes came that are no request to a parameter server", bytes.size());
+          "received {} bytes that are not a request to a parameter server", bytes.size());
   Request request;
   const auto kind = from.get<uint32_t>();
   const auto rank = from.get<uint32_t>(), workers = from.get<uint32_t>();
-  require(rank < workers && workers <= 1U << 20, "a request came from worker {} of {}", rank,
+  require(rank < workers && workers <= 1U << 20, "received a request from worker {} of {}", rank,
           workers);
   request.sender = {static_cast<int>(rank), static_cast<int>(workers)};
   request.kind = static_cast<RequestKind>(kind);
@@ -219,8 +220,7 @@ Request decode_request(std::span<const std::byte> bytes) {
       request.files.table = from.get<uint32_t>();
       const auto mode = from.get<uint32_t>();
       require(mode <= static_cast<uint32_t>(SaveMode::kDelta),
-              "tables are saved in mode 0 (all), 1 (base) or 2 (delta), but {} was asked for",
-              mode);
+              "the mode of a save must be 0 (all), 1 (base) or 2 (delta), but is {}", mode);
       request.files.mode = static_cast<SaveMode>(mode);
       [[fallthrough]];
     }
@@ -235,7 +235,7 @@ Request decode_request(std::span<const std::byte> bytes) {
     case RequestKind::kStats:
       break;
     default:
-      refuse("a request of kind {} came, which there is not", kind);
+      refuse("unknown request kind {}", kind);
   }
   require(from.left() == 0, "a request has {} bytes too many", from.left());
   return request;

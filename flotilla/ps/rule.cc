@@ -15,7 +15,7 @@ namespace {
 
 const update::Rule& rule_of(const RuleSpec& spec) {
   const update::Rule* rule = update::find_rule(spec.name);
-  require(rule != nullptr, "tables have no rule \"{}\"; there are: {}", spec.name,
+  require(rule != nullptr, "unknown table rule \"{}\"; the rules are: {}", spec.name,
           fmt::join(update::rule_names(), ", "));
   return *rule;
 }
@@ -51,7 +51,7 @@ class Parameters {
 
 void warn_of_refusal(const TableSpec& table, int64_t refused, std::string_view what) {
   if (!std::has_single_bit(static_cast<uint64_t>(refused))) return;
-  log::warning("table {}: {} is not finite and is refused, as {} before it", table.name, what,
+  log::warning("table {}: {} is not finite and was refused, like {} before it", table.name, what,
                refused - 1);
 }
 

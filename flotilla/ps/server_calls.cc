@@ -144,15 +144,14 @@ void ServerCalls::try_again_later(Pending& pending, const Error& why) {
   if (pending.lost_since == steady_clock::time_point{}) {
     pending.lost_since = now;
     if (options_.on_notice) {
-      options_.on_notice(
-          fmt::format("server {} does not answer ({}); it is asked again until it does", server,
-                      why.sentence()));
+      options_.on_notice(fmt::format("server {} does not answer ({}); retrying until it does",
+                                     server, why.sentence()));
     }
   }
   if (now - pending.lost_since > options_.patience) {
     throw Error(
         ErrorKind::kUnavailable,
-        fmt::format("server {} did not come back in {} s: {}", server,
+        fmt::format("server {} did not come back within {} s: {}", server,
                     std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count(),
                     why.sentence()));
   }

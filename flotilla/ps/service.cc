@@ -109,7 +109,7 @@ void Service::refuse(Call& call, const Error& error) {
 void Service::do_request(const std::shared_ptr<Call>& call) {
   const Request request = decode_request(call->request());
   require(request.sender.workers == options_.workers,
-          "worker {} thinks that the job has {} workers, but this server was told {}",
+          "worker {} was started in a job of {} workers, but this server in one of {}",
           request.sender.rank, request.sender.workers, options_.workers);
   switch (request.kind) {
     case RequestKind::kStep:

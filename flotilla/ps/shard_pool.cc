@@ -26,7 +26,7 @@ void ShardPool::Job::wait() {
 }
 
 ShardPool::ShardPool(int owners) : owners_(owners) {
-  require(0 < owners && owners <= 256, "tables need 1 to 256 threads, but are given {}", owners);
+  require(0 < owners && owners <= 256, "tables need 1 to 256 threads, but {} were given", owners);
   if (owners == 1) return;
   require_threads(owners, "own the shards of tables");
   for (int i = 0; i < owners; ++i) {

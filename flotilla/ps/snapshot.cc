@@ -20,7 +20,7 @@ class Words {
 
   std::string_view line() {
     const size_t end = text_.find('\n');
-    require(end != text_.npos, "a manifest ends too soon");
+    require(end != text_.npos, "the manifest is incomplete");
     const std::string_view taken = text_.substr(0, end);
     text_.remove_prefix(end + 1);
     return taken;
@@ -138,14 +138,14 @@ std::string print(const Manifest& manifest) {
 
 Manifest parse_manifest(std::string_view text) {
   const size_t end = text.rfind("end ");
-  require(end != text.npos, "a manifest has no end");
+  require(end != text.npos, "the manifest is incomplete");
   Line last(Words(text.substr(end)).line());
   last.expect("end");
   require(last.number<uint32_t>(16) == crc32c(0, text.data(), end),
-          "a manifest is not as it was written: its checksum is another");
+          "the manifest is damaged: its checksum does not match");
   Words words(text.substr(0, end));
   Manifest manifest;
-  require(words.line() == "flotilla snapshot 1", "a manifest of another version");
+  require(words.line() == "flotilla snapshot 1", "the manifest was written by another version");
   Line record(words.line());
   record.expect("record");
   manifest.record = record.number<uint64_t>();

@@ -108,10 +108,10 @@ void SparsePart::load(int number, std::span<const std::byte> bytes, uint64_t lsn
   const size_t row_size = sizeof(int64_t) + row_bytes_;
   require(from.left() / row_size >= rows && (from.left() - rows * row_size) / 16 == waiting &&
               (from.left() - rows * row_size) % 16 == 0,
-          "shard {} of table {} has {} bytes, which do not hold {} rows and {} keys that wait",
+          "shard {} of table {} has {} bytes, which cannot hold {} rows and {} pending keys",
           number, table_.name, bytes.size(), rows, waiting);
   const auto check_key = [&](int64_t key) {
-    require(ps::shard_of(key) == number, "shard {} of table {} holds key {}, which is none of its",
+    require(ps::shard_of(key) == number, "key {2} does not belong in shard {0} of table {1}",
             number, table_.name, key);
   };
   for (uint64_t i = 0; i < rows; ++i) {

@@ -28,8 +28,8 @@ SparseTable::SparseTable(const TableSpec& table, const Share& share, int owners,
 }
 
 Split SparseTable::split(std::span<const int64_t> ids) const {
-  require(ids.size() <= 0xffffffffu, "a request for table {} has {} keys, which are too many",
-          table_.name, ids.size());
+  require(ids.size() <= 0xffffffffu, "a request for table {} has too many keys: {}", table_.name,
+          ids.size());
   Split made;
   made.ids_ = ids;
   if (parts_.size() == 1 && share_.servers == 1) return made;
@@ -79,7 +79,7 @@ void SparseTable::pull_with_state(ShardPool& pool, std::span<const int64_t> ids,
 void SparseTable::push(ShardPool& pool, std::span<const int64_t> ids, std::span<const float> values,
                        const Effect& effect) {
   require(values.size() == ids.size() * static_cast<size_t>(table_.width),
-          "a push of {} rows to table {} has {} floats, but is given {}", ids.size(), table_.name,
+          "a push of {} rows to table {} needs {} floats, but has {}", ids.size(), table_.name,
           ids.size() * static_cast<size_t>(table_.width), values.size());
   const Split keys = split(ids);
   pool.run([&](int owner) { part(owner).push(keys.of(owner), values.data(), effect); });

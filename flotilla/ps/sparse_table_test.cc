@@ -277,12 +277,12 @@ TEST(SparseTable, RefusesShardsThatMakeNoSense) {
   Served other("table 0 w sparse width=1 rule=sgd");
   const int wrong = (shard + 1) % kShards;
   EXPECT_REFUSED(other.table.part(0).load(wrong, bytes, 1),
-                 fmt::format("shard {} of table w holds key 0, which is none of its", wrong));
+                 fmt::format("key 0 does not belong in shard {} of table w", wrong));
   bytes.pop_back();
-  EXPECT_REFUSED(other.table.part(0).load(shard, bytes, 1),
-                 fmt::format("shard {} of table w has 35 bytes, which do not hold 1 rows and 0 "
-                             "keys that wait",
-                             shard));
+  EXPECT_REFUSED(
+      other.table.part(0).load(shard, bytes, 1),
+      fmt::format("shard {} of table w has 35 bytes, which cannot hold 1 rows and 0 pending keys",
+                  shard));
 }
 
 TEST(ShardPool, ErrorsOfOwnersReachTheCaller) {

@@ -26,7 +26,7 @@ Store::Store(const StoreOptions& options) : contents_(options) {
   const std::filesystem::path lock = options.directory / "lock";
   lock_ = Fd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!lock_) fail_to("open", lock);
-  require(::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0, "another process uses the tables in {}",
+  require(::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0, "another process is using the tables in {}",
           options.directory.string());
   recovered_ = recover(contents_);
   if (options.log) contents_.journal.open(options.directory, options.log_options);
@@ -45,7 +45,7 @@ void Store::create(const TableSpec& spec) {
     alike.stream = there.stream;
     if (there == alike) return;
     require(there.id != spec.id && there.name != spec.name,
-            "the table to be created must be like the one that is there: \"{}\", but is \"{}\"",
+            "the table to be created must be the same as the existing one, \"{}\", but is \"{}\"",
             print(there), text);
   }
   // What can go wrong does so before the log has it.
@@ -140,7 +140,7 @@ Values Store::values() {
 
 // The body: id:u64 server:u32 servers:u32. A log alone does not say whose it is.
 void Store::set_values(uint64_t id) {
-  require(id != 0, "the first values of tables need an id other than 0");
+  require(id != 0, "the initial values of tables need an id other than 0");
   Journal::Pending pending = {.kind = RecordKind::kValues};
   std::array<std::byte, 16> body = {};
   pending.body = body;

@@ -127,7 +127,7 @@ bool load_snapshot(Contents& contents, const std::filesystem::path& directory) {
   try {
     const Manifest manifest = read_manifest(directory);
     require(manifest.share == contents.options.share,
-            "{} is of server {} of {}, but this is server {} of {}", directory.string(),
+            "{} belongs to server {} of {}, but this is server {} of {}", directory.string(),
             manifest.share.server, manifest.share.servers, contents.options.share.server,
             contents.options.share.servers);
     for (const TableManifest& table : manifest.tables) {
@@ -145,7 +145,7 @@ bool load_snapshot(Contents& contents, const std::filesystem::path& directory) {
     contents.snapshot_record = manifest.record;
     return true;
   } catch (const Error& error) {
-    log::warning("{} cannot be used, the one before it is tried: {}", directory.string(),
+    log::warning("{} cannot be used, so the one before it is tried: {}", directory.string(),
                  error.what());
     contents.journal.last_pushes().clear();
     contents.values = {};
@@ -179,11 +179,11 @@ void replay(Contents& contents, const Record& record) {
     const auto server = from.get<uint32_t>(), servers = from.get<uint32_t>();
     const Share share = {static_cast<int>(server), static_cast<int>(servers)};
     require(share == contents.options.share,
-            "the log is of server {} of {}, but this is server {} of {}", server, servers,
+            "the log belongs to server {} of {}, but this is server {} of {}", server, servers,
             contents.options.share.server, contents.options.share.servers);
     return;
   }
-  require(record.kind == RecordKind::kPush, "there is no kind {} of records",
+  require(record.kind == RecordKind::kPush, "unknown record kind {}",
           static_cast<uint32_t>(record.kind));
   const Push push = decode_push(record.body);
   contents.tables.check(push);
@@ -205,12 +205,11 @@ void check_mark(Contents& contents) {
   const std::filesystem::path path = contents.options.directory / "ready";
   const FoundMark found = read_ready_mark(contents.options.directory);
   const uint64_t record = found.mark ? found.mark->record : found.empty ? 1 : 0;
-  require(
-      record <= contents.journal.records(),
-      "{} says that the tables had values at record {}, but the log and the snapshots beside it "
-      "end at record {}: put the missing files back, or begin with an empty folder, from a "
-      "checkpoint if there is one",
-      path.string(), record, contents.journal.records());
+  require(record <= contents.journal.records(),
+          "{} says that the tables had values at record {}, but the log and the snapshots beside "
+          "it end at record {}: restore the missing files, or start with an empty folder, from a "
+          "checkpoint if there is one",
+          path.string(), record, contents.journal.records());
   if (contents.values.id == 0 && found.empty) {
     contents.values.id = kUnnamedValues;
     return;
@@ -222,8 +221,9 @@ void check_mark(Contents& contents) {
   const ReadyMark expected = {contents.options.share, contents.values.id, record};
   if (contents.values.id == 0 || found.mark == expected) return;
   if (found.exists) {
-    log::warning("{} is not the mark of the tables beside it, which are whole: it is written again",
-                 path.string());
+    log::warning(
+        "{} does not match the tables beside it, which are complete, so it is written again",
+        path.string());
   }
   write_ready_mark(contents.options.directory,
                    {contents.options.share, contents.values.id, contents.journal.records()});
@@ -251,8 +251,8 @@ bool recover(Contents& contents) {
   }
   const uint64_t before = contents.journal.records();
   require(before == 0 || !contents.options.log || has_log(contents.options.directory),
-          "{} has a snapshot up to record {} but no log, which would have what came after it: put "
-          "the files log.* back, or begin with an empty folder, from a checkpoint if there is one",
+          "{} has a snapshot up to record {}, but not the log of what came after it: restore the "
+          "files log.*, or start with an empty folder, from a checkpoint if there is one",
           contents.options.directory.string(), before);
   contents.journal.set_records(
       replay_log(contents.options.directory, before, [&](const Record& record) {

@@ -67,7 +67,7 @@ void for_each_saved(const std::filesystem::path& directory, uint32_t only, const
       see(part, saved, mode);
     }
   }
-  require(found || only == kAllTables, "{} holds nothing of table {}", directory.string(), only);
+  require(found || only == kAllTables, "{} does not contain table {}", directory.string(), only);
 }
 
 // The table whose place what was saved takes; null: none.
@@ -80,7 +80,7 @@ StoreTable* find_like(const TableSet& tables, const TableSpec& saved) {
     }
     const int64_t state = Rule(there).state_size(1), saved_state = Rule(saved).state_size(1);
     require(there.kind == saved.kind && there.width == saved.width && state == saved_state,
-            "what was saved of \"{}\" has another form than \"{}\"", print(saved), print(there));
+            "the saved table \"{}\" has a different form than \"{}\"", print(saved), print(there));
     return &tables.at(there.id);
   }
   return nullptr;
@@ -182,7 +182,7 @@ void load_checkpoint(Contents& contents, const std::filesystem::path& directory,
                        {contents.options.share, id, contents.snapshot_record});
     }
   } catch (const Error& error) {
-    log::warning("{}; the next start does it", error.what());
+    log::warning("{}; the next start will do it", error.what());
   }
   // What came before it is another story: a restart must not go back there.
   remove_old_snapshots(contents, 1);

@@ -104,7 +104,7 @@ TEST_F(StoreTest, APushIsAppliedOnce) {
   EXPECT_EQ(store.push(Made(9, 1).push), Store::Outcome::kApplied);
   EXPECT_EQ(store.push(Made(9, 1).push), Store::Outcome::kRepeated);
   EXPECT_REFUSED(store.push(Made(9, 3).push),
-                 "push 3 of worker 9 came, but the last before it was 1");
+                 "push 3 of worker 9 is out of order: the last one was 1");
   EXPECT_EQ(store.push(Made(9, 2).push), Store::Outcome::kApplied);
   EXPECT_EQ(store.push(Made(9, 1).push), Store::Outcome::kRepeated);
   EXPECT_EQ(look(store), expected_after(2));
@@ -137,7 +137,7 @@ TEST_F(StoreTest, ARoundOfWorkersIsOnePush) {
   Push mixed = round.push;
   mixed.ids = {{1, 1}, {2, 2}};
   EXPECT_REFUSED(store.push(mixed),
-                 "of the 2 pushes of a round 1 were applied before, and the rest were not");
+                 "of the 2 pushes of a round, 1 were already applied and the rest were not");
   std::vector<Push> other = pushes;
   other[1].changes[1].lr = 2;
   EXPECT_EQ(merge_round(other).push.changes[0].lr, 1);
@@ -162,7 +162,7 @@ TEST_F(StoreTest, RefusesPushesThatMakeNoSense) {
   TableSpec other = kSparse;
   other.width = 4;
   EXPECT_THAT(refusal_of([&] { store.create(other); }),
-              HasSubstr("must be like the one that is there"));
+              HasSubstr("must be the same as the existing one"));
   EXPECT_EQ(store.tables().size(), 2u);
   EXPECT_EQ(store.stats().records, 2u);
 }
@@ -179,7 +179,7 @@ TEST_F(StoreTest, ATableKeepsItsSeed) {
 TEST_F(StoreTest, ADirectoryHasOneUser) {
   Store store(options());
   EXPECT_REFUSED(Store(options()),
-                 "another process uses the tables in " + (dir_ / "store").string());
+                 "another process is using the tables in " + (dir_ / "store").string());
 }
 
 TEST_F(StoreTest, ShrinkIsPartOfTheLog) {
@@ -367,8 +367,8 @@ TEST_F(StoreTest, ACheckpointGoesIntoTablesOfTheSameForm) {
   Store other({});
   other.create(parse_table("table 1 emb sparse width=3 rule=sgd"));
   EXPECT_REFUSED(other.load(file("saved")),
-                 "what was saved of \"" + print(kSparse) +
-                     "\" has another form than \"table 1 emb sparse width=3 rule=sgd\"");
+                 "the saved table \"" + print(kSparse) +
+                     "\" has a different form than \"table 1 emb sparse width=3 rule=sgd\"");
 }
 
 // The rows that a checkpoint holds, by what its manifests say.
@@ -435,7 +435,7 @@ TEST_F(StoreTest, OneTableIsSavedAndLoadedAlone) {
     EXPECT_EQ(other->tables()[0], kSparse);
     EXPECT_EQ(other->stats().tables[0].sparse.rows, keys_of({1}));
   }
-  EXPECT_REFUSED(one.load(file("all"), 99), file("all") + " holds nothing of table 99");
+  EXPECT_REFUSED(one.load(file("all"), 99), file("all") + " does not contain table 99");
 }
 
 // What a load leaves is what was saved and what came after it, also after a restart.

@@ -68,7 +68,7 @@ template <size_t n>
 int position_in(const std::array<std::string_view, n>& names, const std::string& name,
                 std::string_view what) {
   const auto found = std::find(names.begin(), names.end(), name);
-  require(found != names.end(), "{} \"{}\" is not known; there are: {}", what, name,
+  require(found != names.end(), "unknown {} \"{}\"; expected one of: {}", what, name,
           fmt::join(names, ", "));
   return static_cast<int>(found - names.begin());
 }
@@ -87,8 +87,7 @@ RuleSpec read_rule(Reader& reader) {
 
 Initial read_initial(Reader& reader) {
   Initial initial;
-  initial.kind =
-      static_cast<Initial::Kind>(position_in(kInitials, reader.name(), "the initializer"));
+  initial.kind = static_cast<Initial::Kind>(position_in(kInitials, reader.name(), "initializer"));
   reader.expect("(");
   initial.a = reader.number<float>();
   if (initial.kind != Initial::kConstant) {
@@ -102,7 +101,7 @@ Initial read_initial(Reader& reader) {
 Admission read_admission(Reader& reader) {
   Admission admission;
   admission.kind =
-      static_cast<Admission::Kind>(position_in(kAdmissions, reader.name(), "the admission"));
+      static_cast<Admission::Kind>(position_in(kAdmissions, reader.name(), "admission"));
   reader.expect("(");
   admission.value = reader.number<double>();
   reader.expect(")");

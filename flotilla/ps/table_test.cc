@@ -38,12 +38,12 @@ TEST(Table, RefusesWhatCannotBe) {
   EXPECT_REFUSED(parse_table("table 1 w sparse width=10 rule=adam(beta3=1)"),
                  "the rule adam has no parameter \"beta3\" Did you mean \"beta1\"?");
   EXPECT_THAT(refusal_of([] { parse_table("table 1 w sparse width=10 rule=lion"); }),
-              ::testing::StartsWith("tables have no rule \"lion\"; there are: adadelta, adagrad, "
-                                    "adam, adamax, adamw, decayed_adagrad, ftrl, lamb, "));
+              ::testing::StartsWith("unknown table rule \"lion\"; the rules are: adadelta, "
+                                    "adagrad, adam, adamax, adamw, decayed_adagrad, ftrl, lamb, "));
   EXPECT_REFUSED(parse_table("table 1 w sparse width=0"),
                  "the width of w must be from 1 to 1048576, but is 0");
   EXPECT_REFUSED(parse_table("table 1 w sparse width=3 init=xavier(1, 2)"),
-                 "the initializer \"xavier\" is not known; there are: constant, uniform, normal, "
+                 "unknown initializer \"xavier\"; expected one of: constant, uniform, normal, "
                  "truncated_normal");
   EXPECT_REFUSED(
       parse_table("table 1 w sparse width=3 admit=count(0.5)"),

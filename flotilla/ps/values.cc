@@ -80,8 +80,8 @@ bool have_values(std::span<const ServerValues> servers) {
   const auto used = find([](const ServerValues& one) { return one.values.used; });
   if (used == servers.end()) return false;
   constexpr char kAdvice[] =
-      "put the files of that server back in the place of those that are there now, or begin with "
-      "an empty --ps_dir, from a checkpoint if there is one (fleet.init_server(dir))";
+      "restore the files of that server, or start with an empty --ps_dir, from a checkpoint if "
+      "there is one (fleet.init_server(dir))";
   const auto none = find([](const ServerValues& one) { return one.values.id == 0; });
   if (none != servers.end()) {
     refuse(

@@ -45,8 +45,8 @@ std::vector<ServerValues> servers(const std::vector<Values>& each) {
 }
 
 constexpr char kAdvice[] =
-    "put the files of that server back in the place of those that are there now, or begin with an "
-    "empty --ps_dir, from a checkpoint if there is one (fleet.init_server(dir))";
+    "restore the files of that server, or start with an empty --ps_dir, from a checkpoint if there "
+    "is one (fleet.init_server(dir))";
 
 TEST(Values, OfServersBelongTogetherOrAreRefused) {
   const Values none, first = {kId}, used = {kId, true}, other = {7}, strange = {8, true},
@@ -189,12 +189,10 @@ TEST_F(ReadyMarkTest, TheLogHasWhatItSays) {
 TEST_F(ReadyMarkTest, SaysThatTheLogIsGone) {
   train();
   remove_logs();
-  EXPECT_EQ(
-      refusal(),
-      in_store("ready").string() +
-          " says that the tables had values at record 3, but the log and the snapshots beside "
-          "it end at record 0: put the missing files back, or begin with an empty folder, "
-          "from a checkpoint if there is one");
+  EXPECT_EQ(refusal(), in_store("ready").string() +
+                           " says that the tables had values at record 3, but the log and the "
+                           "snapshots beside it end at record 0: restore the missing files, or "
+                           "start with an empty folder, from a checkpoint if there is one");
   EXPECT_EQ(refusal(), refusal());
   // The same of a folder from before ids were written.
   put("store/ready", "");
@@ -207,11 +205,11 @@ TEST_F(ReadyMarkTest, SaysThatTheLogIsGone) {
 TEST_F(ReadyMarkTest, ASnapshotWithoutALogIsRefused) {
   train(1, /*snapshot=*/true);
   remove_logs();
-  EXPECT_EQ(refusal(),
-            (dir_ / "store").string() +
-                " has a snapshot up to record 4 but no log, which would have what came after it: "
-                "put the files log.* back, or begin with an empty folder, from a checkpoint if "
-                "there is one");
+  EXPECT_EQ(
+      refusal(),
+      (dir_ / "store").string() +
+          " has a snapshot up to record 4, but not the log of what came after it: restore the "
+          "files log.*, or start with an empty folder, from a checkpoint if there is one");
 }
 
 TEST_F(ReadyMarkTest, OfTablesWithoutValuesIsRefused) {
@@ -228,7 +226,7 @@ TEST_F(ReadyMarkTest, TheFolderOfAnotherServerIsRefused) {
   EXPECT_EQ(refusal_of([&] {
               Store store(options({1, 2}));
             }),
-            "the log is of server 0 of 1, but this is server 1 of 2");
+            "the log belongs to server 0 of 1, but this is server 1 of 2");
 }
 
 // Trained, but nobody has said so: a folder from before ids were written.
@@ -294,7 +292,7 @@ TEST_F(ReadyMarkTest, ACheckpointThatIsLoadedAgainMeetsOnlyWhatItHolds) {
     return Store(mine);
   };
   using Change = std::function<void(Store&)>;
-  const Change nothing = [](Store&) {}, name = [](Store& store) { store.set_values(kId); };
+  const Change nothing = [](Store&) {}, name = [](Store&store) { store.set_values(kId); };
   const Change learn = [](Store& store) {
     store.set_values(kId);
     const Floats gradient(static_cast<size_t>(store.slice(2).size()), 1);

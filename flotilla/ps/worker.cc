@@ -302,7 +302,7 @@ void Worker::State::prefetch(std::span<const TableIds> tables, bool test) {
   std::vector<uint32_t> ids;
   for (const TableIds& one : tables) {
     require(std::find(ids.begin(), ids.end(), one.table) == ids.end(),
-            "table {} is asked for twice at once", spec(one.table).name);
+            "table {} is requested twice at once", spec(one.table).name);
     Asked& asked = asked_[one.table];
     if (!asked.held.empty() && asked.is_for(one.slots, one.padding)) continue;
     asked.make_plan(one, client_.servers());
@@ -463,14 +463,14 @@ void Worker::State::refresh(uint32_t table, std::span<const std::span<float>> pa
 
 void Worker::State::geo_dense(uint32_t table, std::span<const std::span<float>> parts, int64_t k) {
   const auto found = geo_dense_.find(table);
-  require(found != geo_dense_.end(), "table {} has no first values", spec(table).name);
+  require(found != geo_dense_.end(), "table {} has no initial values", spec(table).name);
   found->second.step(client_, parts, k);
 }
 
 void Worker::State::geo_rows(uint32_t table, std::span<const std::span<const int64_t>> ids,
                              std::span<float> rows, int64_t k) {
   const auto found = geo_rows_.find(table);
-  require(found != geo_rows_.end(), "table {} has no first values", spec(table).name);
+  require(found != geo_rows_.end(), "table {} has no initial values", spec(table).name);
   found->second.step(client_, ids, rows, k);
 }
 
@@ -506,8 +506,8 @@ std::unique_ptr<Worker> Worker::twin() {
 Worker::State& Worker::state() {
   if (state_ == nullptr && connect_by_) std::exchange(connect_by_, {})();
   require(state_ != nullptr,
-          "a program of a worker with parameter servers ran before the worker was connected to "
-          "them: call fleet.init_worker() first");
+          "the program uses parameter servers, but this worker is not connected to them yet: call "
+          "fleet.init_worker() first");
   return *state_;
 }
 

@@ -95,7 +95,7 @@ class Worker {
   // From now on steps can run. The tables are on the servers.
   void connect(std::shared_ptr<Client> client, const std::vector<TableSpec>& tables);
   bool connected() const { return client_ != nullptr; }
-  // What the first step calls where nobody has called connect() by then: it shall.
+  // Called by the first step if connect() has not been called; must connect.
   void connect_by(std::function<void()> connect) { connect_by_ = std::move(connect); }
   // For what is not a step: saving, statistics.
   Client& client();

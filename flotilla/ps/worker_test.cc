@@ -288,7 +288,8 @@ TEST(Worker, AStepBeforeTheConnectionSaysWhatToDo) {
   EXPECT_THAT(refusal_of([&] { worker.end_step(); }), HasSubstr("call fleet.init_worker() first"));
   bool asked = false;
   worker.connect_by([&] { asked = true; });
-  EXPECT_THAT(refusal_of([&] { worker.end_step(); }), HasSubstr("before the worker was connected"));
+  EXPECT_THAT(refusal_of([&] { worker.end_step(); }),
+              HasSubstr("this worker is not connected to them yet"));
   EXPECT_TRUE(asked);
 }
 
@@ -496,12 +497,12 @@ TEST(Service, RefusesWhatIsNoRequest) {
   const std::shared_ptr<Client> client = servers.client(0);
   client->create(tables_of("sgd"));
   EXPECT_THAT(refusal_of([&] { client->create({parse_table("table 1 other dense width=4")}); }),
-              HasSubstr("must be like the one that is there"));
+              HasSubstr("must be the same as the existing one"));
   // A job of another size, and a server that there is not.
   Client outsider(
       {.self = {0, 3}, .connect = [&](int, const auto&) { return servers.channel(0); }});
   EXPECT_REFUSED(outsider.snapshot(),
-                 "worker 0 thinks that the job has 3 workers, but this server was told 2");
+                 "worker 0 was started in a job of 3 workers, but this server in one of 2");
   Client nowhere({.connect = [](int, const auto&) -> std::shared_ptr<Channel> {
     refuse("there is no such server");
   }});

@@ -126,7 +126,7 @@ bool Acceptor::accept() {
   if (source.empty()) return true;
   // The system gives the lowest number that is free.
   if (connection.get() >= limit_of_descriptors() - reserve()) {
-    complain(source, "this process has no descriptors left for it");
+    complain(source, "this process has no file descriptors left");
     return false;
   }
   const int yes = 1;
@@ -251,7 +251,7 @@ int listening_port(const Fd& listener) {
       (address.ss_family == AF_INET || address.ss_family == AF_INET6) &&
       ::getsockopt(listener.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) == 0 &&
       listens != 0;
-  require(known, "descriptor {} is no TCP socket that listens", listener.get());
+  require(known, "descriptor {} is not a listening TCP socket", listener.get());
   return ntohs(address.ss_family == AF_INET
                    ? reinterpret_cast<const sockaddr_in&>(address).sin_port
                    : reinterpret_cast<const sockaddr_in6&>(address).sin6_port);

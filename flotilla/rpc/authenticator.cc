@@ -44,7 +44,7 @@ std::string some(const std::vector<std::string>& names) {
 void check_token(std::string_view token) {
   constexpr size_t kMost = 1024;
   require(token.size() <= kMost,
-          "the secret of a job (FLT_JOB_TOKEN) has at most {} bytes, but this has {}", kMost,
+          "the secret of a job (FLT_JOB_TOKEN) may have at most {} bytes, but has {}", kMost,
           token.size());
 }
 
@@ -160,16 +160,17 @@ std::string Authenticator::reason(Verdict verdict, const std::string& peer) cons
   if (verdict == Verdict::kNoToken) return "it did not show the job's token";
   if (verdict == Verdict::kWrongHost) {
     return fmt::format(
-        "it is not a host of the job: calls are taken from {}, but it came from {}; name this host "
-        "in the lists of the job, or set the same FLT_JOB_TOKEN on every host",
+        "it is not a host of the job: calls are accepted from {}, but it called from {}; add this "
+        "host to the lists of the job, or set the same FLT_JOB_TOKEN on every host",
         some(hosts_->names), address_in(peer));
   }
   const MutexLock lock(hosts_->mutex);
   const std::vector<std::string> unknown = hosts_->unknown();
   return fmt::format(
-      "calls are taken from {}, but it came from {}, which none of them is known to be yet: {}",
+      "calls are accepted from {}, but it called from {}, which is not yet known to be one of "
+      "them: {}",
       some(hosts_->names), address_in(peer),
-      unknown.empty() ? "they are looked up again" : "nobody knows the name " + some(unknown));
+      unknown.empty() ? "their names are being resolved again" : "cannot resolve " + some(unknown));
 }
 
 std::string address_in(const std::string& peer) {

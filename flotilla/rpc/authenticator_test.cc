@@ -52,8 +52,8 @@ TEST_F(AuthenticatorTest, AHostWhoseNameIsKnownLateIsLetInLate) {
   EXPECT_EQ(judge(kFirst, 0s), Verdict::kWelcome);
   EXPECT_EQ(judge(kSecond, 0s), Verdict::kNotYet);
   EXPECT_EQ(authenticator.reason(Verdict::kNotYet, kSecond),
-            "calls are taken from node-1, node-2, but it came from 10.0.0.2, which none of them is "
-            "known to be yet: nobody knows the name node-2");
+            "calls are accepted from node-1, node-2, but it called from 10.0.0.2, which is not yet "
+            "known to be one of them: cannot resolve node-2");
   ASSERT_TRUE(soon([&] { return names->questions >= 2; }));
   names->knows_second = true;
   EXPECT_TRUE(soon([&] { return judge(kSecond, 1s) == Verdict::kWelcome; }));
@@ -69,9 +69,9 @@ TEST_F(AuthenticatorTest, WhoeverIsNoneOfThemIsRefusedOnceAllAreKnown) {
   names->knows_second = true;
   EXPECT_TRUE(soon([&] { return judge(kThird, 1s) == Verdict::kWrongHost; }));
   EXPECT_EQ(authenticator.reason(Verdict::kWrongHost, kThird),
-            "it is not a host of the job: calls are taken from node-1, node-2, but it came from "
-            "10.0.0.3; name this host in the lists of the job, or set the same FLT_JOB_TOKEN on "
-            "every host");
+            "it is not a host of the job: calls are accepted from node-1, node-2, but it called "
+            "from 10.0.0.3; add this host to the lists of the job, or set the same FLT_JOB_TOKEN "
+            "on every host");
   EXPECT_EQ(judge(kThird, 10s), Verdict::kNotYet) << "the names may mean others by now";
   EXPECT_EQ(authenticator.judge("x", kThird), Verdict::kNoToken);
 }
@@ -126,9 +126,9 @@ TEST(Authenticator, AProcessOfAnotherHostHearsFromTheStoreWhatToDo) {
       .address = server.address(), .token = "t", .self = {.role = "worker"}};
   EXPECT_EQ(refusal_of([&] { StoreClient made(options); }),
             "the store at " + server.address() +
-                " refused this process: it is not a host of the job: calls are taken from "
-                "10.255.255.1, but it came from 127.0.0.1; name this host in the lists of the job, "
-                "or set the same FLT_JOB_TOKEN on every host");
+                " refused this process: it is not a host of the job: calls are accepted from "
+                "10.255.255.1, but it called from 127.0.0.1; add this host to the lists of the "
+                "job, or set the same FLT_JOB_TOKEN on every host");
 }
 
 TEST(Authenticator, AProcessWhoseHostIsNotKnownYetComesBack) {
@@ -138,8 +138,8 @@ TEST(Authenticator, AProcessWhoseHostIsNotKnownYetComesBack) {
                                      .self = {.role = "worker"},
                                      .outage = Outage{.limit = 2s}};
   EXPECT_THAT(refusal_of([&] { StoreClient made(options); }),
-              HasSubstr("does not take this process yet: calls are taken from "
-                        "no-such-host.invalid, but it came from 127.0.0.1"));
+              HasSubstr("does not accept this process yet: calls are accepted from "
+                        "no-such-host.invalid, but it called from 127.0.0.1"));
 }
 
 }  // namespace

@@ -191,9 +191,9 @@ bool wait_for_connection(grpc::Channel& channel, const std::string& address, con
     if (stopped()) return false;
     if (const std::string host = host_of(address); look_up(host, stopped) == Name::kUnknown) {
       if (Clock::now() >= unknown) {
-        throw Error(
-            ErrorKind::kUnavailable,
-            fmt::format("nothing answers at {}: no host has the name \"{}\"", address, host));
+        throw Error(ErrorKind::kUnavailable,
+                    fmt::format("nothing answers at {}: the name \"{}\" cannot be resolved",
+                                address, host));
       }
       if (Clock::now() >= deadline) return false;
       continue;

@@ -59,7 +59,7 @@ class DataClient::Connection {
                              options_.stop)) {
       if (options_.stop && options_.stop()) {
         throw Error(ErrorKind::kUnavailable,
-                    fmt::format("the wait for the server at {} was ended", options_.address));
+                    fmt::format("the wait for the server at {} was interrupted", options_.address));
       }
       throw Error(ErrorKind::kUnavailable,
                   fmt::format("no server of the job answers at {} after {:.1f} s", options_.address,
@@ -80,7 +80,7 @@ class DataClient::Connection {
 
   void call(Payload request, size_t room, Done done) {
     require(request.size() <= options_.max_message,
-            "a request has at most {} bytes, but this has {}", options_.max_message,
+            "a request may have at most {} bytes, but this one has {}", options_.max_message,
             request.size());
     auto call = std::make_unique<Call>();
     call->request = std::move(request);
@@ -197,7 +197,7 @@ class DataClient::Connection {
       return message;
     }
     require(call.shared && call.room && header.bytes <= call.room->size(),
-            "a reply of {} bytes was put where there is no room for it", header.bytes);
+            "a reply of {} bytes does not fit into the memory reserved for it", header.bytes);
     Payload reply = std::move(*call.room);
     reply.shrink(header.bytes);
     ++shared_replies_;
@@ -241,7 +241,7 @@ class DataClient::Connection {
     switch (status.error_code()) {
       case grpc::StatusCode::ABORTED:
         return Error(ErrorKind::kUnavailable,
-                     fmt::format("the server at {} does not take this process yet: {}", address,
+                     fmt::format("the server at {} does not accept this process yet: {}", address,
                                  printable(status.error_message())));
       case grpc::StatusCode::PERMISSION_DENIED:
       case grpc::StatusCode::UNAUTHENTICATED:
@@ -250,7 +250,7 @@ class DataClient::Connection {
                                  printable(status.error_message())));
       case grpc::StatusCode::UNIMPLEMENTED:
         return Error(ErrorKind::kInvalidArgument,
-                     fmt::format("what listens at {} is no data server of a job", address));
+                     fmt::format("what listens at {} is not a data server of a job", address));
       case grpc::StatusCode::RESOURCE_EXHAUSTED:
         return Error(
             ErrorKind::kInvalidArgument,

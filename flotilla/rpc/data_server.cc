@@ -175,8 +175,8 @@ class Call final : public DataCall,
     const RequestHeader header = unless_malformed([&] { return read_request(message.bytes()); });
     if (header.request.bytes > state_->max_message) {
       ++state_->counters.oversized;
-      flotilla::refuse("a request has at most {} bytes, but this has {}", state_->max_message,
-                       header.request.bytes);
+      flotilla::refuse("a request may have at most {} bytes, but this one has {}",
+                       state_->max_message, header.request.bytes);
     }
     if (header.request_window == kNoWindow) {
       message.drop_front(sizeof header);
@@ -293,7 +293,7 @@ class DataServer::Service final : public grpc::CallbackGenericService {
     Fd listener =
         options.listener ? std::move(options.listener) : listen_at(options.address, options.stop);
     require(static_cast<bool>(listener),
-            "cannot listen on {}: the port is in use or the address is not this host's",
+            "cannot listen on {}: the port is in use or the address does not belong to this host",
             options.address);
     address_ = fmt::format("{}:{}", options.address.substr(0, colon), listening_port(listener));
     door_.emplace(std::move(listener), address_, DoorLimits());

@@ -106,7 +106,7 @@ TEST(Data, UnauthenticatedAndLargeRequestsAreRefusedAndCounted) {
   DataClient client(plain);
   EXPECT_EQ(ask(client, std::string(1000, 'x')).get().size(), 1000);
   EXPECT_REFUSED(ask(client, std::string(1001, 'x')).get(),
-                 "a request has at most 1000 bytes, but this has 1001");
+                 "a request may have at most 1000 bytes, but this one has 1001");
   EXPECT_EQ(kind_of(ask(client, std::string(3 << 20, 'x'))), ErrorKind::kInvalidArgument);
   EXPECT_TRUE(soon([&] { return server.stats().cut_off == 1; }));
   EXPECT_EQ(server.stats().without_token, 1);
@@ -116,7 +116,8 @@ TEST(Data, UnauthenticatedAndLargeRequestsAreRefusedAndCounted) {
   DataClient::Options small = to(server.address());
   small.max_message = 10;
   DataClient careful(small);
-  EXPECT_REFUSED(ask(careful, "12345678901"), "a request has at most 10 bytes, but this has 11");
+  EXPECT_REFUSED(ask(careful, "12345678901"),
+                 "a request may have at most 10 bytes, but this one has 11");
 }
 
 TEST(Data, OnlyAllowedHostsAreHeard) {
@@ -126,9 +127,10 @@ TEST(Data, OnlyAllowedHostsAreHeard) {
   DataClient::Options plain = to(server.address());
   plain.shared_bytes = 0;
   DataClient client(plain);
-  EXPECT_THAT(refusal_of([&] { ask(client, "x").get(); }),
-              HasSubstr("refused this process: it is not a host of the job: calls are taken from "
-                        "10.255.255.1, but it came from 127.0.0.1; name this host"));
+  EXPECT_THAT(
+      refusal_of([&] { ask(client, "x").get(); }),
+      HasSubstr("refused this process: it is not a host of the job: calls are accepted from "
+                "10.255.255.1, but it called from 127.0.0.1; add this host"));
   EXPECT_EQ(server.stats().wrong_host, 1);
   DataServer::Options here = serve(echo);
   here.only_from = {"localhost"};

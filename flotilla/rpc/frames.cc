@@ -13,18 +13,18 @@ static_assert(std::endian::native == std::endian::little);
 
 template <typename Header>
 Header read(std::span<const std::byte> message, const char* name) {
-  require(message.size() >= sizeof(Header), "a {} has at least {} bytes, but this has {}", name,
+  require(message.size() >= sizeof(Header), "a {} must have at least {} bytes, but has {}", name,
           sizeof(Header), message.size());
   Header header;
   std::memcpy(&header, message.data(), sizeof header);
-  require(header.magic == Header::kMagic, "a {} begins with {:#x}, but this with {:#x}", name,
+  require(header.magic == Header::kMagic, "a {} must begin with {:#x}, but begins with {:#x}", name,
           Header::kMagic, header.magic);
   return header;
 }
 
 template <typename Header>
 Header read_alone(std::span<const std::byte> message, const char* name) {
-  require(message.size() == sizeof(Header), "a {} has {} bytes, but this has {}", name,
+  require(message.size() == sizeof(Header), "a {} must have {} bytes, but has {}", name,
           sizeof(Header), message.size());
   return read<Header>(message, name);
 }
@@ -36,7 +36,7 @@ RequestHeader read_request(std::span<const std::byte> message) {
   const size_t behind = message.size() - sizeof header;
   const bool inside = header.request_window == kNoWindow;
   require(behind == (inside ? header.request.bytes : 0) && (!inside || header.request.offset == 0),
-          "a request of {} bytes at {} in {} cannot have {} bytes behind its header",
+          "a request of {} bytes at {} in {} cannot have {} bytes after its header",
           header.request.bytes, header.request.offset, inside ? "its message" : "a window", behind);
   return header;
 }
@@ -45,7 +45,7 @@ ReplyHeader read_reply(std::span<const std::byte> message) {
   const auto header = read<ReplyHeader>(message, "reply");
   const size_t behind = message.size() - sizeof header;
   require(header.in_room <= 1 && behind == (header.in_room == 1 ? 0 : header.bytes),
-          "a reply of {} bytes cannot have {} bytes behind its header", header.bytes, behind);
+          "a reply of {} bytes cannot have {} bytes after its header", header.bytes, behind);
   return header;
 }
 

@@ -188,7 +188,8 @@ TEST(StoreOutageTest, ADeathIsSeenAtOnceHoweverLongTheLimit) {
       std::async([&] { return refusal_of([&] { stays.get("never"); }); });
   std::thread([gone = std::move(server)] {}).join();
   ASSERT_EQ(waiting.wait_for(30s), std::future_status::ready);
-  EXPECT_THAT(waiting.get(), HasSubstr("connection to the store of the job was lost"));
+  EXPECT_THAT(waiting.get(), HasSubstr("the connection to the store of the job at " +
+                                       options.address + " was lost"));
 }
 
 TEST(StoreOutageTest, AStoreThatWasStartedAgainTakesNobodyForItsOwn) {

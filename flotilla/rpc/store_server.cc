@@ -63,7 +63,8 @@ class StoreServer::Service final : public Control::CallbackService {
     prepare_grpc();
     Fd listener = listen_at(options_.address, options_.stop);
     require(static_cast<bool>(listener),
-            "the store cannot listen on {}: the port is in use or the address is not this host's",
+            "the store cannot listen on {}: the port is in use or the address does not belong to "
+            "this host",
             options_.address);
     address_ = fmt::format("{}:{}", options_.address.substr(0, colon), listening_port(listener));
     door_.emplace(std::move(listener), "the store", DoorLimits{.reserve = options_.reserve});
@@ -290,7 +291,7 @@ bool StoreServer::Service::take(Stream& stream, std::optional<Happening>& what) 
   if (request.has_hello()) return welcome(stream, what);
   if (stream.session == nullptr) {
     Reply reply;
-    reply.set_error("the first request to the store must say who asks");
+    reply.set_error("the first request to the store must identify its sender");
     stream.send(std::make_shared<const Reply>(std::move(reply)));
     return false;
   }
@@ -326,8 +327,8 @@ bool StoreServer::Service::welcome(Stream& stream, std::optional<Happening>& wha
   if (hello.again()) {
     Reply& reply = replies.emplace_back().reply;
     reply.set_error(
-        fmt::format("the store of the job at {} does not know {} {} any more: it was taken for "
-                    "lost, or the job was started again",
+        fmt::format("the store of the job at {} no longer knows {} {}: it was considered lost, or "
+                    "the job was restarted",
                     address_, hello.role(), hello.rank()));
   } else if (table_.handle(id, request, replies)) {
     Session& session = sessions_[id];

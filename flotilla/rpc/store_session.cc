@@ -72,10 +72,10 @@ StoreClient::Session::Session(Options options)
   if (!wait_for_connection(*channel, options_.address, options_.tls, options_.patience,
                            options_.stop)) {
     if (given_up()) unavailable(kGivenUp);
-    unavailable(fmt::format(
-        "no store answers at {} after {:.1f} s; is the launcher or the first host of the job "
-        "running, and does a firewall let this port through?",
-        options_.address, seconds_of(options_.patience)));
+    unavailable(
+        fmt::format("no store has answered at {} for {:.1f} s; is the launcher or the first host "
+                    "of the job running, and does the firewall allow this port?",
+                    options_.address, seconds_of(options_.patience)));
   }
   try {
     greet(std::move(channel), returns_ ? std::max(options_.patience, outage_.retry()) : kForEver);
@@ -281,7 +281,7 @@ bool StoreClient::Session::come_back() {
     if (dialed.listens_not) closed += spent;
     if (away >= outage_.limit + options_.longer) break;
     if (away >= kNoticed && closed.count() == 0 && !std::exchange(told, true)) {
-      log::warning("the store of the job at {} does not answer; it is waited for up to {:g} s",
+      log::warning("the store of the job at {} does not answer; waiting for it for up to {:g} s",
                    options_.address, seconds_of(outage_.limit));
     }
     std::this_thread::sleep_for(kPause);
@@ -331,10 +331,10 @@ std::string StoreClient::Session::why_lost() const {
   if (answered(grpc::StatusCode::PERMISSION_DENIED) || answered(grpc::StatusCode::ABORTED)) {
     return fmt::format(
         "the store at {} {}: {}", options_.address,
-        connection_->refused() ? "refused this process" : "does not take this process yet",
+        connection_->refused() ? "refused this process" : "does not accept this process yet",
         printable(connection_->status.error_message()));
   }
-  return fmt::format("the connection to the store of the job was lost, at {}", options_.address);
+  return fmt::format("the connection to the store of the job at {} was lost", options_.address);
 }
 
 void StoreClient::Session::say_goodbye() {
@@ -447,7 +447,7 @@ void StoreClient::Connection::OnDone(const grpc::Status& ended) {
     status = ended;
     // Where nobody comes back, and the greeting is over, this is the end.
     if (!session_.returns_ && welcomed) {
-      lost = fmt::format("the connection to the store of the job was lost, at {}",
+      lost = fmt::format("the connection to the store of the job at {} was lost",
                          session_.options_.address);
     }
   }

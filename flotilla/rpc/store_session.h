@@ -105,7 +105,7 @@ class StoreClient::Session {
  private:
   friend class Connection;
   static constexpr const char* kForgotten = "this process has left its job";
-  static constexpr const char* kGivenUp = "the wait for the store of the job was ended";
+  static constexpr const char* kGivenUp = "the wait for the store of the job was interrupted";
 
   // Says Hello over a new connection and waits for the answer, at most so long.
   void greet(std::shared_ptr<grpc::Channel> channel, std::chrono::milliseconds patience);

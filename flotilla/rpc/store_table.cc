@@ -41,17 +41,17 @@ std::string objection(const Request& request) {
   const auto long_key = [](const std::string& key) {
     return key.size() <= StoreTable::kMaxKey
                ? std::string()
-               : fmt::format("a key of the store may have {} bytes, but this one has {}",
+               : fmt::format("a key of the store may have at most {} bytes, but has {}",
                              StoreTable::kMaxKey, key.size());
   };
   switch (request.what_case()) {
     case Request::kSet:
-      if (request.set().key().empty())
-        return "a key of the store has a name, but this one is empty";
+      if (request.set().key().empty()) return "a key of the store must not be empty";
       if (request.set().value().size() > StoreTable::kMaxValue) {
-        return fmt::format("a value of the store may have {} bytes, but that of \"{}\" has {}",
-                           StoreTable::kMaxValue, request.set().key().substr(0, 100),
-                           request.set().value().size());
+        return fmt::format(
+            "a value of the store may have at most {} bytes, but that of \"{}\" has {}",
+            StoreTable::kMaxValue, request.set().key().substr(0, 100),
+            request.set().value().size());
       }
       return long_key(request.set().key());
     case Request::kGet:
@@ -63,7 +63,7 @@ std::string objection(const Request& request) {
     case Request::kBarrier:
       return long_key(request.barrier().name());
     case Request::WHAT_NOT_SET:
-      return "the request asks for nothing that this store knows; are both sides of one version?";
+      return "the store does not know this request; do both sides run the same version?";
     default:
       return "";
   }
@@ -84,7 +84,7 @@ bool StoreTable::handle(ClientId from, const Request& request, std::vector<Outgo
     return welcome;
   }
   if (!clients_.contains(from)) {
-    reply.set_error("the first request to the store must say who asks");
+    reply.set_error("the first request to the store must identify its sender");
     out.push_back({from, std::move(reply)});
     return false;
   }
@@ -136,10 +136,10 @@ bool StoreTable::hello(ClientId from, const Request& request, Reply& reply) {
     if (client.left || there.role != member.role || there.rank != member.rank) continue;
     // A process that was started again may come before the end of the old one is seen.
     if (member.attempt > there.attempt) continue;
-    reply.set_error(fmt::format(
-        "{} is in this job already as {}; each rank may run once, so look for a second start of "
-        "the job or a PADDLE_TRAINER_ID that two processes share",
-        name_of(member), name_of(there)));
+    reply.set_error(
+        fmt::format("{} has already joined this job as {}; each rank may run only once, so check "
+                    "whether the job was started twice or two processes share a PADDLE_TRAINER_ID",
+                    name_of(member), name_of(there)));
     return false;
   }
   reply.set_stop(stopped_);
@@ -175,8 +175,8 @@ void StoreTable::add(const Add& add, Reply& reply, std::vector<Outgoing>& out) {
       found == entries_.end() ? 0 : number_in(found->second.value);
   int64_t after = 0;
   if (!before || __builtin_add_overflow(*before, add.amount(), &after)) {
-    reply.set_error(
-        fmt::format("\"{}\" holds no number to which {} can be added", add.key(), add.amount()));
+    reply.set_error(fmt::format("\"{}\" does not hold a number, so {} cannot be added to it",
+                                add.key(), add.amount()));
     return;
   }
   put(add.key(), {fmt::to_string(after), found == entries_.end() ? 0 : found->second.lease}, out);
@@ -276,7 +276,7 @@ std::vector<Member> StoreTable::gone(ClientId client, std::vector<Outgoing>& out
       Outgoing& answer = out.emplace_back();
       answer.to = waiting.client;
       answer.reply.set_id(waiting.id);
-      answer.reply.set_error(fmt::format("{} went away while it waited at the barrier \"{}\"",
+      answer.reply.set_error(fmt::format("{} left while it waited at the barrier \"{}\"",
                                          name_of(ended.member), name));
     }
     it = gates_.erase(it);

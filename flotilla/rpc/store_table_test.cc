@@ -100,10 +100,11 @@ TEST_F(StoreTableTest, Counts) {
   EXPECT_EQ(out[0].reply.number(), -2);
   set(1, "n", "not a number");
   add(1, "n", 1);
-  EXPECT_THAT(out[0].reply.error(), HasSubstr("\"n\" holds no number"));
+  EXPECT_THAT(out[0].reply.error(), HasSubstr("\"n\" does not hold a number"));
   set(1, "n", "9223372036854775807");
   add(1, "n", 1);
-  EXPECT_THAT(out[0].reply.error(), HasSubstr("holds no number to which 1 can be added"));
+  EXPECT_THAT(out[0].reply.error(),
+              HasSubstr("does not hold a number, so 1 cannot be added to it"));
 }
 
 TEST_F(StoreTableTest, TellsWatchersWhatIsThereAndWhatChanges) {
@@ -183,7 +184,8 @@ TEST_F(StoreTableTest, NamesALossButNotADeparture) {
 TEST_F(StoreTableTest, RefusesASecondCopyOfARankByName) {
   EXPECT_TRUE(hello(1, 0));
   EXPECT_FALSE(hello(2, 0));
-  EXPECT_THAT(out[0].reply.error(), HasSubstr("worker 0 (pid 100 on node) is in this job already"));
+  EXPECT_THAT(out[0].reply.error(),
+              HasSubstr("worker 0 (pid 100 on node) has already joined this job"));
   EXPECT_TRUE(hello(3, 0, 1)) << "a later attempt takes the place";
 }
 
@@ -191,18 +193,18 @@ TEST_F(StoreTableTest, RefusesWhoDoesNotSayWhoItIs) {
   Request request;
   request.mutable_get()->set_key("k");
   EXPECT_FALSE(send(1, request));
-  EXPECT_THAT(out[0].reply.error(), HasSubstr("must say who asks"));
+  EXPECT_THAT(out[0].reply.error(), HasSubstr("must identify its sender"));
 }
 
 TEST_F(StoreTableTest, RefusesWhatIsTooLongAndGoesOn) {
   hello(1, 0);
   set(1, std::string(5000, 'k'), "v");
-  EXPECT_THAT(out[0].reply.error(), HasSubstr("may have 4096 bytes, but this one has 5000"));
+  EXPECT_THAT(out[0].reply.error(), HasSubstr("may have at most 4096 bytes, but has 5000"));
   set(1, "", "v");
   EXPECT_THAT(out[0].reply.error(), HasSubstr("has a name"));
   Request empty;
   EXPECT_TRUE(send(1, empty));
-  EXPECT_THAT(out[0].reply.error(), HasSubstr("asks for nothing that this store knows"));
+  EXPECT_THAT(out[0].reply.error(), HasSubstr("the store does not know this request"));
   set(1, "k", "v");
   EXPECT_EQ(out[0].reply.error(), "");
 }

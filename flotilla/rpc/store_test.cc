@@ -53,7 +53,7 @@ TEST(StoreTest, TheWaitForAStoreThatSaysNothingCanBeEnded) {
           .stop = [&] { return watch.time() >= 200ms; },
           .outage = far ? std::optional(Outage{.limit = 600s}) : std::nullopt,
           .on_stop = [](const std::string&) { ADD_FAILURE() << "there was no job yet"; }};
-      EXPECT_REFUSED(StoreClient(options), "the wait for the store of the job was ended");
+      EXPECT_REFUSED(StoreClient(options), "the wait for the store of the job was interrupted");
       EXPECT_LT(watch.time(), 10s);
     }
   }
@@ -69,7 +69,7 @@ TEST(StoreTest, ATokenMayHoldAnyBytes) {
     EXPECT_EQ(store.add("n", 1), 1);
   }
   const std::string refusal =
-      "the secret of a job (FLT_JOB_TOKEN) has at most 1024 bytes, but this has 1025";
+      "the secret of a job (FLT_JOB_TOKEN) may have at most 1024 bytes, but has 1025";
   EXPECT_EQ(refusal_of([] { StoreServer server({.token = std::string(1025, 'x')}); }), refusal);
   StoreServer server({.token = "secret"});
   StoreClient::Options options = client(server, 0);
@@ -86,7 +86,7 @@ TEST(StoreTest, RefusesAWrongTokenAndASecondCopy) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("it did not show the job's token"));
   StoreClient first(client(server, 0));
   EXPECT_THAT(refusal_of([&] { StoreClient second(client(server, 0)); }),
-              HasSubstr("worker 0 (pid 1000 on here) is in this job already"));
+              HasSubstr("worker 0 (pid 1000 on here) has already joined this job"));
   first.set("k", "the first goes on");
 }
 
@@ -112,7 +112,7 @@ TEST(StoreTest, AProcessThatIsStartedAgainTakesItsPlace) {
 TEST(StoreTest, SaysThatNobodyAnswers) {
   StoreClient::Options options{.address = "127.0.0.1:9", .token = "secret", .patience = 50ms};
   EXPECT_THAT(refusal_of([&] { StoreClient made(options); }),
-              HasSubstr("no store answers at 127.0.0.1:9"));
+              HasSubstr("no store has answered at 127.0.0.1:9"));
 }
 
 TEST(StoreTest, RefusesAPortThatIsTaken) {
@@ -160,8 +160,10 @@ TEST(StoreTest, TheEndOfTheServerEndsEveryWait) {
   StoreClient a(client(*server, 0));
   std::future<std::string> waiting =
       std::async([&] { return refusal_of([&] { a.get("never"); }); });
+  const std::string address = server->address();
   server.reset();
-  EXPECT_THAT(waiting.get(), HasSubstr("connection to the store of the job was lost"));
+  EXPECT_THAT(waiting.get(),
+              HasSubstr("the connection to the store of the job at " + address + " was lost"));
 }
 
 TEST(StoreTest, CancelEndsEveryWait) {

@@ -30,7 +30,7 @@ using Key = std::unique_ptr<EVP_PKEY, With<EVP_PKEY_free>>;
 
 std::string read_file(const char* variable, const std::string& path) {
   const std::string_view kind = other_than_a_file(path);
-  require(kind.empty(), "{} names {}, which is {}, but a file is expected", variable, path, kind);
+  require(kind.empty(), "{} names {}, which is {}, not a file", variable, path, kind);
   std::ifstream file(path, std::ios::binary);
   require(file.is_open(), "{} names the file {}, which cannot be opened: {}", variable, path,
           std::strerror(errno));
@@ -45,7 +45,7 @@ Certificate read_certificate(const char* variable, const std::string& path,
                              const std::string& pem) {
   Certificate certificate(PEM_read_bio_X509(reader(pem).get(), nullptr, nullptr, nullptr));
   ERR_clear_error();
-  require(certificate != nullptr, "{} names the file {}, which holds no certificate in PEM form",
+  require(certificate != nullptr, "{} names the file {}, which contains no PEM certificate",
           variable, path);
   return certificate;
 }
@@ -77,8 +77,7 @@ Pem read_all(const Tls& tls) {
   const bool belongs = key != nullptr && X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
   require(key != nullptr,
-          "FLT_TLS_KEY names the file {}, which holds no private key in PEM form without a "
-          "passphrase",
+          "FLT_TLS_KEY names the file {}, which contains no PEM private key without a passphrase",
           tls.key);
   require(belongs, "the private key in {} does not belong to the certificate in {}", tls.key,
           tls.certificate);
@@ -102,7 +101,7 @@ std::shared_ptr<grpc::ServerCredentials> server_credentials(const Tls& tls) {
   const Pem pem = read_all(tls);
   require(!pem.certificate.empty(), "a server needs FLT_TLS_CERT and FLT_TLS_KEY to speak TLS");
   require(!tls.mutual || !pem.authority.empty(),
-          "FLT_TLS_MUTUAL needs FLT_TLS_CA, by which servers know the certificates of the job");
+          "FLT_TLS_MUTUAL needs FLT_TLS_CA, with which servers verify the certificates of the job");
   grpc::SslServerCredentialsOptions options(
       tls.mutual ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
                  : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
@@ -116,9 +115,10 @@ std::shared_ptr<grpc::ChannelCredentials> client_credentials(const Tls& tls,
   if (!tls.on()) return grpc::InsecureChannelCredentials();
   const Pem pem = read_all(tls);
   require(!pem.authority.empty(),
-          "TLS needs FLT_TLS_CA, by which this process knows the servers of the job");
-  require(!tls.mutual || !pem.certificate.empty(),
-          "FLT_TLS_MUTUAL needs FLT_TLS_CERT and FLT_TLS_KEY, which this process shows to servers");
+          "TLS needs FLT_TLS_CA, with which this process verifies the servers of the job");
+  require(
+      !tls.mutual || !pem.certificate.empty(),
+      "FLT_TLS_MUTUAL needs FLT_TLS_CERT and FLT_TLS_KEY, which this process presents to servers");
   if (!tls.name.empty()) arguments.SetSslTargetNameOverride(tls.name);
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = pem.authority;

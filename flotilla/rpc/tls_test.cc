@@ -150,22 +150,22 @@ TEST_F(TlsTest, FilesThatAreMissingOrWrongAreNamed) {
                 ", which cannot be opened: No such file or directory");
   EXPECT_EQ(refused([&](Tls& t) { t.key.clear(); }),
             "FLT_TLS_CERT and FLT_TLS_KEY belong together, but only FLT_TLS_CERT is set");
-  EXPECT_EQ(
-      refused([&](Tls& t) { t.authority = put("odd.pem", "odd"); }),
-      "FLT_TLS_CA names the file " + file("odd.pem") + ", which holds no certificate in PEM form");
+  EXPECT_EQ(refused([&](Tls& t) { t.authority = put("odd.pem", "odd"); }),
+            "FLT_TLS_CA names the file " + file("odd.pem") + ", which contains no PEM certificate");
   EXPECT_EQ(refused([&](Tls& t) { t.key = t.certificate; }),
             "FLT_TLS_KEY names the file " + tls.certificate +
-                ", which holds no private key in PEM form without a passphrase");
+                ", which contains no PEM private key without a passphrase");
   EXPECT_EQ(refused([&](Tls& t) { t.key = file("ca.key"); }),
             "the private key in " + file("ca.key") + " does not belong to the certificate in " +
                 tls.certificate);
   EXPECT_EQ(refused([&](Tls& t) { t = {.authority = t.authority}; }),
             "a server needs FLT_TLS_CERT and FLT_TLS_KEY to speak TLS");
-  EXPECT_EQ(refused([&](Tls& t) {
-              t.authority.clear();
-              t.mutual = true;
-            }),
-            "FLT_TLS_MUTUAL needs FLT_TLS_CA, by which servers know the certificates of the job");
+  EXPECT_EQ(
+      refused([&](Tls& t) {
+        t.authority.clear();
+        t.mutual = true;
+      }),
+      "FLT_TLS_MUTUAL needs FLT_TLS_CA, with which servers verify the certificates of the job");
 }
 
 TEST(TlsEnvironment, IsReadByEveryProcess) {

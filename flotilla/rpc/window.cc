@@ -24,9 +24,8 @@ constexpr size_t kMaxWindows = 256;
 constexpr uint64_t kBlock = 512;
 
 [[noreturn]] void no_memory(size_t bytes, int error) {
-  throw Error(
-      ErrorKind::kUnavailable,
-      fmt::format("{} bytes of shared memory are not to be had: {}", bytes, std::strerror(error)));
+  throw Error(ErrorKind::kUnavailable, fmt::format("cannot allocate {} bytes of shared memory: {}",
+                                                   bytes, std::strerror(error)));
 }
 
 uint64_t rounded(uint64_t bytes) {
@@ -36,7 +35,7 @@ uint64_t rounded(uint64_t bytes) {
 struct stat status_of(const Fd& fd) {
   struct stat status = {};
   const bool found = ::fstat(fd.get(), &status) == 0;
-  require(found, "a window cannot be looked at: {}", std::strerror(errno));
+  require(found, "cannot inspect a shared-memory window: {}", std::strerror(errno));
   return status;
 }
 
@@ -169,8 +168,8 @@ OpenedWindow::OpenedWindow(const WindowCard& card) {
   const struct stat status = status_of(fd);
   require(S_ISREG(status.st_mode) && static_cast<uint64_t>(status.st_ino) == card.inode &&
               static_cast<uint64_t>(status.st_size) == card.bytes,
-          "descriptor {} of process {} is not the window of {} bytes that it was said to be",
-          card.fd, card.pid, card.bytes);
+          "descriptor {} of process {} is not a window of {} bytes, as announced", card.fd,
+          card.pid, card.bytes);
   // Else the client could take memory away that is about to be read, which ends this process.
   const int seals = ::fcntl(fd.get(), F_GET_SEALS);
   require(seals >= 0 && (seals & kSeals) == kSeals &&
@@ -184,7 +183,7 @@ OpenedWindow::OpenedWindow(const WindowCard& card) {
 }
 
 Payload OpenedWindow::at(const Place& place) const {
-  require(fits(place, size()), "{} bytes at {} do not lie in a window of {} bytes", place.bytes,
+  require(fits(place, size()), "{} bytes at {} do not fit into a window of {} bytes", place.bytes,
           place.offset, size());
   return {mapping_->bytes().subspan(place.offset, place.bytes), shared_from_this()};
 }
@@ -195,7 +194,7 @@ void OpenedWindows::open(const WindowCard& card) {
   const MutexLock lock(mutex_);
   auto& windows = clients_[card.client];
   require(windows.size() < kMaxWindows && !windows.contains(card.number),
-          "window {} is open already, or more than {} are", card.number, kMaxWindows);
+          "window {} is already open, or more than {} windows are", card.number, kMaxWindows);
   windows[card.number] = std::move(opened);
 }
 

@@ -62,7 +62,7 @@ TEST(Window, BothSidesSeeTheSameBytes) {
   EXPECT_EQ(opened.count(), std::pair(uint64_t{1}, uint64_t{kBytes}));
   EXPECT_EQ(opened.find(window->card().client, 4), nullptr);
   EXPECT_EQ(opened.find(new_client_key(), 3), nullptr);
-  EXPECT_THAT(refusal_of([&] { opened.open(window->card()); }), HasSubstr("is open already"));
+  EXPECT_THAT(refusal_of([&] { opened.open(window->card()); }), HasSubstr("is already open"));
   opened.close(window->card().client);
   EXPECT_EQ(opened.count().first, 0);
   EXPECT_EQ(seen.bytes()[99], std::byte{42});  // still held
@@ -76,7 +76,7 @@ TEST(Window, PlacesOutsideAreRefused) {
   for (const Place& place :
        {Place{0, 64}, Place{65, 1}, Place{64, kBytes - 63}, Place{kBytes + 64, 0},
         Place{~uint64_t{63}, 128}, Place{64, ~uint64_t{0}}}) {
-    EXPECT_THAT(refusal_of([&] { opened->at(place); }), HasSubstr("do not lie in a window"));
+    EXPECT_THAT(refusal_of([&] { opened->at(place); }), HasSubstr("do not fit into a window"));
   }
 }
 
@@ -113,10 +113,10 @@ TEST(Window, OnlyWholeSealedMarkedMemoryIsOpened) {
   EXPECT_THAT(refusal(Forged(kSeals, true, false).card), HasSubstr("its mark"));
   WindowCard larger = good.card;
   larger.bytes *= 2;
-  EXPECT_THAT(refusal(larger), HasSubstr("is not the window of"));
+  EXPECT_THAT(refusal(larger), HasSubstr("is not a window of"));
   WindowCard another = good.card;
   ++another.inode;
-  EXPECT_THAT(refusal(another), HasSubstr("is not the window of"));
+  EXPECT_THAT(refusal(another), HasSubstr("is not a window of"));
   WindowCard closed = good.card;
   closed.fd = 1 << 20;
   EXPECT_THAT(refusal(closed), HasSubstr("is not a window of a process on this host"));

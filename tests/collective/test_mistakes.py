@@ -119,7 +119,10 @@ ALONE = """
 TOGETHER = """
     dist.init_parallel_env()
     odd = rank == size - 1
-    same = "all members of a group make the same calls with the same lengths and types, in the same order"
+    same = (
+        "all members of a group must make the same calls with the same lengths and types, in the "
+        "same order"
+    )
 
     def expect_both(mine, other, call):
         heard = refusal(call)

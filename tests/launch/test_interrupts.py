@@ -196,7 +196,7 @@ def test_the_wait_for_the_start_of_the_job_ends_and_says_for_whom(tmp_path, rank
     text, seconds = alone.interrupt()
     assert_clean(alone, text, seconds)
     if rank == 0:
-        assert "waiting for worker 1: 1 of 2 processes of the job have come; " in text
+        assert "waiting for worker 1: 1 of 2 processes of the job have joined; " in text
     else:
         assert "waiting for the first process of the job at 127.0.0.1" in text
 

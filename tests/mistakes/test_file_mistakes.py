@@ -103,8 +103,8 @@ def test_a_file_that_was_cut(net, executor, folder, said):
 
     assert re.fullmatch(
         r"ckpt/fc_0.w_0 is not the file that was saved: \d+ bytes with checksum \w+ are listed in "
-        r"ckpt/__manifest__, but it has 20 with \w+; restore it, or, if it was replaced on purpose, "
-        r"remove ckpt/__manifest__",
+        r"ckpt/__manifest__, but it has 20 bytes with checksum \w+; restore it, or, if it was "
+        r"replaced on purpose, remove ckpt/__manifest__",
         load(),
     )
     pathlib.Path("ckpt/__manifest__").unlink()  # as in a folder that Paddle wrote

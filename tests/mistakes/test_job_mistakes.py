@@ -393,6 +393,6 @@ def test_by_hand_the_second_without_the_first():
 
 def test_by_hand_the_first_without_the_second():
     assert said_by_hand(0)[0] == (
-        "waiting for worker 1: 1 of 2 processes of the job have come; start the others with the "
+        "waiting for worker 1: 1 of 2 processes of the job have joined; start the others with the "
         "same list of endpoints\n"
     )

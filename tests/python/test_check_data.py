@@ -66,7 +66,7 @@ def test_wrong_options_are_refused(tmp_path):
     file.write_text("1 1\n")
     for arguments, sentence in (
         (["--slots", "x", file], 'expected a slot as name:dtype or name:dtype:extents, found "x"'),
-        (["--format", "cvs", file], 'there is no format "cvs"'),
+        (["--format", "cvs", file], 'unknown format "cvs"'),
     ):
         status, _, error = check(*arguments)
         assert status == 1
@@ -76,7 +76,7 @@ def test_wrong_options_are_refused(tmp_path):
 
 def test_a_missing_file_and_a_dead_command(tmp_path):
     status, out, _ = check(tmp_path / "none")
-    assert (status, out) == (1, f"{tmp_path / 'none'}: there is no such file\n")
+    assert (status, out) == (1, f"{tmp_path / 'none'}: no such file\n")
     file = tmp_path / "a"
     file.write_text("1 1\n")
     status, out, _ = check("--pipe-command", "echo broken >&2; exit 7", file)

@@ -90,7 +90,7 @@ def test_by_hand_the_first_server_says_whom_it_waits_for(tmp_path):
         limit.cancel()
         server.kill()
         server.wait()
-    assert "waiting for worker 0, worker 1: 1 of 3 processes of the job have come" in said
+    assert "waiting for worker 0, worker 1: 1 of 3 processes of the job have joined" in said
 
 
 @pytest.mark.parametrize("servers", [1, 2])

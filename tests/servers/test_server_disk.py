@@ -86,7 +86,7 @@ def test_a_torn_log_goes_on_from_its_last_whole_push(tmp_path, calm):
         expected = records_in(torn) - before
         first, job = goes_on(tmp_path, calm)
         assert first == expected and 0 < first < done
-        assert "the last write was cut short" in job.log("serverlog.0")
+        assert "the last write is incomplete" in job.log("serverlog.0")
 
 
 # ---- Kills while something is written ---------------------------------------------------------------

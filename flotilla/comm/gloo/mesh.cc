@@ -134,7 +134,8 @@ class Lookout {
   Lookout(rpc::StoreClient& store, std::string key, std::function<void()> give_up)
       : store_(store), key_(std::move(key)), give_up_(std::move(give_up)) {
     const WithoutSignals guard;
-    thread_ = start_thread<std::thread>("looks whether the job goes on", [this] { run(); });
+    thread_ =
+        start_thread<std::thread>("checks whether the job is still running", [this] { run(); });
   }
   ~Lookout() {
     {
@@ -238,7 +239,7 @@ class Mesh::Pairs {
     const bool came = greeting.arriving->waitRecv(patience) && greeting.leaving->waitSend(patience);
     const std::string expected = words_.substr(rank * kWordBytes, kWordBytes);
     if (!came || greeting.theirs != expected) {
-      throw std::runtime_error("somebody else has connected in its place");
+      throw std::runtime_error("another process has connected in its place");
     }
     const MutexLock lock(greeting_);
     greetings_.erase(rank);
@@ -365,9 +366,8 @@ Mesh::Mesh(rpc::StoreClient& store, const Options& options)
       } catch (const Error&) {
         throw;
       } catch (const std::exception& error) {
-        throw Error(ErrorKind::kUnavailable,
-                    fmt::format("rank {} on host {} cannot be connected to: {}", r, addresses_[r],
-                                error.what()));
+        throw Error(ErrorKind::kUnavailable, fmt::format("cannot connect to rank {} on host {}: {}",
+                                                         r, addresses_[r], error.what()));
       }
     }
   };

@@ -141,10 +141,10 @@ class Neighbours::Reception {
     if (!listens) {
       throw Error(
           ErrorKind::kUnavailable,
-          fmt::format("a Unix socket for the ranks of this host cannot be made: {}", last_error()));
+          fmt::format("cannot create a Unix socket for the ranks of this host: {}", last_error()));
     }
     const WithoutSignals guard;
-    thread_ = start_thread<std::thread>("meets the ranks of this host", [this] { run(); });
+    thread_ = start_thread<std::thread>("connects the ranks of this host", [this] { run(); });
   }
   ~Reception() {
     ::eventfd_write(stop_.get(), 1);

@@ -16,8 +16,8 @@ constexpr uint64_t kBoards = uint64_t{1} << 63;
 
 [[noreturn]] void fail(std::string_view what, int64_t bytes) {
   throw Error(ErrorKind::kUnavailable,
-              fmt::format("{} bytes of memory for the ranks of this host cannot be {}: {}", bytes,
-                          what, std::strerror(errno)));
+              fmt::format("{} bytes of shared memory for the ranks of this host cannot be {}: {}",
+                          bytes, what, std::strerror(errno)));
 }
 
 }  // namespace

@@ -33,16 +33,15 @@ TEST(Threads, AnotherCallIsNamed) {
                               world.ring(0).all_reduce(mine, mine, 4, f32, comm::Reduce::kSum);
                             }),
             "rank 0 calls barrier, but rank 1 all_reduce of 16 bytes f32 (sum): all members of a "
-            "group make the same calls with the same lengths and types, in the same order");
-  EXPECT_EQ(
-      refusal_of_rank(1,
-                      [&](comm::World& world) {
-                        if (world.rank() == 0) return world.ring(0).send(data, 4, f32, 1);
-                        float mine[2] = {};
-                        world.ring(0).recv(mine, 2, f32, 0);
-                      }),
-      "rank 0 calls send of 16 bytes f32, but rank 1 recv of 8 bytes f32: all members of a group "
-      "make the same calls with the same lengths and types, in the same order");
+            "group must make the same calls with the same lengths and types, in the same order");
+  EXPECT_EQ(refusal_of_rank(1,
+                            [&](comm::World& world) {
+                              if (world.rank() == 0) return world.ring(0).send(data, 4, f32, 1);
+                              float mine[2] = {};
+                              world.ring(0).recv(mine, 2, f32, 0);
+                            }),
+            "rank 0 calls send of 16 bytes f32, but rank 1 recv of 8 bytes f32: all members of a "
+            "group must make the same calls with the same lengths and types, in the same order");
 }
 
 TEST(Element, IsNamedAsItsType) {

@@ -137,7 +137,7 @@ void cv2_bgr(Hsv in, uint8_t* into) {
 
 Image to_grey(const ImageView& image, Style style) {
   require(image.channels == 3 || image.channels == 4,
-          "grey is made of 3 or 4 channels, but the image has {}", image.channels);
+          "a grey image can be made of 3 or 4 channels, but the image has {}", image.channels);
   const GreyWeights weights = style == Style::kPil ? kPilGrey : kCv2Grey;
   Image out(image.height, image.width, 1);
   for (int64_t y = 0; y < image.height; ++y) {

@@ -86,8 +86,8 @@ template <typename T>
 Pixels<T> pad(const View<T>& image, const Margins& margins, Border border,
               std::span<const double> fill) {
   require(margins.left >= 0 && margins.top >= 0 && margins.right >= 0 && margins.bottom >= 0,
-          "a padding must not be negative, but is left {}, top {}, right {}, bottom {}",
-          margins.left, margins.top, margins.right, margins.bottom);
+          "padding must not be negative, but is left {}, top {}, right {}, bottom {}", margins.left,
+          margins.top, margins.right, margins.bottom);
   require(border == Border::kConstant || (image.height > 0 && image.width > 0),
           "an image of {} x {} has no edge to repeat", image.height, image.width);
   const int64_t channels = image.channels;

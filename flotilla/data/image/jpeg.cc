@@ -341,7 +341,7 @@ Image decode_jpeg(std::span<const uint8_t> bytes, std::string_view name,
 std::vector<uint8_t> encode_jpeg(const ImageView& image, int quality) {
   require(image.channels == 1 || image.channels == 3,
           "a JPEG has 1 or 3 channels, but the image has {}", image.channels);
-  require(1 <= quality && quality <= 100, "the quality of a JPEG lies in [1, 100], but is {}",
+  require(1 <= quality && quality <= 100, "the quality of a JPEG must lie in [1, 100], but is {}",
           quality);
   require(0 < image.height && image.height <= JPEG_MAX_DIMENSION && 0 < image.width &&
               image.width <= JPEG_MAX_DIMENSION,

@@ -214,7 +214,7 @@ Image decode_png(std::span<const uint8_t> bytes, std::string_view name,
 std::vector<uint8_t> encode_png(const ImageView& image, int level) {
   require(1 <= image.channels && image.channels <= 4,
           "a PNG has 1 to 4 channels, but the image has {}", image.channels);
-  require(0 <= level && level <= 9, "the level of a PNG's compression lies in [0, 9], but is {}",
+  require(0 <= level && level <= 9, "the compression level of a PNG must lie in [0, 9], but is {}",
           level);
   require(
       0 < image.height && image.height <= 1'000'000 && 0 < image.width && image.width <= 1'000'000,
