@@ -294,8 +294,8 @@ TEST(AppendBackward, RefusesWhatASubBlockMayLeaveAsItWas) {
     }
   )");
   EXPECT_REFUSED(append_backward(program->global_block().var("loss")),
-                 "conditional_block may leave loss as conditional_block wrote it, and gradients do "
-                 "not flow through that yet");
+                 "conditional_block may leave loss as conditional_block wrote it, and gradients "
+                 "through that are not implemented");
 }
 
 TEST(AppendBackward, SavesWhatASubBlockReadBeforeItIsOverwritten) {
@@ -362,7 +362,7 @@ TEST(AppendBackward, RefusesGradientsOfGradients) {
   append_op(block, "toy_sum", {{"X", {"w@GRAD"}}}, {{"Out", {"loss"}}});
   EXPECT_REFUSED(append_backward(block.var("loss")),
                  "toy_square_grad is itself part of a gradient, and second-order gradients are not "
-                 "there yet");
+                 "implemented");
 }
 
 TEST(AppendBackward, LeavesTheProgramAsItWasWhereItThrows) {

@@ -96,7 +96,7 @@ void Walk::visit(size_t position) {
   if (!reached) return;
   if (flow.needed) {
     require((op.role() & kBackwardRole) == 0,
-            "{} is itself part of a gradient, and second-order gradients are not there yet",
+            "{} is itself part of a gradient, and second-order gradients are not implemented",
             op.type());
     op_def(op.type());  // refuses an unknown one
   }

@@ -64,8 +64,8 @@ void Walk::emit_conditional_grad() {
     if (gradient.empty()) continue;
     for (size_t earlier = 0; earlier < position_; ++earlier) {
       require(!block_.op(earlier).writes(out),
-              "conditional_block may leave {} as {} wrote it, and gradients do not flow through "
-              "that yet",
+              "conditional_block may leave {} as {} wrote it, and gradients through that are not "
+              "implemented",
               out, block_.op(earlier).type());
     }
     made->seed(out, name_of(gradient));

@@ -93,7 +93,7 @@ std::shared_ptr<Buffer> Buffer::make(int64_t bytes) {
                            ? memory_left()
                            : limit_bytes.load(std::memory_order_relaxed) - memory_use().live;
   require(rounded <= left,
-          "there is no memory for a buffer of {} bytes ({} bytes are in use, {} are left)", bytes,
+          "cannot allocate a buffer of {} bytes ({} bytes are in use, {} are available)", bytes,
           memory_use().live, std::max<int64_t>(0, left));
   void* data = nullptr;
   const bool mapped = rounded >= kMapped;
@@ -106,8 +106,8 @@ std::shared_ptr<Buffer> Buffer::make(int64_t bytes) {
     data = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
     if (data != nullptr) std::memset(data, 0, static_cast<size_t>(rounded));
   }
-  require(data != nullptr, "there is no memory for a buffer of {} bytes ({} bytes are in use)",
-          bytes, memory_use().live);
+  require(data != nullptr, "cannot allocate a buffer of {} bytes ({} bytes are in use)", bytes,
+          memory_use().live);
   count(rounded);
   guard(static_cast<char*>(data) + bytes, rounded - bytes);
   return std::make_shared<Buffer>(data, rounded, nullptr, mapped);
@@ -142,7 +142,8 @@ void require_room(int64_t bytes) {
   constexpr int64_t kWorthAsking = int64_t{1} << 20;
   if (bytes < kWorthAsking) return;
   const int64_t most = memory_left() + memory_use().live;
-  require(bytes <= most, "the program needs {} bytes at a time, but {} are left", bytes, most);
+  require(bytes <= most, "the program needs {} bytes of memory at once, but only {} are available",
+          bytes, most);
 }
 
 void set_memory_limit(int64_t bytes) { limit_bytes.store(bytes, std::memory_order_relaxed); }

@@ -49,7 +49,7 @@ TEST(Buffer, SaysHowMuchWasAskedForWhenThereIsNotEnough) {
   const int64_t bytes = int64_t{1} << 50;
   EXPECT_THAT([=] { Buffer::make(bytes); },
               testing::ThrowsMessage<Error>(
-                  testing::HasSubstr("no memory for a buffer of 1125899906842624 bytes")));
+                  testing::HasSubstr("cannot allocate a buffer of 1125899906842624 bytes")));
   EXPECT_THROW(Buffer::make(-1), Error);
   EXPECT_THROW(Buffer::make(std::numeric_limits<int64_t>::max()), Error);
 }

@@ -26,7 +26,7 @@ TEST_F(Servers, MakeTheProgramThatOfAWorker) {
   EXPECT_EQ(main_->global_block().count("sgd"), 0);
   EXPECT_EQ(main_->global_block().count("send_barrier"), 1);
   EXPECT_REFUSED(apply_servers(*main_, *startup_, role_, DistributedStrategy()),
-                 "the program is that of a worker of parameter servers already");
+                 "the program is already that of a worker with parameter servers");
 }
 
 TEST_F(Servers, RefuseACollectiveJob) {

@@ -185,7 +185,7 @@ class Parser {
     } else if (word == "check_feed") {
       var.need_check_feed = true;
     } else {
-      in_.fail(start, fmt::format("{} is no mark of a variable", word));
+      in_.fail(start, fmt::format("{} is not a mark of a variable", word));
     }
   }
 
@@ -241,7 +241,7 @@ class Parser {
       } else if (name == "regularizer" && std::holds_alternative<std::monostate>(value)) {
         info.regularizer = Regularizer{};
       } else {
-        refuse("{} is no setting of a parameter", name);
+        refuse("{} is not a setting of a parameter", name);
       }
     } catch (const Error& error) {
       in_.fail(start, error.sentence());

@@ -75,7 +75,7 @@ void Block::remove_var(std::string_view name) {
 }
 
 void Block::rename_var(std::string_view from, std::string_view to) {
-  require(find_var(to) == nullptr, "\"{}\" cannot be renamed: \"{}\" exists already", from, to);
+  require(find_var(to) == nullptr, "\"{}\" cannot be renamed: \"{}\" already exists", from, to);
   Var* renamed = find_var(from);
   if (renamed == nullptr) not_found("block {} has no variable \"{}\"", index_, from);
   // The names may be views of the very name that changes.

@@ -68,7 +68,7 @@ TEST(Block, RenamesAVariableWhereverItIsMeant) {
   EXPECT_THAT(message_of([&] { program->global_block().rename_var("gone", "a"); }),
               HasSubstr("has no variable \"gone\""));
   EXPECT_THAT(message_of([&] { program->block(2).rename_var("x", "x"); }),
-              HasSubstr("exists already"));
+              HasSubstr("already exists"));
 }
 
 TEST(Block, RemovesVariables) {

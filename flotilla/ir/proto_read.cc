@@ -27,7 +27,7 @@ Scalar read(const pb::Scalar& scalar) {
     case pb::Scalar::COMPLEX128:
       return {std::complex<double>(scalar.c().r(), scalar.c().i())};
   }
-  refuse("{} is no type of a scalar", static_cast<int>(scalar.type()));
+  refuse("{} is not a scalar type", static_cast<int>(scalar.type()));
 }
 
 template <typename T, typename Repeated>
@@ -92,7 +92,7 @@ Attr read(const pb::OpDesc::Attr& attr) {
     case pb::SCALARS:
       return read_scalars(attr);
   }
-  refuse("{} is no type of an attribute", static_cast<int>(attr.type()));
+  refuse("{} is not an attribute type", static_cast<int>(attr.type()));
 }
 
 template <typename Repeated>
@@ -101,7 +101,7 @@ Slots read_slots(const Repeated& vars, std::string_view side, std::string_view p
   for (const pb::OpDesc::Var& var : vars) {
     const bool is_new =
         slots.emplace(var.parameter(), read_list<std::string>(var.arguments())).second;
-    require(is_new, "{}: {} {} stands there twice", place, side, bare_or_quoted(var.parameter()));
+    require(is_new, "{}: {} {} is given twice", place, side, bare_or_quoted(var.parameter()));
   }
   return slots;
 }
@@ -124,7 +124,7 @@ Op read(const pb::OpDesc& op, int32_t block, int position) {
 // ---- variables
 
 void read_dtype(const pb::VarType::TensorDesc& tensor, DType& dtype, std::string_view place) {
-  require(is_paddle_dtype(tensor.data_type()), "{}: elements of type {} are not known", place,
+  require(is_paddle_dtype(tensor.data_type()), "{}: unknown element type {}", place,
           pb::VarType::Type_Name(tensor.data_type()));
   dtype = from_paddle(tensor.data_type());
 }
@@ -195,7 +195,7 @@ Var read(const pb::VarDesc& desc, int32_t block) {
           .stop_gradient = desc.stop_gradient(),
           .is_data = desc.need_check_feed(),
           .need_check_feed = desc.need_check_feed()};
-  require(name_of(var.kind) != "unknown", "{}: variables of type {} are not known", place,
+  require(name_of(var.kind) != "unknown", "{}: unknown variable type {}", place,
           pb::VarType::Type_Name(desc.type().type()));
   read_type(desc.type(), var, place);
   if (desc.is_parameter()) var.parameter = ParameterInfo{.trainable = !desc.stop_gradient()};
@@ -209,7 +209,7 @@ void read(const pb::BlockDesc& desc, Block& block) {
   const int32_t forward = desc.forward_block_idx();
   block.set_forward_block(forward == block.index() ? -1 : std::max(forward, -1));
   for (const pb::VarDesc& var : desc.vars()) {
-    require(block.find_var(var.name()) == nullptr, "block {}: variable {} stands there twice",
+    require(block.find_var(var.name()) == nullptr, "block {}: variable {} is declared twice",
             block.index(), bare_or_quoted(var.name()));
     block.add_var(read(var, block.index()));
   }
@@ -222,7 +222,7 @@ WireVersions read_versions(const pb::ProgramDesc& message) {
   WireVersions versions{.program = message.version().version()};
   for (const pb::OpVersionMap::OpVersionPair& pair : message.op_version_map().pair()) {
     const bool is_new = versions.ops.emplace(pair.op_name(), pair.op_version().version()).second;
-    require(is_new, "the version of {} stands there twice", bare_or_quoted(pair.op_name()));
+    require(is_new, "the version of {} is given twice", bare_or_quoted(pair.op_name()));
   }
   return versions;
 }
@@ -272,7 +272,7 @@ void check_settled(const pb::ProgramDesc& message, const Program& program) {
     const auto code = desc.type().lod_tensor().tensor().data_type();
     if (!desc.type().has_lod_tensor() || is_paddle_dtype(code)) continue;
     require(!program.global_block().find_var(desc.name())->is_data,
-            "block 0, variable {}: elements of type {} are not known, and no op writes it",
+            "block 0, variable {}: unknown element type {}, and no op writes it",
             bare_or_quoted(desc.name()), pb::VarType::Type_Name(code));
   }
 }
@@ -304,7 +304,7 @@ std::optional<std::string> broken_field(std::string_view bytes, size_t from, Par
     const int field = WireFormatLite::GetTagFieldNumber(tag);
     if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
       if (field != 0 && WireFormatLite::SkipField(&in, tag)) continue;
-      return fmt::format("at byte {} stands no field", start);
+      return fmt::format("there is no field at byte {}", start);
     }
     uint32_t length = 0;
     const bool has_length = in.ReadVarint32(&length);
@@ -331,12 +331,13 @@ std::shared_ptr<Program> deserialize(std::string_view bytes) {
   auto* message = google::protobuf::Arena::CreateMessage<pb::ProgramDesc>(&arena);
   // Partial, because a field that is missing would be written to stderr.
   if (!message->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    refuse("the {} bytes are no program: {}", bytes.size(),
+    refuse("the {} bytes are not a program: {}", bytes.size(),
            broken_field(bytes, 0, Part::kProgram).value_or("they do not follow the wire format"));
   }
   if (!message->IsInitialized()) {
-    refuse("the {} bytes are no program: these fields are missing or have unknown codes: {:.300}",
-           bytes.size(), message->InitializationErrorString());
+    refuse(
+        "the {} bytes are not a program: these fields are missing or have unknown codes: {:.300}",
+        bytes.size(), message->InitializationErrorString());
   }
   auto program = std::make_shared<Program>();
   add_blocks(*message, *program);

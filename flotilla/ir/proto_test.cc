@@ -174,10 +174,10 @@ TEST(Proto, RefusesBytesThatAreNoProgram) {
   EXPECT_EQ(message_of([] { deserialize(""); }),
             "a program needs at least one block, but there is none");
   EXPECT_EQ(message_of([] { deserialize("hello world"); }),
-            "the 11 bytes are no program: at byte 2 stands no field");
+            "the 11 bytes are not a program: there is no field at byte 2");
   const std::string whole = sound().SerializeAsString();
   EXPECT_THAT(message_of([&] { deserialize(std::string_view(whole).substr(0, 9)); }),
-              HasSubstr("the 9 bytes are no program: field 1 at byte 0 takes "));
+              HasSubstr("the 9 bytes are not a program: field 1 at byte 0 takes "));
   // A length within block 0 that reaches beyond it.
   std::string bent = whole;
   bent[whole.find("scale") - 1] = '\x7f';
@@ -200,11 +200,11 @@ TEST(Proto, RefusesUnknownCodes) {
   bytes[found + attr.size() - 1] = '\x1d';
   EXPECT_THAT(message_of([&] { deserialize(bytes); }), HasSubstr("blocks[0].ops[0].attrs[0].type"));
   EXPECT_EQ(bend([](auto& p) { var_of(p).mutable_type()->set_type(pb::VarType::TUPLE); }),
-            "block 0, variable x: variables of type TUPLE are not known");
+            "block 0, variable x: unknown variable type TUPLE");
   EXPECT_EQ(bend([](auto& p) { var_of(p).mutable_type()->set_type(pb::VarType::FP32); }),
-            "block 0, variable x: variables of type FP32 are not known");
+            "block 0, variable x: unknown variable type FP32");
   EXPECT_EQ(bend([](auto& p) { tensor_of(p).set_data_type(pb::VarType::COMPLEX64); }),
-            "block 0, variable x: elements of type COMPLEX64 are not known, and no op writes it");
+            "block 0, variable x: unknown element type COMPLEX64, and no op writes it");
 }
 
 // Paddle 1.8 writes the kind of a variable where the type of its elements stands.
@@ -221,7 +221,7 @@ TEST(Proto, AnOpDecidesWhatItWrites) {
   EXPECT_EQ(message_of([&] { deserialize(program.SerializeAsString()); }), kAccepted);
   var.set_persistable(true);
   EXPECT_EQ(message_of([&] { deserialize(program.SerializeAsString()); }),
-            "block 0, variable made: elements of type LOD_TENSOR are not known");
+            "block 0, variable made: unknown element type LOD_TENSOR");
 }
 
 TEST(Proto, RefusesPartsThatDoNotFitTogether) {
@@ -236,9 +236,9 @@ TEST(Proto, RefusesPartsThatDoNotFitTogether) {
                     parent));
   }
   EXPECT_EQ(bend([](auto& p) { *p.mutable_blocks(0)->add_vars() = var_of(p); }),
-            "block 0: variable x stands there twice");
+            "block 0: variable x is declared twice");
   EXPECT_EQ(bend([](auto& p) { op_of(p).add_inputs()->set_parameter("X"); }),
-            "block 0, op #0 (scale): input X stands there twice");
+            "block 0, op #0 (scale): input X is given twice");
   EXPECT_EQ(bend([](auto& p) {
               *op_of(p).add_attrs() = op_of(p).attrs(0);
               op_of(p).mutable_attrs(0)->set_f(7);

@@ -149,9 +149,10 @@ TEST(Text, RefusesWithLineAndColumn) {
       {"var x f32[9223372036854775807, 0, 2]",
        "line 1, column 7: the tensor: it can have 2^55 elements at most, but has shape "
        "[9223372036854775807, 0, 2]"},
-      {"var x f32[1] shiny", "line 1, column 14: shiny is no mark of a variable"},
+      {"var x f32[1] shiny", "line 1, column 14: shiny is not a mark of a variable"},
       {"var x f32[1] lod=99", "line 1, column 18: expected a number from 0 to 64, but found 99"},
-      {"var x f32[1] parameter(speed=1)", "line 1, column 24: speed is no setting of a parameter"},
+      {"var x f32[1] parameter(speed=1)",
+       "line 1, column 24: speed is not a setting of a parameter"},
       {"var x f32[1] parameter(lr=\"a\")",
        "line 1, column 24: attribute \"lr\" must be of kind float, but is \"a\" of kind string"},
       {"op(X=x, X=y)", "line 1, column 9: input X is given twice"},

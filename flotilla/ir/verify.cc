@@ -108,7 +108,8 @@ class Verifier {
     require(stage_ >= Stage::kTraining || (role & kOptimizeRole) == 0,
             "{} has the role of an optimizer, but the program has none yet", op.type());
     require(stage_ >= Stage::kParallel || !is_remote(op),
-            "{} talks to other processes, but the program is still that of one process", op.type());
+            "{} communicates with other processes, but the program is still that of one process",
+            op.type());
   }
 
   // In the order in which ops run; a sub-block where the op stands that runs it.

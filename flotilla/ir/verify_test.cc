@@ -53,8 +53,8 @@ TEST(Verify, RolesFitTheStage) {
   for (const std::string type : {"c_allreduce_sum", "send", "listen_and_serv"}) {
     const std::string parallel = program + type + "(X=w@GRAD) -> w@GRAD\n";
     EXPECT_EQ(check(parallel, kTraining),
-              fmt::format("{} talks to other processes, but the program is still that of one "
-                          "process\n  op    #4 {}(X=w@GRAD) -> w@GRAD",
+              fmt::format("{} communicates with other processes, but the program is still that of "
+                          "one process\n  op    #4 {}(X=w@GRAD) -> w@GRAD",
                           type, type));
     EXPECT_EQ(check(parallel, kParallel), kAccepted);
   }

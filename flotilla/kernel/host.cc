@@ -3,11 +3,11 @@
 namespace flotilla {
 
 void PrepareHost::resize_rows(int32_t /*value*/, int64_t /*count*/) {
-  refuse("sparse rows whose number is known only when the program runs are not possible here");
+  refuse("sparse rows of a dynamic number are not supported here");
 }
 
 void PrepareHost::set_lod(int32_t /*value*/, LoD /*lod*/) {
-  refuse("sequences that an operator makes are not possible here");
+  refuse("operators that create sequences are not supported here");
 }
 
 std::vector<Exchanged> PrepareHost::exchange(const std::vector<int32_t>& /*ins*/,

@@ -70,7 +70,7 @@ void OpPorts::check_size(const VarMeta& meta, std::string_view slot) const {
 
 void OpPorts::check_dense(const Port& port, std::string_view slot) const {
   require(port.meta.kind != VarKind::kSelectedRows,
-          "slot {} of {} takes no sparse rows; a gradient is dense where its embedding has "
+          "slot {} of {} does not accept sparse rows; the gradient of an embedding is dense with "
           "is_sparse=False",
           slot, op_.type());
 }

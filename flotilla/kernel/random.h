@@ -11,8 +11,8 @@
 
 namespace flotilla {
 
-// The process' source of streams (paddle.seed): every call of next() is a fresh stream. Executors
-// of several threads may draw from one; it is seeded while none of them runs.
+// The process-wide source of random streams (paddle.seed): every call of next() is a fresh stream.
+// Executors of several threads may draw from one; it is seeded while none of them runs.
 class Generator {
  public:
   explicit Generator(uint64_t seed = 0) : seed_(seed) {}

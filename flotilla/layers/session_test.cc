@@ -94,9 +94,9 @@ TEST_F(SessionTest, AnInferenceModelComesBack) {
   EXPECT_EQ(model.fetches.names(), std::vector<std::string>{y.name()});
   EXPECT_THAT(fresh.run(*model.program, images, model.fetches)[0], equal_to(expected));
 
-  EXPECT_REFUSED(fresh.load_inference_model(folder.file("models")),
-                 "the beginning of the names of a model's files was expected, but \"" +
-                     folder.file("models") + "\" is a folder");
+  EXPECT_REFUSED(
+      fresh.load_inference_model(folder.file("models")),
+      "expected the prefix of a model's files, but \"" + folder.file("models") + "\" is a folder");
   std::filesystem::resize_file(prefix + ".pdiparams", 40);
   Session other;
   EXPECT_THROW(other.load_inference_model(prefix), Error);

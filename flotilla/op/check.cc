@@ -141,7 +141,7 @@ void check_same_size(const Op& op, const std::string& name, const VarMeta& given
 void check_same_dtype(const Op& op, const std::string& name, const VarMeta& given,
                       const VarMeta& made) {
   require(given.dtype == made.dtype,
-          "{} of {} must be {}, as what it is the gradient of, but is {}", name, op.type(),
+          "{} of {} must be {}, like the variable whose gradient it is, but is {}", name, op.type(),
           made.dtype, given.dtype);
 }
 

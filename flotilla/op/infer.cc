@@ -86,8 +86,8 @@ Shape broadcast(const Shape& x, const Shape& y, int64_t axis) {
   for (int64_t a = 0; a < trimmed.rank(); ++a) {
     const int64_t have = x[begin + a], other = trimmed[a];
     require(have == other || have == 1 || other == 1 || have == -1 || other == -1,
-            "X of shape {} and Y of shape {} do not broadcast at axis {}: {} meets {}", x, y, axis,
-            have, other);
+            "X of shape {} and Y of shape {} do not broadcast at axis {}: {} does not match {}", x,
+            y, axis, have, other);
     out[begin + a] = have == 1 ? other : have == -1 ? (other == 1 ? -1 : other) : have;
   }
   return out;

@@ -108,8 +108,8 @@ const Kernel& find_kernel(const OpDef& def, Device device, DType dtype) {
     there +=
         fmt::format("{}{} {}", there.empty() ? "" : ", ", name_of(kernel.device), kernel.dtype);
   }
-  not_found("no kernel for {} on {} with dtype {}. There are: {}", def.type, name_of(device), dtype,
-            there.empty() ? "none" : there);
+  not_found("no kernel for {} on {} with dtype {}. Its kernels are: {}", def.type, name_of(device),
+            dtype, there.empty() ? "none" : there);
 }
 
 Use shape_of(std::string slot) {

@@ -19,7 +19,7 @@ TEST(Registry, FindsWhatIsDefined) {
 TEST(Registry, ListsTheKernelsThereAre) {
   EXPECT_EQ(find_kernel(op_def("toy_mul"), kCpu, f64).dtype, f64);
   EXPECT_REFUSED(find_kernel(op_def("toy_mul"), kCuda, f16),
-                 "no kernel for toy_mul on cuda with dtype f16. There are: cpu f32, cpu f64");
+                 "no kernel for toy_mul on cuda with dtype f16. Its kernels are: cpu f32, cpu f64");
 }
 
 TEST(Registry, PrintsADefinition) {
@@ -103,12 +103,14 @@ TEST(Broadcast, FollowsNumpyAndPaddlesAxis) {
   EXPECT_EQ(broadcast({2, 3}, {2, 1, 1}, 0), Shape({2, 3}));
   EXPECT_EQ(broadcast({1}, {2, 3}, 0), Shape({2, 3}));
   EXPECT_EQ(broadcast({2}, {-1, 3}, 0), Shape({2, 3}));
-  EXPECT_REFUSED(broadcast({2, 3}, {4}, -1),
-                 "X of shape [2, 3] and Y of shape [4] do not broadcast at axis -1: 3 meets 4");
+  EXPECT_REFUSED(
+      broadcast({2, 3}, {4}, -1),
+      "X of shape [2, 3] and Y of shape [4] do not broadcast at axis -1: 3 does not match 4");
   EXPECT_REFUSED(broadcast({2, 3}, {2, 3}, 1),
                  "Y of shape [2, 3] does not fit into X of shape [2, 3] at axis 1");
-  EXPECT_REFUSED(broadcast({3}, {2, 3}, 0),
-                 "X of shape [2, 3] and Y of shape [3] do not broadcast at axis 0: 2 meets 3");
+  EXPECT_REFUSED(
+      broadcast({3}, {2, 3}, 0),
+      "X of shape [2, 3] and Y of shape [3] do not broadcast at axis 0: 2 does not match 3");
 }
 
 TEST(ResolveReshape, CopiesAndWorksOut) {

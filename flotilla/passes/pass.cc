@@ -50,8 +50,8 @@ std::vector<std::string> names_in(const char* variable, std::span<const PassRow>
   }
   std::vector<std::string> given = env::list(variable);
   for (const std::string& name : given) {
-    require(holds(known, name), "{} names the pass \"{}\", which is not there.{} There are: {}",
-            variable, name, did_you_mean(name, known), fmt::join(known, ", "));
+    require(holds(known, name), "{} names the unknown pass \"{}\".{} The passes are: {}", variable,
+            name, did_you_mean(name, known), fmt::join(known, ", "));
   }
   return given;
 }
@@ -129,14 +129,14 @@ const std::vector<PassRow>& all_passes() {
        .run = lars,
        .doc = "Momentum becomes LARS: a learning rate for each parameter",
        .check = check_layerwise_rates,
-       .with_servers = "servers update by the optimizer's rule"},
+       .with_servers = "servers apply the optimizer's own rule"},
       {.name = "lamb",
        .stage = kAfterUpdate,
        .option = "lamb",
        .when = without_servers,
        .run = lamb,
        .doc = "Adam becomes LAMB: a learning rate for each parameter",
-       .with_servers = "servers update by the optimizer's rule"},
+       .with_servers = "servers apply the optimizer's own rule"},
       {.name = "sync_batch_norm",
        .stage = kAfterUpdate,
        .option = "sync_batch_norm",
@@ -177,8 +177,8 @@ const std::vector<PassRow>& all_passes() {
        "all ranks start from what rank 0 drew"},
       {"ps_split", kAfterUpdate, "", with_servers, ps_split,
        "parameters live on servers, and the worker pulls and pushes"},
-      {"lower", kPlan, "", nullptr, lower,
-       "ops without a kernel are computed by what they are made of", true},
+      {"lower", kPlan, "", nullptr, lower, "ops without a kernel are replaced by ops that have one",
+       true},
       {"fuse_fc_grad", kPlan, "", nullptr, fuse_fc_grad,
        "gradients of activation, bias and product in one op"},
       {"fuse_fc", kPlan, "", nullptr, fuse_fc,
@@ -188,7 +188,7 @@ const std::vector<PassRow>& all_passes() {
       {"fuse_bn_add_act", kPlan, "", nullptr, fuse_bn_add_act,
        "batch norm, residual sum and relu in one op, forward and backward"},
       {"fuse_lookups", kPlan, "", nullptr, fuse_lookups,
-       "lookups, their reshapes and the concat behind in one op, gradients too"},
+       "lookups, their reshapes and the concat after them in one op, gradients too"},
       {"fuse_optimizer", kPlan, "", nullptr, fuse_optimizer,
        "updates all parameters of an optimizer in one op"},
   };

@@ -134,12 +134,12 @@ TEST(PlanPasses, CanBeSwitchedOff) {
 
 TEST(PlanPasses, RefuseANameThatNoneHas) {
   const EnvGuard skip("FLT_SKIP_PASSES", "fuse_optimiser");
-  EXPECT_REFUSED(run_plan_passes(*build(kTwoUpdates), {}),
-                 "FLT_SKIP_PASSES names the pass \"fuse_optimiser\", which is not there. Did you "
-                 "mean \"fuse_optimizer\"? There are: all, lars, lamb, sync_batch_norm, "
-                 "gradient_merge, insert_all_reduce, fuse_all_reduce, local_sgd, "
-                 "broadcast_parameters, ps_split, lower, fuse_fc_grad, fuse_fc, "
-                 "fuse_bn_act, fuse_bn_add_act, fuse_lookups, fuse_optimizer");
+  EXPECT_REFUSED(
+      run_plan_passes(*build(kTwoUpdates), {}),
+      "FLT_SKIP_PASSES names the unknown pass \"fuse_optimiser\". Did you mean \"fuse_optimizer\"? "
+      "The passes are: all, lars, lamb, sync_batch_norm, gradient_merge, insert_all_reduce, "
+      "fuse_all_reduce, local_sgd, broadcast_parameters, ps_split, lower, fuse_fc_grad, fuse_fc, "
+      "fuse_bn_act, fuse_bn_add_act, fuse_lookups, fuse_optimizer");
 }
 
 TEST(PlanPasses, PrintTheProgramAfterOne) {

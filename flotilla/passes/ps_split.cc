@@ -344,7 +344,7 @@ void add_geo(Program& main, const std::vector<ServerTable>& tables, int64_t step
 std::vector<ServerTable> ps_split(Program& main, Program& startup, const PsOptions& options) {
   for (const auto& op : main.global_block().ops()) {
     require(!op->attrs().contains("table_id"),
-            "the program is that of a worker of parameter servers already");
+            "the program is already that of a worker with parameter servers");
   }
   const bool geo = options.mode == PsMode::kGeo;
   std::vector<ServerTable> tables =

@@ -187,7 +187,7 @@ TEST_F(PsSplit, RefusesWhatServersCannotDo) {
   block.insert(last, std::move(update));
   EXPECT_THAT(refusal_of([&] { split(PsMode::kSync); }),
               ::testing::StartsWith("parameter servers have no rule for dpsgd, which updates "
-                                    "\"fc_0.w_0\"; there are: adadelta, adagrad, adam, "));
+                                    "\"fc_0.w_0\"; their rules are: adadelta, adagrad, adam, "));
 }
 
 // Their steps need the norm of each parameter.

@@ -34,8 +34,8 @@ const Op* last_writer(const Block& block, std::string_view var) {
 const update::Rule& rule_of(const Op& op) {
   const update::Rule* rule = update::find_rule(op.type());
   require(rule != nullptr,
-          "parameter servers have no rule for {}, which updates \"{}\"; there are: {}", op.type(),
-          op.input("Param"), fmt::join(update::rule_names(), ", "));
+          "parameter servers have no rule for {}, which updates \"{}\"; their rules are: {}",
+          op.type(), op.input("Param"), fmt::join(update::rule_names(), ", "));
   return *rule;
 }
 
@@ -72,8 +72,9 @@ FirstValue first_value(const Program& startup, const std::string& param) {
     return first;
   }
   require(op->type() == "gaussian_random" || op->type() == "truncated_gaussian_random",
-          "the rows of \"{}\" must start constant, uniform or normal, but {} makes them", param,
-          op->type());
+          "the rows of \"{}\" must be initialized as constant, uniform or normal, but {} "
+          "initializes them",
+          param, op->type());
   first.kind = op->type() == "gaussian_random" ? "normal" : "truncated_normal";
   first.a = number_of(*op, "mean");
   first.b = number_of(*op, "std");
@@ -131,7 +132,7 @@ class Chain {
   // else makes of them.
   void follow(const std::string& gradient, size_t end) {
     const size_t i = writer(gradient, end);
-    require(i != block_.size(), "the gradient \"{}\" of the sparse table \"{}\" is made by no op",
+    require(i != block_.size(), "no op computes the gradient \"{}\" of the sparse table \"{}\"",
             gradient, param_);
     const Op& op = block_.op(i);
     if (is_lookup_grad(op)) {

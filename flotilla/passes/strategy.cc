@@ -31,7 +31,7 @@ struct Writer {
   T whole_number(const Setting& given) const {
     const int64_t* number = std::get_if<int64_t>(&given.value);
     if (number == nullptr) wrong("a whole number", given);
-    require(std::in_range<T>(*number), "{} must lie from {} to {}, but is {}", path,
+    require(std::in_range<T>(*number), "{} must be from {} to {}, but is {}", path,
             std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), *number);
     return static_cast<T>(*number);
   }

@@ -26,35 +26,36 @@ constexpr std::array kMissing = {
     Missing{"dgc", "gradients are exchanged whole"},
     Missing{"pipeline", "every rank runs the whole program on its own data"},
     Missing{"elastic", "the number of ranks stays as it is"},
-    Missing{"auto", "only what else the strategy says is done"},
+    Missing{"auto", "only the other options of the strategy take effect"},
     Missing{"adaptive_localsgd", "gradients are exchanged in every step"},
     Missing{"fp16_allreduce", "gradients are exchanged in their own type"},
     Missing{"sharding", "every rank keeps all parameters and their state"},
     Missing{"tensor_parallel", "every rank computes whole layers"},
     Missing{"asp", "no weight is left out"},
-    Missing{"semi_auto", "only what else the strategy says is done"},
+    Missing{"semi_auto", "only the other options of the strategy take effect"},
     Missing{"adam_d2sum", "Adam keeps its usual moments"},
-    Missing{"auto_search", "only what else the strategy says is done"},
-    Missing{"heter_ccl_mode", "all ranks exchange alike"},
+    Missing{"auto_search", "only the other options of the strategy take effect"},
+    Missing{"heter_ccl_mode", "all ranks take part in the same exchanges"},
     Missing{"is_fl_ps_mode", "there is no federated training"},
     Missing{"with_coordinator", "there is no coordinator"},
     Missing{"qat", "nothing is quantized"},
     Missing{"use_hierarchical_allreduce",
-            "how ranks exchange follows from where they are and how much it is"},
+            "the algorithm follows from where the ranks run and from the amount of data"},
     Missing{"cudnn_exhaustive_search", "algorithms are chosen by the library"},
     Missing{"cudnn_batchnorm_spatial_persistent", "algorithms are chosen by the library"},
 };
 
 // The same for options that have a number or are on by default.
 constexpr std::array kUnused = {
-    Missing{"nccl_comm_num", "one ring is enough"},
+    Missing{"nccl_comm_num", "one communicator is enough"},
     Missing{"fuse_grad_size_in_TFLOPS", "buckets are measured by fuse_grad_size_in_MB"},
     Missing{"fuse_grad_size_in_num", "buckets are measured by fuse_grad_size_in_MB"},
-    Missing{"conv_workspace_size_limit", "the library knows what it needs"},
+    Missing{"conv_workspace_size_limit", "the library finds out what it needs"},
     Missing{"sync_nccl_allreduce", "an exchange is over before its result is used"},
     Missing{"hierarchical_allreduce_inter_nranks",
-            "how ranks exchange follows from where they are and how much it is"},
-    Missing{"find_unused_parameters", "gradients that a program does not make are not waited for"},
+            "the algorithm follows from where the ranks run and from the amount of data"},
+    Missing{"find_unused_parameters",
+            "gradients that a program does not compute are not waited for"},
     Missing{"without_graph_optimization", "plans are optimized, with the same results"},
     Missing{"fuse_grad_merge", "gradients are merged one by one, with the same results"},
     Missing{"split_data", "every rank trains on what its program feeds"},
@@ -84,7 +85,7 @@ constexpr std::array kFluidMissing = {
     Missing{"use_amp", "all arithmetic stays in the type of the parameters"},
     Missing{"async_mode", "gradients are exchanged in every step"},
     Missing{"use_hierarchical_allreduce",
-            "how ranks exchange follows from where they are and how much it is"},
+            "the algorithm follows from where the ranks run and from the amount of data"},
 };
 
 std::string sentence(const Missing& missing, const Setting& value) {
@@ -149,8 +150,8 @@ std::vector<std::string> unsupported(const DistributedStrategy& strategy) {
 std::vector<std::string> unsupported(const FluidStrategy& strategy) {
   std::vector<std::string> said;
   add_switched_on(strategy, kFluidMissing, said);
-  add_changed(strategy, FluidStrategy(), std::array{Missing{"nccl_comm_num", "one ring is enough"}},
-              said);
+  add_changed(strategy, FluidStrategy(),
+              std::array{Missing{"nccl_comm_num", "one communicator is enough"}}, said);
   return said;
 }
 

@@ -23,10 +23,11 @@ TEST(Unsupported, SaysWhatHappensInstead) {
   strategy.set("recompute", true);
   strategy.set("sync_batch_norm", true);
   strategy.set("nccl_comm_num", 2);
-  EXPECT_THAT(unsupported(strategy),
-              ElementsAre("strategy.recompute = True has no effect yet: activations are kept, "
-                          "which takes more memory and gives the same results.",
-                          "strategy.nccl_comm_num = 2 has no effect yet: one ring is enough."));
+  EXPECT_THAT(
+      unsupported(strategy),
+      ElementsAre("strategy.recompute = True has no effect yet: activations are kept, "
+                  "which takes more memory and gives the same results.",
+                  "strategy.nccl_comm_num = 2 has no effect yet: one communicator is enough."));
   FluidStrategy fluid;
   fluid.set("use_amp", true);
   EXPECT_THAT(unsupported(fluid), ElementsAre("strategy.use_amp = True has no effect yet: all "

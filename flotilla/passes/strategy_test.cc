@@ -65,7 +65,7 @@ TEST(StrategyTest, RefusesValuesOfTheWrongType) {
   EXPECT_REFUSED(strategy.set("a_sync_configs", {{"k_steps", 1.5}}),
                  "a_sync_configs.k_steps must be a whole number, but is 1.5");
   EXPECT_REFUSED(strategy.set("nccl_comm_num", int64_t{1} << 40),
-                 "nccl_comm_num must lie from -2147483648 to 2147483647, but is 1099511627776");
+                 "nccl_comm_num must be from -2147483648 to 2147483647, but is 1099511627776");
   EXPECT_REFUSED(strategy.set("recompute_configs", {{"checkpoints", "a"}}),
                  "recompute_configs.checkpoints must be a list, but is \"a\"");
   EXPECT_REFUSED(strategy.set("amp_configs", true),

@@ -83,8 +83,8 @@ void require_fetchable(const Block& block, const std::string& name) {
   }
   if (targets.empty()) block.var(name);
   not_found(
-      "the program has no variable \"{}\": when it was saved for inference it was cut down to what "
-      "gives {}. Fetch that, or save it again with \"{}\" among the targets",
+      "the program has no variable \"{}\": when it was saved for inference, it was pruned to what "
+      "{} needs. Fetch that, or save it again with \"{}\" among the targets",
       name, fmt::join(targets, ", "), name);
 }
 
@@ -98,7 +98,7 @@ std::vector<std::string> outputs_left_out(const Op& op, const OpDef& def) {
     if (needed && (vars.empty() || vars.front() == kEmptyVar)) slots.push_back(slot.name);
   }
   if (!slots.empty() && names_in(op.outputs()).empty()) {
-    refuse("{} writes nothing: no variable stands in its output \"{}\"", def.type, slots.front());
+    refuse("{} writes nothing: its output \"{}\" has no variable", def.type, slots.front());
   }
   return slots;
 }
@@ -214,7 +214,7 @@ void Drafter::plan_block(const Block& block) {
       note_op(error, *op);
       throw;
     } catch (const std::bad_alloc&) {
-      Error error(ErrorKind::kInvalidArgument, "there is no memory left to plan an op");
+      Error error(ErrorKind::kInvalidArgument, "out of memory while planning an op");
       note_op(error, *op);
       throw error;
     }

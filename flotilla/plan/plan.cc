@@ -256,7 +256,7 @@ void CompiledPlan::check_memory() const {
   const int64_t left = memory_left();
   if (stats_.arena_bytes <= left) return;
   Error error(ErrorKind::kInvalidArgument,
-              fmt::format("the program needs {} bytes at a time, but {} are left",
+              fmt::format("the program needs {} bytes of memory at once, but only {} are available",
                           stats_.arena_bytes, left));
   note_largest(error);
   throw error;
@@ -352,11 +352,11 @@ void CompiledPlan::note_largest(Error& error) const {
     if (largest == nullptr || value.capacity_bytes() > largest->capacity_bytes()) largest = &value;
   }
   if (largest == nullptr) return;
-  error.note("for",
-             fmt::format("what the program computes on the way; the largest is \"{}\", {}{}, "
-                         "of {} bytes",
-                         largest->name, long_name_of(largest->meta.dtype), largest->meta.shape,
-                         largest->capacity_bytes()));
+  error.note(
+      "for",
+      fmt::format("intermediate values of the program; the largest is \"{}\", {}{}, of {} bytes",
+                  largest->name, long_name_of(largest->meta.dtype), largest->meta.shape,
+                  largest->capacity_bytes()));
 }
 
 void CompiledPlan::bind_feeds(const std::vector<Tensor>& feeds) {
@@ -411,7 +411,7 @@ void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
     throw;
   } catch (const std::bad_alloc&) {
     const Op* op = draft_.nodes[static_cast<size_t>(n)].op;
-    Error error(ErrorKind::kInvalidArgument, "there is no memory left for a step of the program");
+    Error error(ErrorKind::kInvalidArgument, "out of memory in a step of the program");
     if (op != nullptr) note_op(error, *op);
     throw error;
   }

@@ -19,8 +19,8 @@ void count_recorded(Rounds& rounds, int64_t bytes) {
   rounds.bytes = 0;
   const int64_t left = memory_left();
   require(left >= kRecordedAtOnce,
-          "the gradient of while needs what each round computed, but after {} rounds {} bytes of "
-          "memory are left",
+          "the gradient of while needs the values of each iteration, but after {} iterations only "
+          "{} bytes of memory are available",
           rounds.count, left);
 }
 
@@ -61,7 +61,7 @@ void ControlFlow::restore(Rounds::Recorded& one) {
 // What the gradients read: of variables outside that the loop changes, as each round finds them; of
 // its own, as each round leaves them.
 void ControlFlow::plan_recorded_while(const Block& block, const Op& op, const Block& backward) {
-  require(loops_ == 0, "gradients do not flow through a loop inside another yet");
+  require(loops_ == 0, "gradients through a loop inside another are not implemented");
   const Block& inner = sub_block(op);
   Draft& draft = drafter_.draft();
   draft.adaptive = false;  // the records have the sizes of this plan

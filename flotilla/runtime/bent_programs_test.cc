@@ -538,8 +538,9 @@ TEST(GeneralRules, AGradientHasTheDtypeOfItsVariable) {
       "var x f64[4, 2] persistable\nvar g f32[1, 2] persistable\nvar dx f64[4, 2]\n"
       "slice_grad(Input=x, Out@GRAD=g) -> Input@GRAD=dx {axes=[0], starts=[1], ends=[2]}\n");
   bent.set("x", Tensor(f64, {4, 2})).set("g", full({1, 2}, 1));
-  EXPECT_EQ(bent.run({"dx"}),
-            "Out@GRAD of slice_grad must be f64, as what it is the gradient of, but is f32");
+  EXPECT_EQ(
+      bent.run({"dx"}),
+      "Out@GRAD of slice_grad must be f64, like the variable whose gradient it is, but is f32");
 }
 
 TEST(GeneralRules, SoHasOneOfAVariableThatIsPadded) {
@@ -640,11 +641,11 @@ TEST(Limits, ExtentsOfWhatIsEmptyAreBoundedToo) {
   EXPECT_THAT(refusal("var x f32[1, 1, 2, 2] data\nvar y f32[1, 1, -1, -1]\n"
                       "nearest_interp_v2(X=x) -> Out=y {scale=[100000.0, 100000000.0]}\n",
                       {"y"}, {{"x", full({1, 1, 2, 2}, 1)}}),
-              HasSubstr("bytes at a time"));
+              HasSubstr("bytes of memory at once"));
   EXPECT_THAT(refusal("var x f32[2, 3] data\nvar y f32[2, 3]\n"
                       "pad(X=x) -> Out=y {paddings=[0, 1000000, 0, 2147483647]}\n",
                       {"y"}, {{"x", full({2, 3}, 1)}}),
-              HasSubstr("bytes at a time"));
+              HasSubstr("bytes of memory at once"));
 }
 
 TEST(Limits, AbsurdSizesAreRefusedBeforeTheyAreTaken) {
@@ -661,10 +662,10 @@ TEST(Limits, AbsurdSizesAreRefusedBeforeTheyAreTaken) {
   EXPECT_THAT(fill("1000000000000000L", false), HasSubstr("\"big\" of 4000000000000000 bytes"));
   EXPECT_THAT(fill("100000L, 100000L, 1000L", false),
               ::testing::AllOf(
-                  HasSubstr("the program needs 40000000000000 bytes at a time"),
+                  HasSubstr("the program needs 40000000000000 bytes of memory at once"),
                   HasSubstr("\"big\", float32[100000, 100000, 1000], of 40000000000000 bytes")));
   EXPECT_THAT(fill("10000000000000L", true),
-              ::testing::AllOf(HasSubstr("no memory for a buffer of 40000000000000 bytes"),
+              ::testing::AllOf(HasSubstr("cannot allocate a buffer of 40000000000000 bytes"),
                                HasSubstr("variable \"big\", float32[10000000000000]")));
   EXPECT_THAT(fill("4611686018427387904L, 4L", false), HasSubstr("2^55 elements at most"));
 }
@@ -683,7 +684,7 @@ TEST(Limits, WhatAStepAsksForIsBoundedToo) {
     });
   };
   EXPECT_EQ(run(5), "(not refused)");
-  EXPECT_THAT(run(int64_t{1} << 44), ::testing::AllOf(HasSubstr("no memory for a buffer of"),
+  EXPECT_THAT(run(int64_t{1} << 44), ::testing::AllOf(HasSubstr("cannot allocate a buffer of"),
                                                       HasSubstr("variable y i64[17592186044416]")));
 }
 
@@ -709,12 +710,13 @@ TEST(Limits, RoundsThatRecordNothingAreCountedToo) {
     executor.run(*program, {{"x", Tensor(f32, {0})}, {"c", bools({true})}}, {gradient}, scope);
   });
   set_memory_limit(std::numeric_limits<int64_t>::max());
-  EXPECT_THAT(found, HasSubstr("the gradient of while needs what each round computed, but after"));
+  EXPECT_THAT(found,
+              HasSubstr("the gradient of while needs the values of each iteration, but after"));
 }
 
 TEST(Limits, BuffersAreCountedAgainstALimit) {
   set_memory_limit(memory_use().live + (1 << 20));
-  EXPECT_THAT(refusal_of([] { Buffer::make(2 << 20); }), HasSubstr("no memory for a buffer"));
+  EXPECT_THAT(refusal_of([] { Buffer::make(2 << 20); }), HasSubstr("cannot allocate a buffer"));
   set_memory_limit(std::numeric_limits<int64_t>::max());
   EXPECT_EQ(refusal_of([] { Buffer::make(2 << 20); }), "(not refused)");
   EXPECT_GT(memory_left(), 2 << 20);

@@ -78,7 +78,7 @@ int64_t samples_of(const std::vector<Feed>& feeds) {
 class Session {
  public:
   Session(const DatasetRun& run, data::BatchPass& batches) : run_(run), batches_(batches) {
-    require(run.threads > 0, "a run needs at least one thread, but was given {}", run.threads);
+    require(run.threads > 0, "a run needs at least one thread, but got {}", run.threads);
     require(run.print_period > 0, "print_period must be positive, but is {}", run.print_period);
     require(run.labels.size() == run.fetches.size(),
             "fetch_info must name each of the {} variables of fetch_list, but has {} names",
@@ -369,7 +369,7 @@ std::string fetch_line(int64_t batch, const std::vector<std::string>& labels,
 DatasetRunReport run_from_dataset(const DatasetRun& run, data::BatchPass& batches,
                                   Executor& executor, Scope& scope) {
   if (run.threads > 1 && keeps_step(run.program, executor.options())) {
-    log::info("a program that keeps step with other processes runs in one thread of each");
+    log::info("a program that runs in step with other processes needs exactly one thread in each");
     DatasetRun in_order = run;
     in_order.threads = 1;
     return run_from_dataset(in_order, batches, executor, scope);

@@ -64,7 +64,7 @@ void check_sequences(const Feed& feed) {
 // A feed must be what data() declared, where it asked for a check.
 void check_feed(const Program& program, const Feed& feed) {
   const Var* var = program.global_block().find_var(feed.name);
-  require(feed.tensor.defined(), "the feed \"{}\" holds no tensor", feed.name);
+  require(feed.tensor.defined(), "the feed \"{}\" has no tensor", feed.name);
   require(feed.tensor.layout().plain(), "the feed \"{}\" must be plain, but has layout {}",
           feed.name, feed.tensor.layout());
   if (var == nullptr || !var->need_check_feed) return;
@@ -76,7 +76,7 @@ void check_feed(const Program& program, const Feed& feed) {
   require(fits, "variable \"{}\" is declared with shape {}, but was fed shape {}", feed.name,
           var->shape, have);
   require(feed.tensor.dtype() == var->dtype,
-          "variable \"{0}\" is declared {1}, but was fed {2}: feed an array of {1}, e.g. "
+          "variable \"{0}\" is declared as {1}, but was fed {2}: feed an array of {1}, e.g. "
           "array.astype(\"{1}\")",
           feed.name, long_name_of(var->dtype), long_name_of(feed.tensor.dtype()));
 }

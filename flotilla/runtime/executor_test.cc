@@ -81,10 +81,9 @@ TEST(Executor, ReadsFromAProgramThatWasCutDown) {
   const auto model = inference_program(*program, {"x"}, {"y"});
   Executor executor;
   Scope scope;
-  EXPECT_EQ(
-      refusal([&] { executor.run(*model, {feed("x", {1}, {1})}, {"loss"}, scope); }),
-      "the program has no variable \"loss\": when it was saved for inference it was cut down to "
-      "what gives \"y\". Fetch that, or save it again with \"loss\" among the targets");
+  EXPECT_EQ(refusal([&] { executor.run(*model, {feed("x", {1}, {1})}, {"loss"}, scope); }),
+            "the program has no variable \"loss\": when it was saved for inference, it was pruned "
+            "to what \"y\" needs. Fetch that, or save it again with \"loss\" among the targets");
 }
 
 TEST(Executor, AModelForInferenceCarriesNoSourceLines) {
@@ -234,7 +233,7 @@ TEST(Executor, RefusesAnOpThatWritesNothing) {
                 scale(X=x)
                 scale(X=t) -> Out=out
               )"),
-              HasSubstr("scale writes nothing: no variable stands in its output \"Out\""));
+              HasSubstr("scale writes nothing: its output \"Out\" has no variable"));
   EXPECT_THAT(
       run(R"(
                 var x f32[-1, 2] data check_feed

@@ -42,7 +42,7 @@ void store(Scope& scope, const std::string& name, Tensor tensor) {
 
 void check_prefix(const std::string& prefix) {
   require(std::filesystem::path(prefix).has_filename() && !std::filesystem::is_directory(prefix),
-          "the beginning of the names of a model's files was expected, but \"{}\" is {}", prefix,
+          "expected the prefix of a model's files, but \"{}\" is {}", prefix,
           prefix.empty() ? "empty" : "a folder");
 }
 
@@ -81,7 +81,7 @@ void write_file(const std::string& file, std::string_view bytes) { save_file(fil
 
 std::string read_file(const std::string& file) {
   const std::string_view kind = other_than_a_file(file);
-  require(kind.empty(), "{} is {}, but a file is expected", file, kind);
+  require(kind.empty(), "{} is {}, not a file", file, kind);
   const auto [folder, name] = split(file);
   return SavedFiles(folder).read(name);
 }

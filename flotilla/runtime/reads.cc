@@ -41,8 +41,8 @@ void take_batches(const std::vector<Read>& reads, Scope& scope, std::vector<Feed
     if (fed(feeds, read.outputs)) continue;
     data::BatchSource* source = scope.find_reader(read.reader);
     require(source != nullptr,
-            "the program reads from \"{}\", but no loader of that name is known in this scope; "
-            "make the loader in the process that runs the program, or feed its variables",
+            "the program reads from \"{}\", but this scope has no loader of that name; create the "
+            "loader in the process that runs the program, or feed its variables",
             read.reader);
     std::optional<data::Batch> batch = source->next();
     if (!batch) throw data::EndOfPass();

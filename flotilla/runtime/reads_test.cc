@@ -72,7 +72,7 @@ TEST(Reads, RefusesAReaderThatNobodyMade) {
   Executor executor;
   Scope scope;
   EXPECT_THAT(message_of([&] { run(executor, *program, scope); }),
-              HasSubstr("the program reads from \"r\", but no loader of that name is known"));
+              HasSubstr("the program reads from \"r\", but this scope has no loader of that name"));
 }
 
 TEST(Reads, RefusesABatchWithOtherFields) {

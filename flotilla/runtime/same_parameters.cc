@@ -39,8 +39,8 @@ void refuse_first_difference(const std::vector<std::string>& names,
     }
     if (others.empty()) continue;
     refuse(
-        "parameter \"{}\" has other values on rank{} {} than on rank 0: all ranks must start from "
-        "the same values, and nobody but the program may change them",
+        "parameter \"{}\" has different values on rank{} {} than on rank 0: all ranks must start "
+        "from the same values, and only the program may change them",
         names[i], others.size() > 1 ? "s" : "", fmt::join(others, ", "));
   }
 }

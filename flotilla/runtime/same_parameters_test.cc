@@ -53,8 +53,8 @@ TEST(SameParameters, AreNotRefused) {
 TEST(SameParameters, ADifferenceAtTheStartIsNamed) {
   EXPECT_EQ(
       refusal_of([] { testing::run_ranks(3, [](comm::World& world) { train(world, 2, 1); }); }),
-      "parameter \"w\" has other values on rank 2 than on rank 0: all ranks must start from the "
-      "same values, and nobody but the program may change them");
+      "parameter \"w\" has different values on rank 2 than on rank 0: all ranks must start from "
+      "the same values, and only the program may change them");
 }
 
 TEST(SameParameters, ThatAreNotThereOnOneRankDiffer) {
@@ -65,8 +65,8 @@ TEST(SameParameters, ThatAreNotThereOnOneRankDiffer) {
                 compare_parameters(world, {"u", "v"}, scope);
               });
             }),
-            "parameter \"v\" has other values on ranks 1, 2 than on rank 0: all ranks must start "
-            "from the same values, and nobody but the program may change them");
+            "parameter \"v\" has different values on ranks 1, 2 than on rank 0: all ranks must "
+            "start from the same values, and only the program may change them");
 }
 
 }  // namespace

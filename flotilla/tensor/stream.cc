@@ -78,7 +78,7 @@ LoD TensorReader::lod() {
   for (std::vector<int64_t>& level : lod) {
     const uint64_t size = number<uint64_t>("size of a LoD level");
     require(size % sizeof(int64_t) == 0,
-            "{}: a LoD level takes {} bytes, which is no multiple of 8", what_, size);
+            "{}: a LoD level takes {} bytes, which is not a multiple of 8", what_, size);
     const std::string_view data = take(size, "LoD level");
     level.resize(size / sizeof(int64_t));
     if (size > 0) std::memcpy(level.data(), data.data(), size);

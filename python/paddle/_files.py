@@ -20,7 +20,7 @@ def _opener(path, flags):
         return descriptor
     os.close(descriptor)
     kind = next((kind for test, kind in _KINDS if test(mode)), "a device")
-    raise ValueError(f"{os.fspath(path)} is {kind}, but a file is expected")
+    raise ValueError(f"{os.fspath(path)} is {kind}, not a file")
 
 
 def open_file(path, mode="rb", **options):

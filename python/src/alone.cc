@@ -50,7 +50,7 @@ void warn_if_alone(const Program& program) {
   const std::string why =
       met ? "its program exchanges nothing with the other workers. Let "
             "fleet.distributed_optimizer(...) minimize the loss"
-          : "it has not met the other workers. Call fleet.init(is_collective=True), and let "
+          : "it has not joined the other workers. Call fleet.init(is_collective=True), and let "
             "fleet.distributed_optimizer(...) minimize the loss";
   const std::string text =
       fmt::format("worker {} of {} trains a model of its own: {}", role->index, role->workers, why);

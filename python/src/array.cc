@@ -119,7 +119,7 @@ Tensor from_numpy(nb::handle object, DType otherwise) {
 }
 
 nb::object to_numpy(const Tensor& tensor) {
-  require(tensor.defined(), "the tensor has no value yet, so there is no array to make of it");
+  require(tensor.defined(), "the tensor has no value yet, so it cannot be converted to an array");
   const Tensor plain = tensor.plain();
   const nb::object& make = plain.numel() == 1 ? numpy().scalar : numpy().empty;
   nb::object array =

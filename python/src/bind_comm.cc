@@ -35,7 +35,7 @@ std::unique_ptr<job::Workers>& workers() {
 
 comm::World& met() {
   require(workers() != nullptr,
-          "this process has not met the other workers of its job: call fleet.init() or "
+          "this process has not joined the other workers of its job: call fleet.init() or "
           "paddle.distributed.init_parallel_env() first");
   return workers()->world();
 }

@@ -230,7 +230,7 @@ int64_t run(DatasetRunner& runner, const Program& program, FileDataset& set, Sco
   const InterruptibleRelease released;
   const Running running;
   require(runner.turn.TryLock(),
-          "this executor is running a data set already; a second run needs one of its own");
+          "this executor is already running a data set; a second run needs its own executor");
   struct Unlock {
     absl::Mutex& turn;
     ~Unlock() { turn.Unlock(); }

@@ -110,9 +110,9 @@ void bind_error(nb::module_& m) {
       raise(PyExc_RuntimeError, error.what());
     } catch (const std::bad_cast&) {
       raise(PyExc_TypeError,
-            "an argument is of a wrong type, or a number that does not fit into 64 bits");
+            "an argument has the wrong type, or is a number that does not fit into 64 bits");
     } catch (const std::bad_alloc&) {
-      raise(PyExc_MemoryError, "there is no memory for what was asked for");
+      raise(PyExc_MemoryError, "out of memory");
     }
   });
 }

@@ -276,7 +276,7 @@ Step to_step(const nb::tuple& t) {
   if (name == "crop") return CropStep{number(1), number(2), nb::cast<bool>(t[3])};
   if (name == "rectangle") return RectangleStep{};
   if (name == "flip") return FlipStep{axis_of(text(1))};
-  require(name == "pad", "there is no step \"{}\"", name);
+  require(name == "pad", "unknown step \"{}\"", name);
   return PadStep{{number(1), number(2), number(3), number(4)},
                  border_of(text(5)),
                  nb::cast<std::vector<double>>(t[6])};

@@ -109,7 +109,7 @@ void bind_initializer(nb::module_& m) {
 
 Regularizer make_regularizer(const std::string& kind, float coeff) {
   require(kind == "l1" || kind == "l2" || kind == "none",
-          "a regularizer is l1, l2 or none, but {} was given", kind);
+          "a regularizer must be l1, l2 or none, but is {}", kind);
   return {kind == "l1"   ? Regularizer::kL1
           : kind == "l2" ? Regularizer::kL2
                          : Regularizer::kNone,

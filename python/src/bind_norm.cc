@@ -101,7 +101,7 @@ void bind_norms_of_samples(nb::module_& m) {
       [](Var& x, float epsilon, nb::object scale, nb::object bias, Text name, bool v1) {
         mark_user_line();
         require((scale.ptr() == Py_False) == (bias.ptr() == Py_False),
-                "param_attr and bias_attr must both be False, or none of them");
+                "param_attr and bias_attr must both be False, or neither");
         const bool learns = v1 && scale.is_none() && bias.is_none();
         return wrap(
             layers::instance_norm(x, {.epsilon = epsilon,

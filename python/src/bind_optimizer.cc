@@ -86,7 +86,7 @@ void bind_backward(nb::module_& m) {
 layers::GradClip make_clip(const std::string& kind, float max, float min) {
   using layers::GradClip;
   require(kind == "value" || kind == "norm" || kind == "global_norm",
-          "gradients are clipped by value, norm or global_norm, but {} was given", kind);
+          "gradients can be clipped by value, norm or global_norm, but not by {}", kind);
   return {kind == "value"  ? GradClip::kByValue
           : kind == "norm" ? GradClip::kByNorm
                            : GradClip::kByGlobalNorm,

@@ -101,7 +101,7 @@ Tensor to_feed(const Var& var, nb::handle value) {
     const bool widen = tensor.shape().rank() == 0 && var.shape.rank() == 1;
     return widen ? tensor.reshaped(Shape{1}) : tensor;
   } catch (nb::python_error& error) {
-    refuse("the feed \"{}\" cannot become an array: {}", var.name,
+    refuse("the feed \"{}\" cannot be converted to an array: {}", var.name,
            nb::cast<std::string>(nb::str(error.value())));
   }
 }
@@ -147,7 +147,7 @@ std::string meant_by(const std::string& name, const Program& program, const nb::
     names.push_back(fmt::format("\"{}\"", name));
     if (program.global_block().find_var(name) != nullptr) continue;
     const std::string meant = meant_by(name, program, nb::borrow<nb::dict>(feed));
-    if (!meant.empty()) hint = fmt::format(". Did you mean \"{}\" by \"{}\"?", meant, name);
+    if (!meant.empty()) hint = fmt::format(". Did you mean \"{}\" instead of \"{}\"?", meant, name);
   }
   text.replace(begin, at == std::string::npos ? 7 : found.size(),
                fmt::format("only {}{}", fmt::join(names, ", "), hint));
@@ -166,9 +166,9 @@ std::vector<Feed> to_feeds(const Program& program, nb::object given) {
       feeds.push_back({.name = std::move(name.front()), .tensor = to_feed(*var, value)});
     } else {
       const std::string meant = meant_by(name.front(), program, nb::borrow<nb::dict>(feed));
-      const std::string text = fmt::format(
-          "the program has no variable \"{}\": what is fed to it is not used.{}", name.front(),
-          meant.empty() ? "" : fmt::format(" Did you mean \"{}\"?", meant));
+      const std::string text =
+          fmt::format("the program has no variable \"{}\", so its feed is ignored.{}", name.front(),
+                      meant.empty() ? "" : fmt::format(" Did you mean \"{}\"?", meant));
       if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) != 0) throw nb::python_error();
     }
   }
@@ -428,10 +428,10 @@ void refuse_in_worker() {
 
 void refuse_after_fork() {
   refuse_in_worker();
-  require(!threads_lost,
-          "this process was forked after a program had run, and the threads of the run do not live "
-          "on in it; start it with multiprocessing's \"spawn\" method, or fork before the first "
-          "run");
+  require(
+      !threads_lost,
+      "this process was forked after a program had run, and the threads of that run do not exist "
+      "in it; start it with multiprocessing's \"spawn\" method, or fork before the first run");
   threads_started.store(true, std::memory_order_relaxed);
 }
 

@@ -86,7 +86,7 @@ Attr to_attr(nb::handle value) {
     return static_cast<float>(nb::cast<double>(nb::float_(value)));
   }
   if (is_sequence(value)) return list_to_attr(value);
-  refuse("an attribute must be a number, a text, a list of them or a block, but is {}",
+  refuse("an attribute must be a number, a string, a list of them or a block, but is {}",
          nb::cast<std::string>(nb::repr(value)));
 }
 

@@ -62,7 +62,7 @@ std::optional<layers::ParamAttr> to_param_attr(nb::handle value) {
 
 layers::ParamAttr to_needed_attr(nb::handle value, const char* what) {
   std::optional<layers::ParamAttr> attr = to_param_attr(value);
-  require(attr.has_value(), "{} cannot be left out here, but False was given", what);
+  require(attr.has_value(), "{} is required here, but is False", what);
   return *std::move(attr);
 }
 
@@ -94,7 +94,7 @@ layers::Operand to_operand(nb::handle value) {
   const double number = PyFloat_AsDouble(value.ptr());
   if (number == -1 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
-    refuse("an operator takes variables and numbers, but {} was given", shown(value));
+    refuse("an operator takes variables and numbers, but got {}", shown(value));
   }
   return number;
 }
@@ -118,7 +118,7 @@ Padding to_padding(nb::handle value, const std::string& data_format) {
     std::string algorithm = nb::cast<std::string>(value);
     for (char& c : algorithm) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     require(algorithm == "SAME" || algorithm == "VALID",
-            "a padding in words is SAME or VALID, but {} was given", algorithm);
+            "a padding by name must be SAME or VALID, but is {}", algorithm);
     return {.algorithm = algorithm};
   }
   if (!is_list(value) || nb::len(value) == 0 || !is_list(value[0])) {
@@ -151,7 +151,7 @@ layers::Index to_place(nb::handle item) {
     return range;
   }
   require(PyIndex_Check(item.ptr()) != 0,
-          "an index holds numbers, slices, None and ..., but {} was given", shown(item));
+          "an index may hold numbers, slices, None and ..., but holds {}", shown(item));
   return layers::at(to_int(item));
 }
 

@@ -235,7 +235,7 @@ def test_a_parameter_that_one_worker_changed_is_named(tmp_path):
     job = Job(tmp_path, ["--nproc_per_node=2"], HEAD + CHANGED)
     assert job.wait() != 0
     job.assert_nothing_left()
-    said = 'parameter "fc_0.w_0" has other values on rank 1 than on rank 0'
+    said = 'parameter "fc_0.w_0" has different values on rank 1 than on rank 0'
     # All ranks say it, but the first that ends may cut another short.
     assert said in job.log("workerlog.0") + job.log("workerlog.1")
     assert "epoch 0" in job.log("workerlog.1") and "epoch 1" not in job.log("workerlog.1")

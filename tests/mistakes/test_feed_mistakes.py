@@ -35,11 +35,11 @@ def test_a_typo_in_the_name_of_a_feed(digits, said):
         first, notes = said(lambda: digits({"imge": IMAGES, "label": LABELS}), ValueError)
     assert first == (
         'variable "image" (shape [-1, 784], float32) must be fed, but the feed holds only "imge", '
-        '"label". Did you mean "image" by "imge"?'
+        '"label". Did you mean "image" instead of "imge"?'
     )
     assert re.match(HERE + r":\d+ in digits: logits = ", notes["from"])
     assert str(warned[0].message) == (
-        'the program has no variable "imge": what is fed to it is not used. Did you mean "image"?'
+        'the program has no variable "imge", so its feed is ignored. Did you mean "image"?'
     )
     assert warned[0].filename == __file__
 
@@ -47,14 +47,14 @@ def test_a_typo_in_the_name_of_a_feed(digits, said):
 def test_a_feed_of_unknown_names_alone(digits, said):
     with pytest.warns(UserWarning):
         first, _ = said(lambda: digits({"imge": IMAGES}), ValueError)
-    assert 'but the feed holds only "imge". Did you mean "image" by "imge"?' in first
+    assert 'but the feed holds only "imge". Did you mean "image" instead of "imge"?' in first
 
 
 def test_a_feed_too_many(digits):
     with pytest.warns(UserWarning) as warned:
         digits({"image": IMAGES, "label": LABELS, "weight": IMAGES})
     assert [str(one.message) for one in warned] == [
-        'the program has no variable "weight": what is fed to it is not used.'
+        'the program has no variable "weight", so its feed is ignored.'
     ]
 
 
@@ -78,12 +78,12 @@ def test_batches_of_two_lengths(digits, said):
 def test_other_types_than_declared(digits, said):
     feed = {"image": IMAGES.astype("float64"), "label": LABELS}
     assert said(lambda: digits(feed), ValueError)[0] == (
-        'variable "image" is declared float32, but was fed float64: feed an array of float32, e.g. '
-        'array.astype("float32")'
+        'variable "image" is declared as float32, but was fed float64: feed an array of float32, '
+        'e.g. array.astype("float32")'
     )
     feed = {"image": IMAGES, "label": LABELS.astype("int32")}
     assert said(lambda: digits(feed), ValueError)[0] == (
-        'variable "label" is declared int64, but was fed int32: feed an array of int64, e.g. '
+        'variable "label" is declared as int64, but was fed int32: feed an array of int64, e.g. '
         'array.astype("int64")'
     )
 
@@ -146,9 +146,9 @@ def test_a_fetch_of_what_was_cut_off_when_the_model_was_saved(executor, said, tm
 
     assert run(targets[0])[0].shape == (2, 2)
     assert said(lambda: run(loss.name), RuntimeError)[0] == (
-        'the program has no variable "mean_0.tmp_0": when it was saved for inference it was cut down '
-        'to what gives "fc_0.tmp_1". Fetch that, or save it again with "mean_0.tmp_0" among the '
-        "targets"
+        'the program has no variable "mean_0.tmp_0": when it was saved for inference, it was '
+        'pruned to what "fc_0.tmp_1" needs. Fetch that, or save it again with "mean_0.tmp_0" among '
+        "the targets"
     )
 
 
@@ -160,9 +160,9 @@ def test_a_fetch_of_another_program(executor, said):
     pruned = static.default_main_program()._prune([out.name])
     feed = {"x": np.ones((2, 4), "float32")}
     assert said(lambda: executor.run(pruned, feed=feed, fetch_list=[loss]), RuntimeError)[0] == (
-        'the program has no variable "mean_0.tmp_0", which belongs to another one: this one was cut '
-        "down when it was cloned, pruned or saved. Fetch a variable of the program that you run, or "
-        "run the other program"
+        'the program has no variable "mean_0.tmp_0", which belongs to another program: the one '
+        "that runs was pruned when it was cloned or saved. Fetch one of its variables, or run the "
+        "other program"
     )
 
 
@@ -179,7 +179,9 @@ def test_more_memory_than_there_is(executor, said):
     huge = paddle.ones([1000, 1000, 1000, 1000])
     out = paddle.tanh(huge)
     first, notes = said(lambda: executor.run(fetch_list=[out.name]), (ValueError, RuntimeError))
-    assert re.fullmatch(r"the program needs 4000000000000 bytes at a time, but \d+ are left", first)
+    assert re.fullmatch(
+        r"the program needs 4000000000000 bytes of memory at once, but only \d+ are available", first
+    )
     assert huge.name in str(notes) and "float32[1000, 1000, 1000, 1000]" in str(notes)
 
 
@@ -188,7 +190,8 @@ def test_a_parameter_that_is_too_large(executor, said):
     start = static.default_startup_program()
     first, notes = said(lambda: executor.run(start), (ValueError, RuntimeError))
     assert re.fullmatch(
-        r"there is no memory for a buffer of 4000000000000 bytes \(\d+ bytes are in use, \d+ are left\)",
+        r"cannot allocate a buffer of 4000000000000 bytes \(\d+ bytes are in use, \d+ are "
+        r"available\)",
         first,
     )
     assert notes["for"] == 'variable "table", float32[1000000, 1000000]'

@@ -36,8 +36,8 @@ def test_a_checkpoint_that_is_not_there(net, folder, said):
 def test_a_folder_that_is_not_there(net, executor, folder, said, word):
     load = getattr(fluid.io, word)
     assert said(lambda: load(executor, "nothere"), RuntimeError)[0] == (
-        f'{word}() reads the folder that was saved to, but "nothere" does not exist '
-        f"(the working directory is {folder})"
+        f'{word}() reads the folder of an earlier save, but "nothere" does not exist (the working '
+        f"directory is {folder})"
     )
     (folder / "nothere").touch()
     assert '"nothere" is a file ' in said(lambda: load(executor, "nothere"), RuntimeError)[0]
@@ -56,7 +56,7 @@ def test_a_file_that_is_not_in_the_folder(net, executor, folder, said):
 def test_a_folder_for_a_server_that_is_not_there(folder, said):
     server = Fleet()  # what the folder holds is looked at before who this process is
     assert said(lambda: server.init_server("nothere"), RuntimeError)[0] == (
-        'fleet.init_server() reads the folder that was saved to, but "nothere" does not exist '
+        'fleet.init_server() reads the folder of an earlier save, but "nothere" does not exist '
         f"(the working directory is {folder})"
     )
 
@@ -75,7 +75,7 @@ def test_an_inference_model_that_is_not_there(net, executor, folder, said):
         + f'there is no folder "there" (the working directory is {folder})'
     )
     assert said(lambda: fluid.io.load_inference_model("there", executor), RuntimeError)[0] == (
-        'load_inference_model() reads the folder that was saved to, but "there" does not exist '
+        'load_inference_model() reads the folder of an earlier save, but "there" does not exist '
         f"(the working directory is {folder})"
     )
 

@@ -50,7 +50,7 @@ def one_line(text, part):
         (
             "",
             "fleet.distributed_optimizer(optimizer)",
-            "it has not met the other workers. Call fleet.init(is_collective=True), and let "
+            "it has not joined the other workers. Call fleet.init(is_collective=True), and let "
             "fleet.distributed_optimizer(...) minimize the loss",
         ),
         (

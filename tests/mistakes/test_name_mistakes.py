@@ -15,11 +15,11 @@ STATIC = (
     "paddle.static.Executor"
 )
 MODULES = {
-    "amp": "leave it out, training goes on in single precision",
+    "amp": "leave it out; training runs in single precision",
     "jit": STATIC,
     "onnx": "save the model with paddle.static.save_inference_model, in Paddle's format",
     "inference": "load the model with paddle.static.load_inference_model",
-    "profiler": "use a profiler of your system, such as perf",
+    "profiler": "use a system profiler such as perf",
     "Model": STATIC,
 }
 
@@ -87,8 +87,8 @@ def test_steps_of_an_optimizer(loss, word):
     with pytest.raises(RuntimeError) as error:
         getattr(paddle.optimizer.Adam(0.1), word)()
     assert str(error.value) == (
-        f"optimizer.{word.replace('gradients', 'grad')}() is for training without programs, which "
-        "Flotilla does not do: call optimizer.minimize(loss) once, and Executor.run makes the "
+        f"optimizer.{word.replace('gradients', 'grad')}() is for dynamic graphs, which Flotilla "
+        "does not support: call optimizer.minimize(loss) once, and Executor.run computes the "
         "gradients and the update"
     )
 
@@ -151,8 +151,8 @@ def test_a_profiler():
     with pytest.warns(UserWarning) as warned, paddle.fluid.profiler.profiler("All"):
         pass
     assert str(warned[0].message) == (
-        "fluid.profiler.profiler() writes no profile in Flotilla: use a profiler of your system, such "
-        "as perf; where the time of a job went is in the launcher's report"
+        "fluid.profiler.profiler() writes no profile in Flotilla: use a system profiler such as "
+        "perf; the report of the launcher shows where the time of a job went"
     )
     assert warned[0].filename == __file__
 

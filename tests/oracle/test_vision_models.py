@@ -47,7 +47,7 @@ def test_results_are_paddles(name, words, shape):
 
 def test_trained_weights_are_refused_in_a_sentence():
     for name in ("resnet50", "vgg16", "mobilenet_v1", "mobilenet_v2"):
-        with pytest.raises(ValueError, match=f"{name} has no trained weights here"):
+        with pytest.raises(ValueError, match=f"{name} has no pretrained weights"):
             getattr(paddle.vision.models, name)(pretrained=True)
     with pytest.raises(ValueError, match="depth must be one of"):
         paddle.vision.models.ResNet(None, depth=51)

@@ -93,7 +93,7 @@ def test_advice_names_what_is_here():
     assert _table.advice("paddle.fluid.layers.fcc") == "nearest: paddle.fluid.layers.fc"
     assert "static programs" in _table.advice("paddle.fluid.dygraph.guard")
     assert _table.advice("paddle.fluid.Linear") == "use paddle.nn.Linear"
-    assert _table.advice("paddle.tensor.qqqqqqqqqqqq") == "no counterpart yet"
+    assert _table.advice("paddle.tensor.qqqqqqqqqqqq") == "not implemented"
     near = "nearest: paddle.distributed.fleet.DistributedStrategy.a_sync"
     assert _table.advice("paddle.distributed.fleet.DistributedStrategy.a_synk") == near
 

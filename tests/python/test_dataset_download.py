@@ -169,8 +169,8 @@ def test_a_wrong_checksum(server, home):
         common.download(server.url + "/wrong", "some", MD5)
     path = home / "sets" / "some" / "wrong"
     assert str(error.value) == (
-        f"{path} is missing and could not be fetched: {server.url}/wrong gave {len(CONTENT)} bytes "
-        f"with MD5 {found}, but MD5 {MD5} was expected, so they were thrown away"
+        f"{path} is missing and could not be downloaded: {server.url}/wrong gave {len(CONTENT)} "
+        f"bytes with MD5 {found}, but MD5 {MD5} was expected, so they were thrown away"
     )
     assert names(path.parent) == []
 
@@ -224,7 +224,8 @@ def test_a_host_that_does_not_answer_costs_little(monkeypatch):
 
 def test_downloads_can_be_forbidden(server, monkeypatch):
     monkeypatch.setenv("FLT_DOWNLOAD", "0")
-    with pytest.raises(RuntimeError, match="good is missing, and FLT_DOWNLOAD forbids to fetch it"):
+    said = "good is missing, and FLT_DOWNLOAD forbids downloading it"
+    with pytest.raises(RuntimeError, match=said):
         common.download(server.url + "/good", "some", MD5)
     assert server.requests == []
 

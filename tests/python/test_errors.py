@@ -62,7 +62,7 @@ def test_sparse_rows_where_an_operator_takes_none(executor, touch):
     feed = {"ids": np.arange(4).reshape(4, 1)}
     with pytest.raises(ValueError) as error:
         executor.run(feed=feed, fetch_list=[made])
-    assert "takes no sparse rows" in sentence(error)
+    assert "does not accept sparse rows" in sentence(error)
     assert executor.run(feed=feed, fetch_list=[rows], use_prune=True)[0].shape[-1] == 8
 
 
@@ -76,7 +76,7 @@ def test_wrong_dtype(net):
     with pytest.raises(ValueError) as error:
         net({"x": np.ones((2, 3))})
     assert sentence(error) == (
-        'variable "x" is declared float32, but was fed float64: feed an array of float32, e.g. '
+        'variable "x" is declared as float32, but was fed float64: feed an array of float32, e.g. '
         'array.astype("float32")'
     )
 
@@ -118,8 +118,8 @@ def test_uninitialised_parameter(net, executor):
     "feed, expected",
     [
         ({"x": None}, 'the feed "x" is None, but an array is expected'),
-        ({"x": [[1, 2], [3]]}, 'the feed "x" cannot become an array: '),
-        ({"x": "abc"}, 'the feed "x" cannot become an array: '),
+        ({"x": [[1, 2], [3]]}, 'the feed "x" cannot be converted to an array: '),
+        ({"x": "abc"}, 'the feed "x" cannot be converted to an array: '),
         ({"x": np.array([["a"]])}, "an array of dtype str32 cannot be a tensor; use float32, "),
         ([{"x": ONES}, {"x": ONES}], "feed must be a dict or a list with one dict, but the list h"),
         (3, "feed must be a dict from names to arrays, but is of type int"),
@@ -146,7 +146,9 @@ def test_an_op_without_a_kernel_for_the_dtype(executor):
     block().append_op("tanh", {"X": x}, {"Out": "y"})
     with pytest.raises(RuntimeError) as error:
         executor.run(feed={"x": np.ones(2, "int8")}, fetch_list=["y"])
-    assert sentence(error).startswith("no kernel for tanh on cpu with dtype i8. There are: cpu f32")
+    assert sentence(error).startswith(
+        "no kernel for tanh on cpu with dtype i8. Its kernels are: cpu f32"
+    )
     assert notes(error)["op"].startswith("tanh(X=x) -> y")
     assert re.match(HERE + r":\d+ in test_an_op_without_a_kernel", notes(error)["from"])
 
@@ -220,12 +222,13 @@ def test_declaring_a_name_again(net):
 def test_bad_dtypes_and_attributes():
     with pytest.raises(ValueError, match='"flot32" is not a dtype. Did you mean "float32"?'):
         static.data("x", [1], "flot32")
-    with pytest.raises(ValueError, match="an attribute must be a number, a text, a list of them"):
+    with pytest.raises(ValueError, match="an attribute must be a number, a string, a list of them"):
         block().append_op("relu", {"X": static.data("x", [1])}, {"Out": "o"}, {"a": object()})
 
 
 def test_bytes_that_are_no_program():
-    with pytest.raises(ValueError, match="the 5 bytes are no program: at byte 2 stands no field"):
+    said = "the 5 bytes are not a program: there is no field at byte 2"
+    with pytest.raises(ValueError, match=said):
         static.Program.parse_from_string(b"hello")
 
 

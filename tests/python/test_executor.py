@@ -135,7 +135,7 @@ def test_results_are_copies(executor):
 
 def test_an_unknown_name_in_the_feed_is_left_out_with_a_warning(executor):
     double()
-    with pytest.warns(UserWarning, match='the program has no variable "z": what is fed'):
+    with pytest.warns(UserWarning, match='the program has no variable "z", so its feed is ignored'):
         executor.run(feed={"x": ONES, "z": ONES}, fetch_list=["y"])
 
 
@@ -284,8 +284,8 @@ def test_a_forked_child_is_refused_instead_of_hanging(executor):
         os.read(reading, 1000)
         .decode()
         .startswith(
-            "ValueError: this process was forked after a program had run, and the threads of the run "
-            "do not live on in it"
+            "ValueError: this process was forked after a program had run, and the threads of that "
+            "run do not exist in it"
         )
     )
     assert os.waitpid(child, 0)[1] == 0

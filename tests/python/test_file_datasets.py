@@ -136,7 +136,7 @@ def test_what_programs_of_paddlerec_say(clicks):
     """``debug`` of a configuration without it; fields that are to be dumped."""
     main = static.default_main_program()
     main._fleet_opt["dump_fields_path"] = "dump"
-    with pytest.warns(UserWarning, match="nothing is dumped"):
+    with pytest.warns(UserWarning, match="dumping fields is not implemented"):
         clicks.executor.train_from_dataset(main, clicks.dataset(), debug=None)
     main._fleet_opt["dump_fields_path"] = ""
     clicks.executor.train_from_dataset(main, clicks.dataset())
@@ -255,7 +255,7 @@ def test_refuses_what_cannot_be_read(clicks, tmp_path):
                 strange.load_into_memory()
     with pytest.raises(TypeError, match="list of files"):
         dataset.set_filelist("part-0")
-    with pytest.raises(RuntimeError, match="dataset is needed.*NoneType"):
+    with pytest.raises(RuntimeError, match="dataset must be a QueueDataset.*NoneType"):
         clicks.executor.train_from_dataset(dataset=None)
     memory = clicks.dataset(paddle.distributed.InMemoryDataset)
     with pytest.raises(ValueError, match="call load_into_memory"):
@@ -515,7 +515,7 @@ def test_settings_are_checked(clicks):
     dataset.set_hdfs_config("afs://x", "user,password")
     dataset.load_into_memory()  # files of this machine
     dataset.set_filelist(["afs:/part-0"])
-    with pytest.raises(NotImplementedError, match="has the file 'afs:/part-0', but only files of"):
+    with pytest.raises(NotImplementedError, match="has the file 'afs:/part-0', but only local files"):
         dataset.load_into_memory()
     with pytest.raises(ValueError, match="float32 and int64"):
         dataset.set_use_var([static.data("d", [None, 1], "float64")])

@@ -362,7 +362,7 @@ class Evil:
 def test_a_state_can_do_nothing_but_hold_values(tmp_path, monkeypatch, data):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil").write_bytes(data)
-    with pytest.raises(ValueError, match="evil holds no state that Paddle writes: "):
+    with pytest.raises(ValueError, match="evil is not a state saved by Paddle: "):
         paddle.load("evil")
     assert os.listdir(tmp_path) == ["evil"]
 
@@ -373,7 +373,7 @@ def test_arguments_are_checked(executor, net, tmp_path):
         ValueError, match='path_prefix must end with the name of a file, but is "a/'
     ):
         static.save_inference_model("a/", [x], [y], executor)
-    with pytest.raises(ValueError, match="must be the beginning of file names, but .* is a folder"):
+    with pytest.raises(ValueError, match="must be a prefix of file names, but .* is a folder"):
         static.save_inference_model(tmp_path, [x], [y], executor)
     with pytest.raises(
         TypeError, match="feed_vars must be variables of the program, but one is of"

@@ -195,7 +195,7 @@ def test_text_that_is_no_strategy(tmp_path):
     with pytest.raises(ValueError, match=r"s.prototxt does not hold a DistributedStrategy: line 2"):
         fleet.DistributedStrategy().load_from_prototxt(path)
     os.mkfifo(tmp_path / "pipe")  # nobody writes to it
-    with pytest.raises(ValueError, match="pipe is a named pipe, but a file is expected"):
+    with pytest.raises(ValueError, match="pipe is a named pipe, not a file"):
         fleet.DistributedStrategy().load_from_prototxt(tmp_path / "pipe")
 
 

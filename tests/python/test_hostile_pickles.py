@@ -221,7 +221,7 @@ def test_readers_of_samples_run_nothing(tmp_path, monkeypatch):
     ):
         list(common.cluster_files_reader("part-*", 1, 0)())
     os.mkfifo("pipe")  # that nobody writes to
-    with pytest.raises(ValueError, match="pipe is a named pipe, but a file is expected"):
+    with pytest.raises(ValueError, match="pipe is a named pipe, not a file"):
         list(common.cluster_files_reader("pipe", 1, 0)())
     os.remove("pipe")
     batch = pickle.dumps({b"data": Evil(), b"labels": []}, protocol=2)

@@ -101,7 +101,7 @@ def test_op_without_inputs_or_outputs(bent):
         'relu needs the input "X"'
     )
     assert bent(lambda block, _: op(block, "reduce_mean").drop("outputs")) == (
-        'reduce_mean writes nothing: no variable stands in its output "Out"'
+        'reduce_mean writes nothing: its output "Out" has no variable'
     )
 
 
@@ -129,7 +129,7 @@ def test_no_variables(bent):
 
 def test_variable_that_stands_there_twice(bent):
     found = bent(lambda block, _: block.add("vars", var(block, "fc.w_0")))
-    assert found == "block 0: variable fc.w_0 stands there twice"
+    assert found == "block 0: variable fc.w_0 is declared twice"
 
 
 def test_parameter_of_another_kind(bent):
@@ -137,7 +137,7 @@ def test_parameter_of_another_kind(bent):
         return lambda block, _: var(block, "fc.w_0").all("type")[0].set("type", kind)
 
     assert bent(of(8)) == bent(of(13)) == "runs"  # what stands in the scope counts
-    assert bent(of(22)) == "block 0, variable fc.w_0: variables of type BF16 are not known"
+    assert bent(of(22)) == "block 0, variable fc.w_0: unknown variable type BF16"
 
 
 def test_elements_of_no_type(bent):
@@ -152,7 +152,7 @@ def test_elements_of_no_type(bent):
     assert bent(of(relu)) == "runs"  # the op decides
     for name in ("fc.w_0", "x"):
         assert bent(of(name)) == (
-            f"block 0, variable {name}: elements of type LOD_TENSOR are not known"
+            f"block 0, variable {name}: unknown element type LOD_TENSOR"
         )
 
 
@@ -204,7 +204,7 @@ def test_folder_in_the_place_of_a_file(executor, tmp_path):
     parameters = tmp_path / "net.pdiparams"
     parameters.unlink()
     parameters.mkdir()
-    with pytest.raises(ValueError, match="net.pdiparams is a directory, but a file is expected"):
+    with pytest.raises(ValueError, match="net.pdiparams is a directory, not a file"):
         static.load_inference_model(prefix, executor)
 
 
@@ -220,7 +220,7 @@ def test_truncated_program_names_file_and_position(executor, tmp_path):
     with pytest.raises(ValueError) as error:
         static.load_inference_model(prefix, executor)
     first, second = str(error.value).splitlines()
-    assert first.startswith("the 200 bytes are no program: field 1 at byte 0 takes ")
+    assert first.startswith("the 200 bytes are not a program: field 1 at byte 0 takes ")
     assert second.endswith("net.pdmodel")
 
 

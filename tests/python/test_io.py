@@ -219,11 +219,11 @@ def test_a_subset_of_a_set_in_memory_is_gathered():
 
 REFUSALS = {
     "shuffle=True": lambda: io.DataLoader(Stream(), shuffle=True),
-    "have no numbers": lambda: io.DataLoader(Stream(), batch_sampler=io.BatchSampler(Numbers())),
+    "is not indexable": lambda: io.DataLoader(Stream(), batch_sampler=io.BatchSampler(Numbers())),
     "has no length": lambda: len(io.DataLoader(Stream())),
-    "batch_size must be a number from 1 on": lambda: io.DataLoader(Numbers(), batch_size=0),
-    "num_workers must be a number from 0 on": lambda: io.DataLoader(Numbers(), num_workers=-1),
-    "must not be given beside": lambda: io.DataLoader(
+    "batch_size must be a number of at least 1": lambda: io.DataLoader(Numbers(), batch_size=0),
+    "num_workers must be a number of at least 0": lambda: io.DataLoader(Numbers(), num_workers=-1),
+    "must not be given together with": lambda: io.DataLoader(
         Numbers(), batch_sampler=io.BatchSampler(Numbers()), shuffle=True
     ),
     "must have the same first extent": lambda: io.TensorDataset([np.zeros(3), np.zeros(4)]),

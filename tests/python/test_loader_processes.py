@@ -152,7 +152,7 @@ try:
 except RuntimeError as error:
     print(error)
 """
-    assert "left with exit status 7" in run(code)[0]
+    assert "exited with status 7" in run(code)[0]
 
 
 def test_a_crash_shows_the_line_of_python():
@@ -236,7 +236,7 @@ begin = time.monotonic()
 try:
     list(paddle.io.DataLoader(Slow(), num_workers=1, timeout=1))
 except RuntimeError as error:
-    print("has not made its batch within the timeout of 1 seconds" in str(error))
+    print("did not produce its batch within the timeout of 1 seconds" in str(error))
 print(time.monotonic() - begin < 30, settle(children, []))
 """
     assert run(code) == ["True", "True []"]

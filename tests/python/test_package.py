@@ -170,7 +170,7 @@ def test_flags():
     assert paddle.get_flags("FLAGS_anything") == {"FLAGS_anything": 3}
     names = ["FLAGS_anything", "FLAGS_check_nan_inf"]
     assert fluid.get_flags(names) == {"FLAGS_anything": 3, "FLAGS_check_nan_inf": False}
-    with pytest.raises(ValueError, match="a flag's name begins with FLAGS_, but 'x' was given"):
+    with pytest.raises(ValueError, match="the name of a flag must begin with FLAGS_, but is 'x'"):
         paddle.set_flags({"x": 1})
     with pytest.raises(
         ValueError, match="FLAGS_require_gp is not set. Did you mean FLAGS_require_g"

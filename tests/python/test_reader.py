@@ -273,7 +273,7 @@ def test_multiprocess_reader_works_ahead(tmp_path):
 
 
 def test_multiprocess_reader_refuses_what_cannot_work():
-    with pytest.raises(ValueError, match="needs a reader or more, but the list is empty"):
+    with pytest.raises(ValueError, match="needs at least one reader, but the list is empty"):
         readers.multiprocess_reader([])
     with pytest.raises(TypeError, match="one of them cannot be pickled: .*lambda"):
         list(readers.multiprocess_reader([lambda: iter([lambda: 0])])())
@@ -292,7 +292,7 @@ def test_an_error_that_cannot_be_pickled():
 
 
 @pytest.mark.parametrize(
-    "number, words", [(signal.SIGKILL, "was ended by SIGKILL"), (0, "left wi")]
+    "number, words", [(signal.SIGKILL, "was killed by SIGKILL"), (0, "exited wi")]
 )
 def test_a_process_that_dies(number, words):
     def reader():

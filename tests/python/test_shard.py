@@ -140,7 +140,8 @@ def test_rank_and_ranks_come_from_the_environment(monkeypatch):
 def test_refusals():
     with pytest.raises(ValueError, match='tail must be "drop", "pad" or "keep", but is "cut"'):
         shard.samples(4, tail="cut")
-    with pytest.raises(ValueError, match="2 files were named, but the samples of 1 counted"):
+    said = "samples_in_file must hold a number for each of the 2 files, but holds 1"
+    with pytest.raises(ValueError, match=said):
         shard.files(["a", "b"], [1])
     with pytest.raises(ValueError, match="use fewer ranks, a smaller batch, or pad the tail"):
         shard.samples(3, rank=0, ranks=4)

@@ -265,7 +265,7 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, damage, capsys):
     config = fluid.CheckpointConfig(str(tmp_path), step_interval=1)
     trainer(checkpoint_config=config)
     assert (config.epoch_id, config.step_id) == (1, 1)
-    assert f"fluid.Trainer: {newest} is passed over: " in capsys.readouterr().err
+    assert f"fluid.Trainer: skipping {newest}: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "../secret", "__model__/../../secret", "pipe"])
@@ -283,9 +283,9 @@ def test_a_manifest_names_files_of_its_checkpoint_alone(tmp_path, name, capsys):
     trainer(checkpoint_config=config)
     assert (config.epoch_id, config.step_id) == (0, 0)
     why = (
-        "is a named pipe, but a file is expected"
+        "is a named pipe, not a file"
         if name == "pipe"
-        else f'the manifest names "{name}", which is no file of the checkpoint'
+        else f'the manifest names "{name}", which is not a file of the checkpoint'
     )
     assert why in capsys.readouterr().err
 

@@ -159,20 +159,20 @@ TEST(Collective, GradientsAreWeighedBySamples) {
 }
 
 TEST(Collective, PartsOfDifferentLengthsAreNamed) {
-  EXPECT_EQ(refusal_of([] {
-              testing::run_ranks(2, [](comm::World& world) {
-                const auto program = build(R"(
+  EXPECT_EQ(
+      refusal_of([] {
+        testing::run_ranks(2, [](comm::World& world) {
+          const auto program = build(R"(
                   var x f32[-1] data
                   c_allgather(X=x) -> all {nranks=2}
                 )");
-                Scope scope;
-                const Tensor mine = world.rank() == 0 ? tensor({1, 2, 3}) : tensor({1, 2});
-                Executor({.world = &world}).run(*program, {{"x", mine}}, {"all"}, scope);
-              });
-            }),
-            "rank 0 calls all_gather of 12 bytes f32, but rank 1 all_gather of 8 bytes f32: all "
-            "members of a group make the same calls with the same lengths and types, in the same "
-            "order");
+          Scope scope;
+          const Tensor mine = world.rank() == 0 ? tensor({1, 2, 3}) : tensor({1, 2});
+          Executor({.world = &world}).run(*program, {{"x", mine}}, {"all"}, scope);
+        });
+      }),
+      "rank 0 calls all_gather of 12 bytes f32, but rank 1 all_gather of 8 bytes f32: all members "
+      "of a group must make the same calls with the same lengths and types, in the same order");
 }
 
 TEST(Collective, EveryRankHasAPartForEveryOther) {

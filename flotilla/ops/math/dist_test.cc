@@ -45,8 +45,9 @@ TEST(Dist, TheGradientOfEqualTensorsIsZero) {
 }
 
 TEST(Dist, Refusals) {
-  EXPECT_REFUSED(build_op("dist", {{"X", tensor({1, 2})}, {"Y", tensor({1, 2, 3})}}),
-                 "X of shape [2] and Y of shape [3] do not broadcast at axis -1: 2 meets 3");
+  EXPECT_REFUSED(
+      build_op("dist", {{"X", tensor({1, 2})}, {"Y", tensor({1, 2, 3})}}),
+      "X of shape [2] and Y of shape [3] do not broadcast at axis -1: 2 does not match 3");
   EXPECT_REFUSED(build_op("dist", {{"X", tensor({1})}, {"Y", tensor({1}, f64)}}),
                  "X and Y must have one dtype, but hold f32 and f64");
 }

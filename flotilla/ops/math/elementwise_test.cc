@@ -169,7 +169,7 @@ TEST(Elementwise, SparseRowsTimesANumber) {
 TEST(Elementwise, RefusesWhatDoesNotBroadcast) {
   EXPECT_REFUSED(
       build_op("elementwise_add", {{"X", uniform({2, 3}, 0, 1)}, {"Y", uniform({2}, 0, 1)}}),
-      "X of shape [2, 3] and Y of shape [2] do not broadcast at axis -1: 3 meets 2");
+      "X of shape [2, 3] and Y of shape [2] do not broadcast at axis -1: 3 does not match 2");
   EXPECT_REFUSED(build_op("elementwise_add", {{"X", tensor({1})}, {"Y", ints({1})}}),
                  "X and Y must have one dtype, but X holds f32 and Y holds i64");
 }

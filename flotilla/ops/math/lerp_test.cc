@@ -26,8 +26,9 @@ TEST(Lerp, Refusals) {
   const Tensor x = full({2, 3}, 0);
   EXPECT_REFUSED(build_op("lerp", {{"X", x}, {"Y", x}, {"Weight", full({1}, 0, f64)}}),
                  "X and Weight must have one dtype, but hold f32 and f64");
-  EXPECT_REFUSED(build_op("lerp", {{"X", x}, {"Y", full({2}, 0)}, {"Weight", x}}),
-                 "X of shape [2, 3] and Y of shape [2] do not broadcast at axis -1: 3 meets 2");
+  EXPECT_REFUSED(
+      build_op("lerp", {{"X", x}, {"Y", full({2}, 0)}, {"Weight", x}}),
+      "X of shape [2, 3] and Y of shape [2] do not broadcast at axis -1: 3 does not match 2");
 }
 
 }  // namespace

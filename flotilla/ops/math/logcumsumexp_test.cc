@@ -91,8 +91,9 @@ TEST(Logcumsumexp, InfinitiesAndNan) {
 TEST(Logcumsumexp, Refusals) {
   EXPECT_REFUSED(build_op("logcumsumexp", {{"X", full({2, 3}, 1)}}, {{"axis", 2}}),
                  "an axis of a tensor of shape [2, 3] must lie in [-2, 2), but is 2");
-  EXPECT_REFUSED(scanned(ints({1, 2})),
-                 "no kernel for logcumsumexp on cpu with dtype i64. There are: cpu f32, cpu f64");
+  EXPECT_REFUSED(
+      scanned(ints({1, 2})),
+      "no kernel for logcumsumexp on cpu with dtype i64. Its kernels are: cpu f32, cpu f64");
 }
 
 }  // namespace

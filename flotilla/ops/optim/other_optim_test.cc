@@ -42,8 +42,8 @@ TEST(DecayedAdagrad, KnownValues) {
                          {"Moment", matrix},
                          {"LearningRate", kRate}},
                         {}, options),
-                 "slot Grad of decayed_adagrad takes no sparse rows; a gradient is dense where its "
-                 "embedding has is_sparse=False");
+                 "slot Grad of decayed_adagrad does not accept sparse rows; the gradient of an "
+                 "embedding is dense with is_sparse=False");
 }
 
 // Numbers that Paddle 1.8.5 answers.

@@ -51,7 +51,7 @@ class ClipGradByGlobalNorm(ClipGradBase):
 
 
 class GradientClipByValue(ClipGradByValue):
-    """ClipGradByValue in the words of 1.x."""
+    """ClipGradByValue in the API of 1.x."""
 
     def __init__(self, max, min=None, need_clip=None):
         super().__init__(max, min)
@@ -59,7 +59,7 @@ class GradientClipByValue(ClipGradByValue):
 
 
 class GradientClipByNorm(ClipGradByNorm):
-    """ClipGradByNorm in the words of 1.x."""
+    """ClipGradByNorm in the API of 1.x."""
 
     def __init__(self, clip_norm, need_clip=None):
         super().__init__(clip_norm)
@@ -67,7 +67,7 @@ class GradientClipByNorm(ClipGradByNorm):
 
 
 class GradientClipByGlobalNorm(ClipGradByGlobalNorm):
-    """ClipGradByGlobalNorm in the words of 1.x."""
+    """ClipGradByGlobalNorm in the API of 1.x."""
 
     def __init__(self, clip_norm, group_name="default_group", need_clip=None):
         super().__init__(clip_norm, group_name)

@@ -115,7 +115,7 @@ class DatasetBase:
         if texts == 0:
             return options
         if parser != "multi_slot":
-            raise ValueError(f'ids of samples stand in multi-slot text only, not in "{parser}"')
+            raise ValueError(f'only multi-slot text has ids of samples, not "{parser}"')
         return {**options, "leading_texts": texts}
 
     def set_max_bad_records(self, max_bad_records):
@@ -141,22 +141,22 @@ class DatasetBase:
         self.fea_eval = bool(fea_eval)
 
     def set_rank_offset(self, rank_offset):
-        _only(not rank_offset, "rank_offset", rank_offset, "page views are not kept")
+        _only(not rank_offset, "rank_offset", rank_offset, "page views are not implemented")
 
     def set_pv_batch_size(self, pv_batch_size):
-        _only(pv_batch_size == 1, "pv_batch_size", pv_batch_size, "page views are not kept")
+        _only(pv_batch_size == 1, "pv_batch_size", pv_batch_size, "page views are not implemented")
 
     def _set_uid_slot(self, uid_slot):
-        _only(not uid_slot, "uid_slot", uid_slot, "records are not sorted by user")
+        _only(not uid_slot, "uid_slot", uid_slot, "sorting records by user is not implemented")
 
     def _set_use_ps_gpu(self, use_ps_gpu):
-        _only(not use_ps_gpu, "use_ps_gpu", use_ps_gpu, "tables do not live on GPUs")
+        _only(not use_ps_gpu, "use_ps_gpu", use_ps_gpu, "tables on GPUs are not implemented")
 
     def slots_shuffle(self, slots):
         raise NotImplementedError("slots_shuffle needs the records in memory: use InMemoryDataset")
 
     def desc(self):
-        """The settings as text, in the words of Paddle's DataFeedDesc."""
+        """The settings as text, in the API of Paddle's DataFeedDesc."""
         lines = [
             f"batch_size: {self._core.batch_size}",
             f'pipe_command: "{self._core.pipe_command}"',
@@ -177,11 +177,11 @@ class DatasetBase:
         found = self._not_local or (f"the file {far[0]!r}" if far else None)
         if found is not None:
             raise NotImplementedError(
-                f"the data set has {found}, but only files of this machine are read; "
-                "copy them here, or let pipe_command fetch them"
+                f"the data set has {found}, but only local files can be read; copy them to this "
+                "machine, or let pipe_command fetch them"
             )
         if not self._core.files and core.is_worker_of_servers():
-            warnings.warn("this worker has no files: it trains on nothing", stacklevel=3)
+            warnings.warn("this worker has no files and trains on nothing", stacklevel=3)
             self._core.files = [os.devnull]
 
     def _finish_to_run(self):
@@ -323,20 +323,22 @@ class InMemoryDataset(DatasetBase):
         self.set_parser(self._parser[0], **self._parser[1])
 
     def set_merge_by_lineid(self, merge_size=2):
-        _only(merge_size <= 0, "merge_size", merge_size, "records with one id are not merged")
+        what = "merging records of one id is not implemented"
+        _only(merge_size <= 0, "merge_size", merge_size, what)
 
     def set_merge_by_sid(self, merge_by_sid):
-        _only(not merge_by_sid, "merge_by_sid", merge_by_sid, "records are not merged")
+        _only(not merge_by_sid, "merge_by_sid", merge_by_sid, "merging records is not implemented")
 
     def set_enable_pv_merge(self, enable_pv_merge):
-        _only(not enable_pv_merge, "enable_pv_merge", enable_pv_merge, "records are not merged")
+        what = "merging records is not implemented"
+        _only(not enable_pv_merge, "enable_pv_merge", enable_pv_merge, what)
 
     def set_generate_unique_feasigns(self, generate_uni_feasigns, shard_num):
         what = "tables need no list of ids before training"
         _only(not generate_uni_feasigns, "generate_uni_feasigns", generate_uni_feasigns, what)
 
     def _set_shuffle_by_uid(self, enable_shuffle_uid):
-        wanted, what = enable_shuffle_uid, "records stand alone"
+        wanted, what = enable_shuffle_uid, "records are independent of each other"
         _only(not wanted, "enable_shuffle_uid", wanted, what)
 
     def set_date(self, date):
@@ -353,7 +355,7 @@ class InMemoryDataset(DatasetBase):
         return int((self._seed or np.random).randint(0, 2**62, dtype=np.int64))
 
     def load_into_memory(self, is_shuffle=False):
-        """Read all files, in place of what was in memory."""
+        """Read all files, replacing the records in memory."""
         self._prepare_to_run()
         self._core.load_into_memory()
         if is_shuffle:
@@ -372,13 +374,13 @@ class InMemoryDataset(DatasetBase):
         self._core.local_shuffle(self._next_seed())
 
     def global_shuffle(self, fleet=None, thread_num=12):
-        """Bring the records of all processes into one random order and share them out anew."""
+        """Shuffle the records of all processes together and distribute them again."""
         self._core.global_shuffle(self._exchange_of(fleet), self._next_seed())
 
     def slots_shuffle(self, slots):
         """Deal the values of some slots out to other records; slots shuffled before go back."""
         if not self.fea_eval:
-            raise RuntimeError("slots_shuffle needs set_fea_eval(candidate_size, True) first")
+            raise RuntimeError("call set_fea_eval(candidate_size, True) before slots_shuffle")
         self._core.slots_shuffle([str(slot) for slot in slots], self._next_seed())
 
     def release_memory(self):

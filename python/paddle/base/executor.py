@@ -19,7 +19,7 @@ _generator = core.Generator(int.from_bytes(os.urandom(7), "little"))
 
 
 def seed(seed):
-    """Start the random numbers of the process anew; the same seed repeats a run."""
+    """Seed the random numbers of the process; the same seed repeats a run."""
     _generator.manual_seed(int(seed) % 2**64)
     return _generator
 
@@ -79,7 +79,7 @@ def _from_dataset(word, doc, infer):
         if not isinstance(dataset, DatasetBase):
             kind = type(dataset).__name__
             raise RuntimeError(
-                f"dataset is needed: a QueueDataset or an InMemoryDataset, but it is {kind}"
+                f"dataset must be a QueueDataset or an InMemoryDataset, but is {kind}"
             )
         program = default_main_program() if program is None else _program_of(program)
         scope = global_scope() if scope is None else scope
@@ -89,7 +89,9 @@ def _from_dataset(word, doc, infer):
         if infer:
             program = self._without_updates(program)
         if (program._fleet_opt or {}).get("dump_fields_path"):
-            warnings.warn("dump_fields_path is set, but nothing is dumped yet", stacklevel=2)
+            warnings.warn(
+                "dump_fields_path has no effect: dumping fields is not implemented", stacklevel=2
+            )
         dataset._prepare_to_run()
         shown = core.ShownValues()
         shown.fetches = core.names_of(fetch_list or [])
@@ -169,9 +171,9 @@ class Executor:
             if foreign is None or not str(error).startswith("the program has no variable"):
                 raise
             raise RuntimeError(
-                f'the program has no variable "{foreign.name}", which belongs to another one: this '
-                "one was cut down when it was cloned, pruned or saved. Fetch a variable of the "
-                "program that you run, or run the other program"
+                f'the program has no variable "{foreign.name}", which belongs to another program: '
+                "the one that runs was pruned when it was cloned or saved. Fetch one of its "
+                "variables, or run the other program"
             ) from None
 
     def close(self):
@@ -247,7 +249,7 @@ class FetchHandler:
 
     def __init__(self, var_dict=None, period_secs=60):
         if var_dict is None:
-            raise ValueError("var_dict is needed: a dict from names to the variables to look at")
+            raise ValueError("var_dict must be a dict from names to the variables to watch")
         self.var_dict = var_dict
         self.period_secs = period_secs
 

@@ -47,7 +47,7 @@ def _truth(name, value):
 
 def _check(name):
     if not isinstance(name, str) or not name.startswith("FLAGS_"):
-        raise ValueError(f"a flag's name begins with FLAGS_, but {name!r} was given")
+        raise ValueError(f"the name of a flag must begin with FLAGS_, but is {name!r}")
 
 
 def _value(name):

@@ -133,7 +133,7 @@ def disable_static(place=None):
     """Refused: programs are always built first and run then."""
     raise RuntimeError(
         "Flotilla trains static programs only: build the program, then run it with "
-        "paddle.static.Executor (paddle.disable_static and dygraph mode are not there)"
+        "paddle.static.Executor (paddle.disable_static and dygraph mode are not implemented)"
     )
 
 

@@ -95,7 +95,8 @@ class UniformInitializer(Initializer):
     def __init__(self, low=-1.0, high=1.0, seed=0, diag_num=0, diag_step=0, diag_val=1.0):
         if diag_num:
             raise ValueError(
-                f"values on the diagonal are not there yet, but diag_num is {diag_num}"
+                "values on the diagonal are not implemented, so diag_num must be 0, but is "
+                f"{diag_num}"
             )
         super().__init__("uniform", low, high, seed=seed)
 
@@ -136,7 +137,7 @@ class NumpyArrayInitializer(Assign):
 
 
 def set_global_initializer(weight_init, bias_init=None):
-    """Choose how parameters start that say nothing themselves; None goes back to the layers'."""
+    """Choose the initializer of parameters without one; None restores the layers' defaults."""
     for what, init in (("weight_init", weight_init), ("bias_init", bias_init)):
         if init is not None and not isinstance(init, Initializer):
             raise TypeError(f"{what} must be an initializer or None, but is {init!r}")

@@ -6,7 +6,7 @@ import _flotilla as core
 class ParamAttr(core.ParamAttr):
     """The name of a parameter, how it starts, and how an optimizer treats it.
 
-    ``learning_rate`` multiplies the optimizer's; ``regularizer`` stands before the optimizer's;
+    ``learning_rate`` multiplies the optimizer's; ``regularizer`` overrides the optimizer's;
     ``need_clip``: whether the optimizer's ``grad_clip`` applies.
     """
 

@@ -59,7 +59,7 @@ class CPUPlace(Place):
 
 
 class CUDAPlace(Place):
-    """A GPU by its number. Without a GPU the program runs on the CPU, and says so once."""
+    """A GPU by its number. Without a GPU the program runs on the CPU, with one warning."""
 
     _kind = "gpu"
 
@@ -78,7 +78,7 @@ class CUDAPinnedPlace(Place):
 
 
 class XPUPlace(Place):
-    """An XPU by its number; the program runs on the CPU, and says so once."""
+    """An XPU by its number; the program runs on the CPU, with one warning."""
 
     _kind = "xpu"
 
@@ -94,9 +94,9 @@ def _device_id(what, number):
     try:
         number = int(number)
     except (TypeError, ValueError):
-        raise TypeError(f"{what} takes the number of a device, but got {number!r}") from None
+        raise TypeError(f"{what} takes a device number, but got {number!r}") from None
     if number < 0:
-        raise ValueError(f"{what} takes a number from 0 on, but got {number}")
+        raise ValueError(f"{what} takes a device number of at least 0, but got {number}")
     return number
 
 

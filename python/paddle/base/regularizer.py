@@ -29,14 +29,14 @@ class L2Decay(WeightDecayRegularizer):
 
 
 class L1DecayRegularizer(L1Decay):
-    """L1Decay in the words of 1.x."""
+    """L1Decay in the API of 1.x."""
 
     def __init__(self, regularization_coeff=0.0):
         super().__init__(regularization_coeff)
 
 
 class L2DecayRegularizer(L2Decay):
-    """L2Decay in the words of 1.x."""
+    """L2Decay in the API of 1.x."""
 
     def __init__(self, regularization_coeff=0.0):
         super().__init__(regularization_coeff)

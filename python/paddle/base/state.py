@@ -56,7 +56,7 @@ def from_bytes(data, where):
     try:
         return restricted_pickle.loads(data, unnamed=True)
     except restricted_pickle.Refused as error:
-        raise ValueError(f"{where} holds no state that Paddle writes: {error}") from None
+        raise ValueError(f"{where} is not a state saved by Paddle: {error}") from None
 
 
 def write(value, path, protocol=4):
@@ -93,8 +93,8 @@ def _plain(value):
     if value is None or isinstance(value, (bool, int, float, str, bytes, np.generic)):
         return value
     raise TypeError(
-        "a state holds arrays, tensors, numbers, texts, dicts and lists of them, but one value is "
-        f"of type {type(value).__name__}"
+        "a state may hold only arrays, tensors, numbers, strings, and dicts and lists of them, but "
+        f"one value is of type {type(value).__name__}"
     )
 
 

@@ -46,7 +46,7 @@ def _converted(obj, convert, inplace):
 
 
 def round(x, d=0):
-    """Round to ``d`` digits; what lies in the middle goes away from zero."""
+    """Round to ``d`` digits; halves are rounded away from zero."""
     scale = 10**d
     return math.copysign(math.floor(abs(x) * scale + 0.5) / scale, x) if x else x
 
@@ -57,7 +57,7 @@ def floor_division(x, y):
 
 
 def get_exception_message(exc):
-    """What an exception says."""
+    """The message of an exception."""
     return str(exc)
 
 

@@ -35,9 +35,9 @@ _STATIC = (
     "Flotilla trains static programs; build the model after paddle.enable_static() and run it with "
     "paddle.static.Executor"
 )
-NO_ADVICE = "no counterpart yet"
-_PRECISION = "leave it out, training goes on in single precision"
-_PROFILER = "use a profiler of your system, such as perf"
+NO_ADVICE = "not implemented"
+_PRECISION = "leave it out; training runs in single precision"
+_PROFILER = "use a system profiler such as perf"
 # What to do about names under these, the longest first.
 _ADVICE = {
     "paddle.DataParallel": _STATIC,

@@ -1,4 +1,4 @@
-"""Tells what there is of the data sets on this machine, and makes what is missing.
+"""Lists the data sets on this machine, and downloads or generates missing ones.
 
     python -m paddle.dataset --list
     python -m paddle.dataset --generate flowers

@@ -21,7 +21,7 @@ DATA_HOME = os.environ.get("PADDLE_DATA_HOME") or os.path.join(
 
 
 def limited(reader):
-    """The first samples of a reader, as many as FLT_DATASET_LIMIT says."""
+    """The first FLT_DATASET_LIMIT samples of a reader."""
     return lambda: itertools.islice(reader(), core.dataset_limit())
 
 
@@ -36,7 +36,7 @@ def md5file(fname):
 
 
 def download(url, module_name, md5sum, save_name=None):
-    """The path of a file from the cache, fetched into it if it is not there.
+    """The path of a file from the cache, downloaded into it if it is missing.
 
     It is kept as ``<DATA_HOME>/<module_name>/<save_name>``, by default under the last part of the
     URL. A file of one of Paddle's own sets that can be neither found nor fetched is replaced by one
@@ -56,12 +56,14 @@ def download(url, module_name, md5sum, save_name=None):
     put = f"; put the file with the MD5 {md5sum} there" if known else ""
     if not _sets.downloads_allowed():
         raise DownloadError(
-            f"{path} is missing, and FLT_DOWNLOAD forbids to fetch it from {url}{put}"
+            f"{path} is missing, and FLT_DOWNLOAD forbids downloading it from {url}{put}"
         )
     try:
         fetch(url, path, md5sum)
     except DownloadError as error:
-        raise DownloadError(f"{path} is missing and could not be fetched: {error}{put}") from error
+        raise DownloadError(
+            f"{path} is missing and could not be downloaded: {error}{put}"
+        ) from error
     return path
 
 

@@ -55,7 +55,7 @@ def center_crop(im, size, is_color=True):
 
 
 def random_crop(im, size, is_color=True):
-    """``size`` x ``size`` pixels from somewhere; numpy's global generator says where."""
+    """``size`` x ``size`` pixels at a random place, drawn from numpy's global generator."""
     height, width = im.shape[:2]
     _cropped(im, height - size, width - size, size)  # refuses what is too small
     top = np.random.randint(0, height - size + 1)

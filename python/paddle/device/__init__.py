@@ -22,7 +22,7 @@ def is_compiled_with_ipu():
 
 
 def get_cudnn_version():
-    """The version of cuDNN, or None where there is none."""
+    """The version of cuDNN, or None without one."""
     return None
 
 

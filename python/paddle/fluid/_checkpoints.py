@@ -68,7 +68,7 @@ def newest(folder):
                     raise ValueError(f"{name} should have {expected}, but has {found}")
             return os.path.join(path, MODEL), manifest["epoch"], manifest["step"]
         except _BROKEN as error:
-            print(f"fluid.Trainer: {path} is passed over: {error}", file=sys.stderr)
+            print(f"fluid.Trainer: skipping {path}: {error}", file=sys.stderr)
     return None
 
 
@@ -105,7 +105,7 @@ def _files(folder):
 def _check_name(name):
     """A manifest vouches for the files beside it, and makes nobody read others."""
     if os.path.isabs(name) or ".." in name.split("/"):
-        raise ValueError(f'the manifest names "{name}", which is no file of the checkpoint')
+        raise ValueError(f'the manifest names "{name}", which is not a file of the checkpoint')
 
 
 def _described(path):

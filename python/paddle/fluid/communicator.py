@@ -1,4 +1,4 @@
-"""What sends gradients to servers, in the words of 1.5 to 1.8."""
+"""What sends gradients to servers, in the API of 1.5 to 1.8."""
 
 from paddle._names import names_of
 

@@ -1,4 +1,4 @@
-"""Inference in the words of 0.14."""
+"""Inference in the API of 0.14."""
 
 from paddle._names import names_of
 from paddle.base.executor import Executor

@@ -1,4 +1,4 @@
-"""Initializers in the words of 1.x."""
+"""Initializers in the API of 1.x."""
 
 import contextlib
 

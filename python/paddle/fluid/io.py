@@ -1,4 +1,4 @@
-"""Saving and loading in the words of ``fluid.io``: a file for each variable, or one for all."""
+"""Saving and loading in the API of ``fluid.io``: a file for each variable, or one for all."""
 
 import os
 
@@ -57,8 +57,8 @@ def _check_folder(word, dirname):
     if folder and not os.path.isdir(folder):
         kind = "is a file" if os.path.exists(folder) else "does not exist"
         raise RuntimeError(
-            f'{word}() reads the folder that was saved to, but "{folder}" {kind} '
-            f"(the working directory is {os.getcwd()})"
+            f'{word}() reads the folder of an earlier save, but "{folder}" {kind} (the working '
+            f"directory is {os.getcwd()})"
         )
 
 

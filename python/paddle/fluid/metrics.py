@@ -1,4 +1,4 @@
-"""Metrics that are put together outside of a program, batch by batch, in the words of 1.x."""
+"""Metrics that are put together outside of a program, batch by batch, in the API of 1.x."""
 
 import numpy as np
 
@@ -109,14 +109,14 @@ class _Wrapped(MetricBase):
 
 
 class Precision(_Wrapped):
-    """The share of true ones among those said to be."""
+    """The share of true positives among the predicted positives."""
 
     def __init__(self, name=None):
         super().__init__(name, _new.Precision())
 
 
 class Recall(_Wrapped):
-    """The share of those said to be among the true ones."""
+    """The share of the positives that were predicted."""
 
     def __init__(self, name=None):
         super().__init__(name, _new.Recall())
@@ -141,7 +141,7 @@ class ChunkEvaluator(MetricBase):
         self.num_infer_chunks = self.num_label_chunks = self.num_correct_chunks = 0
 
     def update(self, num_infer_chunks, num_label_chunks, num_correct_chunks):
-        """Take in a batch: how many chunks were found, are there, and were found rightly."""
+        """Add a batch: how many chunks were inferred, are labelled, and were inferred correctly."""
         self.num_infer_chunks += int(np.sum(num_infer_chunks))
         self.num_label_chunks += int(np.sum(num_label_chunks))
         self.num_correct_chunks += int(np.sum(num_correct_chunks))

@@ -1,4 +1,4 @@
-"""Layers that often stand together."""
+"""Layers that are often used together."""
 
 from paddle._names import names_of
 

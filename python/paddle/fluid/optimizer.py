@@ -1,4 +1,4 @@
-"""Optimizers in the words of 1.x."""
+"""Optimizers in the API of 1.x."""
 
 import warnings
 
@@ -54,11 +54,16 @@ class DGCMomentumOptimizer(Momentum):
                 raise TypeError(f"grad_clip must be a GradientClipByNorm, but is a {kind}")
             if not isinstance(num_trainers, int) or num_trainers < 1:
                 found = f"but is {num_trainers!r}"
-                raise AssertionError(f"grad_clip needs num_trainers, a number from 1 on, {found}")
+                raise AssertionError(
+                    f"grad_clip needs num_trainers, a number of at least 1, {found}"
+                )
             grad_clip = _ByNorm(grad_clip.clip_norm * num_trainers**-0.5)
         words = (learning_rate, momentum, parameter_list, use_nesterov, regularization)
         super().__init__(*words, grad_clip, name)
-        warnings.warn("gradients are not compressed yet: they are exchanged whole", stacklevel=2)
+        warnings.warn(
+            "gradient compression is not implemented: gradients are exchanged uncompressed",
+            stacklevel=2,
+        )
 
 
 __getattr__, __dir__ = names_of(__name__)

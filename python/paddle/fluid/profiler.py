@@ -10,8 +10,8 @@ __all__ = ["cuda_profiler", "profiler", "reset_profiler", "start_profiler", "sto
 
 def _warn(word):
     warnings.warn(
-        f"fluid.profiler.{word}() writes no profile in Flotilla: use a profiler of your system, such "
-        "as perf; where the time of a job went is in the launcher's report",
+        f"fluid.profiler.{word}() writes no profile in Flotilla: use a system profiler such as "
+        "perf; the report of the launcher shows where the time of a job went",
         stacklevel=3,
     )
 
@@ -30,13 +30,13 @@ def reset_profiler():
 
 
 def profiler(state, sorted_key=None, profile_path="/tmp/profile", tracer_option="Default"):
-    """Warns, and lets what is inside run."""
+    """Warns, and runs the code inside."""
     _warn("profiler")
     return contextlib.nullcontext()
 
 
 def cuda_profiler(output_file, output_mode=None, config=None):
-    """Warns, and lets what is inside run."""
+    """Warns, and runs the code inside."""
     _warn("cuda_profiler")
     return contextlib.nullcontext()
 

@@ -1,4 +1,4 @@
-"""Training in the words of 0.14: ``Trainer`` owns the programs and the loop, a handler gets events.
+"""Training in the API of 0.14: ``Trainer`` owns the programs and the loop, a handler gets events.
 
 >>> trainer = fluid.Trainer(train_func=net, optimizer_func=lambda: fluid.optimizer.SGD(0.01))
 >>> trainer.train(reader=batches, num_epochs=2, event_handler=print, feed_order=["x", "y"])
@@ -66,7 +66,7 @@ class CheckpointConfig:
     """Where, how many and how often checkpoints are kept.
 
     One is written after every ``step_interval``-th step of every ``epoch_interval``-th epoch. They
-    are removed when training ends; what a killed process left is where the next one goes on.
+    are removed when training ends; after a killed process the next one resumes from them.
     """
 
     def __init__(

@@ -104,7 +104,7 @@ class _Process:
             if number == signal.SIGKILL:
                 how += ", perhaps because memory ran out"
         else:
-            how = f"left with exit status {os.WEXITSTATUS(self.status)}"
+            how = f"exited with status {os.WEXITSTATUS(self.status)}"
         text = os.pread(self.crash_log, 1 << 20, 0).decode(errors="replace")
         return f"worker {self.number} of a DataLoader (pid {self.pid}) {how}", text
 
@@ -186,8 +186,8 @@ class Pool:
             if not events and left is not None:
                 worker = self._asked[task]
                 raise RuntimeError(
-                    f"worker {worker.number} of a DataLoader (pid {worker.pid}) has not made its "
-                    f"batch within the timeout of {limit} seconds"
+                    f"worker {worker.number} of a DataLoader (pid {worker.pid}) did not produce "
+                    f"its batch within the timeout of {limit} seconds"
                 )
             ready = {key.fileobj for key, _ in events}
             if self._bell[0] in ready:

@@ -36,7 +36,7 @@ class IterableDataset(Dataset):
     def __getitem__(self, idx):
         """Refused: the samples have no numbers."""
         raise RuntimeError(
-            f"the samples of {type(self).__name__}, an IterableDataset, come in turn"
+            f"{type(self).__name__}, an IterableDataset, does not support indexing"
         )
 
     def __len__(self):
@@ -93,7 +93,7 @@ class ComposeDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """IterableDatasets one behind the other."""
+    """IterableDatasets one after the other."""
 
     def __init__(self, datasets):
         self.datasets = list(datasets)
@@ -102,7 +102,7 @@ class ChainDataset(IterableDataset):
             if not isinstance(dataset, IterableDataset):
                 raise TypeError(
                     "a ChainDataset joins IterableDatasets, but one is of type "
-                    f"{type(dataset).__name__}; use ConcatDataset for data sets with numbers"
+                    f"{type(dataset).__name__}; use ConcatDataset for indexable data sets"
                 )
 
     def __iter__(self):
@@ -110,7 +110,7 @@ class ChainDataset(IterableDataset):
 
 
 class ConcatDataset(Dataset):
-    """Data sets with numbered samples one behind the other."""
+    """Indexable data sets one after the other."""
 
     def __init__(self, datasets):
         self.datasets = list(datasets)
@@ -200,6 +200,6 @@ def _need_some(owner, datasets):
 def _need_numbers(owner, dataset):
     if isinstance(dataset, IterableDataset):
         raise TypeError(
-            f"a {type(owner).__name__} needs data sets with numbered samples, but one is a "
+            f"a {type(owner).__name__} needs indexable data sets, but one is a "
             f"{type(dataset).__name__}, an IterableDataset"
         )

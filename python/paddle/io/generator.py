@@ -50,7 +50,7 @@ class GeneratorLoader:
         drop_last=True,
     ):
         if not iterable and return_list:
-            raise ValueError("return_list=True has no meaning for a loader with iterable=False")
+            raise ValueError("return_list=True is not supported by a loader with iterable=False")
         if capacity is not None and capacity <= 0:
             raise ValueError(f"capacity must be at least 1, but is {capacity}")
         if feed_list is None and not (iterable and return_list):
@@ -142,7 +142,7 @@ class GeneratorLoader:
     def start(self):
         """Begins a pass."""
         if self._iterable:
-            raise RuntimeError("a loader with iterable=True is iterated over; it has no start()")
+            raise RuntimeError("a loader with iterable=True has no start(): iterate over it")
         self._need_generator()
         self.reset()
         self._thread = threading.Thread(
@@ -157,7 +157,7 @@ class GeneratorLoader:
     def reset(self):
         """Ends a pass: after EOFException, or before it."""
         if self._iterable:
-            raise RuntimeError("a loader with iterable=True is iterated over; it has no reset()")
+            raise RuntimeError("a loader with iterable=True has no reset(): iterate over it")
         self._queue.reset()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(patience(_PATIENCE))

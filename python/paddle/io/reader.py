@@ -83,14 +83,17 @@ class DataLoader:
         iterable = isinstance(self.dataset, IterableDataset)
         if iterable and shuffle:
             raise ValueError(
-                "the samples of an IterableDataset come in turn: shuffle=True has none"
+                "an IterableDataset defines its own order: shuffle=True is not supported"
             )
         if batch_sampler is not None:
             if iterable:
-                raise ValueError("the samples of an IterableDataset have no numbers to batch by")
+                raise ValueError(
+                    "an IterableDataset is not indexable: a batch_sampler is not supported"
+                )
             if batch_size != 1 or shuffle or drop_last:
                 raise ValueError(
-                    "batch_size, shuffle and drop_last must not be given beside a batch_sampler"
+                    "batch_size, shuffle and drop_last must not be given together with a "
+                    "batch_sampler"
                 )
             self.batch_size = None
             return
@@ -170,5 +173,5 @@ def _to_list(value):
 
 def _at_least(name, value, least):
     if not isinstance(value, (int, float)) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a number from {least} on, but is {value!r}")
+        raise ValueError(f"{name} must be a number of at least {least}, but is {value!r}")
     return value

@@ -95,11 +95,11 @@ class WeightedRandomSampler(_Known):
         if not isinstance(num_samples, int) or num_samples <= 0:
             raise ValueError(f"num_samples must be at least 1, but is {num_samples!r}")
         if self.weights.ndim != 1 or not len(self.weights) or (self.weights < 0).any():
-            raise ValueError("weights must be a list of numbers that are not negative")
+            raise ValueError("weights must be a list of non-negative numbers")
         drawable = int((self.weights > 0).sum())
         if drawable == 0 or (not replacement and num_samples > drawable):
             raise ValueError(
-                f"{num_samples} different numbers cannot be drawn from {drawable} positive weights"
+                f"{num_samples} different indices cannot be drawn from {drawable} positive weights"
             )
 
     def _order(self):
@@ -136,9 +136,11 @@ class BatchSampler(Sampler):
         if (dataset is None) == (sampler is None):
             raise ValueError("BatchSampler takes either a dataset or a sampler")
         if isinstance(dataset, IterableDataset):
-            raise TypeError("the samples of an IterableDataset have no numbers to make batches of")
+            raise TypeError("an IterableDataset is not indexable, so it cannot be sampled")
         if sampler is not None and shuffle:
-            raise ValueError("shuffle has no meaning beside a sampler, which has its own order")
+            raise ValueError(
+                "shuffle has no effect together with a sampler, which defines its own order"
+            )
         if not hasattr(dataset if sampler is None else sampler, "__iter__") and sampler is not None:
             raise TypeError(f"sampler must be iterable, but is {type(sampler).__name__}")
         self.sampler = sampler
@@ -236,7 +238,7 @@ def _cut(order, size, drop_last):
 
 def _positive(name, value):
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value <= 0:
-        raise ValueError(f"{name} must be a whole number from 1 on, but is {value!r}")
+        raise ValueError(f"{name} must be a whole number of at least 1, but is {value!r}")
     return int(value)
 
 

@@ -82,7 +82,10 @@ def files(names, samples_in_file=None, say=True, **options):
         return SampleShard([names[i] for i in shard], shard.counts)
     sizes = list(samples_in_file)
     if len(sizes) != len(names):
-        raise ValueError(f"{len(names)} files were named, but the samples of {len(sizes)} counted")
+        raise ValueError(
+            f"samples_in_file must hold a number for each of the {len(names)} files, but holds "
+            f"{len(sizes)}"
+        )
     options = _options(**options)
     parts, counts = core.shard_files(sizes, options)
     if say:

@@ -110,7 +110,7 @@ class _Counts(Metric):
 
 
 class Precision(_Counts):
-    """The share of true ones among those said to be."""
+    """The share of true positives among the predicted positives."""
 
     def __init__(self, name="precision", *args, **kwargs):
         super().__init__(name)
@@ -132,7 +132,7 @@ class Precision(_Counts):
 
 
 class Recall(_Counts):
-    """The share of those said to be among the true ones."""
+    """The share of the positives that were predicted."""
 
     def __init__(self, name="recall", *args, **kwargs):
         super().__init__(name)

@@ -15,8 +15,8 @@ __all__ = ["Optimizer"]
 
 def _in_the_program(word):
     return RuntimeError(
-        f"optimizer.{word}() is for training without programs, which Flotilla does not do: call "
-        "optimizer.minimize(loss) once, and Executor.run makes the gradients and the update"
+        f"optimizer.{word}() is for dynamic graphs, which Flotilla does not support: call "
+        "optimizer.minimize(loss) once, and Executor.run computes the gradients and the update"
     )
 
 
@@ -40,7 +40,9 @@ class Optimizer:
         self, learning_rate, parameters, weight_decay, grad_clip, name, attrs=None, decays=None
     ):
         if self._type is None:
-            raise TypeError("Optimizer is the base of optimizers: take SGD, Adam or another")
+            raise TypeError(
+                "Optimizer is an abstract base class: use SGD, Adam or another optimizer"
+            )
         if isinstance(weight_decay, (int, float)):
             weight_decay = L2Decay(float(weight_decay)) if weight_decay else None
         _check("weight_decay", weight_decay, core.Regularizer, "a number or a regularizer")
@@ -80,7 +82,7 @@ class Optimizer:
             unknown = sorted(set(group) - {"params", "learning_rate", "weight_decay"})
             if unknown or ("weight_decay" in group and self._type == "adamw"):
                 word = unknown[0] if unknown else "weight_decay"
-                raise ValueError(f'a group of parameters of its own "{word}" is not there yet')
+                raise ValueError(f'"{word}" of a group of parameters is not implemented')
             members = list(group["params"])
             for parameter in members:
                 _set_apart(parameter, group)
@@ -135,7 +137,7 @@ class Optimizer:
         raise _in_the_program("step")
 
     def clear_grad(self, set_to_zero=True):
-        """Refused: every run of a program makes its gradients anew."""
+        """Refused: every run of a program computes its gradients again."""
         raise _in_the_program("clear_grad")
 
     clear_gradients = clear_grad

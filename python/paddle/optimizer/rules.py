@@ -22,7 +22,7 @@ class Rule(typing.NamedTuple):
     type: str  # of the op
     doc: str
     new: str = ""  # signature in 2.x
-    old: str = ""  # in 1.x, where it is not that of 2.x in the words of 1.x
+    old: str = ""  # in 1.x, where it is not that of 2.x in the API of 1.x
     rename: dict = {}  # settings whose attribute has another name
     settle: typing.Callable = None  # changes settings; may take ``decays`` out of them
     settle_old: typing.Callable = None  # in 1.x, where that differs
@@ -30,7 +30,7 @@ class Rule(typing.NamedTuple):
 
 def _adamw(settings):
     if settings.pop("lr_ratio") is not None:
-        raise ValueError("lr_ratio is not there yet; ParamAttr(learning_rate=...) does the same")
+        raise ValueError("lr_ratio is not implemented; use ParamAttr(learning_rate=...) instead")
     settings["coeff"] = float(settings.pop("weight_decay"))
     wanted = settings.pop("apply_decay_param_fun")
     settings["decays"] = wanted and (lambda parameter: wanted(parameter.name))
@@ -173,12 +173,12 @@ def _made(word, base, signature, rule, module):
 
 
 def new_class(word):
-    """An optimizer in the words of 2.x."""
+    """An optimizer in the API of 2.x."""
     return _made(word, Optimizer, RULES[word].new, RULES[word], __name__)
 
 
 def old_class(word, base, module):
-    """An optimizer in the words of 1.x, whose class is also a ``base``."""
+    """An optimizer in the API of 1.x, whose class is also a ``base``."""
     rule = RULES[word]
     rule = rule._replace(settle=rule.settle_old or rule.settle)
     signature = f", {rule.old or rule.new}"

@@ -63,9 +63,9 @@ def compose(*readers, check_alignment=True):
             if ended:
                 goes_on = next(i for i, part in enumerate(parts) if part is not _nothing)
                 raise ComposeNotAligned(
-                    f"readers put side by side must have as many samples as each other, but reader "
-                    f"{ended[0]} of {len(parts)} ended after {count}, and reader {goes_on} goes on "
-                    f"(check_alignment=False lets the shortest end all)"
+                    f"composed readers must have the same number of samples, but reader {ended[0]} "
+                    f"of {len(parts)} ended after {count}, and reader {goes_on} continues (with "
+                    "check_alignment=False, the shortest one ends all)"
                 )
             yield _joined(parts)
 
@@ -120,7 +120,9 @@ def xmap_readers(mapper, reader, process_num, buffer_size, order=False):
     as the reader gave the samples.
     """
     if process_num < 1:
-        raise ValueError(f"xmap_readers needs a thread or more, but process_num is {process_num}")
+        raise ValueError(
+            f"xmap_readers needs at least one thread, but process_num is {process_num}"
+        )
 
     def mapped():
         run = samples_in_order if order else samples_of_mappers
@@ -138,7 +140,7 @@ def multiprocess_reader(readers, use_pipe=True, queue_size=1000):
     """
     readers = list(readers)
     if not readers:
-        raise ValueError("multiprocess_reader needs a reader or more, but the list is empty")
+        raise ValueError("multiprocess_reader needs at least one reader, but the list is empty")
     if queue_size < 1:
         raise ValueError(f"queue_size must be 1 or more, but is {queue_size}")
 

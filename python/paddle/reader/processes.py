@@ -85,8 +85,8 @@ def _child(reader, fd, group, ahead):
                 payload = pickle.dumps(sample, protocol=pickle.HIGHEST_PROTOCOL)
             except (pickle.PicklingError, AttributeError, TypeError) as error:
                 raise TypeError(
-                    "multiprocess_reader sends samples from process to process, "
-                    f"but one of them cannot be pickled: {error}"
+                    "multiprocess_reader sends samples between processes, but one of them cannot "
+                    f"be pickled: {error}"
                 ) from error
             return messages.push((_SAMPLE, payload))
 
@@ -154,7 +154,9 @@ class _Process:
         pid, self.pid = self.pid, 0
         code = os.waitstatus_to_exitcode(status)
         how = (
-            f"was ended by {signal.Signals(-code).name}" if code < 0 else f"left with status {code}"
+            f"was killed by {signal.Signals(-code).name}"
+            if code < 0
+            else f"exited with status {code}"
         )
         return (
             f"reader {self.index} of multiprocess_reader, process {pid}, {how} before its last "

@@ -89,7 +89,9 @@ class ModelAverage(_Averages):
 
     def _run(self, program, executor):
         if not any(_count(name) for name in self._made.counters):
-            raise ValueError("ModelAverage has seen no step yet: run the training program first")
+            raise ValueError(
+                "ModelAverage has not seen a training step yet: run the training program first"
+            )
         super()._run(program, executor)
 
 

@@ -21,7 +21,7 @@ def py_func(func, x, out, backward_func=None, skip_vars_in_backward_input=None):
     known = {one.name for one in inputs + outs}
     for name in skipped:
         if name not in known:
-            raise ValueError(f"{name!r} is to be left out, but is neither in x nor in out")
+            raise ValueError(f"{name!r} is to be skipped, but is neither in x nor in out")
     core.main_program().current_block().append_op(
         type="py_func",
         inputs={"X": inputs},

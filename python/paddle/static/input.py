@@ -1,4 +1,4 @@
-"""Inputs of programs in the words of 2.x."""
+"""Inputs of programs in the API of 2.x."""
 
 from paddle.base import input as _base
 from paddle.base.input import InputSpec  # noqa: F401

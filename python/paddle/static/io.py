@@ -223,7 +223,7 @@ def _load_files(program, path, var_list):
         with core.SavedFiles(folder) as files:
             files.load_combined(name, names, global_scope(), program.global_block())
     elif os.path.isfile(path):
-        raise ValueError(f"{path} holds many variables: say which, in order, in var_list")
+        raise ValueError(f"{path} holds many variables: list them, in order, in var_list")
     else:
         raise ValueError(
             f"there is no {path}.pdparams, no folder {path} and no file {path} (the working directory "
@@ -268,7 +268,7 @@ def _prefix(what, path):
     if not os.path.basename(path):
         raise ValueError(f'{what} must end with the name of a file, but is "{path}"')
     if os.path.isdir(path):
-        raise ValueError(f'{what} must be the beginning of file names, but "{path}" is a folder')
+        raise ValueError(f'{what} must be a prefix of file names, but "{path}" is a folder')
     return path
 
 

@@ -1,4 +1,4 @@
-"""Sets of text and tables in the words of 2.x: ``paddle.text.Imdb`` is ``text.datasets.Imdb``."""
+"""Sets of text and tables in the API of 2.x: ``paddle.text.Imdb`` is ``text.datasets.Imdb``."""
 
 from paddle._names import names_of
 

@@ -93,7 +93,7 @@ class Imikolov(_InMemory):
 class Movielens(_InMemory):
     """Ratings of movies: user, gender, age, job, movie, its kinds, words of its title, rating.
 
-    ``test_ratio`` of all ratings are to test with; which, ``rand_seed`` says.
+    ``test_ratio`` of all ratings, chosen by ``rand_seed``, are for testing.
     """
 
     def __init__(self, data_file=None, mode="train", test_ratio=0.1, rand_seed=0, download=True):

@@ -8,7 +8,7 @@ from . import unique_name  # noqa: F401
 
 
 def run_check():
-    """Train a linear model for some steps, and say whether the installation works."""
+    """Train a linear model for some steps, and report whether the installation works."""
     import numpy as np
 
     from paddle import optimizer, static, tensor

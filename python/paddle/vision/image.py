@@ -136,7 +136,7 @@ class Image:
         if mode == "L":
             return Image(array[:, :, 0] if self.mode == "LA" else core.grey_image(array, "pil"))
         if mode not in ("RGB", "RGBA"):
-            raise ValueError(f"an image becomes 'L', 'RGB' or 'RGBA', not {mode!r}")
+            raise ValueError(f"an image can be converted to 'L', 'RGB' or 'RGBA', not {mode!r}")
         color = array if array.ndim == 3 else array[:, :, None]
         alpha = (
             color[:, :, -1:] if self.mode in ("LA", "RGBA") else np.full_like(color[:, :, :1], 255)
@@ -178,7 +178,7 @@ def _read(path, channels="stored", upright=False):
         )
     path = os.fspath(path)
     if not os.path.exists(path):
-        raise FileNotFoundError(f"{path}: there is no such file")
+        raise FileNotFoundError(f"{path}: no such file")
     return core.read_image(path, channels, upright)
 
 

@@ -10,7 +10,7 @@ __all__ = ["distributed_batch_reader"]
 
 def distributed_batch_reader(batch_reader):
     """A reader of every trainer's batches of ``batch_reader``: of each ``PADDLE_TRAINERS_NUM`` one
-    after the other, trainer i has the i-th. What is left at the end nobody has.
+    after the other, trainer i has the i-th. What is left at the end is dropped.
     """
 
     def mine():

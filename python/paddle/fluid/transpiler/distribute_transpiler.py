@@ -47,7 +47,7 @@ class DistributeTranspilerConfig:
         kept = {**vars(self), name: value}
         if kept["sync_mode"] and kept["runtime_split_send_recv"]:
             raise ValueError(
-                "runtime_split_send_recv is for training out of step: set sync_mode to False first"
+                "runtime_split_send_recv is for asynchronous training: set sync_mode to False first"
             )
         vars(self)[name] = value
 
@@ -170,12 +170,12 @@ class DistributeTranspiler:
         self._check(word)
         endpoints = self._role_words["server_endpoints"]
         if endpoint not in endpoints:
-            raise ValueError(f"{word}(): {endpoint!r} is none of the servers {endpoints}")
+            raise ValueError(f"{word}(): {endpoint!r} is not one of the servers {endpoints}")
         return self._role(kind=Role.SERVER, index=endpoints.index(endpoint))
 
     def _check(self, word):
         if self._trainer_program is None:
-            raise RuntimeError(f"{word}() needs transpile() before it")
+            raise RuntimeError(f"call transpile() before {word}()")
 
 
 __getattr__, __dir__ = names_of(__name__)

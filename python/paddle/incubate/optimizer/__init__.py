@@ -1,4 +1,4 @@
-"""Optimizers that stand around another one, in the words of 2.x."""
+"""Optimizers that stand around another one, in the API of 2.x."""
 
 from paddle._names import names_of
 from paddle.fluid._optimizers import (  # noqa: F401

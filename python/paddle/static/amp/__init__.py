@@ -1,4 +1,4 @@
-"""Mixed precision: accepted, and training goes on in single precision."""
+"""Mixed precision: accepted, but training runs in single precision."""
 
 import contextlib
 import warnings
@@ -85,7 +85,7 @@ def decorate(
     use_promote=False,
 ):
     """``optimizer``, and a warning that it trains in single precision."""
-    warnings.warn("mixed precision has no effect yet: training goes on in f32", stacklevel=2)
+    warnings.warn("mixed precision has no effect yet: training runs in float32", stacklevel=2)
     return OptimizerWithMixedPrecision(optimizer)
 
 

@@ -18,7 +18,7 @@ def sequence_pool(input, pool_type, is_test=False, pad_value=0.0):
 def sequence_pad(x, pad_value, maxlen=None, name=None):
     """(sequences one beside the other, [sequences, longest, ...]; their lengths).
 
-    ``pad_value``, a variable with one number or a row, stands behind those that are shorter.
+    ``pad_value``, a variable with one number or a row, is appended to those that are shorter.
     """
     attrs = {"padded_length": -1 if maxlen is None else maxlen}
     inputs, outs = {"X": x, "PadValue": pad_value}, ["Out", "Length"]

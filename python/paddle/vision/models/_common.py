@@ -6,7 +6,7 @@ from paddle import nn
 def refuse_pretrained(pretrained, name):
     if pretrained:
         raise ValueError(
-            f"{name} has no trained weights here: build it with pretrained=False, and load weights "
+            f"{name} has no pretrained weights: build it with pretrained=False, and load weights "
             "with paddle.static.load or set_program_state"
         )
 

@@ -1,4 +1,4 @@
-"""Mixed precision in the words of 1.8: accepted, and training goes on in single precision."""
+"""Mixed precision in the API of 1.8: accepted, but training runs in single precision."""
 
 from paddle._names import names_of
 from paddle.static.amp import AutoMixedPrecisionLists, decorate  # noqa: F401

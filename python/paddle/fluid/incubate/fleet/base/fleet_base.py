@@ -17,7 +17,7 @@ class Mode:
 
 
 class Fleet:
-    """The fleet of this process: that of 2.x under the words of 1.8."""
+    """The fleet of this process: that of 2.x under the API of 1.8."""
 
     def __init__(self, mode):
         self._mode = mode

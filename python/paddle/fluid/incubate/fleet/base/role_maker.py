@@ -69,7 +69,7 @@ class PaddleCloudRoleMaker(RoleMakerBase):
 
 
 class UserDefinedRoleMaker(RoleMakerBase):
-    """The role that a program says, in a job with servers."""
+    """A role given by the program, in a job with servers."""
 
     def __init__(self, current_id=0, role=Role.WORKER, worker_num=0, server_endpoints=None):
         self._given = dict(kind=role, index=current_id, workers=worker_num)
@@ -86,7 +86,7 @@ class UserDefinedRoleMaker(RoleMakerBase):
 
 
 class UserDefinedCollectiveRoleMaker(RoleMakerBase):
-    """The role that a program says, in a collective job."""
+    """A role given by the program, in a collective job."""
 
     def __init__(self, current_id=0, worker_endpoints=None):
         self._index = current_id

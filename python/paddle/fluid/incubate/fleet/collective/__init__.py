@@ -66,7 +66,7 @@ class CollectiveOptimizer(_fleet.DistributedOptimizer):
         super().__init__(optimizer, strategy or DistributedStrategy(), fleet._inside._role())
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
-        """Add the backward pass and the update; then ``fleet.main_program`` is there."""
+        """Add the backward pass and the update; then ``fleet.main_program`` exists."""
         made = super().minimize(loss, startup_program, parameter_list, no_grad_set)
         fleet._keep(loss.block.program, startup_program)
         return made
@@ -110,7 +110,7 @@ class Collective(Fleet):
         local_cache_path=".cache",
         remain_all_checkpoint=True,
     ):
-        """Write all that training needs to go on; every worker calls it."""
+        """Write everything needed to resume training; every worker calls it."""
         self._inside.save_check_point(
             *(executor, path, train_status, main_program or self._program(), fs),
             *(local_cache_path, remain_all_checkpoint),
@@ -126,7 +126,7 @@ class Collective(Fleet):
         local_cache_path=".cache",
         ignore_empty=True,
     ):
-        """Load the newest checkpoint and return its TrainStatus; None where there is none."""
+        """Load the newest checkpoint and return its TrainStatus; None if there is none."""
         if ignore_empty and _checkpoints.newest(path) is None:
             return None
         return self._inside.load_check_point(

@@ -1,4 +1,4 @@
-"""Training with parameter servers, in the words of 1.8."""
+"""Training with parameter servers, in the API of 1.8."""
 
 from paddle._names import names_of
 

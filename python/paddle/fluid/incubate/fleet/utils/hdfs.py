@@ -1,4 +1,4 @@
-"""Files of HDFS in the words of 1.8."""
+"""Files of HDFS in the API of 1.8."""
 
 import os
 
@@ -34,7 +34,7 @@ class HDFSClient(_fs.HDFSClient):
         return [path for folder, _, path in rows if not folder and path not in excludes]
 
     def cat(self, hdfs_path=None):
-        """What a file holds; "" where there is none."""
+        """The contents of a file; "" if it does not exist."""
         return super().cat(hdfs_path)
 
     def is_exist(self, hdfs_path=None):

@@ -25,7 +25,7 @@ class TranspilerOptimizer(DistributedOptimizer):
     def minimize(
         self, loss, scopes=None, startup_program=None, parameter_list=None, no_grad_set=None
     ):
-        """Add the backward pass and the update; then ``fleet.main_program`` is there."""
+        """Add the backward pass and the update; then ``fleet.main_program`` exists."""
         made = super().minimize(loss, startup_program, parameter_list, no_grad_set)
         fleet._keep(loss.block.program, startup_program)
         return made

@@ -25,7 +25,7 @@ _UNSEEN_DAYS = 30  # where a strategy does not say
 
 
 def _strategy_of(words):
-    """A strategy in the words of 2.x: dicts are tables."""
+    """A strategy in the API of 2.x: dicts are tables."""
     strategy = DistributedStrategy()
     strategy.a_sync = True
     strategy.fleet_desc_configs = words
@@ -46,7 +46,7 @@ class DownpourOptimizer(DistributedOptimizer):
     def minimize(
         self, losses, scopes=None, startup_programs=None, parameter_list=None, no_grad_set=None
     ):
-        """Add the backward pass and the update; then ``fleet.main_program`` is there.
+        """Add the backward pass and the update; then ``fleet.main_program`` exists.
 
         ``losses``: one loss, or a list with one; so are ``scopes`` and ``startup_programs``.
         """
@@ -135,12 +135,12 @@ class PSLib(Fleet):
     ):
         """Refused: all rows are saved."""
         raise NotImplementedError(
-            "fleet.save_model_with_whitelist() is not there, since all rows are saved: use "
+            "fleet.save_model_with_whitelist() is not implemented: all rows are saved; use "
             "fleet.save_persistables()"
         )
 
     def load_one_table(self, table_id, model_path, **kwargs):
-        """Fill one table with what was saved of it."""
+        """Load one table from a save."""
         table = self._table(table_id)["id"]
         self._by_first(lambda: self._inside.load_one_table(table, model_path, 0))
         core.take_dense(self._scope or global_scope())
@@ -212,7 +212,7 @@ class PSLib(Fleet):
     # ---- what needs nothing here
 
     def set_date(self, table_id, date):
-        """Accepted: a day is what lies between two calls of :meth:`shrink_sparse_table`."""
+        """Accepted: a day is the time between two calls of :meth:`shrink_sparse_table`."""
 
     def confirm(self):
         """Accepted: what was pushed stays."""
@@ -220,7 +220,7 @@ class PSLib(Fleet):
     def revert(self):
         """Refused: what was pushed stays."""
         raise NotImplementedError(
-            "fleet.revert() is not there: load the last checkpoint with fleet.load_model()"
+            "fleet.revert() is not implemented: load the last checkpoint with fleet.load_model()"
         )
 
     def set_pull_local_thread_num(self, thread_num):
