@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -80,7 +81,7 @@ class Session {
   explicit Session(uint64_t seed) : generator_(seed), executor_({.generator = &generator_}) {}
   // Runs programs together with the other workers of a job; `fleet` outlives it.
   Session(uint64_t seed, job::Fleet& fleet)
-      : generator_(seed), executor_(fleet.executor_options(&generator_)) {}
+      : fleet_(&fleet), generator_(seed), executor_(fleet.executor_options(&generator_)) {}
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -88,7 +89,9 @@ class Session {
   std::vector<Tensor> run(const Program& program, const std::vector<Feed>& feeds = {},
                           const layers::Variables& fetches = {}) {
     std::vector<Tensor> results;
-    for (FetchedValue& value : executor_.run(program, feeds, fetches.names(), scope_)) {
+    std::shared_ptr<const Program> chosen(std::shared_ptr<void>(), &program);
+    if (fleet_ != nullptr) chosen = fleet_->before_run(program, scope_);
+    for (FetchedValue& value : executor_.run(*chosen, feeds, fetches.names(), scope_)) {
       SelectedRows* rows = std::get_if<SelectedRows>(&value);
       results.push_back(rows != nullptr ? rows->to_dense() : std::get<Tensor>(std::move(value)));
     }
@@ -142,6 +145,7 @@ class Session {
   Executor& executor() { return executor_; }
 
  private:
+  job::Fleet* const fleet_ = nullptr;
   Generator generator_;
   Scope scope_;
   Executor executor_;

@@ -195,8 +195,8 @@ def not_found_by_name(ops, types):
 def calls_of_core(function):
     """How many calls of the core are written in a function, those of functions inside included."""
     calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
-    attributes = (call for call in calls if isinstance(call, ast.Attribute))
-    return sum(isinstance(call.value, ast.Name) and call.value.id == "core" for call in attributes)
+    owners = (call.value for call in calls if isinstance(call, ast.Attribute))
+    return sum(ast.unparse(owner) in ("core", "core.fleet") for owner in owners)
 
 
 def python_files(tree):

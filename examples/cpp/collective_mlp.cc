@@ -19,8 +19,8 @@ int main(int argc, char** argv) {
   hidden = nn::fc(hidden, 128, {.act = "tanh"});
   const nn::Variable prediction = nn::fc(hidden, 10, {.act = "softmax"});
   const nn::Variable loss = nn::mean(nn::cross_entropy(prediction, y));
-  nn::adam(0.001).minimize(loss);
-  fleet.distribute(nn::default_main_program(), nn::default_startup_program());
+  nn::Optimizer adam = nn::adam(0.001);
+  fleet.minimize(adam, loss);
 
   flotilla::Session session(1, fleet);
   session.run(nn::default_startup_program());

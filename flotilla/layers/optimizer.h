@@ -93,6 +93,8 @@ class Optimizer {
   // The variable with the learning rate in `program`; made there, and in the current startup
   // program, on first use.
   Var& learning_rate_var(const std::shared_ptr<Program>& program);
+  // Their names, by the programs' ids.
+  const std::map<uint64_t, std::string>& learning_rates() const { return learning_rates_; }
   // Accumulators by kind ("velocity") and parameter, for state dictionaries.
   const std::map<std::pair<std::string, std::string>, std::string>& accumulators() const {
     return accumulators_;

@@ -14,8 +14,8 @@ import _flotilla as core
 
 _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 _CLASSES = (
-    *("Block", "GradClip", "Initializer", "LoDTensor", "Optimizer", "ParamAttr", "Program"),
-    *("Regularizer", "Row", "Scope"),
+    *("Block", "Fleet", "GradClip", "Initializer", "LoDTensor", "Optimizer", "ParamAttr"),
+    *("Program", "Regularizer", "Row", "Scope"),
 )
 _NUMBERS = {"int": "a whole number", "float": "a number", "bool": "True or False"}
 _WORDS = {**_NUMBERS, "str": "a string", "bytes": "bytes", "list": "a list", "dict": "a dict"}

@@ -14,44 +14,46 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "flotilla/base/progress.h"
 #include "flotilla/base/shape.h"
 #include "flotilla/ir/program.h"
 #include "flotilla/tensor/tensor.h"
 
 namespace nb = nanobind;
 
+namespace flotilla::job {
+class Fleet;
+}
+
 namespace flotilla::python {
 
-void bind_error(nb::module_& m);
+void bind_error(nb::module_& m, job::Fleet& fleet);
 void bind_tensor(nb::module_& m);
 void bind_ir(nb::module_& m);
-void bind_layers(nb::module_& m);
-void bind_nn(nb::module_& m);               // part of layers
-void bind_rows(nb::module_& m);             // part of layers
-void bind_conv(nb::module_& m);             // part of layers
-void bind_norm(nb::module_& m);             // part of layers
-void bind_optimizer(nb::module_& m);        // part of layers
-void bind_composed_losses(nb::module_& m);  // part of layers
-void bind_control_flow(nb::module_& m);     // part of layers
-void bind_recurrent(nb::module_& m);        // part of layers
-void bind_sampled(nb::module_& m);          // part of layers
-void bind_sequence(nb::module_& m);         // part of layers
-void bind_averages(nb::module_& m);         // part of layers
+void bind_layers(nb::module_& m, job::Fleet& fleet);
+void bind_nn(nb::module_& m);                            // part of layers
+void bind_rows(nb::module_& m);                          // part of layers
+void bind_conv(nb::module_& m);                          // part of layers
+void bind_norm(nb::module_& m);                          // part of layers
+void bind_optimizer(nb::module_& m, job::Fleet& fleet);  // part of layers
+void bind_composed_losses(nb::module_& m);               // part of layers
+void bind_control_flow(nb::module_& m);                  // part of layers
+void bind_recurrent(nb::module_& m);                     // part of layers
+void bind_sampled(nb::module_& m);                       // part of layers
+void bind_sequence(nb::module_& m);                      // part of layers
+void bind_averages(nb::module_& m);                      // part of layers
 void bind_runtime(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_generate(nb::module_& m);  // part of data
 void bind_check(nb::module_& m);     // part of data
 void bind_image(nb::module_& m);     // part of data
 void bind_function(nb::module_& m);
-void bind_loader(nb::module_& m);   // part of data and runtime
-void bind_dataset(nb::module_& m);  // part of data and runtime
-void refuse_after_fork();           // and what needs the threads of this process
-void refuse_in_worker();            // what a worker process of a loader must not do
+void bind_loader(nb::module_& m, Progress& progress);   // part of data and runtime
+void bind_dataset(nb::module_& m, Progress& progress);  // part of data and runtime
+void refuse_after_fork();  // and what needs the threads of this process
+void refuse_in_worker();   // what a worker process of a loader must not do
 void bind_shard(nb::module_& m);
-void bind_fleet(nb::module_& m);  // with the strategy of passes
-void bind_job(nb::module_& m);
-void bind_comm(nb::module_& m);     // after bind_job
-void bind_servers(nb::module_& m);  // of parameters; after bind_job
+void bind_fleet(nb::module_& m);  // with the strategy of passes; bind_job.h has the rest
 
 // Attributes. Whole numbers become int32 where they fit, floats single precision; the operator's
 // definition says the rest.

@@ -1,15 +1,12 @@
 #include "bind_comm.h"
 
 #include <nanobind/ndarray.h>
-#include <unistd.h>
 
 #include "bind.h"
 #include "bind_job.h"
-#include "bind_servers.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
-#include "flotilla/job/workers.h"
-#include "flotilla/runtime/same_parameters.h"
+#include "flotilla/job/even_loader.h"
 #include "gil.h"
 #include "interrupts.h"
 #include "python_caller.h"
@@ -20,25 +17,6 @@ namespace {
 
 using comm::Reduce;
 using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;
-
-// The workers of this process' job; null before it has met them.
-std::unique_ptr<job::Workers>& workers() {
-  static auto& made = *new std::unique_ptr<job::Workers>;
-  static pid_t owner = getpid();
-  if (owner != getpid()) {
-    // A fork has met nobody. What it has a copy of belongs to its parent, and is left alone.
-    static_cast<void>(made.release());
-    owner = getpid();
-  }
-  return made;
-}
-
-comm::World& met() {
-  require(workers() != nullptr,
-          "this process has not joined the other workers of its job: call fleet.init() or "
-          "paddle.distributed.init_parallel_env() first");
-  return workers()->world();
-}
 
 Reduce reduce_of(const std::string& name) {
   if (name == "sum") return Reduce::kSum;
@@ -78,170 +56,165 @@ comm::Element element_of(const Array& array) {
 
 // Runs a collective call after all that were started, without the lock of the interpreter.
 template <typename F>
-void exchange(int64_t ring, F call) {
-  comm::World& world = met();
+void exchange(job::Fleet& fleet, int64_t ring, F call) {
+  comm::World& world = fleet.world();
   const InterruptibleRelease released;
   const Running running;
-  const Progress::Span span(progress(), Progress::Kind::kCommunication, "talks to other workers");
+  const Progress::Span span(&fleet.progress(), Progress::Kind::kCommunication,
+                            "talks to other workers");
   world.queue().run([&] { call(world.ring(ring)); });
 }
 
-void bind_groups(nb::module_& m) {
-  m.def(
-      "meet_workers",
-      [](const fleet::Role& role) {
-        if (workers() != nullptr) return;
-        job::Membership* membership = role.workers > 1 ? join_job(role) : nullptr;
-        const InterruptibleRelease released;
-        workers() = std::make_unique<job::Workers>(role, membership);
-      },
-      nb::arg("role"), "Waits until all workers of the job are here.");
-  m.def(
-      "workers_exchange", []() -> Exchange& { return met().exchange(); }, nb::rv_policy::reference,
-      "Agreement of all workers, for data sets.");
-  m.def(
-      "first_is_done",
-      [] {
-        if (workers() != nullptr) workers()->first_is_done();
-      },
-      nb::call_guard<GilReleased>(), "Worker 0 has done what the others wait for.");
-  m.def(
-      "wait_for_first",
-      [] {
-        const Progress::Span span(progress(), Progress::Kind::kBarrier, "waits for worker 0");
-        if (workers() != nullptr) workers()->wait_for_first();
-      },
-      nb::call_guard<InterruptibleRelease>(), "The other side of first_is_done().");
-  m.def("workers_met", [] { return workers() != nullptr; });
-  m.def(
-      "leave_workers", [] { workers().reset(); }, nb::call_guard<GilReleased>());
-  m.def(
-      "make_ring",
-      [](int64_t id, const std::vector<int>& ranks) {
-        comm::World& world = met();
-        const InterruptibleRelease released;
-        world.make_ring(id, ranks);
-      },
-      nb::arg("id"), nb::arg("ranks"), "A group of some workers; each of them calls this.");
-  m.def(
-      "ring", [](int64_t id) { return std::pair(met().ring(id).rank(), met().ring(id).size()); },
-      nb::arg("id"), "This worker's rank in a group, and the group's size.");
+void bind_groups(FleetClass& fleet) {
+  using job::Fleet;
+  using Waits = nb::call_guard<InterruptibleRelease>;
+  fleet
+      .def(
+          "meet",
+          [](Fleet& f, const fleet::Role* role) {
+            return (role != nullptr ? f.meet(*role) : f.meet(fleet::data_role_from_environment()))
+                .size();
+          },
+          nb::arg("role").none() = nb::none(), Waits(),
+          "Waits until all workers of the job are here; how many.")
+      .def(
+          "met", [](const Fleet& f) { return f.met() == nullptr ? 0 : f.met()->size(); },
+          "How many workers have met; 0: they have not.")
+      .def("leave_workers", &Fleet::leave_workers, nb::call_guard<GilReleased>())
+      .def("after_first", &Fleet::after_first, Waits(),
+           "Worker 0 has done what the others wait for.")
+      .def(
+          "exchange", [](Fleet& f) -> Exchange& { return f.exchange(); }, Waits(),
+          nb::rv_policy::reference, "Agreement of all workers, for data sets.")
+      .def(
+          "make_ring",
+          [](Fleet& f, int64_t id, const std::vector<int>& ranks) {
+            comm::World& world = f.world();
+            const InterruptibleRelease released;
+            world.make_ring(id, ranks);
+          },
+          nb::arg("id"), nb::arg("ranks"), "A group of some workers; each of them calls this.")
+      .def(
+          "rank", [](const Fleet& f) { return f.world().rank(); }, "This worker's, among all.");
 }
 
-void bind_calls(nb::module_& m) {
-  m.def("all_reduce",
-        [](Array data, const std::string& dtype, const std::string& how, int64_t ring) {
-          exchange(ring, [&](comm::Group& group) {
-            group.all_reduce(data.data(), data.data(), static_cast<int64_t>(data.size()),
-                             parse_dtype(dtype), reduce_of(how));
-          });
-        });
-  m.def("reduce_to",
-        [](Array data, const std::string& dtype, const std::string& how, int root, int64_t ring) {
-          exchange(ring, [&](comm::Group& group) {
-            group.reduce(data.data(), data.data(), static_cast<int64_t>(data.size()),
-                         parse_dtype(dtype), reduce_of(how), root);
-          });
-        });
-  m.def("reduce_scatter",
-        [](Array in, Array out, const std::string& dtype, const std::string& how, int64_t ring) {
-          exchange(ring, [&](comm::Group& group) {
-            require(in.size() == out.size() * static_cast<size_t>(group.size()),
-                    "reduce_scatter: {} workers divide {} elements, but the result has {}",
-                    group.size(), in.size(), out.size());
-            group.reduce_scatter(in.data(), out.data(), static_cast<int64_t>(out.size()),
-                                 parse_dtype(dtype), reduce_of(how));
-          });
-        });
-  m.def("broadcast", [](Array data, int root, int64_t ring) {
-    exchange(ring, [&](comm::Group& group) {
+void bind_calls(FleetClass& fleet) {
+  using job::Fleet;
+  fleet.def("all_reduce", [](Fleet& f, Array data, const std::string& dtype, const std::string& how,
+                             int64_t ring) {
+    exchange(f, ring, [&](comm::Group& group) {
+      group.all_reduce(data.data(), data.data(), static_cast<int64_t>(data.size()),
+                       parse_dtype(dtype), reduce_of(how));
+    });
+  });
+  fleet.def("reduce_to", [](Fleet& f, Array data, const std::string& dtype, const std::string& how,
+                            int root, int64_t ring) {
+    exchange(f, ring, [&](comm::Group& group) {
+      group.reduce(data.data(), data.data(), static_cast<int64_t>(data.size()), parse_dtype(dtype),
+                   reduce_of(how), root);
+    });
+  });
+  fleet.def("reduce_scatter", [](Fleet& f, Array in, Array out, const std::string& dtype,
+                                 const std::string& how, int64_t ring) {
+    exchange(f, ring, [&](comm::Group& group) {
+      require(in.size() == out.size() * static_cast<size_t>(group.size()),
+              "reduce_scatter: {} workers divide {} elements, but the result has {}", group.size(),
+              in.size(), out.size());
+      group.reduce_scatter(in.data(), out.data(), static_cast<int64_t>(out.size()),
+                           parse_dtype(dtype), reduce_of(how));
+    });
+  });
+  fleet.def("broadcast", [](Fleet& f, Array data, int root, int64_t ring) {
+    exchange(f, ring, [&](comm::Group& group) {
       group.broadcast(data.data(), count_of(data), element_of(data), root);
     });
   });
   // `out` and `in` of these hold a part for each worker, one behind the other.
-  m.def("all_gather", [](Array in, Array out, int64_t ring) {
-    exchange(ring, [&](comm::Group& group) {
+  fleet.def("all_gather", [](Fleet& f, Array in, Array out, int64_t ring) {
+    exchange(f, ring, [&](comm::Group& group) {
       require(bytes_of(out) == bytes_of(in) * group.size(),
               "all_gather: {} workers give {} bytes each, but the result has {}", group.size(),
               bytes_of(in), bytes_of(out));
       group.all_gather(in.data(), out.data(), count_of(in), element_of(in));
     });
   });
-  m.def("all_to_all", [](Array in, Array out, int64_t ring) {
-    exchange(ring, [&](comm::Group& group) {
+  fleet.def("all_to_all", [](Fleet& f, Array in, Array out, int64_t ring) {
+    exchange(f, ring, [&](comm::Group& group) {
       require(bytes_of(out) == bytes_of(in) && bytes_of(in) % group.size() == 0,
               "all_to_all: {} workers trade {} bytes for {}", group.size(), bytes_of(in),
               bytes_of(out));
       group.all_to_all(in.data(), out.data(), count_of(in) / group.size(), element_of(in));
     });
   });
-  m.def("scatter", [](Array in, Array out, int root, int64_t ring) {
-    exchange(ring, [&](comm::Group& group) {
+  fleet.def("scatter", [](Fleet& f, Array in, Array out, int root, int64_t ring) {
+    exchange(f, ring, [&](comm::Group& group) {
       require(group.rank() != root || bytes_of(in) == bytes_of(out) * group.size(),
               "scatter: {} workers get {} bytes each, but there are {}", group.size(),
               bytes_of(out), bytes_of(in));
       group.scatter(in.data(), out.data(), count_of(out), element_of(out), root);
     });
   });
-  m.def("send", [](Array data, int to, int64_t ring) {
-    exchange(ring, [&](comm::Group& group) {
+  fleet.def("send", [](Fleet& f, Array data, int to, int64_t ring) {
+    exchange(f, ring, [&](comm::Group& group) {
       group.send(data.data(), count_of(data), element_of(data), to);
     });
   });
-  m.def("recv", [](Array data, int from, int64_t ring) {
-    exchange(ring, [&](comm::Group& group) {
+  fleet.def("recv", [](Fleet& f, Array data, int from, int64_t ring) {
+    exchange(f, ring, [&](comm::Group& group) {
       group.recv(data.data(), count_of(data), element_of(data), from);
     });
   });
-  m.def("barrier", [](int64_t ring) {
-    comm::World& world = met();
+  fleet.def("barrier", [](Fleet& f, int64_t ring) {
+    comm::World& world = f.world();
     const InterruptibleRelease released;
-    const Progress::Span span(progress(), Progress::Kind::kBarrier, "waits for other workers");
+    const Progress::Span span(&f.progress(), Progress::Kind::kBarrier, "waits for other workers");
     world.queue().run([&] { world.ring(ring).barrier(); });
   });
-  m.def(
-      "ask_workers",
-      [](bool mine) {
-        comm::World& world = met();
-        const auto all = std::make_unique<bool[]>(static_cast<size_t>(world.size()));
-        {
-          const InterruptibleRelease released;
-          const Progress::Span span(progress(), Progress::Kind::kInput,
-                                    "waits for the batches of other workers");
-          world.queue().run([&] { world.ring(0).all_gather(&mine, all.get(), 1, boolean); });
-        }
-        return std::vector<bool>(all.get(), all.get() + world.size());
-      },
-      nb::arg("mine"), "What every worker answers, in the order of ranks.");
-  m.def(
-      "set_has_data", [](bool has_data) { met().set_has_data(has_data); }, nb::arg("has_data"),
-      "Whether what this worker computes counts where samples are weighed.");
-  m.def("exchanged_parameters", &exchanged_parameters, nb::arg("program"),
-        "The names of the parameters that all workers hold alike.");
-  m.def(
-      "compare_parameters",
-      [](const std::vector<std::string>& names, Scope& scope) {
-        comm::World& world = met();
-        const InterruptibleRelease released;
-        const Progress::Span span(progress(), Progress::Kind::kCommunication,
-                                  "compares parameters with other workers");
-        compare_parameters(world, names, scope);
-      },
-      nb::arg("names"), nb::arg("scope"), "Refuses parameters that differ between workers.");
-  m.def("all_gather_bytes", [](nb::bytes mine, int64_t ring) {
+  fleet.def("compare_parameters", &Fleet::compare_parameters, nb::arg("program"), nb::arg("scope"),
+            nb::call_guard<InterruptibleRelease>(),
+            "Refuses parameters of the program that differ between workers.");
+  fleet.def("all_gather_bytes", [](Fleet& f, nb::bytes mine, int64_t ring) {
     std::vector<std::string> all;
-    exchange(ring, [&, bytes = std::string(mine.c_str(), mine.size())](comm::Group& group) mutable {
-      all = comm::all_gather(group, std::move(bytes));
-    });
+    exchange(f, ring,
+             [&, bytes = std::string(mine.c_str(), mine.size())](comm::Group& group) mutable {
+               all = comm::all_gather(group, std::move(bytes));
+             });
     nb::list list;
     for (const std::string& one : all) list.append(nb::bytes(one.data(), one.size()));
     return list;
   });
 }
 
-}  // namespace
+// A loader of this worker, and the batch that it may have to repeat.
+struct Even {
+  job::Fleet& fleet;
+  std::shared_ptr<job::EvenLoader> loader;
+  nb::object last = nb::none();
 
-comm::World* world() { return workers() == nullptr ? nullptr : &workers()->world(); }
+  nb::object next(nb::object batch) {
+    const bool has_batch = !batch.is_none();
+    Executor::Next next = {};
+    {
+      const InterruptibleRelease released;
+      next = fleet.next_batch(loader, has_batch);
+    }
+    if (next == Executor::Next::kEnd) throw nb::stop_iteration();
+    if (!has_batch) return last;
+    last = loader->repeats() ? batch : nb::none();
+    return batch;
+  }
+};
+
+void bind_even(nb::module_& m, FleetClass& fleet) {
+  nb::class_<Even>(m, "EvenLoader", "A loader whose passes end for all workers together.")
+      .def(
+          "begin", [](Even& even) { even.loader->begin(); }, "A pass begins.")
+      .def("next", &Even::next, nb::arg("batch").none(),
+           "The batch to run with: this one; without one, perhaps the last.");
+  fleet.def("even_loader", [](job::Fleet& f) { return Even{f, f.even_loader()}; });
+}
+
+}  // namespace
 
 std::atomic<bool>& check_numbers() {
   static std::atomic<bool> on = env::flag_or("FLAGS_check_nan_inf", false);
@@ -249,11 +222,11 @@ std::atomic<bool>& check_numbers() {
 }
 
 Executor& WorkersExecutor::get() {
-  if (!made_ || world_ != world() || servers_ != servers()) {
-    world_ = world();
-    servers_ = servers();
+  if (!made_ || world_ != fleet_.met() || servers_ != fleet_.servers()) {
+    world_ = fleet_.met();
+    servers_ = fleet_.servers();
     made_.emplace(Executor::Options{.generator = &generator_,
-                                    .progress = progress(),
+                                    .progress = &fleet_.progress(),
                                     .world = world_,
                                     .servers = servers_,
                                     .caller = &python_caller()});
@@ -262,17 +235,10 @@ Executor& WorkersExecutor::get() {
   return *made_;
 }
 
-void bind_comm(nb::module_& m) {
-  bind_groups(m);
-  bind_calls(m);
-  // Runs before the process leaves its job, which was registered earlier.
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
-    if (runs_go_on()) return static_cast<void>(workers().release());
-    const bool failed = nb::hasattr(nb::module_::import_("sys"), "last_value");
-    const GilReleased released;
-    if (workers() != nullptr) workers()->leave(failed);
-    workers().reset();
-  }));
+void bind_comm(nb::module_& m, FleetClass& fleet) {
+  bind_even(m, fleet);
+  bind_groups(fleet);
+  bind_calls(fleet);
 }
 
 }  // namespace flotilla::python

@@ -1,19 +1,16 @@
 // python/src/bind_comm.h
 //
-// The other workers of this Python process' job.
+// Executors of a Python process.
 
 #pragma once
 
 #include <atomic>
 #include <optional>
 
-#include "flotilla/comm/world.h"
+#include "flotilla/job/fleet.h"
 #include "flotilla/runtime/executor.h"
 
 namespace flotilla::python {
-
-// Null before the process has met them.
-comm::World* world();
 
 // FLAGS_check_nan_inf: whether the runs of this process look for values that are not finite.
 std::atomic<bool>& check_numbers();
@@ -22,11 +19,12 @@ std::atomic<bool>& check_numbers();
 // before the process had met them.
 class WorkersExecutor {
  public:
-  explicit WorkersExecutor(Generator& generator) : generator_(generator) {}
+  WorkersExecutor(Generator& generator, job::Fleet& fleet) : generator_(generator), fleet_(fleet) {}
   Executor& get();
 
  private:
   Generator& generator_;
+  job::Fleet& fleet_;
   comm::World* world_ = nullptr;
   ps::Worker* servers_ = nullptr;
   std::optional<Executor> made_;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <thread>
 
-#include "alone.h"
 #include "bind.h"
 #include "bind_comm.h"
 #include "bind_job.h"
@@ -95,7 +94,7 @@ void set_parser(FileDataset& set, const std::string& name, nb::dict given) {
   }
 }
 
-void bind_sets(nb::module_& m) {
+void bind_sets(nb::module_& m, Progress& progress) {
   using data::FileDatasetOptions;
   const auto rw = [](auto FileDatasetOptions::*member) {
     return std::make_pair(
@@ -159,11 +158,11 @@ void bind_sets(nb::module_& m) {
   nb::class_<data::BatchPass>(m, "BatchPass", "The batches of one pass, read ahead.")
       .def(
           "next",
-          [](data::BatchPass& pass) -> nb::object {
+          [&progress](data::BatchPass& pass) -> nb::object {
             std::optional<data::Batch> batch;
             {
               const GilReleased released;
-              const Progress::Span span(progress(), Progress::Kind::kInput, kWaitsForBatch);
+              const Progress::Span span(&progress, Progress::Kind::kInput, kWaitsForBatch);
               wait_for_batch(pass);
               batch = pass.next();
             }
@@ -188,8 +187,9 @@ void bind_exchange(nb::module_& m) {
 
 // An executor for data sets: it keeps its plans from pass to pass.
 struct DatasetRunner {
-  explicit DatasetRunner(Generator& generator) : executor(generator) {}
+  DatasetRunner(Generator& generator, job::Fleet& with) : fleet(with), executor(generator, with) {}
 
+  job::Fleet& fleet;
   absl::Mutex turn;
   WorkersExecutor executor ABSL_GUARDED_BY(turn);
 };
@@ -207,12 +207,19 @@ nb::object watched_value(const FetchedValue& value) {
   return to_numpy(rows == nullptr ? std::get<Tensor>(value) : rows->value);
 }
 
-int64_t run(DatasetRunner& runner, const Program& program, FileDataset& set, Scope& scope,
-            int64_t threads, bool debug, const Shown& shown, nb::callable print,
+int64_t run(DatasetRunner& runner, const Program& given, FileDataset& set, Scope& scope,
+            int64_t threads, bool debug, bool infer, const Shown& shown, nb::callable print,
             nb::callable watch) {
+  // Another thread may go on building the program.
+  const std::shared_ptr<const Program> snapshot = given.clone();
+  std::shared_ptr<const Program> program;
+  {
+    const InterruptibleRelease released;
+    program = runner.fleet.before_run(*snapshot, scope, given.id());
+  }
   refuse_after_fork();
-  join_job_if_launched();
-  warn_if_alone(program);
+  if (infer) program = without_updates(*program);
+  warn_if_alone(runner.fleet, *program);
   std::vector<std::string> feeds;
   for (const SlotSpec& slot : set.options.slots) feeds.push_back(slot.name);
   const auto say = [&](const std::string& line) {
@@ -225,8 +232,6 @@ int64_t run(DatasetRunner& runner, const Program& program, FileDataset& set, Sco
     for (const FetchedValue& value : values) list.append(watched_value(value));
     unless_the_end([&] { watch(list); });
   };
-  // Another thread may go on building the program.
-  const std::shared_ptr<const Program> snapshot = program.clone();
   const InterruptibleRelease released;
   const Running running;
   require(runner.turn.TryLock(),
@@ -236,7 +241,7 @@ int64_t run(DatasetRunner& runner, const Program& program, FileDataset& set, Sco
     ~Unlock() { turn.Unlock(); }
   } const unlock{runner.turn};
   const std::unique_ptr<data::BatchPass> pass = set.start(threads);
-  const DatasetRunReport report = run_from_dataset({.program = *snapshot,
+  const DatasetRunReport report = run_from_dataset({.program = *program,
                                                     .feeds = feeds,
                                                     .fetches = shown.fetches,
                                                     .labels = shown.labels,
@@ -261,18 +266,17 @@ void bind_runner(nb::module_& m) {
       .def_rw("watched", &Shown::watched)
       .def_rw("watch_seconds", &Shown::watch_seconds);
   nb::class_<DatasetRunner>(m, "DatasetRunner", "Runs programs over the batches of data sets.")
-      .def(nb::init<Generator&>(), nb::arg("generator"), nb::keep_alive<1, 2>())
+      .def(nb::init<Generator&, job::Fleet&>(), nb::arg("generator"), nb::arg("fleet"),
+           nb::keep_alive<1, 2>())
       .def("run", &run, nb::arg("program"), nb::arg("dataset"), nb::arg("scope"),
-           nb::arg("threads"), nb::arg("debug"), nb::arg("shown"), nb::arg("print"),
-           nb::arg("watch"), "Returns how many batches were run.");
-  m.def("without_updates", &without_updates, nb::arg("program"),
-        "A copy of a program that changes no parameter.");
+           nb::arg("threads"), nb::arg("debug"), nb::arg("infer"), nb::arg("shown"),
+           nb::arg("print"), nb::arg("watch"), "Returns how many batches were run.");
 }
 
 }  // namespace
 
-void bind_dataset(nb::module_& m) {
-  bind_sets(m);
+void bind_dataset(nb::module_& m, Progress& progress) {
+  bind_sets(m, progress);
   bind_exchange(m);
   bind_runner(m);
 }

@@ -6,6 +6,7 @@
 #include "bind.h"
 #include "bind_job.h"
 #include "flotilla/base/error.h"
+#include "flotilla/job/membership.h"
 
 namespace flotilla::python {
 namespace {
@@ -80,7 +81,7 @@ nb::object call_plainly(const Plain& plain, const nb::args& args, const nb::kwar
 }  // namespace
 
 // The caller's mistakes are ValueErrors; what is missing, gone or our own bug is a RuntimeError.
-void bind_error(nb::module_& m) {
+void bind_error(nb::module_& m, job::Fleet& fleet) {
   nb::class_<Plain>(m, "Plain", nb::dynamic_attr(), "A function that speaks plainly.")
       .def(nb::init<nb::object, nb::object>(), nb::arg("function"), nb::arg("explain"))
       .def("__call__", &call_plainly)
@@ -91,7 +92,7 @@ void bind_error(nb::module_& m) {
             return nb::steal(PyMethod_New(self.ptr(), object.ptr()));
           },
           nb::arg("object").none(), nb::arg("type").none() = nb::none());
-  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+  const auto translate = [](const std::exception_ptr& thrown, void* payload) {
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {
@@ -99,7 +100,8 @@ void bind_error(nb::module_& m) {
       if (error.kind() == ErrorKind::kUnavailable && PyErr_CheckSignals() != 0) return;
       // Another worker may have heard of it, and told this one, before this one's own connection.
       const bool told = error.sentence().find(job::kInterrupted) != std::string::npos;
-      if (error.kind() == ErrorKind::kUnavailable && (told || job_interrupted())) {
+      if (error.kind() == ErrorKind::kUnavailable &&
+          (told || static_cast<const job::Fleet*>(payload)->interrupted())) {
         PyErr_SetNone(PyExc_KeyboardInterrupt);
         return;
       }
@@ -114,7 +116,8 @@ void bind_error(nb::module_& m) {
     } catch (const std::bad_alloc&) {
       raise(PyExc_MemoryError, "out of memory");
     }
-  });
+  };
+  nb::register_exception_translator(translate, &fleet);
 }
 
 }  // namespace flotilla::python

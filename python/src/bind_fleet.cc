@@ -1,18 +1,20 @@
-#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 
-#include "bind.h"
+#include "bind_job.h"
 #include "flotilla/base/error.h"
-#include "flotilla/base/log.h"
-#include "flotilla/fleet/pipeline.h"
 #include "flotilla/fleet/role.h"
+#include "flotilla/layers/context.h"
 #include "flotilla/passes/gradient_merge.h"
 #include "flotilla/passes/strategy.h"
-#include "flotilla/passes/strategy_support.h"
+#include "flotilla/runtime/scope.h"
+#include "gil.h"
+#include "interrupts.h"
 
 namespace flotilla::python {
 namespace {
 
 using fleet::Role;
+using job::Fleet;
 using passes::NamedSetting;
 using passes::Setting;
 
@@ -135,64 +137,57 @@ void bind_role(nb::module_& m) {
         "Rank and size of the workers, whatever the mode of the job.");
 }
 
-template <typename Strategy>
-void bind_apply(nb::module_& m) {
-  m.def(
-      "apply_collective",
-      [](Program& main, Program& startup, const Role& role, const Strategy& strategy) {
-        const fleet::Applied applied = fleet::apply_collective(main, startup, role, strategy);
-        return std::tuple(applied.notices, applied.fusion, applied.merging);
-      },
-      nb::arg("main"), nb::arg("startup"), nb::arg("role"), nb::arg("strategy"),
-      "Makes the programs those of a worker among many; what a strategy asks for and does not get, "
-      "what to say when the program first runs, and how workers merge what they learned.");
-}
-
-// A context manager: the stages are the process' while it is entered.
-class EnteredStages {
- public:
-  EnteredStages(Role role, passes::DistributedStrategy strategy)
-      : role_(std::move(role)), strategy_(std::move(strategy)) {}
-
-  EnteredStages& enter() {
-    stages_.emplace(role_, strategy_);
-    return *this;
-  }
-  // What passes have said.
-  std::vector<std::string> leave() {
-    std::vector<std::string> notices = stages_ ? stages_->notices() : std::vector<std::string>();
-    stages_.reset();
-    return notices;
-  }
-
- private:
-  Role role_;
-  passes::DistributedStrategy strategy_;
-  std::optional<fleet::StrategyStages> stages_;
-};
-
-void bind_stages(nb::module_& m) {
-  nb::class_<EnteredStages>(m, "StrategyStages",
-                            "Passes of a strategy around the backward passes between enter and "
-                            "leave, which returns what they say.")
-      .def(nb::init<Role, passes::DistributedStrategy>())
-      .def("__init__",
-           [](EnteredStages* made, const Role& role, const passes::FluidStrategy& strategy) {
-             new (made) EnteredStages(role, passes::translate(strategy));
-           })
-      .def("enter", &EnteredStages::enter, nb::rv_policy::reference)
-      .def("leave", &EnteredStages::leave);
+// Calls `minimize` of an optimizer, whatever it does; what it returned, and what to warn of.
+nb::tuple minimize(Fleet& f, nb::callable minimize, Var& loss, std::shared_ptr<Program> startup,
+                   nb::object parameters, nb::object no_grad_set, const Role& role,
+                   const Fleet::Strategy& strategy) {
+  nb::object made;
+  const std::shared_ptr<Program> with = startup ? startup : layers::context().startup;
+  const auto append = [&] { made = minimize(wrap(loss), startup, parameters, no_grad_set); };
+  const fleet::Applied applied =
+      f.minimize_by(append, loss.block->program(), *with, role, strategy);
+  return nb::make_tuple(made, applied.notices);
 }
 
 }  // namespace
 
+void bind_programs(FleetClass& fleet) {
+  fleet
+      .def("minimize", &minimize, nb::arg("minimize"), nb::arg("loss"),
+           nb::arg("startup_program").none(), nb::arg("parameters").none(),
+           nb::arg("no_grad_set").none(), nb::arg("role"), nb::arg("strategy"),
+           "Calls minimize() with the passes of a strategy around its backward pass, and makes the "
+           "programs those of a worker; (what it returned, what to warn of).")
+      .def(
+          "distribute",
+          [](Fleet& f, Program& main, Program& startup, const Role& role,
+             const Fleet::Strategy& strategy) {
+            if (role.servers() > 0 && role.is_worker()) {
+              const InterruptibleRelease released;
+              f.begin_worker(role);
+            }
+            return f.distribute(main, startup, role, strategy).notices;
+          },
+          nb::arg("main"), nb::arg("startup"), nb::arg("role"), nb::arg("strategy"),
+          "Makes the programs of minimize() those of a worker; what to warn of.")
+      .def(
+          "on_run",
+          [](Fleet& f, const Program& program, nb::callable hook) {
+            f.on_run(program, [held = hold(hook)](Scope& scope) {
+              const GilHeld gil;
+              unless_the_end([&] { nb::handle(held.get())(nb::cast(scope.shared_from_this())); });
+            });
+          },
+          nb::arg("program"), nb::arg("hook"), "Calls hook(scope) before each run of the program.")
+      .def("copied", &Fleet::copied, nb::arg("program"), nb::arg("copy"),
+           "The copy has the hooks of the program.")
+      .def("serve_by", &Fleet::serve_by, nb::arg("program"), nb::arg("role"),
+           "To run the program is to serve until all workers have left.");
+}
+
 void bind_fleet(nb::module_& m) {
   bind_strategy(m);
   bind_role(m);
-  bind_stages(m);
-  bind_apply<passes::DistributedStrategy>(m);
-  bind_apply<passes::FluidStrategy>(m);
-  m.def("log_info", &log::write_info, nb::arg("text"), "A line of the log, for people to read.");
   m.def(
       "gradient_merge",
       [](Program& main, Program& startup, int64_t steps, bool average) {

@@ -1,31 +1,36 @@
 // python/src/bind_job.h
 //
-// The job of this Python process: what it reports, and its connection to the job's store.
+// The fleet of this Python process, its place in a job, which Python holds as core.fleet. What
+// needs it is given it.
 
 #pragma once
 
-#include "flotilla/base/progress.h"
-#include "flotilla/job/membership.h"
+#include <functional>
+
+#include "bind.h"
+#include "flotilla/job/fleet.h"
 
 namespace flotilla::python {
 
-// What this process does; never null.
-Progress* progress();
+using FleetClass = nb::class_<job::Fleet>;
+
+// Belongs to no job yet, and listens for Ctrl-C while it waits. Never destroyed: threads may report
+// to it while the interpreter ends.
+job::Fleet& make_fleet();
+
+// Does what waits for servers, until it is done or Ctrl-C is pressed: then nothing more can be
+// asked of them. From any thread.
+void wait_for_servers(job::Fleet& fleet, const std::function<void()>& work);
 
 inline constexpr char kWaitsForBatch[] = "waits for a batch";
 
-// Joins the job that the environment or `role` names, once; null where the process is on its own or
-// was forked from one that has joined. Gives the lock of the interpreter back while it waits.
-job::Membership* join_job(const fleet::Role& role);
+// Warns about a worker that trains a model of its own. REQUIRES: the lock of the interpreter;
+// nobody changes the program meanwhile.
+void warn_if_alone(job::Fleet& fleet, const Program& program);
 
-// Whether somebody has interrupted the job: its processes end as by Ctrl-C.
-bool job_interrupted();
-
-// The same before the first run of a launched process that did not ask to join. Costs one branch
-// from then on.
-void join_job_if_launched();
-
-// Whether this process, not the one that it was forked from, has joined a job.
-bool in_job();
+FleetClass bind_job(nb::module_& m, job::Fleet& fleet);
+void bind_programs(FleetClass& fleet);
+void bind_comm(nb::module_& m, FleetClass& fleet);
+void bind_servers(nb::module_& m, FleetClass& fleet);
 
 }  // namespace flotilla::python

@@ -292,7 +292,7 @@ void bind_rules(nb::module_& m) {
 
 }  // namespace
 
-void bind_layers(nb::module_& m) {
+void bind_layers(nb::module_& m, job::Fleet& fleet) {
   bind_context(m);
   bind_initializer(m);
   bind_param_attr(m);
@@ -302,7 +302,7 @@ void bind_layers(nb::module_& m) {
   bind_makers(m);
   bind_rules(m);
   bind_nn(m);
-  bind_optimizer(m);
+  bind_optimizer(m, fleet);
 }
 
 }  // namespace flotilla::python

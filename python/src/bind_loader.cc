@@ -21,16 +21,6 @@
 namespace flotilla::python {
 namespace {
 
-// A Python object on its way between threads, which may not hold the lock of the interpreter.
-using Held = std::shared_ptr<PyObject>;
-
-Held hold(nb::handle object) {
-  return Held(object.inc_ref().ptr(), [](PyObject* held) {
-    const GilHeld gil;
-    Py_DECREF(held);
-  });
-}
-
 // An exception of the thread that runs a user's code, for the one that trains.
 struct Raised {
   Held error = {};
@@ -232,7 +222,7 @@ std::vector<std::vector<int32_t>> to_drawn(nb::object drawn) {
   return made;
 }
 
-void bind_gather(nb::module_& m) {
+void bind_gather(nb::module_& m, Progress& progress) {
   nb::class_<data::Column>(m, "Column", "One value of every sample of a data set in memory.");
   m.def(
       "rows", [](nb::handle array) { return data::rows_of(from_numpy(array)); }, nb::arg("array"));
@@ -256,11 +246,11 @@ void bind_gather(nb::module_& m) {
           },
           nb::arg("indices"), nb::arg("drawn") = nb::none())
       .def("next",
-           [](data::Gatherer& g) {
+           [&progress](data::Gatherer& g) {
              data::Batch batch;
              {
                const GilReleased released;
-               const Progress::Span span(progress(), Progress::Kind::kInput, kWaitsForBatch);
+               const Progress::Span span(&progress, Progress::Kind::kInput, kWaitsForBatch);
                batch = g.next();
              }
              return to_list(std::move(batch));
@@ -280,7 +270,7 @@ void bind_gather(nb::module_& m) {
 
 using Pass = data::Channel<data::Batch>;
 
-void bind_queue(nb::module_& m) {
+void bind_queue(nb::module_& m, Progress& progress) {
   nb::class_<Pass>(m, "BatchChannel", "Batches between two threads, up to a capacity.")
       .def(nb::new_([](size_t capacity) { return std::make_shared<Pass>(capacity); }),
            nb::arg("capacity"))
@@ -320,11 +310,11 @@ void bind_queue(nb::module_& m) {
           },
           nb::arg("object").none(), "Waits while it is full. False: nobody reads any more.")
       .def("pop",
-           [](Handoff& channel) {
+           [&progress](Handoff& channel) {
              std::optional<Held> held;
              {
                const GilReleased released;
-               const Progress::Span span(progress(), Progress::Kind::kInput, kWaitsForBatch);
+               const Progress::Span span(&progress, Progress::Kind::kInput, kWaitsForBatch);
                wait_for_batch(channel);
                held = channel.pop();
              }
@@ -442,7 +432,7 @@ void bind_workers(nb::module_& m) {
 
 }  // namespace
 
-void bind_loader(nb::module_& m) {
+void bind_loader(nb::module_& m, Progress& progress) {
   nb::exception<data::EndOfPass>(m, "EOFException", PyExc_Exception);
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
@@ -453,8 +443,8 @@ void bind_loader(nb::module_& m) {
     }
   });
   bind_fields(m);
-  bind_gather(m);
-  bind_queue(m);
+  bind_gather(m, progress);
+  bind_queue(m, progress);
   bind_readers(m);
   bind_workers(m);
 }

@@ -1,10 +1,13 @@
 // Gradients, optimizers and learning rates.
 
 #include "flotilla/autodiff/backward.h"
+#include "flotilla/job/fleet.h"
 #include "flotilla/layers/grad_clip.h"
 #include "flotilla/layers/lr.h"
 #include "flotilla/layers/lr_ops.h"
 #include "flotilla/layers/optimizer.h"
+#include "flotilla/runtime/scope.h"
+#include "gil.h"
 #include "layers_convert.h"
 
 namespace flotilla::python {
@@ -145,7 +148,20 @@ layers::MinimizeOptions to_minimize_options(std::shared_ptr<Program> startup, nb
           .no_grad_set = to_name_list(no_grad_set)};
 }
 
-void bind_optimizers(nb::module_& m) {
+// Lets the learning rate of a program follow `rate`, a function, unless it is None. The variable is
+// there from now on.
+void follow(job::Fleet& fleet, Optimizer& o, const std::shared_ptr<Program>& program,
+            nb::handle rate) {
+  if (!o.options().learning_rate_var.empty()) return;
+  const std::string name = o.learning_rate_var(program).name;
+  if (rate.is_none()) return;
+  fleet.follow(*program, name, [held = hold(rate)] {
+    const GilHeld gil;
+    return unless_the_end([&] { return nb::cast<double>(nb::handle(held.get())()); });
+  });
+}
+
+void bind_optimizers(nb::module_& m, job::Fleet& fleet) {
   nb::class_<Optimizer>(m, "Optimizer", nb::dynamic_attr(),
                         "The gradient of a loss, clipped and regularised, and updates.")
       .def("__init__", &make_optimizer, "type"_a, "learning_rate"_a = 0.001,
@@ -156,25 +172,24 @@ void bind_optimizers(nb::module_& m) {
            "parameter whether the decay of adamw, lamb and lars applies to it.")
       .def_prop_ro("type", &Optimizer::type)
       .def_prop_rw(
-          "learning_rate", [](const Optimizer& o) { return o.options().learning_rate; },
-          [](Optimizer& o, double rate) { o.options().learning_rate = rate; },
-          "The number that the variable starts with.")
-      .def_prop_rw(
           "clip", [](const Optimizer& o) { return o.options().clip; },
           [](Optimizer& o, const layers::GradClip& clip) { o.options().clip = clip; },
           "What keeps gradients within bounds.")
       .def(
           "minimize",
-          [](Optimizer& o, Var& loss, std::shared_ptr<Program> startup, nb::object parameters,
-             nb::object no_grad_set) {
+          [&fleet](Optimizer& o, Var& loss, std::shared_ptr<Program> startup, nb::object parameters,
+                   nb::object no_grad_set, nb::object rate) {
             mark_user_line(loss.block->program());
             const Optimizer::Result result =
                 o.minimize(loss, to_minimize_options(startup, parameters, no_grad_set));
+            follow(fleet, o, loss.block->program().shared_from_this(), rate);
             return std::make_pair(wrap_ops(result.ops),
                                   wrap_pairs(*loss.block, result.params_grads));
           },
           "loss"_a, "startup"_a = nb::none(), "parameters"_a = nb::none(),
-          "no_grad_set"_a = nb::none(), "(update ops, [(parameter, gradient)])")
+          "no_grad_set"_a = nb::none(), "rate"_a = nb::none(),
+          "(update ops, [(parameter, gradient)]). `rate`: what gives the learning rate of each "
+          "run.")
       .def(
           "backward",
           [](Optimizer& o, Var& loss, std::shared_ptr<Program> startup, nb::object parameters,
@@ -187,19 +202,36 @@ void bind_optimizers(nb::module_& m) {
           "no_grad_set"_a = nb::none())
       .def(
           "apply_gradients",
-          [](Optimizer& o, nb::object params_grads, std::shared_ptr<Program> main,
-             std::shared_ptr<Program> startup) {
-            const layers::ProgramGuard guard(main ? main : layers::context().main, startup);
-            mark_user_line();
-            return wrap_ops(o.apply_gradients(to_pairs(params_grads)));
+          [&fleet](Optimizer& o, nb::object params_grads, std::shared_ptr<Program> main,
+                   std::shared_ptr<Program> startup, nb::object rate) {
+            const std::shared_ptr<Program> program = main ? main : layers::context().main;
+            nb::list ops;
+            {
+              const layers::ProgramGuard guard(program, startup);
+              mark_user_line();
+              ops = wrap_ops(o.apply_gradients(to_pairs(params_grads)));
+            }
+            follow(fleet, o, program, rate);
+            return ops;
           },
-          "params_grads"_a, "main"_a = nb::none(), "startup"_a = nb::none())
+          "params_grads"_a, "main"_a = nb::none(), "startup"_a = nb::none(), "rate"_a = nb::none())
       .def(
-          "learning_rate_var",
-          [](Optimizer& o, std::shared_ptr<Program> program) {
-            return wrap(o.learning_rate_var(program ? program : layers::context().main));
+          "learning_rate_in",
+          [](const Optimizer& o, const Program& program) {
+            const auto found = o.learning_rates().find(program.id());
+            return found == o.learning_rates().end() ? std::optional<std::string>() : found->second;
           },
-          "program"_a = nb::none(), "The variable with the learning rate; made on first use.")
+          "program"_a, "The name of the variable with the learning rate; None where it has none.")
+      .def(
+          "set_rate",
+          [](Optimizer& o, double rate, Scope& scope) {
+            o.options().learning_rate = rate;
+            const auto value = static_cast<float>(rate);
+            for (const auto& [program, name] : o.learning_rates()) {
+              if (Tensor* found = scope.find(name)) *found = Tensor::of<float>({&value, 1}, {1});
+            }
+          },
+          "rate"_a, "scope"_a, "Another learning rate, from now on.")
       .def("accumulators", &Optimizer::accumulators, "Names of accumulators by (kind, parameter).");
 }
 
@@ -364,10 +396,10 @@ void bind_schedules(nb::module_& m) {
 
 }  // namespace
 
-void bind_optimizer(nb::module_& m) {
+void bind_optimizer(nb::module_& m, job::Fleet& fleet) {
   bind_backward(m);
   bind_clip(m);
-  bind_optimizers(m);
+  bind_optimizers(m, fleet);
   bind_rates(m);
   bind_plateau(m);
   bind_schedules(m);

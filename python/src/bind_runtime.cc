@@ -5,8 +5,9 @@
 #include <atomic>
 #include <limits>
 #include <list>
+#include <map>
+#include <tuple>
 
-#include "alone.h"
 #include "bind.h"
 #include "bind_comm.h"
 #include "bind_job.h"
@@ -42,7 +43,7 @@ struct ScopeVar {
 
 // An executor that several threads may call: they take turns.
 struct Runner {
-  explicit Runner(Generator& generator) : executor(generator) {}
+  Runner(Generator& generator, job::Fleet& with) : fleet(with), executor(generator, with) {}
 
   // The program as it is now: another thread may go on building it while this one runs it.
   // REQUIRES: the lock of the interpreter is held.
@@ -53,6 +54,10 @@ struct Runner {
     uint64_t dropped = 0;  // the copy that will not be run any more; 0: none
   };
   Snapshot snapshot_of(const Program& program);
+  // What the fetches need of a program, reading the feeds as given.
+  std::shared_ptr<const Program> pruned(const Program& program, const std::vector<Feed>& feeds,
+                                        const std::vector<std::string>& fetches)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn);
 
   // The executor, once it has forgotten what was dropped.
   Executor& executor_for(const Snapshot& snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn) {
@@ -60,6 +65,7 @@ struct Runner {
     return executor.get();
   }
 
+  job::Fleet& fleet;
   absl::Mutex turn;
   WorkersExecutor executor ABSL_GUARDED_BY(turn);
 
@@ -67,7 +73,21 @@ struct Runner {
   static constexpr size_t kMostSnapshots = 64;
 
   std::list<Snapshot> snapshots_;  // the latest used first
+  // By the program's id, and the names of the feeds and fetches.
+  using Cut = std::tuple<uint64_t, std::vector<std::string>, std::vector<std::string>>;
+  std::map<Cut, std::shared_ptr<const Program>> pruned_ ABSL_GUARDED_BY(turn);
 };
+
+std::shared_ptr<const Program> Runner::pruned(const Program& program,
+                                              const std::vector<Feed>& feeds,
+                                              const std::vector<std::string>& fetches) {
+  std::vector<std::string> fed;
+  for (const Feed& feed : feeds) fed.push_back(feed.name);
+  if (pruned_.size() >= kMostSnapshots) pruned_.clear();
+  std::shared_ptr<const Program>& kept = pruned_[{program.id(), fed, fetches}];
+  if (kept == nullptr) kept = program.prune(fed, fetches);
+  return kept;
+}
 
 Runner::Snapshot Runner::snapshot_of(const Program& program) {
   const auto found = std::find_if(snapshots_.begin(), snapshots_.end(),
@@ -181,27 +201,29 @@ nb::object from_fetched(FetchedValue& value, bool as_numpy) {
   return as_numpy ? to_numpy(tensor) : nb::cast(std::move(tensor));
 }
 
-nb::list run_once(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
-                  Scope& scope, bool as_numpy) {
+nb::list run_once(Runner& runner, const Program& given, nb::object feed, nb::object fetch_list,
+                  Scope& scope, bool as_numpy, bool prune) {
   refuse_after_fork();
-  join_job_if_launched();
-  const std::vector<Feed> feeds = to_feeds(program, feed);
+  const Runner::Snapshot snapshot = runner.snapshot_of(given);
+  const std::vector<Feed> feeds = to_feeds(*snapshot.copy, feed);
   const std::vector<std::string> fetches = to_names(fetch_list);
-  const Runner::Snapshot snapshot = runner.snapshot_of(program);
+  std::shared_ptr<const Program> program = snapshot.copy;
   std::vector<FetchedValue> values;
   bool new_plan = false;
   try {
     const InterruptibleRelease released;
+    program = runner.fleet.before_run(*snapshot.copy, scope, given.id());
     const Running running;
     const absl::MutexLock lock(&runner.turn);
+    if (prune && !fetches.empty()) program = runner.pruned(*program, feeds, fetches);
     Executor& executor = runner.executor_for(snapshot);
     const int64_t plans = executor.plans_made();
-    values = executor.run(*snapshot.copy, feeds, fetches, scope);
+    values = executor.run(*program, feeds, fetches, scope);
     new_plan = executor.plans_made() != plans;
   } catch (const Error& error) {
-    throw_with_names(error, program, feed);
+    throw_with_names(error, *program, feed);
   }
-  if (new_plan) warn_if_alone(program);
+  if (new_plan) warn_if_alone(runner.fleet, *program);
   nb::list results;
   for (FetchedValue& value : values) results.append(from_fetched(value, as_numpy));
   return results;
@@ -209,9 +231,10 @@ nb::list run_once(Runner& runner, const Program& program, nb::object feed, nb::o
 
 // A daemon's run ends nowhere else: what it converts may ask for the lock, too.
 nb::list run(Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,
-             Scope& scope, bool as_numpy) {
+             Scope& scope, bool as_numpy, bool prune) {
   return unless_the_end([&] {
-    return run_once(runner, program, std::move(feed), std::move(fetch_list), scope, as_numpy);
+    return run_once(runner, program, std::move(feed), std::move(fetch_list), scope, as_numpy,
+                    prune);
   });
 }
 
@@ -284,9 +307,10 @@ void bind_executor(nb::module_& m) {
       .def("initial_seed", &Generator::initial_seed);
 
   nb::class_<Runner>(m, "Executor", "Runs programs; plans are made once and looked up later.")
-      .def(nb::init<Generator&>(), nb::arg("generator"), nb::keep_alive<1, 2>())
+      .def(nb::init<Generator&, job::Fleet&>(), nb::arg("generator"), nb::arg("fleet"),
+           nb::keep_alive<1, 2>())
       .def("run", &run, nb::arg("program"), nb::arg("feed").none(), nb::arg("fetch_list").none(),
-           nb::arg("scope"), nb::arg("as_numpy") = true)
+           nb::arg("scope"), nb::arg("as_numpy") = true, nb::arg("prune") = false)
       .def(
           "plan",
           [](Runner& runner, const Program& program, nb::object feed, nb::object fetch_list,

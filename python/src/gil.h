@@ -10,6 +10,8 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include "bind.h"
 
 namespace flotilla::python {
@@ -53,5 +55,14 @@ class GilHeld {
  private:
   const PyGILState_STATE state_;
 };
+
+// A Python object that threads may let go of which do not hold the lock.
+using Held = std::shared_ptr<PyObject>;
+inline Held hold(nb::handle object) {
+  return Held(object.inc_ref().ptr(), [](PyObject* held) {
+    const GilHeld gil;
+    Py_DECREF(held);
+  });
+}
 
 }  // namespace flotilla::python

@@ -312,7 +312,7 @@ def test_servers_have_time_to_write_what_is_left(tmp_path):
                 sys.exit(0)
             signal.signal(signal.SIGTERM, write)
             import _flotilla as core
-            core.join_job(core.role_from_environment(False))
+            core.fleet.join(core.role_from_environment(False))
             pathlib.Path("served").touch()
             time.sleep(1000)
         while not pathlib.Path("served").exists():

@@ -57,7 +57,7 @@ time.sleep(1000)
 JOINED = """
 import os, pathlib, sys, time
 import _flotilla
-_flotilla.join_job(_flotilla.role_from_environment(True))
+_flotilla.fleet.join(_flotilla.role_from_environment(True))
 rank = os.environ["PADDLE_TRAINER_ID"]
 pathlib.Path("../there." + rank).touch()
 while len(list(pathlib.Path("..").glob("there.*"))) < 4:

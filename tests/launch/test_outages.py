@@ -40,7 +40,7 @@ COUNT = textwrap.dedent(
     while not stop:
         exe.run(feed={"x": batch}, fetch_list=[loss])
         both = np.array([1 << rank, int(rank == 0 and pathlib.Path("stop").exists())], "int64")
-        core.all_reduce(both, "int64", "sum", 0)
+        core.fleet.all_reduce(both, "int64", "sum", 0)
         total, stop, step = total + both[0], both[1], step + 1
         pathlib.Path(f"step.{rank}.new").write_text(str(step))
         os.replace(f"step.{rank}.new", f"step.{rank}")

@@ -150,11 +150,11 @@ def wait_until_it_listens_to(number, process):
 JOIN_AND_STAY = """
 import time
 import _flotilla
-_flotilla.join_job(_flotilla.role_from_environment(False))
+_flotilla.fleet.join(_flotilla.role_from_environment(False))
 print("joined", flush=True)
-while not _flotilla.job_stopped():
+while not _flotilla.fleet.stopped():
     time.sleep(0.01)
-print(_flotilla.job_stopped(), flush=True)
+print(_flotilla.fleet.stopped(), flush=True)
 """
 
 

@@ -214,7 +214,7 @@ def test_too_few_threads_are_a_sentence(tmp_path, code, words):
 
         def store():
             os.environ.update(FLT_STORE="127.0.0.1:9", FLT_JOB_TOKEN="t")
-            _flotilla.join_job(_flotilla.role_from_environment(True))
+            _flotilla.fleet.join(_flotilla.role_from_environment(True))
     """
     done = run_limited(tmp_path, textwrap.dedent(prelude) + code)
     assert done.returncode == 1

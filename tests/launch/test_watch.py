@@ -149,7 +149,7 @@ def test_the_second_start_of_a_collective_job_does_not_hear_the_end_of_the_first
         TRAIN
         + """
     import _flotilla
-    print("stopped:", repr(_flotilla.job_stopped()))
+    print("stopped:", repr(_flotilla.fleet.stopped()))
     if os.environ["FLT_ATTEMPT"] == "0" and me == "worker 1":
         sys.exit(3)
     """

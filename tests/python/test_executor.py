@@ -4,6 +4,7 @@ import os
 import threading
 import warnings
 
+import _flotilla as core
 import numpy as np
 import paddle
 import pytest
@@ -168,7 +169,7 @@ def test_prune_runs_what_the_fetches_need(executor):
     for _ in range(3):
         executor.run(feed={"x": ONES}, fetch_list=[y], use_prune=True)
     assert np.array(static.global_scope().find_var("counter").get_tensor()).tolist() == [0]
-    assert len(executor._pruned) == 1
+    assert executor._core.plans_made == 2
     executor.run(feed={"x": ONES}, fetch_list=[y])
     assert np.array(static.global_scope().find_var("counter").get_tensor()).tolist() == [1]
 
@@ -237,7 +238,7 @@ def test_hooks_run_before_each_run_and_not_in_test_clones(executor):
     x, y = double()
     main, seen = static.default_main_program(), []
     test = main.clone(for_test=True)
-    main._before_run = (seen.append,)
+    core.fleet.on_run(main, seen.append)
     executor.run(main, feed={"x": ONES})
     executor.run(test, feed={"x": ONES})
     executor.run(main.clone(), feed={"x": ONES})

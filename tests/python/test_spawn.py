@@ -60,7 +60,7 @@ def leave_early():
     if dist.get_rank() == 0:
         return "left"
     time.sleep(1)
-    return core.job_stopped()
+    return core.fleet.stopped()
 
 
 def use_them(results, lock, total, pipe):

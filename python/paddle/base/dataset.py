@@ -180,7 +180,7 @@ class DatasetBase:
                 f"the data set has {found}, but only local files can be read; copy them to this "
                 "machine, or let pipe_command fetch them"
             )
-        if not self._core.files and core.is_worker_of_servers():
+        if not self._core.files and core.fleet.has_tables():
             warnings.warn("this worker has no files and trains on nothing", stacklevel=3)
             self._core.files = [os.devnull]
 
@@ -400,9 +400,7 @@ class InMemoryDataset(DatasetBase):
     def _exchange_of(self, fleet):
         if fleet is None or fleet.worker_num() == 1:
             return self._exchange
-        if not core.workers_met():  # with parameter servers they have nothing to do with each other
-            core.meet_workers(core.role_from_environment(False))
-        return core.workers_exchange()
+        return core.fleet.exchange()
 
     _set_feed_type = set_feed_type
     _set_queue_num = set_queue_num

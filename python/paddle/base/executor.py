@@ -7,7 +7,6 @@ import numpy as np
 
 import _flotilla as core
 
-from . import served
 from .dataset import DatasetBase
 from .framework import Program, Variable, default_main_program
 from .place import current_place, to_place
@@ -83,11 +82,6 @@ def _from_dataset(word, doc, infer):
             )
         program = default_main_program() if program is None else _program_of(program)
         scope = global_scope() if scope is None else scope
-        for hook in program._before_run:
-            hook(scope)
-        program = self._on_servers(program, scope)
-        if infer:
-            program = self._without_updates(program)
         if (program._fleet_opt or {}).get("dump_fields_path"):
             warnings.warn(
                 "dump_fields_path has no effect: dumping fields is not implemented", stacklevel=2
@@ -100,20 +94,15 @@ def _from_dataset(word, doc, infer):
         handler = fetch_handler or FetchHandler({})
         shown.watched = core.names_of(list(handler.var_dict.values()))
         shown.watch_seconds = handler.period_secs
-        self._datasets = self._datasets or core.DatasetRunner(_generator)
+        self._datasets = self._datasets or core.DatasetRunner(_generator, core.fleet)
         self._datasets.run(
-            *(program, dataset._core, scope, thread, bool(debug), shown),
+            *(program, dataset._core, scope, thread, bool(debug), infer, shown),
             lambda line: print(line, flush=True),
             lambda values: handler.handler(dict(zip(handler.var_dict, values))),
         )
 
     run.__name__, run.__qualname__, run.__doc__ = word, f"Executor.{word}", doc
     return run
-
-
-def _makes_rings(program):
-    ops = program.global_block().ops
-    return any(op.type == "c_comm_init" and op.attr("nranks") > 1 for op in ops)
 
 
 class Executor:
@@ -124,10 +113,8 @@ class Executor:
 
     def __init__(self, place=None):
         self.place = current_place() if place is None else to_place(place)
-        self._core = core.Executor(_generator)
+        self._core = core.Executor(_generator, core.fleet)
         self._datasets = None  # made by the first run of a data set
-        self._pruned = {}
-        self._searched = None  # the program that was last looked through for groups
 
     def run(
         self,
@@ -157,15 +144,8 @@ class Executor:
             program = _program_of(program)
         if scope is None:
             scope = global_scope()
-        for hook in program._before_run:
-            hook(scope)
-        if not feed and not fetch_list and not core.workers_met():
-            self._meet_for_rings(program)
-        program = self._on_servers(program, scope)
-        if use_prune and fetch_list:
-            program = self._prune(program, feed, fetch_list)
         try:
-            return self._core.run(program, feed, fetch_list, scope, return_numpy)
+            return self._core.run(program, feed, fetch_list, scope, return_numpy, bool(use_prune))
         except RuntimeError as error:
             foreign = _foreign(program, fetch_list)
             if foreign is None or not str(error).startswith("the program has no variable"):
@@ -179,10 +159,9 @@ class Executor:
     def close(self):
         """Give back what the executor holds, and leave the servers, if there are some: programs
         without a fleet say so that they are done. It can be used again afterwards."""
-        core.leave_servers()
-        self._core = core.Executor(_generator)
-        self._datasets = None  # made by the first run of a data set
-        self._pruned = {}
+        core.fleet.stop_worker()
+        self._core = core.Executor(_generator, core.fleet)
+        self._datasets = None
 
     train_from_dataset = _from_dataset(
         "train_from_dataset",
@@ -201,44 +180,6 @@ class Executor:
         """As train_from_dataset, but the ops of the optimizer are left out: nothing is learnt.""",
         infer=True,
     )
-
-    def _kept(self, program, words, make):
-        """What ``make`` made of a program, and of ``words``, the last time."""
-        key = (program._id, program._version, *words)
-        if key not in self._pruned:
-            if len(self._pruned) >= 64:
-                self._pruned.clear()
-            self._pruned[key] = make()
-        return self._pruned[key]
-
-    def _on_servers(self, program, scope):
-        """A program that looks rows up, which are on servers, asks those: a clone for tests from
-        before minimize()."""
-        if program._before_run or not core.servers_connected():
-            return program  # a worker's own program connects before its first run
-        if not served.rows_elsewhere(program, scope):
-            return program
-        return self._kept(program, ["servers"], lambda: served.looking_there(program))
-
-    def _meet_for_rings(self, program):
-        """Wait for the other workers, if a startup program makes groups of several by itself."""
-        key = (program._id, program._version)
-        if key == self._searched:
-            return
-        self._searched = key
-        if _makes_rings(program):
-            from paddle.distributed import communication  # which needs this module
-
-            communication.get_group()
-
-    def _without_updates(self, program):
-        return self._kept(program, ["infer"], lambda: core.without_updates(program))
-
-    def _prune(self, program, feed, fetch_list):
-        batch = feed[0] if isinstance(feed, (list, tuple)) and feed else feed
-        feeds, fetches = tuple(batch or ()), tuple(core.names_of(fetch_list))
-        make = lambda: program._prune_to(list(feeds), list(fetches))  # noqa: E731
-        return self._kept(program, [feeds, fetches], make)
 
 
 class FetchHandler:

@@ -293,7 +293,8 @@ class _Desc:
 def _clone(self, for_test=False):
     """Copy the program; with ``for_test``, without backward and optimizer operators."""
     copy = self._clone(for_test)
-    copy._before_run = () if for_test else self._before_run
+    if not for_test:
+        core.fleet.copied(self, copy)
     copy._gradient_clip = self._gradient_clip
     return copy
 
@@ -361,8 +362,6 @@ def _fleet_options(self, options):
 
 
 Program._fleet_opt = _fleet_options
-# Functions of a scope that the executor calls before each run of the program.
-Program._before_run = ()
 Program._gradient_clip = None  # what set_gradient_clip said: (clip, names of parameters or None)
 
 # ---- sorts of variables

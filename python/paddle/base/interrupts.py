@@ -40,9 +40,9 @@ def _launcher_tells():
     if "FLT_STORE" not in os.environ:
         return False
     deadline = time.monotonic() + 0.5
-    while not core.job_interrupted() and time.monotonic() < deadline:
+    while not (told := core.fleet.interrupted()) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return core.job_interrupted()
+    return told
 
 
 def _hook(kind, error, trace, otherwise=sys.excepthook):

@@ -42,7 +42,7 @@ class Group:
     @property
     def rank(self):
         """This worker's rank in the group; -1 where it is not in it."""
-        return self.get_group_rank(core.ring(0)[0])
+        return self.get_group_rank(core.fleet.rank())
 
     @property
     def nranks(self):
@@ -74,35 +74,20 @@ class Group:
 
 
 _groups = {}
-_left = None  # the process that has left the others
-
-
-def meet(role):
-    """Wait for all workers of the job."""
-    if not core.workers_met():
-        if _left == os.getpid() and role.workers > 1:
-            raise RuntimeError(
-                "this worker has left the others by destroy_process_group(), and can meet them again "
-                "only in another process"
-            )
-        core.meet_workers(role)
-        _groups.clear()  # a fork has a copy of its parent's
-    _groups.setdefault(0, Group(0, range(core.ring(0)[1])))
-
-
-def forget_groups():
-    """The opposite of :func:`meet`."""
-    global _left
-    if core.workers_met():
-        core.leave_workers()
-        _left = os.getpid()
-    _groups.clear()
+os.register_at_fork(after_in_child=_groups.clear)
 
 
 def _world():
-    if 0 not in _groups or not core.workers_met():
-        meet(core.data_role_from_environment())
+    """The group of all workers, who are waited for."""
+    if 0 not in _groups:
+        _groups[0] = Group(0, range(core.fleet.meet()))
     return _groups[0]
+
+
+def forget_groups():
+    """Leave the other workers."""
+    core.fleet.leave_workers()
+    _groups.clear()
 
 
 def new_group(ranks=None, backend=None, timeout=None):
@@ -123,7 +108,7 @@ def new_group(ranks=None, backend=None, timeout=None):
                 f"{worker} {other}"
             )
     if group.is_member():
-        core.make_ring(group.id, ranks)
+        core.fleet.make_ring(group.id, ranks)
     _groups[group.id] = group
     return group
 
@@ -259,7 +244,7 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None, sync_op=True):
         if how == "avg":
             raise ValueError("ReduceOp.AVG is for arrays; in a program, divide after ReduceOp.SUM")
         return _append(f"c_allreduce_{how}", tensor, tensor, ring, sync_op)
-    core.all_reduce(_writable(tensor, "all_reduce", True), tensor.dtype.name, how, ring)
+    core.fleet.all_reduce(_writable(tensor, "all_reduce", True), tensor.dtype.name, how, ring)
     return None if sync_op else _Done()
 
 
@@ -271,7 +256,7 @@ def reduce(tensor, dst=0, op=ReduceOp.SUM, group=None, sync_op=True):
     root = _member(group, dst, "dst")
     if isinstance(tensor, Variable):
         return _append(f"c_reduce_{how}", tensor, tensor, ring, sync_op, root_id=root)
-    core.reduce_to(_writable(tensor, "reduce", True), tensor.dtype.name, how, root, ring)
+    core.fleet.reduce_to(_writable(tensor, "reduce", True), tensor.dtype.name, how, root, ring)
     return None if sync_op else _Done()
 
 
@@ -282,7 +267,7 @@ def broadcast(tensor, src=0, group=None, sync_op=True):
     root = _member(group, src, "src")
     if isinstance(tensor, Variable):
         return _append("c_broadcast", tensor, tensor, ring, sync_op, root=root)
-    core.broadcast(_writable(tensor, "broadcast"), root, ring)
+    core.fleet.broadcast(_writable(tensor, "broadcast"), root, ring)
     return None if sync_op else _Done()
 
 
@@ -299,7 +284,7 @@ def all_gather(tensor_list, tensor, group=None, sync_op=True):
         return done
     array = _numbers(tensor, "all_gather")
     out = np.empty((size, *array.shape), array.dtype)
-    core.all_gather(array, out, ring)
+    core.fleet.all_gather(array, out, ring)
     tensor_list.extend(out)
     return None if sync_op else _Done()
 
@@ -314,7 +299,7 @@ def all_gather_object(object_list, obj, group=None):
 def gather_values(value, ring=0):
     """What every worker of a group gave, in the order of ranks."""
     ranks = get_group(ring).ranks
-    everybody = core.all_gather_bytes(state.to_bytes(value), ring)
+    everybody = core.fleet.all_gather_bytes(state.to_bytes(value), ring)
     return [state.from_bytes(one, f"worker {rank}") for rank, one in zip(ranks, everybody)]
 
 
@@ -339,7 +324,7 @@ def reduce_scatter(tensor, tensor_list, op=ReduceOp.SUM, group=None, sync_op=Tru
         return _append("c_reducescatter", parts, tensor, ring, sync_op, nranks=size)
     out = _writable(tensor, "reduce_scatter", True)
     parts = _parts(tensor_list, size, "tensor_list").astype(out.dtype, copy=False)
-    core.reduce_scatter(parts, out, out.dtype.name, how, ring)
+    core.fleet.reduce_scatter(parts, out, out.dtype.name, how, ring)
     return None if sync_op else _Done()
 
 
@@ -354,7 +339,7 @@ def scatter(tensor, tensor_list=None, src=0, group=None, sync_op=True):
         return _append("c_scatter", parts, tensor, ring, sync_op, root=root, nranks=size)
     out = _writable(tensor, "scatter")
     parts = _parts(tensor_list, size, "tensor_list") if mine else np.empty(0)
-    core.scatter(parts.astype(out.dtype, copy=False), out, root, ring)
+    core.fleet.scatter(parts.astype(out.dtype, copy=False), out, root, ring)
     return None if sync_op else _Done()
 
 
@@ -374,7 +359,7 @@ def alltoall(in_tensor_list, out_tensor_list, group=None, sync_op=True):
         return done
     parts = _parts(in_tensor_list, size, "in_tensor_list")
     out = np.empty_like(parts)
-    core.all_to_all(parts, out, ring)
+    core.fleet.all_to_all(parts, out, ring)
     out_tensor_list.extend(out)
     return None if sync_op else _Done()
 
@@ -388,7 +373,7 @@ def send(tensor, dst=0, group=None, sync_op=True):
         attrs = {"ring_id": ring, "peer": peer, "use_calc_stream": bool(sync_op)}
         tensor.block.append_op(type="send_v2", inputs={"X": [tensor]}, attrs=attrs)
     else:
-        core.send(_numbers(tensor, "send"), peer, ring)
+        core.fleet.send(_numbers(tensor, "send"), peer, ring)
     return None if sync_op else _Done()
 
 
@@ -402,7 +387,7 @@ def recv(tensor, src=0, group=None, sync_op=True):
         attrs.update(out_shape=list(tensor.shape), dtype=int(tensor.dtype))
         tensor.block.append_op(type="recv_v2", outputs={"Out": [tensor]}, attrs=attrs)
     else:
-        core.recv(_writable(tensor, "recv"), peer, ring)
+        core.fleet.recv(_writable(tensor, "recv"), peer, ring)
     return None if sync_op else _Done()
 
 
@@ -420,7 +405,7 @@ def barrier(group=None):
     """Wait until every worker of the group is here."""
     ring = _ring(group)
     if ring is not None:
-        core.barrier(ring)
+        core.fleet.barrier(ring)
 
 
 def wait(tensor, group=None, use_calc_stream=True):

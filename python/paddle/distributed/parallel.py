@@ -57,13 +57,12 @@ class ParallelEnv:
 
 def init_parallel_env():
     """Wait for all workers of the job; one worker has nobody to wait for."""
-    communication.meet(core.data_role_from_environment())
     return communication.get_group()
 
 
 def is_initialized():
     """Whether this worker has met the others."""
-    return core.workers_met()
+    return core.fleet.met() > 0
 
 
 def is_available():

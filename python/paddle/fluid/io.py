@@ -113,8 +113,7 @@ def save_persistables(executor, dirname, main_program=None, filename=None):
     folder, filename = _place(dirname, filename)
     with core.SaveSet(folder) as save:
         _add(save, names, filename, leave_out=True)
-        if served.any_of(names):
-            core.add_tables(save)
+        core.fleet.add_tables(save, names)
 
 
 def load_persistables(executor, dirname, main_program=None, filename=None):
@@ -158,15 +157,15 @@ def _save_inference_model(
     """``with_tables``: servers write theirs in any case."""
     program = _io.normalize_program(_program(main_program), feeded_var_names, target_vars)
     names = core.persistable_names(program)
-    served.look_up_here(program)
+    core.fleet.look_up_here(program)
     with core.SaveSet(os.fspath(dirname)) as save:
         if not program_only and names:
             written = _add(save, names, _base(params_filename), program, leave_out=True)
             left_out = set(names).difference(written)
             if left_out:
-                core.look_up_on_servers(program, sorted(left_out))
-            if left_out or (with_tables and served.tables_among(names)):
-                core.add_tables(save)
+                core.fleet.look_up_on_servers(program, sorted(left_out))
+            if left_out or with_tables:
+                core.fleet.add_tables(save, names, sparse=True)
         save.add(_base(model_filename) or "__model__", program._serialize())
     return core.fetch_names(program)
 
@@ -180,11 +179,11 @@ def load_inference_model(
         model = _base(model_filename) or "__model__"
         _check_file("load_inference_model", files, dirname, model)
         program = files.read_program(model)
-        elsewhere = served.tables_asked(program)
+        elsewhere = core.tables_asked(program)
         kept = [name for name in _chosen(program, None, is_persistable) if name not in elsewhere]
         _load(files, kept, program, _base(params_filename))
     if elsewhere:
-        served.open_tables(os.fspath(dirname), program, elsewhere)
+        core.fleet.open_tables(os.fspath(dirname), program, global_scope())
     targets = [program.global_block().var(name) for name in core.fetch_names(program)]
     return [program, core.feed_names(program), targets]
 

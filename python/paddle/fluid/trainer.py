@@ -19,7 +19,7 @@ from paddle.base.framework import Program, Variable, program_guard
 from paddle.base.place import CPUPlace
 from paddle.base.scope import Scope, scope_guard
 from paddle.base.unique_name import guard as names_guard
-from paddle.distributed.fleet.base import servers as _servers
+from paddle.distributed.fleet.base import fleet_base as _fleet
 
 from . import _checkpoints, io
 from .transpiler import DistributeTranspiler
@@ -117,7 +117,7 @@ class Trainer:
                 raise TypeError(f"optimizer_func must return an optimizer, but returned a {kind}")
             optimizer.minimize(self.train_func_outputs[0])
         if self._role.servers:
-            _servers.distribute(
+            _fleet.distribute(
                 self._role, self.train_program, self.startup_program, DistributeTranspiler()
             )
         self._runnable = self.train_program
@@ -166,8 +166,7 @@ class Trainer:
         they update the parameters, in step; a server serves until all workers are done.
         """
         if self._role.is_server():
-            core.init_server(self._role, "")
-            core.run_server()
+            core.fleet.serve_as(self._role)
             return
         self._stopped = False
         first_epoch, last_done = self._resumed or (0, -1)

@@ -53,7 +53,6 @@ class Optimizer:
         if any(isinstance(one, dict) for one in parameters or ()):
             parameters = self._take_groups(parameters)
         self._learning_rate, self._grad_clip = learning_rate, grad_clip
-        self._names = {}  # of the learning rate's variable, by program
         in_program = isinstance(learning_rate, Variable)
         self._core = core.Optimizer(
             self._type,
@@ -91,24 +90,30 @@ class Optimizer:
 
     # ---- programs
 
-    def _settle_clip(self, program, parameters):
+    def _rate(self):
+        """What gives the learning rate of each run, where it is not a number."""
+        return self.get_lr if isinstance(self._learning_rate, LRScheduler) else None
+
+    def _settle_clip(self, program, params_grads=None):
         """What set_gradient_clip said counts where the optimizer itself says nothing."""
         clip, wanted = self._grad_clip, None
         if clip is None and program._gradient_clip is not None:
             clip, wanted = program._gradient_clip
             self._core.clip = clip
-        if clip is not None:
-            clip._choose(parameters, wanted)
+        if clip is None:
+            return
+        if params_grads is None:
+            clip._choose(program.all_parameters(), wanted)
+        else:
+            clip._choose([parameter for parameter, _ in params_grads], wanted)
 
     @also(parameter_list="parameters")
     def minimize(self, loss, startup_program=None, parameters=None, no_grad_set=None):
         """Append gradients and updates; returns (update ops, [(parameter, gradient)])."""
         program = getattr(getattr(loss, "block", None), "program", None)
         if program is not None:
-            self._settle_clip(program, program.all_parameters())
-        made = self._core.minimize(loss, startup_program, parameters, no_grad_set)
-        self._follow(loss.block.program)
-        return made
+            self._settle_clip(program)
+        return self._core.minimize(loss, startup_program, parameters, no_grad_set, self._rate())
 
     @also(parameter_list="parameters")
     def backward(
@@ -119,18 +124,14 @@ class Optimizer:
 
     def apply_gradients(self, params_grads):
         """Append the updates for gradients; returns their ops."""
-        self._settle_clip(default_main_program(), [parameter for parameter, _ in params_grads])
-        made = self._core.apply_gradients(params_grads)
-        self._follow(default_main_program())
-        return made
+        self._settle_clip(default_main_program(), params_grads)
+        return self._core.apply_gradients(params_grads, rate=self._rate())
 
     def apply_optimize(self, loss, startup_program, params_grads):
         """Append the updates for gradients to the program of ``loss``; returns their ops."""
         program = loss.block.program
-        self._settle_clip(program, [parameter for parameter, _ in params_grads])
-        made = self._core.apply_gradients(params_grads, program, startup_program)
-        self._follow(program)
-        return made
+        self._settle_clip(program, params_grads)
+        return self._core.apply_gradients(params_grads, program, startup_program, self._rate())
 
     def step(self, *args, **kwargs):
         """Refused: the program that the executor runs has the update in it."""
@@ -142,29 +143,13 @@ class Optimizer:
 
     clear_gradients = clear_grad
 
-    def _follow(self, program):
-        """Note the learning rate's variable, and let a scheduler write to it before each run."""
-        if isinstance(self._learning_rate, Variable):
-            return
-        known = program._id in self._names
-        self._names[program._id] = self._core.learning_rate_var(program).name
-        if isinstance(self._learning_rate, LRScheduler) and not known:
-            program._before_run = (*program._before_run, self._write_rate)
-
     def _global_learning_rate(self, program=None):
         """The learning rate's variable in a program; None where it has none yet."""
         if isinstance(self._learning_rate, Variable):
             return self._learning_rate
         program = program or default_main_program()
-        name = self._names.get(program._id)
+        name = self._core.learning_rate_in(program)
         return None if name is None else program.global_block().var(name)
-
-    def _write_rate(self, scope):
-        rate = np.array([self.get_lr()], "float32")
-        for name in set(self._names.values()):
-            var = scope.find_var(name)
-            if var is not None:
-                var.get_tensor().set(rate)
 
     # ---- the learning rate
 
@@ -180,8 +165,8 @@ class Optimizer:
         """Use another learning rate from now on."""
         if not isinstance(self._learning_rate, (int, float)):
             raise RuntimeError("a learning rate that follows a schedule cannot be set to a number")
-        self._learning_rate = self._core.learning_rate = float(value)
-        self._write_rate(global_scope())
+        self._learning_rate = float(value)
+        self._core.set_rate(self._learning_rate, global_scope())
 
     # ---- state
 

@@ -38,7 +38,7 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     """
     prefix = _prefix("path_prefix", path_prefix)
     program = _normalized(kwargs, feed_vars, fetch_vars)
-    served.look_up_here(program)
+    core.fleet.look_up_here(program)
     names, scope = served.with_tables(core.persistable_names(program), global_scope(), program)
     folder, stem = os.path.split(prefix)
     with core.SaveSet(folder) as save:
@@ -110,7 +110,7 @@ def _normalized(kwargs, feed_vars, fetch_vars):
 def serialize_program(feed_vars, fetch_vars, **kwargs):
     """The bytes of a .pdmodel file. ``program``: instead of the default main program."""
     program = _normalized(kwargs, feed_vars, fetch_vars)
-    served.look_up_here(program)
+    core.fleet.look_up_here(program)
     return program._serialize()
 
 

@@ -3,7 +3,6 @@
 import _flotilla as core
 from paddle._names import names_of
 from paddle.base.framework import Program, default_main_program, default_startup_program
-from paddle.distributed import communication
 from paddle.distributed.fleet.base import fleet_base as _fleet
 from paddle.distributed.fleet.base.role_maker import Role
 
@@ -117,9 +116,7 @@ class DistributeTranspiler:
         role = self._role(kind=Role.WORKER, index=self._trainer_id)
         if not role.distributed:
             return
-        core.join_job(role)
-        if not self._with_servers:
-            communication.meet(role)
+        core.fleet.init(role)
         _fleet.distribute(role, self._trainer_program, self._startup_program, self)
 
     def _role(self, **words):
@@ -147,12 +144,7 @@ class DistributeTranspiler:
         done."""
         role = self._server_role("get_pserver_program", endpoint)
         program = Program()
-
-        def serve(scope):
-            core.init_server(role, "")
-            core.run_server()
-
-        program._before_run = (serve,)
+        core.fleet.serve_by(program, role)
         return program
 
     def get_pserver_programs(self, endpoint):

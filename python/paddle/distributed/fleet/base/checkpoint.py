@@ -49,8 +49,7 @@ def save_check_point(role, executor, path, train_status, main_program, remain_al
     """Write a checkpoint in the folder ``path``; see :meth:`Fleet.save_check_point`."""
     program = main_program or default_main_program()
     program = getattr(program, "_program", program)  # where it was compiled
-    if core.workers_met():
-        core.compare_parameters(core.exchanged_parameters(program), global_scope())
+    core.fleet.compare_parameters(program, global_scope())
     seed = core.draw_seed(_generator)
     _generator.manual_seed(seed)
     mine = {"seed": seed, "numpy": np.random.get_state(), "random": random.getstate()}
@@ -64,7 +63,7 @@ def save_check_point(role, executor, path, train_status, main_program, remain_al
         epoch, step = train_status._epoch_no, train_status._step_no
         keep = sys.maxsize if remain_all_checkpoint else 1
         _checkpoints.save(path, write, epoch, step, keep)
-    core.barrier(0)
+    core.fleet.barrier(0)
 
 
 def load_check_point(role, executor, path, main_program, ignore_empty):

@@ -1,51 +1,32 @@
 """The fleet as this process sees it."""
 
-import contextlib
-import datetime
 import os
-import sys
 import warnings
 
 import _flotilla as core
 import paddle.fluid.io as _io
-from paddle.base.framework import default_main_program, default_startup_program
+from paddle.base.framework import default_main_program
 from paddle.base.scope import global_scope, scope_guard
-from paddle.distributed import communication
-from paddle.io._together import exchanging
 
-from . import checkpoint, servers
+from . import checkpoint
 from .distributed_strategy import DistributedStrategy
 from .role_maker import PaddleCloudRoleMaker, RoleMakerBase
 from .util_factory import UtilBase
 
 
-def distribute(role, main, startup, strategy, optimizer=None):
+_BATCH_MODEL = 3  # of pslib: a day's model, which has all rows
+
+
+def _how(role, strategy):
+    """What the core knows a strategy by; in jobs with servers those of 1.8 have settings."""
+    settings = getattr(strategy, "_transpiler_settings", None)
+    return settings() if settings and not role.collective else strategy._core
+
+
+def distribute(role, main, startup, strategy):
     """Make the programs of ``minimize`` those of one process of a job."""
-    if role.servers:
-        servers.distribute(role, main, startup, strategy)
-    elif role.collective:
-        notices, fusion, merging = core.apply_collective(main, startup, role, strategy._core)
-        for notice in notices:
-            warnings.warn(notice, stacklevel=3)
-        if fusion:
-            _at_first_run(main, lambda: _say_as_paddle(fusion))
-        if role.workers > 1 and role.index == 0:
-            _at_first_run(main, lambda: _say_how_workers_train(role.workers, merging, optimizer))
-        if role.workers > 1:
-            main._before_run = (*main._before_run, exchanging(main))
-
-
-@contextlib.contextmanager
-def _around_backward(role, strategy):
-    """Let the passes of a strategy take part in the backward pass that is made inside."""
-    options = getattr(strategy, "_core", None)  # strategies for servers of 1.8 have none
-    stages = core.StrategyStages(role, options or core.DistributedStrategy()).enter()
-    try:
-        yield
-    finally:
-        notices = stages.leave()
-    for notice in notices:
-        warnings.warn(notice, stacklevel=4)
+    for notice in core.fleet.distribute(main, startup, role, _how(role, strategy)):
+        warnings.warn(notice, stacklevel=3)
 
 
 class DistributedOptimizer:
@@ -67,10 +48,11 @@ class DistributedOptimizer:
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Add the backward pass, the exchange with other workers or with servers and the update;
         returns (ops, [(parameter, gradient)])."""
-        with _around_backward(self._role, self._strategy):
-            made = self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
-        main, startup = loss.block.program, startup_program or default_startup_program()
-        distribute(self._role, main, startup, self._strategy, self._optimizer)
+        words = (loss, startup_program, parameter_list, no_grad_set)
+        strategy = _how(self._role, self._strategy)
+        made, notices = core.fleet.minimize(self._optimizer.minimize, *words, self._role, strategy)
+        for notice in notices:
+            warnings.warn(notice, stacklevel=2)
         return made
 
     def amp_init(self, place, scope=None, test_program=None, use_fp16_test=False):
@@ -113,11 +95,7 @@ class Fleet:
                 f"strategy must be a DistributedStrategy, but is a {type(strategy).__name__}"
             )
         role = role_maker._role()
-        core.join_job(role)
-        if role.servers:
-            servers.begin(role)
-        else:
-            communication.meet(role)
+        core.fleet.init(role)
         self._role_maker = role_maker
         self._is_collective = role_maker._role().collective
         self._user_defined_strategy = strategy or DistributedStrategy()
@@ -205,13 +183,13 @@ class Fleet:
         made, the others get theirs from there. Before the startup program it says only that; the
         first run connects. A job without servers has nothing to connect to."""
         if self._role().servers:
-            servers.connect(scopes)
+            core.fleet.init_worker(scopes or global_scope())
 
     def stop_worker(self):
         """Leave the servers, once they have all that this worker has sent. A job without servers
         has nothing to leave."""
         if self._role().servers:
-            core.leave_servers()
+            core.fleet.stop_worker()
 
     def init_coordinator(self, scopes=None):
         """Refused: there is no coordinator."""
@@ -223,12 +201,12 @@ class Fleet:
         folder = kwargs.get("dirname", kwargs.get("model_dir", args[0] if args else None))
         if folder:
             _io._check_folder("fleet.init_server", folder)
-        core.init_server(self._with_servers("init_server"), os.fspath(folder or ""))
+        core.fleet.init_server(self._with_servers("init_server"), os.fspath(folder or ""))
 
     def run_server(self):
         """Serve until all workers have left."""
         self._with_servers("run_server")
-        core.run_server()
+        core.fleet.serve()
 
     def load_model(self, path, mode):
         """Fill the servers' tables with what :meth:`save_persistables` or
@@ -237,7 +215,7 @@ class Fleet:
         values when it returns, the others with their next step; in Geo mode, where workers keep
         copies of their own, every worker calls it."""
         self._with_servers("load_model")
-        servers.load(os.fspath(path))
+        core.fleet.load_model(os.fspath(path), global_scope())
 
     def load_inference_model(self, path, mode):
         """Refused in a job without servers."""
@@ -247,20 +225,20 @@ class Fleet:
         """On the first worker, fill one table of the servers with what was saved of it."""
         self._with_servers("load_one_table")
         if self.is_first_worker():
-            servers.load(os.fspath(path), table_id)
+            core.fleet.load_model(os.fspath(path), global_scope(), table_id)
 
     def save_one_table(self, table_id, path, mode):
         """On the first worker, let the servers write one table; ``mode`` as for
         :meth:`save_persistables`."""
         self._with_servers("save_one_table")
         if self.is_first_worker():
-            core.save_tables(os.fspath(path), mode, table_id)
+            core.fleet.save_tables(os.fspath(path), mode, table_id)
 
     def shrink(self, threshold=None):
         """On the first worker, count every row of the sparse tables as unseen once more, and drop
         those unseen more than ``threshold`` times; returns how many went."""
         self._with_servers("shrink")
-        return core.shrink_tables(int(threshold or 0)) if self.is_first_worker() else 0
+        return core.fleet.shrink(int(threshold or 0)) if self.is_first_worker() else 0
 
     def _with_servers(self, word):
         role = self._role()
@@ -327,13 +305,15 @@ class Fleet:
         writes, and tables become parameters of the model; where ids are no rows of a tensor, servers
         write them beside it. Without, the first worker writes, and others that call it wait."""
         if self._role().servers:
-            servers.save_inference_model(dirname, feeded_var_names, target_vars, main_program)
+            _io._save_inference_model(
+                dirname, feeded_var_names, target_vars, main_program, with_tables=True
+            )
             return
-        with self._by_first_worker() as first:
-            if first:
-                _io.save_inference_model(
-                    dirname, feeded_var_names, target_vars, executor, main_program
-                )
+        self._by_first_worker(
+            lambda: _io.save_inference_model(
+                dirname, feeded_var_names, target_vars, executor, main_program
+            )
+        )
 
     def save_persistables(self, executor, dirname, main_program=None, mode=0):
         """Write all that the program keeps from run to run. With servers, every worker that calls
@@ -343,29 +323,25 @@ class Fleet:
         worker writes, and others that call it wait."""
         if self._role().servers:
             if mode not in (1, 2) or self.is_first_worker():
-                servers.save_persistables(executor, dirname, main_program, mode)
+                mode = 0 if mode == _BATCH_MODEL else mode
+                program = _io._program(main_program)
+                core.fleet.save_persistables(os.fspath(dirname), program, global_scope(), mode)
             return
-        with self._by_first_worker() as first:
-            if first:
-                _io.save_persistables(executor, dirname, main_program)
+        self._by_first_worker(lambda: _io.save_persistables(executor, dirname, main_program))
 
-    @contextlib.contextmanager
-    def _by_first_worker(self):
+    def _by_first_worker(self, work):
         """What the first worker does while others that call it wait. It may also call it alone."""
-        first = self.is_first_worker()
         try:
-            yield first
+            if self.is_first_worker():
+                work()
         finally:
-            if first:
-                core.first_is_done()
-            else:
-                core.wait_for_first()
+            core.fleet.after_first()
 
     def save_dense_params(self, executor, dirname, scope, program, var_names=None):
         """Write dense parameters: those of ``var_names``, or all."""
         program = program or default_main_program()
         sparse = (
-            {one["name"] for one in core.server_tables() if one["sparse"]}
+            {one["name"] for one in core.fleet.tables() if one["sparse"]}
             if self._role().servers
             else ()
         )
@@ -416,36 +392,6 @@ class Fleet:
         targets = [block.var(one) if isinstance(one, str) else one for one in fetch]
         names = [one if isinstance(one, str) else one.name for one in feed]
         return self.save_inference_model(None, dirname, names, targets)
-
-
-def _at_first_run(program, say):
-    said = False
-
-    def hook(scope):
-        nonlocal said
-        program._before_run = tuple(other for other in program._before_run if other is not hook)
-        if not said:  # clones have the hook, too
-            said = True
-            say()
-
-    program._before_run = (*program._before_run, hook)
-
-
-def _say_as_paddle(line):
-    now = datetime.datetime.now().strftime("%m%d %H:%M:%S.%f")
-    print(f"W{now} {os.getpid()} fuse_all_reduce.cc] {line}", file=sys.stderr, flush=True)
-
-
-def _say_how_workers_train(count, merging, optimizer):
-    """What makes a step of many workers differ from a step of one."""
-    try:
-        rate = f"{optimizer.get_lr():g}"
-    except (AttributeError, RuntimeError, ValueError):  # the program makes it
-        rate = "the program's own"
-    core.log_info(
-        f"{count} workers train one model: the global batch is {count} times that of a worker, "
-        f"{merging}, and the learning rate is {rate}, whatever their number"
-    )
 
 
 def _joined(endpoints, to_string):

@@ -97,7 +97,7 @@ class RoleMakerBase:
     def _all_gather(self, input, comm_world="worker"):
         if not self._role().servers:
             return communication.gather_values(input)
-        everybody = core.gather_of_servers(state.to_bytes(input))
+        everybody = core.fleet.gather_of_servers(state.to_bytes(input))
         return [state.from_bytes(one, "a worker") for one in everybody]
 
     def _all_reduce(self, input, mode="sum", comm_world="worker"):
@@ -106,14 +106,11 @@ class RoleMakerBase:
             return _REDUCTIONS[mode](np.stack(self._all_gather(result)), axis=0).astype(
                 result.dtype
             )
-        core.all_reduce(result, result.dtype.name, mode, 0)
+        core.fleet.all_reduce(result, result.dtype.name, mode, 0)
         return result
 
     def _barrier(self, comm_world):
-        if self._role().servers:
-            core.barrier_of_servers()
-        else:
-            core.barrier(0)
+        core.fleet.barrier_worker()
 
     def to_string(self):
         """One line on the role."""

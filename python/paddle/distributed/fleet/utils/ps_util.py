@@ -35,5 +35,5 @@ class DistributedInfer:
         """The program whose lookups ask the servers; keys that are new get no row."""
         if self._made is None:
             self._made = self.origin_main_program.clone(for_test=True)
-            core.look_up_on_servers(self._made)
+            core.fleet.look_up_on_servers(self._made)
         return self._made

@@ -123,7 +123,7 @@ class PSLib(Fleet):
     def load_model(self, model_dir=None, **kwargs):
         """Fill the tables with what :meth:`save_persistables` wrote."""
         self._by_first(lambda: self._inside.load_model(model_dir, kwargs.get("mode", 0)))
-        core.take_dense(self._scope or global_scope())
+        core.fleet.take_dense(self._scope or global_scope())
 
     def save_cache_model(self, executor, dirname, main_program=None, **kwargs):
         """:meth:`save_persistables`; returns how many rows there are."""
@@ -143,7 +143,7 @@ class PSLib(Fleet):
         """Load one table from a save."""
         table = self._table(table_id)["id"]
         self._by_first(lambda: self._inside.load_one_table(table, model_path, 0))
-        core.take_dense(self._scope or global_scope())
+        core.fleet.take_dense(self._scope or global_scope())
 
     def save_one_table(self, table_id, model_dir, **kwargs):
         """Let the servers write one table."""
@@ -165,7 +165,7 @@ class PSLib(Fleet):
 
         def clear():
             for _ in range(2):  # a row that nobody sees goes at the second time
-                core.shrink_tables(1)
+                core.fleet.shrink(1)
 
         self._by_first(clear)
 
@@ -192,7 +192,7 @@ class PSLib(Fleet):
     @staticmethod
     def _tables():
         """As pslib numbers them: sparse ones come first."""
-        return sorted(core.server_tables(), key=lambda table: not table["sparse"])
+        return sorted(core.fleet.tables(), key=lambda table: not table["sparse"])
 
     def _table(self, table_id):
         tables = self._tables()
@@ -204,7 +204,7 @@ class PSLib(Fleet):
         """From each table to its rows on all servers."""
         rows = {}
         for server in range(self.server_num()):
-            text = core.metrics_of_server(server)
+            text = core.fleet.metrics_of_server(server)
             for name, count in re.findall(r'^flotilla_ps_rows\{table="(.*)"\} (\d+)$', text, re.M):
                 rows[name] = rows.get(name, 0) + int(count)
         return rows
