@@ -29,6 +29,7 @@
 #include "flotilla/fleet/role.h"
 #include "flotilla/ir/program.h"
 #include "flotilla/ir/text.h"
+#include "flotilla/job/even_loader.h"
 #include "flotilla/job/fleet.h"
 #include "flotilla/layers/averages.h"
 #include "flotilla/layers/by_rule.h"

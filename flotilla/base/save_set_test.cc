@@ -235,9 +235,8 @@ TEST_F(SaveSetFiles, RefusesBeforeAnythingIsReplaced) {
   fs::create_directories(dir_ / "z");
   SaveSet save(dir_);
   save.add("a", "after");
-  EXPECT_REFUSED(save.add("z", ""), "cannot replace " + file("z") +
-                                        ": it is a directory, but a "
-                                        "file is saved");
+  EXPECT_REFUSED(save.add("z", ""),
+                 "cannot replace " + file("z") + " by a file: it is a directory");
   EXPECT_REFUSED(save.add("a", ""), "two files of one save are named \"a\"");
   save.discard();
   EXPECT_EQ(get("a"), "before");

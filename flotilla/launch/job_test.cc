@@ -166,7 +166,7 @@ TEST(JobTest, APortThatIsTakenIsRefusedWithItsHolder) {
   const Listener held = listen_on("127.0.0.1", 0);
   EXPECT_THAT(refusal({"--servers=" + held.endpoint(), "--worker_num=1"}),
               AllOf(HasSubstr("Address already in use"),
-                    HasSubstr("another process of this job holds it")));
+                    HasSubstr("it is used by another process of this job")));
 }
 
 TEST(JobTest, RefusesInOneSentence) {

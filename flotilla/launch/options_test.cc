@@ -157,8 +157,8 @@ TEST(OptionsTest, RefusesInOneSentence) {
   EXPECT_THAT(refusal({"--worker_nun", "2", "t.py"}), HasSubstr("Did you mean \"--worker_num\"?"));
   EXPECT_THAT(refusal({"--worker_num", "two", "t.py"}),
               HasSubstr("--worker_num must be a whole number of at least 1, but is \"two\""));
-  EXPECT_THAT(refusal({"--worker_num", "0", "t.py"}), HasSubstr("from 1 on"));
-  EXPECT_THAT(refusal({"--gpus"}), HasSubstr("--gpus takes a value"));
+  EXPECT_THAT(refusal({"--worker_num", "0", "t.py"}), HasSubstr("at least 1"));
+  EXPECT_THAT(refusal({"--gpus"}), HasSubstr("--gpus needs a value"));
   EXPECT_THAT(refusal({"--gpus", "0"}), HasSubstr("no script, -m module or program"));
   EXPECT_THAT(refusal({"-x", "t.py"}), HasSubstr("no option \"-x\""));
   EXPECT_THAT(refusal({"-m"}), HasSubstr("-m needs the name of a module"));
@@ -197,7 +197,7 @@ TEST(OptionsTest, ShowsEveryOptionWhenAskedForHelp) {
     EXPECT_THAT(help.text, HasSubstr("--stall_timeout"));
     EXPECT_THAT(help.text, HasSubstr("also --selected_gpus, --devices, --xpus, "));
     EXPECT_THAT(help.text, HasSubstr("also --cluster_node_ips\n"));
-    EXPECT_THAT(help.text, HasSubstr("accepted and ignored: --backend, "));
+    EXPECT_THAT(help.text, HasSubstr("and ignored: --backend, "));
   }
 }
 

@@ -192,7 +192,7 @@ TEST(Data, TheWaitForAServerThatSaysNothingCanBeEnded) {
     options.patience = 10min;
     options.stop = [&] { return watch.time() >= after; };
     EXPECT_REFUSED(DataClient(options),
-                   "the wait for the server at " + server.address() + " was ended");
+                   "the wait for the server at " + server.address() + " was interrupted");
     EXPECT_LT(watch.time(), after + 5s);
   }
 }

@@ -205,7 +205,7 @@ TEST(StoreOutageTest, AStoreThatWasStartedAgainTakesNobodyForItsOwn) {
   std::future<std::string> waiting =
       std::async([&] { return refusal_of([&] { client.get("never"); }); });
   wire.mend();
-  EXPECT_THAT(waiting.get(), HasSubstr("does not know worker 0 any more"));
+  EXPECT_THAT(waiting.get(), HasSubstr("no longer knows worker 0"));
 }
 
 TEST(StoreOutageTest, AProcessThatHasLeftIsNotLostWithItsConnection) {

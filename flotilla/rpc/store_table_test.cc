@@ -154,7 +154,7 @@ TEST_F(StoreTableTest, FailsABarrierWhoseMemberGoesAway) {
   out.clear();
   EXPECT_THAT(table.gone(2, out), SizeIs(1));
   ASSERT_THAT(receivers(), ElementsAre(1));
-  EXPECT_THAT(out[0].reply.error(), HasSubstr("worker 1 (pid 101 on node) went away"));
+  EXPECT_THAT(out[0].reply.error(), HasSubstr("worker 1 (pid 101 on node) left while it waited"));
 }
 
 TEST_F(StoreTableTest, ForgetsALeaseWithItsClient) {
@@ -201,7 +201,7 @@ TEST_F(StoreTableTest, RefusesWhatIsTooLongAndGoesOn) {
   set(1, std::string(5000, 'k'), "v");
   EXPECT_THAT(out[0].reply.error(), HasSubstr("may have at most 4096 bytes, but has 5000"));
   set(1, "", "v");
-  EXPECT_THAT(out[0].reply.error(), HasSubstr("has a name"));
+  EXPECT_THAT(out[0].reply.error(), HasSubstr("must not be empty"));
   Request empty;
   EXPECT_TRUE(send(1, empty));
   EXPECT_THAT(out[0].reply.error(), HasSubstr("the store does not know this request"));

@@ -149,7 +149,7 @@ def test_who_holds_the_port_of_the_store_is_named(tmp_path, ports):
         options = ["--ips=127.0.0.1,127.0.0.2", "--host=127.0.0.1"]
         host = Host(tmp_path / "0", options, SHOW, **ports)
         assert host.wait() == 2
-    assert f"(pid {os.getpid()}) holds it" in host.err
+    assert f"it is used by python (pid {os.getpid()})" in host.err
 
 
 def test_ctrl_c_on_one_host_ends_all(tmp_path, ports):

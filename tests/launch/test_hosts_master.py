@@ -108,7 +108,7 @@ def test_a_host_that_leaves_before_the_job_begins_is_not_waited_for(tmp_path, ma
     first = start(tmp_path, 0, master, SHOW, "--nnodes=3")
     wait_for_line(first, "FLT_JOB_TOKEN is not set")
     leaver = start(tmp_path, 1, master, SHOW, "--nnodes=3")
-    wait_for_line(first, "2 are here: 127.0.0.1, 127.0.0.2")
+    wait_for_line(first, "2 have joined: 127.0.0.1, 127.0.0.2")
     leaver.process.send_signal(signal.SIGINT)
     assert leaver.wait() == -signal.SIGINT
     others = [start(tmp_path, i, master, SHOW, "--nnodes=3") for i in (2, 3)]
@@ -118,10 +118,10 @@ def test_a_host_that_leaves_before_the_job_begins_is_not_waited_for(tmp_path, ma
 
 def test_a_host_that_waits_says_how_many_have_come(tmp_path, master):
     first = start(tmp_path, 0, master, SHOW, "--nnodes=3")
-    wait_for_line(first, "1 are here: 127.0.0.1")
+    wait_for_line(first, "1 have joined: 127.0.0.1")
     second = start(tmp_path, 1, master, SHOW, "--nnodes=3")
-    wait_for_line(first, "2 are here: 127.0.0.1, 127.0.0.2")
-    wait_for_line(second, "waiting for 3 hosts to meet")
+    wait_for_line(first, "2 have joined: 127.0.0.1, 127.0.0.2")
+    wait_for_line(second, "waiting for 3 hosts to join")
     last = start(tmp_path, 2, master, SHOW, "--nnodes=3")
     hosts = [first, second, last]
     assert [host.wait() for host in hosts] == [0, 0, 0], [host.err for host in hosts]
@@ -131,7 +131,7 @@ def test_hosts_hear_that_the_master_is_gone(tmp_path, master):
     first = start(tmp_path, 0, master, SHOW, "--nnodes=3")
     wait_for_line(first, "FLT_JOB_TOKEN is not set")
     second = start(tmp_path, 1, master, SHOW, "--nnodes=3")
-    wait_for_line(first, "2 are here")
+    wait_for_line(first, "2 have joined")
     first.process.kill()
     assert second.wait() == 2
     assert f"the host with the address {master} was lost before the job started" in second.err

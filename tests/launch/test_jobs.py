@@ -178,7 +178,7 @@ def test_lines_of_all_processes_arrive_whole_with_tee(tmp_path):
     "words, sentence",
     [
         (["--worker_nun", "2", "t.py"], 'Did you mean "--worker_num"?'),
-        (["--gpus", "0", "no_such.py"], "the script no_such.py is not there"),
+        (["--gpus", "0", "no_such.py"], "cannot read the script no_such.py: no such file"),
         (["no_such_program"], "neither on the PATH nor an executable file"),
         (["--server_num=1", "--worker_num=x", "echo"], "must be a whole number"),
         (["--ips=10.9.8.7,10.9.8.6", "echo"], "this host must be one of --ips"),

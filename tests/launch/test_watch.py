@@ -226,7 +226,7 @@ def test_the_report_of_a_collective_job_shows_who_waits_for_whom(tmp_path):
     fast, slow = report["ranks"]
     assert fast["communication"] + fast["barrier"] > 0.5
     assert slow["other"] > 0.5
-    assert "worker 0 waits" in report["verdict"]
+    assert "of its time waiting for others, but worker 1" in report["verdict"]
     assert "worker 1 is slower than the others" in report["verdict"]
 
 

@@ -324,7 +324,7 @@ def test_options_after_the_script(tmp_path):
     )
     assert job.wait() == 0, job.err
     script = tmp_path / "script.py"
-    assert one_line(job.err, "--nproc_per_node stands").endswith(
+    assert one_line(job.err, "--nproc_per_node comes after").endswith(
         f"] --nproc_per_node comes after {script}, so it is passed to {script} and not to the "
         f"launcher: if it is meant for the launcher, put it before {script}"
     )
@@ -338,7 +338,7 @@ def test_options_after_a_script_that_does_not_have_them(tmp_path, option):
     job = Job(tmp_path, [], "import sys; print(sys.argv[1:])", [option])
     assert job.wait() == 0, job.err
     script = tmp_path / "script.py"
-    assert one_line(job.err, f"{name} stands").endswith(
+    assert one_line(job.err, f"{name} comes after").endswith(
         f"] {name} comes after {script}, so it is passed to {script} and not to the launcher: if "
         f"it is meant for the launcher, put it before {script}"
     )

@@ -42,7 +42,7 @@ def test_serves_until_the_launcher_says_that_all_is_done(tmp_path):
     job = Job(tmp_path, options, SCRIPT, FLOTILLA=FLOTILLA, PORT=free_port())
     assert job.wait() == 0, job.err + job.log("serverlog.0")
     assert "flotilla_ps_requests_total 0" in (tmp_path / "metrics").read_text()
-    assert "serves at 127.0.0.1:" in job.log("serverlog.0")
+    assert "is listening on 127.0.0.1:" in job.log("serverlog.0")
     job.assert_nothing_left()
 
 
