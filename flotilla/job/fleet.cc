@@ -1,78 +1,276 @@
 #include "flotilla/job/fleet.h"
 
+#include <fmt/chrono.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <exception>
 #include <utility>
 
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
+#include "flotilla/base/log.h"
 #include "flotilla/job/fleet_parts.h"
+#include "flotilla/passes/strategy_support.h"
+#include "flotilla/runtime/same_parameters.h"
 #include "flotilla/runtime/schedule.h"
 
 namespace flotilla::job {
+namespace {
 
-Fleet::Fleet() : Fleet(Options{}) {}
+// Programs that are remembered: a process runs a few.
+constexpr size_t kMostPrograms = 64;
 
-Fleet::Fleet(Options options)
-    : options_(std::move(options)),
-      exceptions_(std::uncaught_exceptions()),
-      owner_(getpid()),
-      parts_(std::make_unique<Parts>()) {
-  if (options_.progress == nullptr) options_.progress = &own_progress_;
-  if (!options_.print) {
-    options_.print = [](const std::string& line) { fmt::print("{}\n", line), std::fflush(stdout); };
+// As the program updates its parameters with it in this scope.
+std::string learning_rate_of(const Program& program, Scope& scope) {
+  for (const auto& block : program.blocks()) {
+    for (const auto& op : block->ops()) {
+      for (const std::string& name : op->input_list("LearningRate")) {
+        const Tensor* const rate = scope.find(name);
+        if (rate == nullptr || !rate->defined() || rate->dtype() != f32) continue;
+        return fmt::format("{:g}", rate->data<float>()[0]);
+      }
+    }
   }
+  return "the program's own";
 }
 
-Fleet::Fleet(fleet::Role role) : Fleet(Options{}) { init(std::move(role)); }
-
-Fleet::~Fleet() { leave(std::uncaught_exceptions() > exceptions_); }
-
-Fleet::Parts& Fleet::here() const {
-  if (owner_ != getpid()) {
-    const Parts* parents = parts_.release();
-    parts_ = std::make_unique<Parts>();
-    parts_->of_parent = parents->of_parent || parents->membership != nullptr;
-    parts_->hooks = parents->hooks;  // its programs are the same
-    parts_->unsaid = parents->unsaid;
-    owner_ = getpid();
-  }
-  return *parts_;
+// As glog writes it.
+void say_as_paddle(const std::string& line) {
+  const auto now = std::chrono::system_clock::now();
+  const auto micro = std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch());
+  fmt::print(stderr, "W{:%m%d %H:%M:%S}.{:06} {} fuse_all_reduce.cc] {}\n",
+             fmt::localtime(std::chrono::system_clock::to_time_t(now)), micro.count() % 1000000,
+             getpid(), line);
 }
 
-// ---- Joining and leaving ------------------------------------------------------------------------
+template <typename... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <typename... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
 
-const fleet::Role& Fleet::role() const { return role_; }
+// What belongs around the backward pass; 1.8 has nothing of it for servers.
+passes::DistributedStrategy strategy_around_backward(const Fleet::Strategy& strategy) {
+  return std::visit(
+      Overloaded{[](const passes::DistributedStrategy& of) { return of; },
+                 [](const passes::FluidStrategy& of) { return passes::translate(of); },
+                 [](const fleet::TranspilerSettings&) { return passes::DistributedStrategy(); }},
+      strategy);
+}
 
-Membership* Fleet::membership(const fleet::Role& role) {
+}  // namespace
+
+// ---- Making -------------------------------------------------------------------------------------
+
+Fleet::Minimized Fleet::minimize(layers::Optimizer& optimizer, Var& loss, const Strategy& strategy,
+                                 const layers::MinimizeOptions& options) {
+  Minimized minimized;
+  const std::shared_ptr<Program> startup =
+      options.startup != nullptr ? options.startup : layers::context().startup;
+  minimized.applied =
+      minimize_by([&] { minimized.params_grads = optimizer.minimize(loss, options).params_grads; },
+                  loss.block->program(), *startup, role(), strategy);
+  return minimized;
+}
+
+fleet::Applied Fleet::minimize_by(const std::function<void()>& minimize, Program& main,
+                                  Program& startup, const fleet::Role& role,
+                                  const Strategy& strategy) {
+  std::vector<std::string> notices;
+  {
+    fleet::StrategyStages stages(role, strategy_around_backward(strategy));
+    minimize();
+    notices = stages.notices();
+  }
+  fleet::Applied applied = distribute(main, startup, role, strategy);
+  applied.notices.insert(applied.notices.begin(), notices.begin(), notices.end());
+  return applied;
+}
+
+fleet::Applied Fleet::distribute(Program& main, Program& startup, const fleet::Role& role,
+                                 const Strategy& strategy) {
+  if (role.servers() > 0) {
+    if (!role.is_worker()) return {};  // a server needs no program
+    begin_worker(role);
+    fleet::AppliedServers made = std::visit(
+        Overloaded{[&](const passes::DistributedStrategy& of) {
+                     return fleet::apply_servers(main, startup, role, of);
+                   },
+                   [&](const fleet::TranspilerSettings& of) {
+                     return fleet::apply_servers(main, startup, role, fleet::ps_options(of));
+                   },
+                   [](const passes::FluidStrategy&) -> fleet::AppliedServers {
+                     refuse("the strategy is one of collective jobs, but this job has servers");
+                   }},
+        strategy);
+    tables().prepare(made.options, std::move(made.tables));
+    return made.applied;
+  }
+  if (!role.collective) return {};  // it is alone
+  fleet::Applied applied = std::visit(
+      Overloaded{[&](const auto& of) { return fleet::apply_collective(main, startup, role, of); },
+                 [](const fleet::TranspilerSettings&) -> fleet::Applied {
+                   refuse("the strategy is one of jobs with servers, but this job has none");
+                 }},
+      strategy);
   Parts& parts = here();
-  const std::lock_guard lock(parts.turn);
-  parts.tried = true;
-  if (parts.of_parent) return nullptr;
-  if (parts.membership == nullptr) {
-    parts.membership = Membership::join(
-        role, &progress(),
-        {.while_waiting = options_.while_waiting, .interrupted = options_.interrupted});
-    progress().reach(Progress::Mark::kJoined);
-  }
-  return parts.membership.get();
+  const std::lock_guard lock(parts.programs);
+  parts.unsaid.push_back(applied);
+  return applied;
 }
 
-bool Fleet::join(const fleet::Role& role) { return membership(role) != nullptr; }
-
-void Fleet::join_if_launched() {
-  Parts& parts = here();
-  if (parts.tried.load(std::memory_order_relaxed)) return;
-  parts.tried = true;
-  if (!env::text("FLT_STORE")) return;
-  try {
-    join({});
-  } catch (const Error& error) {
-    // A program that a process of the job has started finds its rank taken, and runs on its own.
-    if (error.kind() != ErrorKind::kInvalidArgument) throw;
+Executor::Options Fleet::executor_options(Generator* generator) {
+  Executor::Options options{.generator = generator, .progress = &progress()};
+  if (has_tables()) {
+    options.servers = tables().worker();
+  } else {
+    options.world = &world();
   }
+  return options;
+}
+
+// ---- Running ------------------------------------------------------------------------------------
+
+FleetMember::Parts::Kind FleetMember::Parts::kind_of(const Program& program) {
+  const std::lock_guard lock(programs);
+  const auto known = kinds.find(program.id());
+  if (known != kinds.end() && known->second.version == program.version()) return known->second;
+  if (kinds.size() >= kMostPrograms) kinds.clear();
+  Kind kind = {.version = program.version()};
+  for (const auto& block : program.blocks()) {
+    for (const auto& op : block->ops()) {
+      const std::string& type = op->type();
+      kind.updates |= op->inputs().contains("Param") && op->inputs().contains("Grad");
+      kind.exchanges |= op->attr_or<int32_t>("ring_id", -1) == 0;
+      kind.makes_rings |= type == "c_comm_init" && op->attr_or<int32_t>("nranks", 1) > 1;
+      kind.on_servers |= type == "send" || type == "distributed_push_sparse" || type == "geo_sgd";
+    }
+  }
+  return kinds[program.id()] = kind;
+}
+
+std::shared_ptr<const Program> Fleet::before_run(const Program& program, Scope& scope,
+                                                 uint64_t id) {
+  Parts& parts = here();
+  join_if_launched();
+  Parts::Hooks before;
+  {
+    const std::lock_guard lock(parts.programs);
+    const auto found = parts.hooks.find(id);
+    if (found != parts.hooks.end()) before = found->second;
+  }
+  for (const auto& [name, rate] : before.rates) {
+    if (scope.find(name) == nullptr) continue;
+    const auto value = static_cast<float>(rate());
+    *scope.find(name) = Tensor::of<float>({&value, 1}, {1});
+  }
+  for (const auto& hook : before.hooks) hook(scope);
+  const Parts::Kind kind = parts.kind_of(program);
+  if (kind.makes_rings && parts.workers == nullptr) meet(fleet::data_role_from_environment());
+  if (kind.updates) {
+    std::vector<fleet::Applied> unsaid;
+    std::shared_ptr<EvenLoader> loader;
+    {
+      const std::lock_guard lock(parts.programs);
+      unsaid = std::exchange(parts.unsaid, {});
+      loader = parts.last_loader.lock();
+    }
+    for (const fleet::Applied& applied : unsaid) say_how_it_trains(applied, program, scope);
+    if (kind.exchanges && loader != nullptr) loader->feeds(program, scope);
+  }
+  if (kind.on_servers && parts.tables != nullptr && !parts.tables->connected()) {
+    wait_for_servers([&] { init_worker(scope); });
+  }
+  if (!kind.on_servers && parts.tables != nullptr) return on_servers(program, scope);
+  return {std::shared_ptr<void>(), &program};
+}
+
+// A clone for tests from before minimize() looks rows up that are on the servers since.
+std::shared_ptr<const Program> Fleet::on_servers(const Program& program, Scope& scope) {
+  Parts& parts = here();
+  const auto& tables = parts.tables->tables();
+  const bool asks =
+      parts.tables->connected() && std::ranges::any_of(tables, [&](const auto& table) {
+        return table.sparse && program.global_block().find_var(table.name) != nullptr &&
+               lacks_rows(table, scope);
+      });
+  if (!asks) return {std::shared_ptr<void>(), &program};
+  const std::lock_guard lock(parts.programs);
+  if (parts.elsewhere.size() >= kMostPrograms) parts.elsewhere.clear();
+  Parts::Elsewhere& kept = parts.elsewhere[program.id()];
+  if (kept.copy == nullptr || kept.version != program.version()) {
+    kept = {program.version(), program.clone()};
+    passes::look_up_on_servers(*kept.copy, tables);
+  }
+  return kept.copy;
+}
+
+void Fleet::say_how_it_trains(const fleet::Applied& applied, const Program& program, Scope& scope) {
+  if (!applied.fusion.empty()) say_as_paddle(applied.fusion);
+  if (applied.merging.empty() || met() == nullptr || met()->rank() != 0) return;
+  log::write_info(fmt::format(
+      "{0} workers train one model: the global batch is {0} times that of a worker, {1}, and the "
+      "learning rate is {2}, whatever their number",
+      met()->size(), applied.merging, learning_rate_of(program, scope)));
+}
+
+void Fleet::compare_parameters(const Program& program, Scope& scope) {
+  comm::World* const world = met();
+  if (world == nullptr) return;
+  const Progress::Span span(&progress(), Progress::Kind::kCommunication,
+                            "compares parameters with other workers");
+  flotilla::compare_parameters(*world, exchanged_parameters(program), scope);
+}
+
+FleetMember::Parts::Hooks& FleetMember::Parts::hooks_of(const Program& program) {
+  std::erase_if(hooks, [](const auto& entry) { return entry.second.program.expired(); });
+  Hooks& entry = hooks[program.id()];
+  entry.program = program.weak_from_this();
+  return entry;
+}
+
+void Fleet::on_run(const Program& program, std::function<void(Scope&)> hook) {
+  Parts& parts = here();
+  const std::lock_guard lock(parts.programs);
+  parts.hooks_of(program).hooks.push_back(std::move(hook));
+}
+
+void Fleet::follow(const Program& program, const std::string& learning_rate,
+                   std::function<double()> rate) {
+  Parts& parts = here();
+  const std::lock_guard lock(parts.programs);
+  parts.hooks_of(program).rates[learning_rate] = std::move(rate);
+}
+
+void Fleet::copied(const Program& program, const Program& copy) {
+  Parts& parts = here();
+  const std::lock_guard lock(parts.programs);
+  const auto found = parts.hooks.find(program.id());
+  if (found == parts.hooks.end()) return;
+  Parts::Hooks same = found->second;
+  same.program = copy.weak_from_this();
+  parts.hooks[copy.id()] = std::move(same);
+}
+
+void Fleet::serve_by(const Program& program, const fleet::Role& role) {
+  on_run(program, [this, role](Scope&) { serve_as(role); });
+}
+
+// ---- Uneven data --------------------------------------------------------------------------------
+
+std::shared_ptr<EvenLoader> Fleet::even_loader() {
+  return std::make_shared<EvenLoader>(world(), &progress(), options_.print);
+}
+
+Executor::Next Fleet::next_batch(const std::shared_ptr<EvenLoader>& loader, bool has_batch) {
+  const Executor::Next next = loader->next(has_batch);
+  Parts& parts = here();
+  const std::lock_guard lock(parts.programs);
+  if (next != Executor::Next::kEnd) parts.last_loader = loader;
+  return next;
 }
 
 void Fleet::init(fleet::Role role) {
@@ -83,93 +281,6 @@ void Fleet::init(fleet::Role role) {
     begin_worker(role);
   }
   role_ = std::move(role);
-}
-
-bool Fleet::joined() const {
-  Parts& parts = here();
-  const std::lock_guard lock(parts.turn);
-  return parts.membership != nullptr;
-}
-
-std::string Fleet::stopped() const {
-  Parts& parts = here();
-  const std::lock_guard lock(parts.turn);
-  return parts.membership == nullptr ? std::string() : parts.membership->stopped();
-}
-
-bool Fleet::interrupted() const {
-  Parts& parts = here();
-  const std::unique_lock lock(parts.turn, std::try_to_lock);
-  if (!lock.owns_lock()) return false;  // it is being joined
-  return parts.membership != nullptr && parts.membership->stopped().starts_with(kInterrupted);
-}
-
-void Fleet::leave(bool failed, int signal) {
-  Parts& parts = here();
-  parts.server = nullptr;
-  try {
-    if (parts.tables != nullptr && !failed) parts.tables->stop();
-  } catch (const Error&) {
-    // The job stopped; who stopped it has said why.
-  }
-  parts.tables = nullptr;
-  if (parts.workers != nullptr) parts.workers->leave(failed);
-  parts.workers = nullptr;
-  const std::lock_guard lock(parts.turn);
-  if (parts.membership == nullptr) return;
-  if (signal != 0) parts.membership->end_store(signal);
-  // One that fails must not look like one that is done.
-  if (failed) parts.membership->abandon("the process failed");
-  parts.membership = nullptr;
-}
-
-// ---- Workers ------------------------------------------------------------------------------------
-
-comm::World& Fleet::meet(const fleet::Role& role) {
-  Parts& parts = here();
-  if (parts.workers == nullptr) {
-    if (parts.left_workers && role.workers > 1) {
-      throw Error(ErrorKind::kUnavailable,
-                  "this worker has left the others by destroy_process_group(), and can meet them "
-                  "again only in another process");
-    }
-    Membership* const member = role.workers > 1 ? membership(role) : nullptr;
-    parts.workers = std::make_unique<Workers>(role, member);
-  }
-  return parts.workers->world();
-}
-
-comm::World& Fleet::world() const {
-  comm::World* const world = met();
-  require(world != nullptr,
-          "this process has not joined the other workers of its job: call fleet.init() or "
-          "paddle.distributed.init_parallel_env() first");
-  return *world;
-}
-
-comm::World* Fleet::met() const {
-  const Parts& parts = here();
-  return parts.workers == nullptr ? nullptr : &parts.workers->world();
-}
-
-void Fleet::leave_workers() {
-  Parts& parts = here();
-  if (parts.workers == nullptr) return;
-  parts.workers = nullptr;
-  parts.left_workers = true;
-}
-
-Exchange& Fleet::exchange() {
-  comm::World* const world = met();
-  return (world != nullptr ? *world : meet(fleet::role_from_environment(false))).exchange();
-}
-
-void Fleet::after_first() {
-  Workers* const workers = here().workers.get();
-  if (workers == nullptr) return;
-  if (workers->world().rank() == 0) return workers->first_is_done();
-  const Progress::Span span(&progress(), Progress::Kind::kBarrier, "waits for worker 0");
-  workers->wait_for_first();
 }
 
 void Fleet::barrier_worker() {

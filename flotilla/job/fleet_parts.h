@@ -25,7 +25,7 @@ namespace flotilla::job {
 // The startup program of a worker makes a table of the servers without rows.
 bool lacks_rows(const passes::ServerTable& table, Scope& scope);
 
-struct Fleet::Parts {
+struct FleetMember::Parts {
   std::mutex turn = {};             // of those who join, leave, or ask for the membership
   std::atomic<bool> tried = false;  // to join
   bool of_parent = false;           // this process was forked from one that had joined

@@ -30,7 +30,7 @@ void leave(job::Fleet& fleet) {
 
 }  // namespace
 
-void wait_for_servers(job::Fleet& fleet, const std::function<void()>& work) {
+void wait_for_servers(job::FleetOfServers& fleet, const std::function<void()>& work) {
   const GilHeld gil;
   interruptibly([&] { fleet.give_up(); }, work);
 }

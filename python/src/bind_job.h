@@ -20,7 +20,7 @@ job::Fleet& make_fleet();
 
 // Does what waits for servers, until it is done or Ctrl-C is pressed: then nothing more can be
 // asked of them. From any thread.
-void wait_for_servers(job::Fleet& fleet, const std::function<void()>& work);
+void wait_for_servers(job::FleetOfServers& fleet, const std::function<void()>& work);
 
 inline constexpr char kWaitsForBatch[] = "waits for a batch";
 

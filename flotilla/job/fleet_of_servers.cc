@@ -1,4 +1,4 @@
-// What a fleet does with parameter servers.
+#include "flotilla/job/fleet_of_servers.h"
 
 #include <algorithm>
 #include <csignal>
@@ -14,7 +14,7 @@
 
 namespace flotilla::job {
 
-Membership& Fleet::membership_with_servers(const fleet::Role& role) {
+Membership& FleetOfServers::membership_with_servers(const fleet::Role& role) {
   Membership* const found = membership(role);
   require(found != nullptr, "{} is not connected to the store of its job", role.text());
   return *found;
@@ -22,7 +22,7 @@ Membership& Fleet::membership_with_servers(const fleet::Role& role) {
 
 // ---- Servers ------------------------------------------------------------------------------------
 
-void Fleet::init_server(const fleet::Role& role, const std::string& checkpoint) {
+void FleetOfServers::init_server(const fleet::Role& role, const std::string& checkpoint) {
   Membership& membership = membership_with_servers(role);
   Parts& parts = here();
   parts.server = nullptr;  // its folder must be free
@@ -37,7 +37,7 @@ void Fleet::init_server(const fleet::Role& role, const std::string& checkpoint) 
   if (!checkpoint.empty()) parts.server->load(checkpoint);
 }
 
-std::string Fleet::serve() {
+std::string FleetOfServers::serve() {
   Parts& parts = here();
   require(parts.server != nullptr, "this process keeps no tables: call fleet.init_server() first");
   // Whoever is asked meanwhile has an ear for Ctrl-C.
@@ -53,13 +53,13 @@ std::string Fleet::serve() {
   return why;
 }
 
-void Fleet::serve_as(const fleet::Role& role) {
+void FleetOfServers::serve_as(const fleet::Role& role) {
   init_server(role);
   const std::string why = serve();
   if (!why.empty()) throw Error(ErrorKind::kUnavailable, why);
 }
 
-int Fleet::run_server(const std::string& checkpoint) {
+int FleetOfServers::run_server(const std::string& checkpoint) {
   init_server(role(), checkpoint);
   const std::string why = serve();
   if (!why.empty()) log::warning("the job stopped: {}", why);
@@ -68,7 +68,7 @@ int Fleet::run_server(const std::string& checkpoint) {
 
 // ---- Workers of servers -------------------------------------------------------------------------
 
-void Fleet::begin_worker(const fleet::Role& role) {
+void FleetOfServers::begin_worker(const fleet::Role& role) {
   if (has_tables()) return;
   Membership& membership = membership_with_servers(role);
   Parts& parts = here();
@@ -80,45 +80,45 @@ void Fleet::begin_worker(const fleet::Role& role) {
       TableWorker::Options{.role = role, .progress = &progress(), .while_waiting = check});
 }
 
-void Fleet::give_up() {
+void FleetOfServers::give_up() {
   here().gave_up = true;
   tables().client().abort("it was interrupted");
 }
 
-void Fleet::wait_for_servers(const std::function<void()>& work) {
+void FleetOfServers::wait_for_servers(const std::function<void()>& work) {
   options_.listening ? options_.listening(*this, work) : work();
 }
 
-bool Fleet::connected() const {
+bool FleetOfServers::connected() const {
   const Parts& parts = here();
   return parts.tables != nullptr && parts.tables->connected();
 }
 
-bool Fleet::has_tables() const { return here().tables != nullptr; }
+bool FleetOfServers::has_tables() const { return here().tables != nullptr; }
 
-TableWorker& Fleet::tables() {
+TableWorker& FleetOfServers::tables() {
   Parts& parts = here();
   require(parts.tables != nullptr,
           "this process is no worker of a job with parameter servers: call fleet.init() first");
   return *parts.tables;
 }
 
-ps::Worker* Fleet::servers() const {
+ps::Worker* FleetOfServers::servers() const {
   const Parts& parts = here();
   if (parts.tables != nullptr) return parts.tables->worker();
   return parts.opened == nullptr ? nullptr : &parts.opened->worker();
 }
 
 // A job without servers has nothing to connect to.
-void Fleet::init_worker(Scope& scope) {
+void FleetOfServers::init_worker(Scope& scope) {
   if (!has_tables() && role().servers() == 0) return;
   tables().connect(scope);
   here().home = &scope;
 }
 
-bool Fleet::trains_in(const Scope& scope) const { return here().home == &scope; }
+bool FleetOfServers::trains_in(const Scope& scope) const { return here().home == &scope; }
 
-void Fleet::stop_worker() {
+void FleetOfServers::stop_worker() {
   if (has_tables()) tables().stop();
 }
 
@@ -129,8 +129,8 @@ bool lacks_rows(const passes::ServerTable& table, Scope& scope) {
 
 // ---- Files --------------------------------------------------------------------------------------
 
-void Fleet::save_persistables(const std::string& directory, const Program& program, Scope& scope,
-                              int64_t mode) {
+void FleetOfServers::save_persistables(const std::string& directory, const Program& program,
+                                       Scope& scope, int64_t mode) {
   tables().take_dense(scope);
   std::vector<std::string> names = persistable_names(program);
   for (const passes::ServerTable& table : tables().tables()) {
@@ -143,9 +143,9 @@ void Fleet::save_persistables(const std::string& directory, const Program& progr
   tables().saved(mode);
 }
 
-void Fleet::save_inference_model(const std::string& prefix, const Program& program,
-                                 const std::vector<std::string>& feeds,
-                                 const std::vector<std::string>& targets, Scope& scope) {
+void FleetOfServers::save_inference_model(const std::string& prefix, const Program& program,
+                                          const std::vector<std::string>& feeds,
+                                          const std::vector<std::string>& targets, Scope& scope) {
   if (!tables().connected()) tables().take_dense(scope);  // refuses that
   const std::shared_ptr<Program> model = inference_program(program, feeds, targets);
   passes::look_up_here(*model);
@@ -153,7 +153,8 @@ void Fleet::save_inference_model(const std::string& prefix, const Program& progr
   write_inference_model(prefix, *model, values.scope != nullptr ? *values.scope : scope);
 }
 
-void Fleet::load_model(const std::string& directory, Scope& scope, std::optional<uint32_t> table) {
+void FleetOfServers::load_model(const std::string& directory, Scope& scope,
+                                std::optional<uint32_t> table) {
   if (table || has_tables()) {
     if (!tables().connected()) init_worker(scope);
     return tables().load(directory, scope, table.value_or(ps::kAllTables));
@@ -163,7 +164,7 @@ void Fleet::load_model(const std::string& directory, Scope& scope, std::optional
   parts.server->load(directory);
 }
 
-int64_t Fleet::shrink(uint32_t max_unseen) { return tables().shrink(max_unseen); }
+int64_t FleetOfServers::shrink(uint32_t max_unseen) { return tables().shrink(max_unseen); }
 
 std::vector<std::string> tables_asked(const Program& program) {
   std::vector<std::string> names;
@@ -176,7 +177,8 @@ std::vector<std::string> tables_asked(const Program& program) {
   return names;
 }
 
-void Fleet::open_tables(const std::string& directory, const Program& program, Scope& scope) {
+void FleetOfServers::open_tables(const std::string& directory, const Program& program,
+                                 Scope& scope) {
   for (const std::string& name : tables_asked(program)) {
     scope.var(name) = Tensor(f32, Shape{0, program.global_block().var(name).shape[1]});
   }
@@ -192,7 +194,7 @@ void Fleet::open_tables(const std::string& directory, const Program& program, Sc
   parts.opened_from = from;
 }
 
-bool Fleet::keeps(const std::vector<std::string>& names, bool sparse) const {
+bool FleetOfServers::keeps(const std::vector<std::string>& names, bool sparse) const {
   if (!connected()) return false;
   const auto among = [&](const std::string& name) {
     return std::ranges::find(names, name) != names.end();
@@ -202,12 +204,12 @@ bool Fleet::keeps(const std::vector<std::string>& names, bool sparse) const {
   });
 }
 
-void Fleet::add_tables(SaveSet& save, const std::vector<std::string>& names, bool sparse) {
+void FleetOfServers::add_tables(SaveSet& save, const std::vector<std::string>& names, bool sparse) {
   if (keeps(names, sparse)) tables().write(save);
 }
 
-Fleet::Values Fleet::values_of(std::vector<std::string> names, Scope& scope, Program* program,
-                               bool leave_out) {
+FleetOfServers::Values FleetOfServers::values_of(std::vector<std::string> names, Scope& scope,
+                                                 Program* program, bool leave_out) {
   Values values = {.names = std::move(names)};
   if (!connected()) return values;
   const bool home = trains_in(scope);
@@ -236,8 +238,8 @@ Fleet::Values Fleet::values_of(std::vector<std::string> names, Scope& scope, Pro
   return values;
 }
 
-void Fleet::look_up_on_servers(Program& program,
-                               const std::optional<std::vector<std::string>>& names) {
+void FleetOfServers::look_up_on_servers(Program& program,
+                                        const std::optional<std::vector<std::string>>& names) {
   std::vector<passes::ServerTable> chosen = tables().tables();
   std::erase_if(chosen, [&](const passes::ServerTable& table) {
     return names && std::ranges::find(*names, table.name) == names->end();
@@ -245,7 +247,7 @@ void Fleet::look_up_on_servers(Program& program,
   passes::look_up_on_servers(program, chosen);
 }
 
-void Fleet::look_up_here(Program& program) {
+void FleetOfServers::look_up_here(Program& program) {
   if (connected()) passes::look_up_here(program);
 }
 
