@@ -13,10 +13,14 @@ forward op types come from its tests/ops/registry.txt; a commit that has none ne
   largest class       the class in flotilla with the most methods, and those behind it
   files that name it  files, beside its own and without tests and comments, that name a thing which
                       exists: what somebody edits who adds one like it
-  found by file name  forward op types with a file in flotilla/ops that is named like them, without
-                      what marks a later version (_v2, 2), or like the family they begin with:
-                      elementwise.cc has elementwise_add. Ops that are one expression each count where
-                      a header of formulas, ops/common/*_formulas.h, names them
+  found by file name  forward op types that somebody finds who looks for them in the list of files.
+                      The file says the type between quotes, and is named like it without what
+                      marks a version or a number of axes (_v2, 2, 2d): by some of its words in a
+                      row (interp has linear_interp), or by all of them and others (kthvalue_mode
+                      has mode); all_reduce is allreduce. It lies in flotilla/ops, or in
+                      flotilla/update, whose rules are operators. Of a type that no file says in
+                      full it must say how it begins or ends. Ops that are one expression each
+                      count where a header of formulas, ops/common/*_formulas.h, names them
   lines of Python     of python/paddle, without what reads data: dataset, reader, vision, text, io
   core called twice   functions of it in which two or more calls of the core are written
   lines of bindings   of python/src
@@ -179,15 +183,46 @@ def forward_types(tree):
     return [found for found in types if not re.search(r"_grad\d?$", found)]
 
 
-def not_found_by_name(ops, types):
-    stems = {path.stem for path in sources(ops, ".cc")}
+def without_version(type):
+    return re.sub(r"(_?v?[23]|[23]d)$", "", type)
+
+
+def is_named_like(stem, type):
+    """Whether words of `type` in a row are the file's name, or all of its words are among them."""
+    plain = without_version(type).split("_")
+    for words in (plain, type.split("_")):
+        places = range(len(words) + 1)
+        if stem.replace("_", "") in {"".join(words[i:j]) for i in places for j in places[i + 1 :]}:
+            return True
+    return set(plain) <= set(stem.split("_"))
+
+
+def says_a_part(stem, said, type):
+    """Whether one of the texts `said` is how `type` begins or ends, and holds the file's name."""
+    begins = (text for text in said if text.endswith("_") and type.startswith(text))
+    ends = (text for text in said if type.endswith("_" + text.strip("_")))
+    own = stem.replace("_", "")
+    return any(own in text.replace("_", "") for text in (*begins, *ends))
+
+
+def not_found_by_name(tree, types):
+    ops = tree / "flotilla" / "ops"
     formulas = "".join(path.read_text() for path in ops.glob("common/*_formulas.h"))
+    says = []  # (the file's name, what stands between quotes in it)
+    for path in (*sources(ops, ".cc"), *sources(tree / "flotilla" / "update", ".cc")):
+        text = without_comments(path.read_text())
+        says.append((path.stem, set(re.findall(r'"(\w*[a-z]\w*)"', text))))
 
     def is_found(type):
         if f'"{type}"' in formulas:
             return True
-        words = re.sub(r"_?v?[23]$", "", type).split("_")
-        return type in stems or any("_".join(words[:n]) in stems for n in range(1, len(words) + 1))
+        names = {type, without_version(type)}
+        named_like = [(stem, said) for stem, said in says if is_named_like(stem, type)]
+        if any(names & said for _, said in named_like):
+            return True
+        if any(names & said for _, said in says):
+            return False
+        return any(says_a_part(stem, said, name) for stem, said in named_like for name in names)
 
     return [type for type in types if not is_found(type)]
 
@@ -244,7 +279,7 @@ def main():
         print(f"  {what}: {len(cpp)} of C++, {len(python)} of Python")
         for path in [*cpp, *python] if options.show else ():
             print(f"    {path.relative_to(tree)}")
-    lost = not_found_by_name(ops, types)
+    lost = not_found_by_name(tree, types)
     if types:
         print(f"found by file name: {1 - len(lost) / known:.0%} ({known - len(lost)} of {known})")
     if options.show:

@@ -64,3 +64,17 @@ def test_own_files_tests_and_comments_do_not_name_a_thing(tmp_path):
     write(tmp_path, "flotilla/ps/rule.h", "#include <adadelta.h>\nAdadelta rule;")
     found = counts.files_that_name(tmp_path, "adadelta", ("adadelta.",), ["flotilla"], ".cc", ".h")
     assert [path.name for path in found] == ["rule.h"]
+
+
+def test_ops_are_found_in_the_list_of_files(tmp_path):
+    write(tmp_path, "flotilla/ops/interp.cc", 'define(way + "_interp", "_v2");')
+    write(tmp_path, "flotilla/ops/all_reduce.cc", 'define("c_allreduce_" + how, "concat");')
+    write(tmp_path, "flotilla/ops/kthvalue_mode.cc", '"kthvalue", "mode"')
+    write(tmp_path, "flotilla/ops/concat.cc", '"concat"')
+    write(tmp_path, "flotilla/ops/share.cc", '"c_concat"  // "said"')
+    write(tmp_path, "flotilla/ops/said.cc", '// "said"')
+    write(tmp_path, "flotilla/ops/common/a_formulas.h", '"relu"')
+    write(tmp_path, "flotilla/update/adam.cc", '"adam", "merged_adam"')
+    found = ["linear_interp_v2", "c_allreduce_sum", "mode", "concat", "relu", "adam", "fused_adam"]
+    lost = ["c_concat", "said", "adamw", "sum"]
+    assert counts.not_found_by_name(tmp_path, found + lost) == lost
