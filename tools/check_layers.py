@@ -2,7 +2,7 @@
 
     tools/check_layers.py [ROOT]
 
-Six rules; the first five are for sources and headers but not for tests:
+Seven rules; all but the sixth are for sources and headers but not for tests:
 
 1. A file of flotilla/<folder> includes only its own folder, `base`, and the folders named by DEPS
    in flotilla/<folder>/CMakeLists.txt. DEPS itself names no folder that comes later in FLT_FOLDERS.
@@ -14,6 +14,8 @@ Six rules; the first five are for sources and headers but not for tests:
    folders of ROOT_NAMESPACE, whose types every program names, share the namespace flotilla. A
    header may export names of its own to flotilla by `using`.
 6. The table "Who may include whom" of docs/architecture.md says of each folder what its DEPS say.
+7. A family of operators, a folder of flotilla/ops, includes no other one: what several share lies
+   in flotilla/ops/common, which includes none of them.
 """
 
 import pathlib
@@ -89,6 +91,12 @@ def check_table(document, documented, deps):
             yield f"{document}: the table must say {row} as flotilla/{folder}/CMakeLists.txt does"
 
 
+def family_of(path):
+    """The folder of flotilla/ops in which a file lies; None: in no such folder."""
+    found = re.match(r"flotilla/ops/(\w+)/", path)
+    return found and found.group(1)
+
+
 def check_includes(path, text, folder, deps):
     allowed = deps.get(folder, set()) | {folder, "base"}
     for match in INCLUDE.finditer(text):
@@ -101,6 +109,9 @@ def check_includes(path, text, folder, deps):
             yield f"{where}: only *.cu, cuda/ and nccl/ may include {target}"
         if parts[0] != "flotilla" or len(parts) < 3 or folder in OPEN_TO_ANYTHING:
             continue
+        family, other = family_of(path), family_of(target)
+        if family and other not in (family, None, "common"):
+            yield f"{where}: ops/{family} may not include ops/{other}, only ops/common"
         if parts[1] not in allowed:
             names = ", ".join(sorted(allowed - {folder}))
             yield f"{where}: {folder} may not include {parts[1]}, only {names}"

@@ -214,9 +214,9 @@ def not_found_by_name(tree, types):
         says.append((path.stem, set(re.findall(r'"(\w*[a-z]\w*)"', text))))
 
     def is_found(type):
-        if f'"{type}"' in formulas:
-            return True
         names = {type, without_version(type)}
+        if any(f'"{name}"' in formulas for name in names):
+            return True
         named_like = [(stem, said) for stem, said in says if is_named_like(stem, type)]
         if any(names & said for _, said in named_like):
             return True

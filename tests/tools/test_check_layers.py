@@ -64,6 +64,15 @@ def test_names_outside_the_namespace_of_the_folder(tree):
     assert found == ["flotilla/ops/x.h:4: ops defines names in flotilla::ops, not in flotilla"]
 
 
+def test_a_family_of_operators_that_includes_another(tree):
+    text = '#include "flotilla/ops/common/y.h"\n#include "flotilla/ops/{}/y.h"\n'
+    assert tree({"flotilla/ops/nn/x.cc": text.format("nn")}) == []
+    assert tree({"flotilla/ops/nn/x.cc": text.format("math")}) == [
+        "flotilla/ops/nn/x.cc:2: ops/nn may not include ops/math, only ops/common"
+    ]
+    assert len(tree({"flotilla/ops/common/x.h": text.format("nn")})) == 2
+
+
 def test_onednn_outside_its_header(tree):
     found = tree({"flotilla/ops/nn/conv.cc": "#include <dnnl.hpp>\n"})
     assert found == ["flotilla/ops/nn/conv.cc:1: only flotilla/device/cpu/onednn.h may see oneDNN"]

@@ -7,8 +7,8 @@
 #include <memory>
 #include <numeric>
 
-#include "flotilla/ops/collective/channel.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/channel.h"
+#include "flotilla/ops/common/move.h"
 
 namespace flotilla::ops {
 namespace {

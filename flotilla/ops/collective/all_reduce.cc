@@ -1,13 +1,12 @@
 // flotilla/ops/collective/all_reduce.cc
 //
-// c_allreduce_{sum,max,min,prod} and allreduce: Out of every process is the sum (…) of all X, added
-// up in the order of ranks. fused_all_reduce does it for many variables in one call. c_reduce_*
-// leave the result at one process.
+// c_allreduce_{sum,max,min,prod}, allreduce and all_reduce: Out of every process is the sum (…) of
+// all X, added up in the order of ranks. fused_all_reduce does it for many variables in one call.
+// mp_allreduce_sum stands behind layers whose weights are shared out, see identity.cc.
 
 #include "flotilla/ops/collective/bucket.h"
-#include "flotilla/ops/collective/channel.h"
 #include "flotilla/ops/collective/collective.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/collective/plain.h"
 
 namespace flotilla::ops {
 namespace {
@@ -38,21 +37,6 @@ Step all_reduce_by_number(PrepareContext& c) {
   return all_reduce(c, kByNumber[type]);
 }
 
-template <Reduce kHow>
-Step reduce(PrepareContext& c) {
-  const Channel channel(c);
-  if (channel.alone()) return identity(c);
-  const int root = static_cast<int>(c.attr<int64_t>("root_id"));
-  c.in_place("X", "Out");
-  return [channel, root, count = c.shape("X").numel(), dtype = c.dtype("X"), x = c.in_bytes("X"),
-          out = c.out_bytes("Out")] {
-    channel.run([&](Group& group) {
-      group.reduce(x.data(), out.data(), count, dtype, kHow, root);
-      if (group.rank() != root) copy_bytes(out.data(), x.data(), count * size_of(dtype));
-    });
-  };
-}
-
 void infer_bucket(InferContext& c) {
   infer_exchange(c);
   for (size_t i = 1; i < c.in_count("X"); ++i) {
@@ -73,10 +57,6 @@ bool define(const std::string& name, const std::string& what, GradRule grad) {
        .attrs = {kRingId, kUseCalcStream, {"use_model_parallel", false, "a hint of Paddle's"}},
        .kernels = reducible_dtypes(all_reduce<kHow>),
        .grad = std::move(grad)});
-  define_collective({.type = "c_reduce_" + name,
-                     .doc = "Out of one process is " + what + " of all X; the others keep theirs.",
-                     .attrs = {kRingId, kUseCalcStream, {"root_id", 0, "who gets the result"}},
-                     .kernels = reducible_dtypes(reduce<kHow>)});
   return true;
 }
 
@@ -84,15 +64,6 @@ const bool sum = define<Reduce::kSum>("sum", "the sum", custom_grad(sum_grad));
 const bool max = define<Reduce::kMax>("max", "the largest", no_grad());
 const bool min = define<Reduce::kMin>("min", "the smallest", no_grad());
 const bool prod = define<Reduce::kProd>("prod", "the product", no_grad());
-
-// Between layers whose weights are shared out (Megatron-LM: Shoeybi et al., 2019): before them the
-// gradients add up, behind them the results do.
-const OpDef& c_identity =
-    define_collective({.type = "c_identity",
-                       .doc = "Out is X; its gradient is the sum of those of all processes.",
-                       .attrs = {kRingId, kAtOnce, kModelParallel},
-                       .kernels = every_dtype(identity),
-                       .grad = custom_grad(sum_grad)});
 
 const OpDef& mp_allreduce_sum = define_collective(
     {.type = "mp_allreduce_sum",
@@ -116,6 +87,9 @@ const OpDef& fused = define_collective({.type = "fused_all_reduce",
                                         .kernels = reducible_dtypes(all_reduce<Reduce::kSum>),
                                         .infer = infer_bucket,
                                         .list = true});
+
+constexpr Plain kPlain = {"all_reduce", "c_allreduce_"};
+const bool plain = define_plain<kPlain>({kPlainHow});
 
 }  // namespace
 }  // namespace flotilla::ops

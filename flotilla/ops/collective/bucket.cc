@@ -1,6 +1,6 @@
 #include "flotilla/ops/collective/bucket.h"
 
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/move.h"
 
 namespace flotilla::ops {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "flotilla/comm/world.h"
 #include "flotilla/op/grad_context.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/move.h"
 
 namespace flotilla::ops {
 

@@ -71,22 +71,27 @@ struct BitXor {
 
 // Of one number, as functions for map() and cuda::map().
 struct BitNot {
+  static constexpr const char* kType = "bitwise_not";
   template <typename T>
   FLT_FN T operator()(T x) const {
     return static_cast<T>(x ^ (std::is_same_v<T, bool> ? 1 : -1));
   }
 };
 struct Not {
+  static constexpr const char* kType = "logical_not";
   FLT_FN bool operator()(auto x) const { return x == 0; }
 };
 // An infinity and NaN leave something when they are subtracted from themselves.
 struct IsFinite {
+  static constexpr const char* kType = "isfinite";
   FLT_FN bool operator()(auto x) const { return x - x == 0; }
 };
 struct IsInf {
+  static constexpr const char* kType = "isinf";
   FLT_FN bool operator()(auto x) const { return x == x && x - x != 0; }
 };
 struct IsNan {
+  static constexpr const char* kType = "isnan";
   FLT_FN bool operator()(auto x) const { return x != x; }
 };
 

@@ -21,4 +21,11 @@ inline Slot optional_constant(std::string name, std::string doc) {
   return {.name = std::move(name), .doc = std::move(doc), .optional = true, .no_grad = true};
 }
 
+// One number, which is never differentiated either.
+inline Slot constant_number(std::string name, std::string doc) {
+  Slot slot = constant(std::move(name), std::move(doc));
+  slot.one = true;
+  return slot;
+}
+
 }  // namespace flotilla::ops

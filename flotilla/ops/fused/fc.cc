@@ -8,15 +8,12 @@
 #include <cmath>
 #include <memory>
 
-#include "flotilla/base/element_count.h"
 #include "flotilla/device/cpu/fast_math.h"
 #include "flotilla/device/cpu/onednn.h"
 #include "flotilla/device/cpu/simd.h"
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/optional_slots.h"
+#include "flotilla/ops/common/product.h"
 #include "flotilla/ops/fused/fc_column.h"
-#include "flotilla/ops/math/product.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {

@@ -15,9 +15,9 @@
 #include <numeric>
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/nn/table_rows.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/labels.h"
+#include "flotilla/ops/common/table_rows.h"
 
 namespace flotilla::ops {
 namespace {

@@ -10,10 +10,8 @@
 #include <set>
 
 #include "flotilla/kernel/caller.h"
-#include "flotilla/kernel/prepare.h"
 #include "flotilla/op/grad_context.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/common/known_value.h"
 
 namespace flotilla::ops {
 namespace {

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/loss/labels.h"
 
 namespace flotilla::ops {
 namespace {

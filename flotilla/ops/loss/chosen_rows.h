@@ -20,8 +20,8 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/common/labels.h"
+#include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/optional_slots.h"
-#include "flotilla/ops/tensor/x_shape.h"
+#include "flotilla/ops/common/x_shape.h"
 
 namespace flotilla::ops {
 namespace {

@@ -15,9 +15,9 @@
 #include <cmath>
 
 #include "flotilla/op/export_to_paddle.h"
+#include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/loss/chosen_rows.h"
-#include "flotilla/ops/loss/labels.h"
 
 namespace flotilla::ops {
 namespace {

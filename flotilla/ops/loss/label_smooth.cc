@@ -3,9 +3,9 @@
 // label_smooth: Out = (1 - epsilon) * X + epsilon * PriorDist, by default 1 / classes.
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <cmath>
 
+#include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/loss/chosen_rows.h"
-#include "flotilla/ops/loss/labels.h"
 
 namespace flotilla::ops {
 namespace {

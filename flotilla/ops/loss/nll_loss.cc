@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "flotilla/ops/common/labels.h"
+#include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {

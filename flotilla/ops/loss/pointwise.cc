@@ -3,7 +3,6 @@
 // Losses of a prediction and a label, element by element, as operators: log_loss, bce_loss,
 // hinge_loss and teacher_student_sigmoid_loss. Their formulas are in ops/common/loss_formulas.h.
 
-#include "flotilla/op/op_def.h"
 #include "flotilla/ops/common/loss_formulas.h"
 #include "flotilla/ops/common/map.h"
 #include "flotilla/ops/common/shape_checks.h"

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/loss/labels.h"
 
 namespace flotilla::ops {
 namespace {

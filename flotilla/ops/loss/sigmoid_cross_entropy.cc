@@ -13,10 +13,10 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/device/cpu/simd.h"
+#include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {

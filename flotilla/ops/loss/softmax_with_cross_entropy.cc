@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/nn/softmax_rows.h"
+#include "flotilla/ops/common/softmax_rows.h"
 
 namespace flotilla::ops {
 namespace {

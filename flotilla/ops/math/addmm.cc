@@ -2,7 +2,6 @@
 //
 // addmm: Out = Beta Input + Alpha X Y for matrices X and Y; Input is repeated where it is smaller.
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
 
 namespace flotilla::ops {

@@ -3,7 +3,6 @@
 // bilinear_tensor_product: Out[n, k] = X[n] Weight[k] Y[n]^T + Bias[k], Weight of [size, width of
 // X, width of Y].
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
 
 namespace flotilla::ops {

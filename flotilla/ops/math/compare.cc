@@ -6,10 +6,9 @@
 #include <algorithm>
 
 #include "flotilla/ops/common/compare_formulas.h"
-#include "flotilla/ops/common/map.h"
+#include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/math/elementwise.h"
-#include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
 namespace {
@@ -90,7 +89,8 @@ OpDef question(std::string type, std::string doc, void (*infer)(InferContext&),
 
 // <type>_v2 answers for each element, <type> for all of them together.
 template <typename F, bool kAll>
-void define_question(const std::string& type, const std::string& what) {
+void define_question(const std::string& what) {
+  const std::string type = F::kType;
   define_op(question(type + "_v2", "Whether each element of X is " + what + ".", infer_unary,
                      kernels_for<float, double, Half, BFloat16>(
                          []<typename T>(PrepareContext& c) { return each<F, T>(c); })));
@@ -113,14 +113,14 @@ const bool kDefined = [] {
                      }));
   });
   define_op(question(
-      "bitwise_not", "The bits of X, each turned over.", infer_same,
+      compare::BitNot::kType, "The bits of X, each turned over.", infer_same,
       bits_kernels([]<typename T>(PrepareContext& c) { return each<compare::BitNot, T, T>(c); })));
-  define_op(question("logical_not", "Whether each element of X is zero.", infer_unary,
+  define_op(question(compare::Not::kType, "Whether each element of X is zero.", infer_unary,
                      kernels_for<bool, float, double, Half, BFloat16, int32_t, int64_t>(
                          []<typename T>(PrepareContext& c) { return each<compare::Not, T>(c); })));
-  define_question<compare::IsFinite, true>("isfinite", "finite");
-  define_question<compare::IsInf, false>("isinf", "infinite");
-  define_question<compare::IsNan, false>("isnan", "not a number");
+  define_question<compare::IsFinite, true>("finite");
+  define_question<compare::IsInf, false>("infinite");
+  define_question<compare::IsNan, false>("not a number");
   return true;
 }();
 

@@ -3,7 +3,6 @@
 // cos_sim: Out[n] = X[n] . Y[n] / (|X[n]| |Y[n]|), the cosine of the angle between two rows; one
 // row of Y meets all of X. XNorm and YNorm are the lengths, at least 1e-4.
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
 
 namespace flotilla::ops {

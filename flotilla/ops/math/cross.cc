@@ -6,7 +6,7 @@
 
 #include "flotilla/op/lower.h"
 #include "flotilla/ops/common/shape_checks.h"
-#include "flotilla/ops/nn/slices.h"
+#include "flotilla/ops/common/slices.h"
 
 namespace flotilla::ops {
 namespace {

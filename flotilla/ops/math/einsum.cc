@@ -15,9 +15,8 @@
 #include <map>
 #include <optional>
 
-#include "flotilla/ops/math/product.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/product.h"
 
 namespace flotilla::ops {
 namespace {

@@ -7,9 +7,8 @@
 #include "flotilla/ops/math/elementwise.h"
 
 #include "flotilla/ops/common/binary_formulas.h"
-#include "flotilla/ops/math/reduce_engine.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/reduce_engine.h"
 
 namespace flotilla::ops {
 namespace {

@@ -13,7 +13,7 @@
 #include "flotilla/device/cpu/simd.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/map.h"
-#include "flotilla/ops/math/walk.h"
+#include "flotilla/ops/common/walk.h"
 
 namespace flotilla::ops {
 

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/common/walk.h"
 #include "flotilla/ops/math/elementwise.h"
-#include "flotilla/ops/math/walk.h"
 
 namespace flotilla::ops {
 

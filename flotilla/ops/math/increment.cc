@@ -2,9 +2,7 @@
 //
 // increment: adds `step` to a counter.
 
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/common/known_value.h"
 
 namespace flotilla::ops {
 namespace {

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "flotilla/ops/common/reduce_engine.h"
 #include "flotilla/ops/common/scalar.h"
-#include "flotilla/ops/math/elementwise.h"
 #include "flotilla/ops/math/fold_backward.h"
 #include "flotilla/ops/math/folded_axes.h"
-#include "flotilla/ops/math/reduce_engine.h"
 
 namespace flotilla::ops {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "flotilla/op/grad_context.h"
 #include "flotilla/ops/common/math_formulas.h"
+#include "flotilla/ops/common/merge_rows.h"
 #include "flotilla/ops/common/special_formulas.h"
 #include "flotilla/ops/math/unary.h"
-#include "flotilla/ops/tensor/merge_rows.h"
 
 namespace flotilla::ops {
 namespace {

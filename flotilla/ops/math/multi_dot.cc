@@ -3,7 +3,6 @@
 // multi_dot: the product of a row of matrices, in the order that costs least. The first one may be
 // a vector, which is a row, and the last one, which is a column.
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
 
 namespace flotilla::ops {

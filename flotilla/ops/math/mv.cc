@@ -2,7 +2,6 @@
 //
 // mv: Out = X Vec, a matrix times a vector.
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
 
 namespace flotilla::ops {

@@ -9,14 +9,10 @@
 #include <cmath>
 
 #include "flotilla/ops/common/binary_formulas.h"
-#include "flotilla/ops/common/fold_formulas.h"
-#include "flotilla/ops/common/math_formulas.h"
-#include "flotilla/ops/math/elementwise.h"
+#include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/reduce_engine.h"
 #include "flotilla/ops/math/fold_backward.h"
 #include "flotilla/ops/math/folded_axes.h"
-#include "flotilla/ops/math/reduce_engine.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
 namespace {

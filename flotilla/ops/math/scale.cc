@@ -5,8 +5,6 @@
 
 #include "flotilla/op/grad_context.h"
 #include "flotilla/ops/math/unary.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
 namespace {

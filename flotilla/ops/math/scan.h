@@ -9,7 +9,7 @@
 
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/infer.h"
-#include "flotilla/ops/nn/slices.h"
+#include "flotilla/ops/common/slices.h"
 
 namespace flotilla::ops {
 

@@ -9,8 +9,8 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/device/cpu/simd.h"
 #include "flotilla/op/grad_context.h"
+#include "flotilla/ops/common/move.h"
 #include "flotilla/ops/common/shape_checks.h"
-#include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
 namespace {

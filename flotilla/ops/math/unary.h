@@ -10,10 +10,10 @@
 
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/map.h"
 #include "flotilla/ops/common/unary_formula.h"
 #include "flotilla/ops/common/unary_params.h"
-#include "flotilla/ops/tensor/known_value.h"
 
 namespace flotilla::ops {
 

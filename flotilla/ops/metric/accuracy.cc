@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/common/labels.h"
 
 namespace flotilla::ops {
 namespace {

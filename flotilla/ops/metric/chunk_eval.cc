@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
+#include "flotilla/ops/common/pieces.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/sequence/pieces.h"
 
 namespace flotilla::ops {
 namespace {

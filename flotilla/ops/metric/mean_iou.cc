@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/loss/labels.h"
 
 namespace flotilla::ops {
 namespace {

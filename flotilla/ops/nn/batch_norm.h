@@ -13,9 +13,9 @@
 
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/nn/batch_norm_loops.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "flotilla/ops/nn/channels.h"
 #include "flotilla/ops/nn/conv_loops.h"
 #include "flotilla/ops/nn/window.h"
 

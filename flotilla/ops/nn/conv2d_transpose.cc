@@ -13,7 +13,6 @@
 #include <memory>
 #include <vector>
 
-#include "flotilla/ops/nn/channels.h"
 #include "flotilla/ops/nn/conv_loops.h"
 #include "flotilla/ops/nn/window.h"
 

@@ -12,7 +12,6 @@
 // their sum and the sum of squared distances from Means. With slots they are divided by the number
 // of rows, as parameter servers expect, which add them to decayed summaries.
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
 
 namespace flotilla::ops {

@@ -11,7 +11,6 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/device/cpu/simd.h"
 #include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
 
 namespace flotilla::ops {
 namespace {

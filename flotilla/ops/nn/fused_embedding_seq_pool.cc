@@ -6,9 +6,9 @@
 // The gradient of W is dense, or with is_sparse one row for each id. An id of padding gives none.
 
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/common/labels.h"
+#include "flotilla/ops/common/sequences.h"
 #include "flotilla/ops/nn/table_grad.h"
-#include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
 namespace {

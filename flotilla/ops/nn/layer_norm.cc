@@ -9,11 +9,8 @@
 #include <cmath>
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/kernel/prepare.h"
 #include "flotilla/op/export_to_paddle.h"
-#include "flotilla/op/infer.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/tensor/optional_slots.h"
+#include "flotilla/ops/common/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {

@@ -8,9 +8,9 @@
 #include <algorithm>
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/ops/loss/labels.h"
+#include "flotilla/ops/common/labels.h"
+#include "flotilla/ops/common/table_rows.h"
 #include "flotilla/ops/nn/table_grad.h"
-#include "flotilla/ops/nn/table_rows.h"
 
 namespace flotilla::ops {
 namespace {

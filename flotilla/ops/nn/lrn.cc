@@ -6,7 +6,6 @@
 //   MidOut = k + alpha * sum of X^2 over n channels, (n - 1) / 2 of them before; Out = X
 //   MidOut^-beta
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
 #include "flotilla/ops/nn/channels.h"
 

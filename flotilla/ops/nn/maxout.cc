@@ -5,7 +5,7 @@
 // NaN comes, and NaN until the next number, as in Paddle; NaN gets no gradient.
 
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/nn/slices.h"
+#include "flotilla/ops/common/slices.h"
 
 namespace flotilla::ops {
 namespace {

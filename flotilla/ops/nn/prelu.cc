@@ -6,10 +6,8 @@
 #include <algorithm>
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/nn/channels.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {

@@ -3,7 +3,6 @@
 // rrelu: Out = X Noise (Xu et al., 2015). Noise is 1 where X is not below zero, else drawn from
 // [lower, upper), or their mean with is_test.
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
 
 namespace flotilla::ops {

@@ -12,10 +12,8 @@
 //
 // Each is a transpose of X with some axes cut in two, and its gradient is the way back.
 
-#include "flotilla/base/element_count.h"
+#include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/nn/channels.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
 namespace {

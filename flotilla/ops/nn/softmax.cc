@@ -11,7 +11,7 @@
 
 #include "flotilla/op/lower.h"
 #include "flotilla/ops/common/shape_checks.h"
-#include "flotilla/ops/nn/softmax_rows.h"
+#include "flotilla/ops/common/softmax_rows.h"
 
 namespace flotilla::ops {
 namespace {

@@ -4,7 +4,6 @@
 // ... windows behind one another. The windows of a pool are as large as the last of them need be.
 
 #include "flotilla/base/element_count.h"
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
 
 namespace flotilla::ops {

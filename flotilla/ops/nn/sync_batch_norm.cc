@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "flotilla/ops/collective/channel.h"
+#include "flotilla/ops/common/channel.h"
 #include "flotilla/ops/nn/batch_norm.h"
 
 namespace flotilla::ops {

@@ -4,7 +4,6 @@
 // channels, the first C * shift_ratio come from the image before it, as many more from the one
 // behind it, and the rest stays; zeros where there is none. The gradient goes the other way.
 
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
 #include "flotilla/ops/nn/channels.h"
 

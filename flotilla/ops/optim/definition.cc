@@ -12,7 +12,6 @@
 
 #include <algorithm>
 
-#include "flotilla/op/infer.h"
 #include "flotilla/ops/optim/update.h"
 
 namespace flotilla::ops {

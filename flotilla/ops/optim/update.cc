@@ -9,7 +9,6 @@
 #include <bit>
 #include <memory>
 
-#include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/optim/optim.h"
 #include "flotilla/ops/optim/sparse.h"
 

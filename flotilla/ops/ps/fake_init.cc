@@ -4,8 +4,8 @@
 // It makes no rows. It draws the random stream that the initializer would have drawn, so that all
 // that is drawn after it is as in one process, and notes it: the servers' rows come from it.
 
+#include "flotilla/ops/common/move.h"
 #include "flotilla/ops/ps/servers.h"
-#include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
 namespace {

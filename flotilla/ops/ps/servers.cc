@@ -17,6 +17,12 @@ uint32_t table_of(const PrepareContext& c) {
   return static_cast<uint32_t>(c.attr<int64_t>("table_id"));
 }
 
+void check_ids(const InferContext& c, size_t i) {
+  const DType dtype = c.dtype("Ids", i);
+  require(dtype == i64 || dtype == i32, "Ids must hold i64 or i32, but \"{}\" holds {}",
+          c.op().input_list("Ids")[i], dtype);
+}
+
 IdsIn::IdsIn(PrepareContext& c, size_t i) : count_(static_cast<size_t>(c.shape("Ids", i).numel())) {
   if (c.dtype("Ids", i) == i64) {
     wide_ = c.in<int64_t>("Ids", i);

@@ -15,10 +15,15 @@
 namespace flotilla::ops {
 
 inline const AttrSpec kTableId = {"table_id", 0, "which table of the servers"};
+inline const AttrSpec kPadding = {"padding_idx", int64_t{-1},
+                                  "the id that stands for nothing; -1: none"};
 
 // The servers that the op talks to. Refuses a process that has none.
 ps::Worker& servers_of(const PrepareContext& c);
 uint32_t table_of(const PrepareContext& c);
+
+// Refuses a variable i of slot Ids that holds no ids.
+void check_ids(const InferContext& c, size_t i);
 
 // Ids of variable i of slot Ids, which may be i32.
 class IdsIn {

@@ -7,8 +7,8 @@
 
 #pragma once
 
+#include "flotilla/ops/common/pieces.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/sequence/pieces.h"
 
 namespace flotilla::ops {
 

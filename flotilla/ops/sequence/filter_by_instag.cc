@@ -13,9 +13,9 @@
 #include <set>
 #include <vector>
 
+#include "flotilla/ops/common/labels.h"
+#include "flotilla/ops/common/sequences.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
 namespace {

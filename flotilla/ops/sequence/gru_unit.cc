@@ -4,7 +4,7 @@
 // Gate holds u, r, k of each row and ResetHiddenPrev r h'. As in Paddle only Hidden passes on a
 // gradient.
 
-#include "flotilla/ops/math/product.h"
+#include "flotilla/ops/common/product.h"
 #include "flotilla/ops/sequence/gru.h"
 
 namespace flotilla::ops {

@@ -13,8 +13,8 @@
 #include <cmath>
 #include <vector>
 
+#include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/sequence/crf.h"
-#include "flotilla/ops/tensor/optional_slots.h"
 
 namespace flotilla::ops {
 namespace {

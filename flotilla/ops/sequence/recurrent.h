@@ -15,10 +15,10 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/activation_formulas.h"
+#include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/scalar.h"
+#include "flotilla/ops/common/sequences.h"
 #include "flotilla/ops/common/shape_checks.h"
-#include "flotilla/ops/tensor/optional_slots.h"
-#include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
 

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 
-#include "flotilla/ops/sequence/pieces.h"
-#include "flotilla/ops/tensor/optional_slots.h"
+#include "flotilla/ops/common/optional_slots.h"
+#include "flotilla/ops/common/pieces.h"
 
 namespace flotilla::ops {
 namespace {

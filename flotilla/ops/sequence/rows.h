@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/common/sequences.h"
 #include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
 

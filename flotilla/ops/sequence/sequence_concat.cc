@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "flotilla/ops/tensor/sequences.h"
+#include "flotilla/ops/common/sequences.h"
 
 namespace flotilla::ops {
 namespace {

@@ -3,9 +3,9 @@
 // sequence_enumerate: each number of a sequence with the `win_size` - 1 behind it; `pad_value`
 // stands for those behind the end.
 
+#include "flotilla/ops/common/labels.h"
+#include "flotilla/ops/common/sequences.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "flotilla/ops/common/sequences.h"
 #include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
 namespace {

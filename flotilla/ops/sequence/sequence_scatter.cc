@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "flotilla/op/export_to_paddle.h"
+#include "flotilla/ops/common/labels.h"
+#include "flotilla/ops/common/optional_slots.h"
+#include "flotilla/ops/common/sequences.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/optional_slots.h"
-#include "flotilla/ops/tensor/sequences.h"
 
 namespace flotilla::ops {
 namespace {

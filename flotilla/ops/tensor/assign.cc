@@ -4,8 +4,7 @@
 // one device. Where the plan can, nothing is copied.
 
 #include "flotilla/op/grad_context.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/known_value.h"
 
 namespace flotilla::ops {
 namespace {

@@ -5,8 +5,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/op/grad_context.h"
 #include "flotilla/ops/common/dtype_attr.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/known_value.h"
 
 namespace flotilla::ops {
 namespace {

@@ -9,12 +9,10 @@
 
 #include <algorithm>
 
-#include "flotilla/base/element_count.h"
 #include "flotilla/ir/structure.h"
+#include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/reduce_engine.h"
 #include "flotilla/ops/common/shape_checks.h"
-#include "flotilla/ops/math/reduce_engine.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
 
 namespace flotilla::ops {
 namespace {

@@ -8,8 +8,6 @@
 #include <cmath>
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
 #include "flotilla/ops/tensor/new_tensor.h"
 
 namespace flotilla::ops {
@@ -68,12 +66,6 @@ void fill(T* to, int64_t n, T value) {
 template <typename T>
 Step fill_step(PrepareContext& c, T value) {
   return [n = c.shape("Out").numel(), value, out = c.out<T>("Out")] { fill(out.data(), n, value); };
-}
-
-// A scalar has one axis here; programs of later releases of Paddle give it none.
-Shape scalar_or(Ints extents) {
-  if (extents.empty()) return {1};
-  return Shape(std::move(extents));
 }
 
 // `remember` keeps small tensors only, so the elements of a large one need not all be there.
@@ -204,74 +196,6 @@ const OpDef& empty = define_op({
     .attrs = {{"shape", std::vector<int64_t>{}, "extents"}, dtype_spec()},
     .infer = infer_new,
     .kernels = every_dtype(prepare_zeros),
-    .dtype_slot = "Out",
-});
-
-// ---- assign_value, fill -------------------------------------------------------------------------
-
-void infer_values(InferContext& c) {
-  VarMeta out = VarMeta::tensor(dtype_attr(c), scalar_or(c.attr<Ints>("shape")));
-  if (out.dtype == i32) remember(out, c.attr<Ints>("int32_values"));
-  if (out.dtype == i64) remember(out, c.attr<Ints>("int64_values"));
-  c.out("Out") = std::move(out);
-}
-
-// The attribute that holds elements of a dtype.
-std::string values_attr(DType dtype) {
-  if (dtype == boolean) return "bool_values";
-  return fmt::format("{}{}_values", is_floating(dtype) ? "fp" : "int", 8 * size_of(dtype));
-}
-
-template <typename T, typename Stored>
-Step copy_stored(PrepareContext& c, const std::string& attr) {
-  const std::vector<Stored> stored = c.attr<std::vector<Stored>>(attr);
-  const int64_t n = c.shape("Out").numel();
-  require(std::ssize(stored) == n, "{} needs {} values in {} for shape {}, but has {}",
-          c.op().type(), n, attr, c.shape("Out"), stored.size());
-  return [stored, out = c.out<T>("Out")] {
-    std::transform(stored.begin(), stored.end(), out.data(),
-                   [](Stored value) { return static_cast<T>(value); });
-  };
-}
-
-constexpr auto prepare_values = []<typename T>(PrepareContext& c) -> Step {
-  using Stored = std::conditional_t<std::is_same_v<T, bool>, int32_t, T>;
-  return copy_stored<T, Stored>(c, values_attr(dtype_of<T>));
-};
-
-const OpDef& assign_value = define_op({
-    .type = "assign_value",
-    .doc = "A tensor with the elements of an attribute.",
-    .outputs = {{.name = "Out", .doc = "of shape `shape` and dtype `dtype`"}},
-    .attrs = {{"shape", std::vector<int32_t>{}, "extents"},
-              dtype_spec(),
-              {"bool_values", std::vector<int32_t>{}, "elements of a bool tensor"},
-              {"fp32_values", std::vector<float>{}, "elements of a float32 tensor"},
-              {"fp64_values", std::vector<double>{}, "elements of a float64 tensor"},
-              {"int32_values", std::vector<int32_t>{}, "elements of an int32 tensor"},
-              {"int64_values", std::vector<int64_t>{}, "elements of an int64 tensor"}},
-    .infer = infer_values,
-    .kernels = kernels_for<float, double, int32_t, int64_t, bool>(prepare_values),
-});
-
-void infer_fill(InferContext& c) {
-  c.out("Out") = VarMeta::tensor(dtype_attr(c), Shape(c.attr<Ints>("shape")));
-}
-
-constexpr auto prepare_fill = []<typename T>(PrepareContext& c) -> Step {
-  return copy_stored<T, float>(c, "value");
-};
-
-const OpDef& fill_op = define_op({
-    .type = "fill",
-    .doc = "A tensor with the elements of an attribute, whatever its dtype.",
-    .outputs = {{.name = "Out", .doc = "of shape `shape` and dtype `dtype`"}},
-    .attrs = {{"value", std::vector<float>{}, "the elements"},
-              {"shape", std::vector<int32_t>{}, "extents"},
-              dtype_spec(),
-              kForceCpu},
-    .infer = infer_fill,
-    .kernels = kernels_for_all(prepare_fill),
     .dtype_slot = "Out",
 });
 

@@ -8,8 +8,7 @@
 #include <cstring>
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/common/known_value.h"
 
 namespace flotilla::ops {
 namespace {

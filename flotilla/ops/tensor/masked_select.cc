@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/move.h"
 
 namespace flotilla::ops {
 namespace {

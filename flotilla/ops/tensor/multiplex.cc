@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/labels.h"
 
 namespace flotilla::ops {
 namespace {

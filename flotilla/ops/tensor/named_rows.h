@@ -18,9 +18,9 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
-#include "flotilla/ops/loss/labels.h"
-#include "flotilla/ops/nn/slices.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/labels.h"
+#include "flotilla/ops/common/move.h"
+#include "flotilla/ops/common/slices.h"
 
 namespace flotilla::ops {
 
@@ -153,6 +153,18 @@ void put_rows(const Rows& rows, const T* list, T* whole, bool replace) {
       }
     }
   });
+}
+
+// The gradient of the whole, of which rows were taken. `replace`: the last one of a row stays
+// instead of their sum.
+template <typename T, typename Rows>
+Step give_back(PrepareContext& c, std::string_view in, std::string_view out, const Rows& rows,
+               bool replace = false) {
+  return [rows, replace, bytes = c.shape(out).numel() * static_cast<int64_t>(sizeof(T)),
+          from = c.in<T>(in), to = c.out<T>(out)] {
+    zero_bytes(to.data(), bytes);
+    put_rows(rows, from.data(), to.data(), replace);
+  };
 }
 
 template <typename T, typename Rows>

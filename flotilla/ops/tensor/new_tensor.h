@@ -6,7 +6,7 @@
 
 #include "flotilla/op/lower.h"
 #include "flotilla/ops/common/dtype_attr.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/common/known_value.h"
 
 namespace flotilla::ops {
 
@@ -16,12 +16,23 @@ inline void infer_new(InferContext& c) {
   c.out("Out") = VarMeta::tensor(dtype_attr(c), Shape(extents_of(c, kNewShape)));
 }
 
+// A scalar has one axis here; programs of later releases of Paddle give it none.
+inline Shape scalar_or(Ints extents) {
+  if (extents.empty()) return {1};
+  return Shape(std::move(extents));
+}
+
 // Of the forms whose names end in batch_size_like: one extent is that of another tensor.
 inline const std::vector<Slot> kBatchInput = {
     {.name = "Input", .doc = "gives one extent", .no_grad = true, .shape_only = true}};
 inline const AttrSpec kInputAxis = {"input_dim_idx", int32_t{0},
                                     "the axis of Input whose extent is taken"};
 inline const AttrSpec kOutputAxis = {"output_dim_idx", int32_t{0}, "the axis of Out that gets it"};
+
+inline std::vector<AttrSpec> with_batch_axes(std::vector<AttrSpec> attrs) {
+  attrs.insert(attrs.end(), {kInputAxis, kOutputAxis});
+  return attrs;
+}
 
 inline void infer_batch_like(InferContext& c) {
   Shape shape(c.attr<Ints>("shape"));

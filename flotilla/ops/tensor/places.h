@@ -11,8 +11,8 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
-#include "flotilla/ops/nn/slices.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/move.h"
+#include "flotilla/ops/common/slices.h"
 
 namespace flotilla::ops {
 

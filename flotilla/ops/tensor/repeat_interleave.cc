@@ -3,7 +3,6 @@
 // repeat_interleave: each row along an axis `Repeats` times, one behind the other.
 
 #include "flotilla/base/element_count.h"
-#include "flotilla/op/infer.h"
 #include "flotilla/op/lower.h"
 
 namespace flotilla::ops {

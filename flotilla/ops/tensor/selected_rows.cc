@@ -5,10 +5,8 @@
 // The number of rows does not change when they are merged (merge_rows.h), so the size of every
 // tensor is known when a plan is made.
 
-#include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/tensor/merge_rows.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/merge_rows.h"
+#include "flotilla/ops/common/move.h"
 
 namespace flotilla::ops {
 namespace {

@@ -4,7 +4,7 @@
 // behind the other. An id of shard shard_id becomes its place there, any other ignore_value.
 
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/ops/tensor/known_value.h"
+#include "flotilla/ops/common/known_value.h"
 
 namespace flotilla::ops {
 namespace {

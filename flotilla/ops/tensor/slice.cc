@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
+#include "flotilla/ops/common/known_value.h"
 
 namespace flotilla::ops {
 namespace {

@@ -1,19 +1,14 @@
 // flotilla/ops/tensor/transpose.cc
 //
 // transpose2 and transpose: the axes of X in another order. Axis i of Out is axis axis[i] of X.
-// flip and reverse: some axes of X run backwards.
 
 #include <algorithm>
 
-#include "flotilla/op/grad_context.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/move.h"
-#include "flotilla/ops/tensor/x_shape.h"
+#include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/x_shape.h"
 
 namespace flotilla::ops {
 namespace {
-
-// ---- transpose, transpose2 ----------------------------------------------------------------------
 
 // The permutation counted from the front; refuses what is none.
 template <typename Context>
@@ -90,61 +85,6 @@ const bool kDefined = [] {
   };
   define("transpose", {}, grad_op({"X"}, {.inputs = {unneeded("X"), unneeded("Out")}}));
   define("transpose2", {x_shape_slot()}, grad_op({shape_of("XShape")}));
-  return true;
-}();
-
-// ---- flip, reverse ------------------------------------------------------------------------------
-
-template <typename Context>
-Ints backwards(const Context& c, const Shape& x) {
-  Ints axes = c.template attr<Ints>("axis");
-  const Ints dims = c.op().type() == "flip" ? c.template attr<Ints>("dims") : Ints();
-  axes.insert(axes.end(), dims.begin(), dims.end());
-  for (int64_t& axis : axes) axis = x.axis(axis);
-  return axes;
-}
-
-void infer_flip(InferContext& c) {
-  backwards(c, c.in("X").shape);
-  c.out("Out") = like(c.in("X"));
-}
-
-Step flip_forward(PrepareContext& c) {
-  const Shape& x = c.shape("X");
-  Box box{x.dims(), dense_strides(x)};
-  for (const int64_t axis : backwards(c, x)) {
-    int64_t& stride = box.strides[static_cast<size_t>(axis)];
-    box.first += (x[axis] - 1) * stride;
-    stride = -stride;
-  }
-  return take_box(c, "X", "Out", box);
-}
-
-void flip_grad(GradContext& g) {
-  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
-  if (dx.empty()) return;
-  Attrs attrs;
-  for (const std::string_view name : {"axis", "dims"}) {
-    if (const Attr* attr = g.op().find_attr(name)) attrs.emplace(name, *attr);
-  }
-  g.emit(g.op().type(), {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
-}
-
-void define_flip(const std::string& type, std::vector<AttrSpec> attrs) {
-  define_op({.type = type,
-             .doc = "X with some axes in reverse order.",
-             .inputs = {{.name = "X", .doc = "tensor"}},
-             .outputs = {{.name = "Out", .doc = "same shape as X"}},
-             .attrs = std::move(attrs),
-             .infer = infer_flip,
-             .grad = custom_grad(flip_grad),
-             .kernels = every_dtype(flip_forward)});
-}
-
-const bool kFlips = [] {
-  const std::vector<int32_t> none;
-  define_flip("flip", {{"axis", none, "the axes to reverse"}, {"dims", none, "of 1.8: the same"}});
-  define_flip("reverse", {{"axis", none, "the axes to reverse"}});
   return true;
 }();
 

@@ -14,10 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "flotilla/op/op_def.h"
-#include "flotilla/ops/nn/slices.h"
-#include "flotilla/ops/tensor/known_value.h"
-#include "flotilla/ops/tensor/optional_slots.h"
+#include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/optional_slots.h"
+#include "flotilla/ops/common/slices.h"
 
 namespace flotilla::ops {
 namespace {

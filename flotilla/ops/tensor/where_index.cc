@@ -4,7 +4,6 @@
 // there are is known only when it runs.
 
 #include "flotilla/kernel/prepare.h"
-#include "flotilla/op/op_def.h"
 
 namespace flotilla::ops {
 namespace {

@@ -1,0 +1,254 @@
+// flotilla/ops/nn/group_instance_norm.cc
+//
+// group_norm:    each image's channels are cut into groups, and each group is shifted and scaled to
+//                mean zero and variance one, then channel by channel by Scale and Bias
+// instance_norm: the same with a group for each channel; SavedVariance holds 1 / sqrt(variance +
+//                epsilon)
+
+#include <algorithm>
+#include <cmath>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/ops/common/optional_slots.h"
+#include "flotilla/ops/common/shape_checks.h"
+#include "flotilla/ops/common/slots.h"
+#include "flotilla/ops/nn/channels.h"
+
+namespace flotilla::ops {
+namespace {
+
+template <typename Context>
+bool is_instance(const Context& c) {
+  return c.op().type().starts_with("instance_norm");
+}
+
+template <typename Context>
+DataFormat format_of(const Context& c) {
+  return DataFormat(is_instance(c) ? "NCHW" : c.template attr<std::string>("data_layout"));
+}
+
+// The shape with channels first, and how many groups they are cut into.
+struct Cut {
+  Shape x = {};
+  int64_t groups = 0;
+};
+
+Cut check_channels(const InferContext& c, const char* from) {
+  const Shape& given = c.in(from).shape;
+  require(given.rank() >= 2, "{} must have rank 2 or more, but has shape {}", from, given);
+  const Shape x = format_of(c).first(given);
+  const int64_t groups = is_instance(c) ? x[1] : c.attr<int64_t>("groups");
+  require(x[1] < 0 || (groups > 0 && x[1] % groups == 0),
+          "{} channels cannot be cut into {} groups", x[1], groups);
+  for (const char* slot : {"Scale", "Bias"}) check_count(c, slot, x[1]);
+  return {x, groups};
+}
+
+void infer(InferContext& c) {
+  const auto [x, groups] = check_channels(c, "X");
+  c.out("Y") = c.in("X");
+  if (is_instance(c)) {
+    const int64_t count = x[0] < 0 || x[1] < 0 ? -1 : x[0] * x[1];
+    c.out("SavedMean") = c.out("SavedVariance") = VarMeta::tensor(c.dtype("X"), {count});
+  } else {
+    c.out("Mean") = c.out("Variance") = VarMeta::tensor(c.dtype("X"), {x[0], groups});
+  }
+}
+
+void infer_grad(InferContext& c) {
+  const char* from = c.has_in("X") ? "X" : "Y@GRAD";
+  const int64_t channels = check_channels(c, from).x[1];
+  c.out("X@GRAD") = like(c.in(from));
+  c.out("Scale@GRAD") = c.out("Bias@GRAD") = VarMeta::tensor(c.dtype("Y@GRAD"), {channels});
+}
+
+// Where the elements of a group lie. A group is group % groups of image group / groups.
+struct Groups {
+  int64_t batch, channels, spatial, groups;
+  bool last;  // channels innermost
+
+  Groups(const PrepareContext& c, const char* slot) {
+    const DataFormat format = format_of(c);
+    const Shape x = format.first(c.shape(slot));
+    batch = x[0];
+    channels = x[1];
+    spatial = x.numel(2, x.rank());
+    groups = is_instance(c) ? channels : c.attr<int64_t>("groups");
+    last = format.channels_last() && x.rank() > 2;
+  }
+
+  int64_t count() const { return batch * groups; }
+  int64_t width() const { return channels / groups; }
+  int64_t size() const { return width() * spatial; }
+  int64_t cost() const { return size() * 8; }
+  int64_t at(int64_t image, int64_t channel, int64_t place) const {
+    return last ? (image * spatial + place) * channels + channel
+                : (image * channels + channel) * spatial + place;
+  }
+  // Calls f(channel, index) for each element of the group.
+  template <typename F>
+  void for_each(int64_t group, F f) const {
+    const int64_t image = group / groups, first = group % groups * width();
+    for (int64_t channel = first; channel < first + width(); ++channel) {
+      for (int64_t place = 0; place < spatial; ++place) f(channel, at(image, channel, place));
+    }
+  }
+};
+
+constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
+  const bool instance = is_instance(c);
+  return [g = Groups(c, "X"), instance, epsilon = static_cast<double>(c.attr<float>("epsilon")),
+          x = c.in<T>("X"), scale = given<T>(c, "Scale"), bias = given<T>(c, "Bias"),
+          y = c.out<T>("Y"), means = c.out<T>(instance ? "SavedMean" : "Mean"),
+          spreads = c.out<T>(instance ? "SavedVariance" : "Variance")] {
+    const auto n = static_cast<double>(g.size());
+    parallel_for(g.count(), g.cost(), [&](int64_t group) {
+      double sum = 0, squares = 0;
+      g.for_each(group, [&](int64_t, int64_t i) { sum += static_cast<double>(x.data()[i]); });
+      const double mean = sum / n;
+      g.for_each(group, [&](int64_t, int64_t i) {
+        const double off = static_cast<double>(x.data()[i]) - mean;
+        squares += off * off;
+      });
+      const double variance = squares / n, inverse = 1 / std::sqrt(variance + epsilon);
+      g.for_each(group, [&](int64_t channel, int64_t i) {
+        const T factor = static_cast<T>(inverse) * (scale ? scale.data()[channel] : T{1});
+        y.data()[i] =
+            (x.data()[i] - static_cast<T>(mean)) * factor + (bias ? bias.data()[channel] : T{0});
+      });
+      means.data()[group] = static_cast<T>(mean);
+      spreads.data()[group] = static_cast<T>(instance ? inverse : variance);
+    });
+  };
+};
+
+// An input shifted and scaled, before Scale and Bias: from X and the statistics or, in programs of
+// Paddle 1.8, whose gradient op has no X, from Y.
+template <typename T>
+class Normalized {
+ public:
+  explicit Normalized(PrepareContext& c)
+      : instance_(is_instance(c)),
+        epsilon_(static_cast<double>(c.attr<float>("epsilon"))),
+        spreads_(c.in<T>(instance_ ? "SavedVariance" : "Variance")) {
+    if (c.has("X")) {
+      x_ = c.in<T>("X");
+      means_ = c.in<T>(instance_ ? "SavedMean" : "Mean");
+    } else {
+      y_ = c.in<T>("Y");
+      scale_ = given<T>(c, "Scale");
+      bias_ = given<T>(c, "Bias");
+    }
+  }
+
+  double inverse(int64_t group) const {
+    const auto spread = static_cast<double>(spreads_.data()[group]);
+    return instance_ ? spread : 1 / std::sqrt(spread + epsilon_);
+  }
+  // Element i, of that group and channel; `inverse` is the group's.
+  double at(int64_t group, int64_t channel, int64_t i, double inverse) const {
+    if (x_) {
+      const auto mean = static_cast<double>(means_.data()[group]);
+      return (static_cast<double>(x_.data()[i]) - mean) * inverse;
+    }
+    const double bias = bias_ ? static_cast<double>(bias_.data()[channel]) : 0.0;
+    const double scale = scale_ ? static_cast<double>(scale_.data()[channel]) : 1.0;
+    return scale == 0 ? 0.0 : (static_cast<double>(y_.data()[i]) - bias) / scale;
+  }
+
+ private:
+  bool instance_;
+  double epsilon_;
+  In<T> spreads_;
+  In<T> x_, means_;
+  In<T> y_, scale_, bias_;
+};
+
+constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
+  require(c.has("X") || (!is_instance(c) && c.has("Y")), "{} needs the input \"X\" (as before)",
+          c.op().type());
+  return [g = Groups(c, "Y@GRAD"), x = Normalized<T>(c), scale = given<T>(c, "Scale"),
+          dy = c.in<T>("Y@GRAD"), dx = wanted<T>(c, "X@GRAD"), dscale = wanted<T>(c, "Scale@GRAD"),
+          dbias = wanted<T>(c, "Bias@GRAD")] {
+    if (dx) {
+      parallel_for(g.count(), g.cost(), [&](int64_t group) {
+        const auto gradient = [&](int64_t channel, int64_t i) {
+          return static_cast<double>(dy.data()[i]) *
+                 (scale ? static_cast<double>(scale.data()[channel]) : 1.0);
+        };
+        const double n = static_cast<double>(g.size()), inverse = x.inverse(group);
+        double sum = 0, dot = 0;
+        g.for_each(group, [&](int64_t channel, int64_t i) {
+          sum += gradient(channel, i);
+          dot += gradient(channel, i) * x.at(group, channel, i, inverse);
+        });
+        g.for_each(group, [&](int64_t channel, int64_t i) {
+          const double along = x.at(group, channel, i, inverse) * dot / n;
+          dx.data()[i] = static_cast<T>(inverse * (gradient(channel, i) - sum / n - along));
+        });
+      });
+    }
+    if (!dscale && !dbias) return;
+    parallel_for(g.channels, g.batch * g.spatial * 4, [&](int64_t channel) {
+      double products = 0, sum = 0;
+      for (int64_t image = 0; image < g.batch; ++image) {
+        const int64_t group = image * g.groups + channel / g.width();
+        const double inverse = x.inverse(group);
+        for (int64_t place = 0; place < g.spatial; ++place) {
+          const int64_t i = g.at(image, channel, place);
+          const auto d = static_cast<double>(dy.data()[i]);
+          products += d * x.at(group, channel, i, inverse);
+          sum += d;
+        }
+      }
+      if (dscale) dscale.data()[channel] = static_cast<T>(products);
+      if (dbias) dbias.data()[channel] = static_cast<T>(sum);
+    });
+  };
+};
+
+const AttrSpec kEpsilon = {"epsilon", 1e-5f, "keeps the divisor above zero"};
+const Slot kScale = {.name = "Scale", .doc = "of each channel; by default 1", .optional = true};
+const Slot kBias = {.name = "Bias", .doc = "of each channel; by default 0", .optional = true};
+
+// What the gradient op has in some releases of Paddle and not in others.
+Slot maybe(std::string name) {
+  return {.name = std::move(name), .doc = "as before", .optional = true};
+}
+
+const OpDef& group_norm = define_op({
+    .type = "group_norm",
+    .doc = "Shifts and scales groups of channels of each image to mean zero and variance one.",
+    .inputs = {{"X", "[N, C, ...] or [N, ..., C]"}, kScale, kBias},
+    .outputs = {{.name = "Y", .doc = "like X", .like = "X"},
+                constant("Mean", "[N, groups]"),
+                constant("Variance", "[N, groups]")},
+    .attrs = {kEpsilon,
+              {"groups", -1, "how many the channels are cut into"},
+              {"data_layout", "NCHW", "NCHW or NHWC"}},
+    .infer = infer,
+    .grad = grad_op({"X", "Scale", "Bias", "Y", "Mean", "Variance"},
+                    {.kernels = kernels_for<float, double>(backward),
+                     .infer = infer_grad,
+                     .inputs = {maybe("X"), maybe("Y"), maybe("Mean")}}),
+    .kernels = kernels_for<float, double>(forward),
+});
+
+const OpDef& instance_norm = define_op({
+    .type = "instance_norm",
+    .doc = "Shifts and scales each channel of each image to mean zero and variance one.",
+    .inputs = {{"X", "[N, C, ...]"}, kScale, kBias},
+    .outputs = {{.name = "Y", .doc = "like X", .like = "X"},
+                constant("SavedMean", "[N * C]"),
+                constant("SavedVariance", "1 / sqrt(variance + epsilon), [N * C]")},
+    .attrs = {kEpsilon},
+    .infer = infer,
+    .grad = grad_op({"X", "Scale", "SavedMean", "SavedVariance"},
+                    {.kernels = kernels_for<float, double>(backward),
+                     .infer = infer_grad,
+                     .inputs = {maybe("Bias"), maybe("Y")}}),
+    .kernels = kernels_for<float, double>(forward),
+});
+
+}  // namespace
+}  // namespace flotilla::ops

@@ -1,0 +1,124 @@
+// flotilla/ops/tensor/tril_triu_indices.cc
+//
+// Triangles of matrices: tril_triu keeps one, tril_indices and triu_indices tell its places.
+
+#include <algorithm>
+
+#include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/common/dtype_attr.h"
+
+namespace flotilla::ops {
+namespace {
+
+// ---- tril_triu ----------------------------------------------------------------------------------
+
+void infer_triangle(InferContext& c) {
+  require(c.in("X").shape.rank() >= 2, "tril_triu takes matrices, but X has shape {}",
+          c.in("X").shape);
+  c.out("Out") = like(c.in("X"));
+}
+
+template <typename T>
+Step keep_triangle(PrepareContext& c, std::string_view in, std::string_view out) {
+  const Shape& shape = c.shape(in);
+  const int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+  c.in_place(in, out);
+  return [count = shape.numel(0, shape.rank() - 1), rows, columns,
+          diagonal = c.attr<int64_t>("diagonal"), lower = c.attr<bool>("lower"), from = c.in<T>(in),
+          to = c.out<T>(out)] {
+    const T* x = from.data();
+    T* y = to.data();
+    parallel_for(count, columns, [=](int64_t i) {
+      const int64_t edge = i % rows + diagonal;  // the last column below, the first above
+      for (int64_t j = 0; j < columns; ++j) {
+        y[i * columns + j] = (lower ? j <= edge : j >= edge) ? x[i * columns + j] : T{0};
+      }
+    });
+  };
+}
+
+constexpr auto triangle_forward = []<typename T>(PrepareContext& c) -> Step {
+  return keep_triangle<T>(c, "X", "Out");
+};
+constexpr auto triangle_backward = []<typename T>(PrepareContext& c) -> Step {
+  return keep_triangle<T>(c, "Out@GRAD", "X@GRAD");
+};
+
+const OpDef& tril_triu = define_op({
+    .type = "tril_triu",
+    .doc = "The lower or upper triangle of matrices, zeros elsewhere.",
+    .inputs = {{.name = "X", .doc = "matrices in the last two axes"}},
+    .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
+    .attrs = {{"diagonal", int32_t{0},
+               "the diagonal that is kept too; above the main one if positive"},
+              {"lower", false, "keeps what lies below it, otherwise above"}},
+    .infer = infer_triangle,
+    .grad = grad_op({}, {.kernels = kernels_for<float, double>(triangle_backward)}),
+    .kernels = kernels_for_all(triangle_forward),
+});
+
+// ---- tril_indices, triu_indices -----------------------------------------------------------------
+
+// The columns of each row that lie in a triangle of a matrix.
+struct Triangle {
+  bool lower;
+  int64_t rows, columns, offset;
+
+  template <typename Context>
+  explicit Triangle(const Context& c)
+      : lower(c.op().type() == "tril_indices"),
+        rows(c.template attr<int64_t>(lower ? "rows" : "row")),
+        columns(c.template attr<int64_t>(lower ? "cols" : "col")),
+        offset(c.template attr<int64_t>("offset")) {}
+  int64_t begin(int64_t row) const {
+    return lower ? 0 : std::clamp<int64_t>(row + offset, 0, columns);
+  }
+  int64_t end(int64_t row) const {
+    return lower ? std::clamp<int64_t>(row + offset + 1, 0, columns) : columns;
+  }
+};
+
+void infer_places(InferContext& c) {
+  const Triangle triangle(c);
+  require(triangle.rows >= 0 && triangle.columns >= 0,
+          "the extents of a matrix must not be negative, but are {} and {}", triangle.rows,
+          triangle.columns);
+  int64_t count = 0;
+  for (int64_t row = 0; row < triangle.rows; ++row)
+    count += triangle.end(row) - triangle.begin(row);
+  c.out("out") = VarMeta::tensor(dtype_attr(c), {2, count});
+}
+
+constexpr auto places = []<typename T>(PrepareContext& c) -> Step {
+  return [triangle = Triangle(c), n = c.shape("out")[1], out = c.out<T>("out")] {
+    T *row_to = out.data(), *column_to = row_to + n;
+    for (int64_t row = 0; row < triangle.rows; ++row) {
+      for (int64_t column = triangle.begin(row); column < triangle.end(row); ++column) {
+        *row_to++ = static_cast<T>(row);
+        *column_to++ = static_cast<T>(column);
+      }
+    }
+  };
+};
+
+void define_places(const std::string& type, const char* rows, const char* columns) {
+  define_op({.type = type,
+             .doc = "The rows and the columns of the places in a triangle of a matrix.",
+             .outputs = {{.name = "out", .doc = "[2, places]"}},
+             .attrs = {{rows, 0, "rows of the matrix"},
+                       {columns, 0, "its columns"},
+                       {"offset", 0, "the diagonal it ends with; above the main one if positive"},
+                       dtype_spec(3)},
+             .infer = infer_places,
+             .kernels = kernels_for<int32_t, int64_t>(places)});
+}
+
+const bool kPlaces = [] {
+  define_places("tril_indices", "rows", "cols");
+  define_places("triu_indices", "row", "col");
+  return true;
+}();
+
+}  // namespace
+}  // namespace flotilla::ops
