@@ -1,10 +1,14 @@
-"""Checks that no test file is left unbuilt or uncollected.
+"""Checks that no test file is left unbuilt or uncollected, and that operators are found by name.
 
     tools/check_tests.py [--build FOLDER]
 
 Every *_test.cc must be compiled, and at least one test suite that it defines must be known to
 ctest; those in a folder named cuda or nccl only in a build with FLT_CUDA. Every test_*.py must give
 pytest at least one test.
+
+An operator's file bears its name, as tools/counts.py says, or stands in NAMED_OTHERWISE with the
+reason. A test of operators, in flotilla/ops, is called like the source or header that it tests,
+which lies beside it; those of update rules like the rule's file in flotilla/update.
 """
 
 import argparse
@@ -14,8 +18,24 @@ import re
 import subprocess
 import sys
 
+import counts
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOPS = ("flotilla", "cli", "python", "tests", "examples", "tools")
+# Operators whose file does not bear their name: (types, where they are and why).
+NAMED_OTHERWISE = (
+    ("share_data memcpy memcpy_d2h memcpy_h2d", "assign.cc: other names of assign"),
+    ("grad_add", "elementwise.cc: another name of elementwise_add"),
+    ("adamw", "update/adam.cc: adam with a decay"),
+    ("tile meshgrid broadcast_tensors", "expand.cc: one walk, of which expand_* are rows too"),
+    ("mean frobenius_norm", "reduce.cc: reductions as those of reduce_*"),
+    ("empty", "fill.cc: fills with zeros"),
+    ("fused_bn_act fused_bn_add_act", "batch_norm.cc, which they call bn"),
+    ("pixel_unshuffle space_to_depth", "shuffle.cc: rows of its table"),
+    ("c_wait_comm c_wait_compute depend nop", "sync.cc: they hand on as c_sync_* do"),
+    ("c_gen_nccl_id", "comm_init.cc: what c_comm_init asks for; does nothing"),
+    ("read", "reader.cc: takes from what create_py_reader makes"),
+)
 SUITE = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+)\s*,", re.MULTILINE)
 
 
@@ -60,6 +80,30 @@ def uncollected(files, collected):
             yield f"{path}: pytest collects no test from it"
 
 
+def hard_to_find(root, excused):
+    """Operators without a file that bears their name, but for those of `excused`; and those that
+    are excused although they have one."""
+    types = counts.forward_types(root)
+    lost = counts.not_found_by_name(root, types)
+    for type in lost:
+        if type not in excused:
+            yield f"{type}: no file in flotilla/ops is named like it (rule: tools/counts.py)"
+    for type in excused:
+        if type not in lost:
+            yield f"{type}: is found by name, or is gone; take it out of NAMED_OTHERWISE"
+
+
+def astray(root):
+    """Tests of operators that are called unlike what they test."""
+    for path in sorted((root / "flotilla/ops").rglob("*_test.cc")):
+        stem = path.stem.removesuffix("_test")
+        sources = [path.with_name(stem + suffix) for suffix in (".cc", ".h")]
+        if path.parent.name == "optim":
+            sources.append(root / "flotilla/update" / f"{stem}.cc")
+        if not any(source.exists() for source in sources):
+            yield f"{path}: no {stem}.cc or {stem}.h lies beside it"
+
+
 def collect():
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--no-header"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -67,7 +111,7 @@ def collect():
 
 
 def main():
-    parser = argparse.ArgumentParser(description="No test file may be left unbuilt.")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/dev")
     build = parser.parse_args().build
 
@@ -78,9 +122,11 @@ def main():
         cc_files = without_cuda(cc_files)
     found = [*unbuilt(cc_files, compiled, registered_suites(build))]
     found += uncollected(py_files, collect())
+    excused = [type for types, _ in NAMED_OTHERWISE for type in types.split()]
+    found += [*hard_to_find(ROOT, excused), *astray(ROOT)]
     for line in found:
         print(line)
-    print(f"{len(cc_files)} C++ and {len(py_files)} Python test files, {len(found)} left out")
+    print(f"{len(cc_files)} C++ and {len(py_files)} Python test files, {len(found)} complaints")
     return 1 if found else 0
 
 

@@ -235,7 +235,7 @@ TEST(Rule, StepsAreThoseOfTheFormulas) {
               1 - 0.2 / std::sqrt(3) - 0.2 * std::sqrt((2. / 3 + 1) / 4), 1e-6);
 }
 
-// What the ops of the same names answer for a parameter of these extents (other_optim_test.cc).
+// What the ops of the same names answer for a parameter of these extents (the tests in ops/optim).
 TEST(Rule, LayerwiseStepsTakeTheNormsOfARow) {
   const auto step = [](const std::string& text, std::vector<float> grad, float first) {
     const Rule rule(parse_table("table 0 w sparse width=2 rule=" + text));

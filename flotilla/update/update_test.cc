@@ -1,6 +1,6 @@
 // flotilla/update/update_test.cc
 //
-// The rules by themselves; ops/optim/optim_test.cc runs them through the operators.
+// The rules by themselves; the tests in ops/optim run them through the operators.
 
 #include <gmock/gmock.h>
 

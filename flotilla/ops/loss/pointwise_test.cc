@@ -1,4 +1,4 @@
-// flotilla/ops/loss/pointwise_test.cc
+#include <cmath>
 
 #include "flotilla/testing/check_op.h"
 
@@ -35,6 +35,19 @@ TEST(PointwiseLosses, AllKernelsAgree) {
 TEST(PointwiseLosses, RefuseShapesThatDiffer) {
   EXPECT_REFUSED(build_op("log_loss", {{"Predicted", kChances}, {"Labels", tensor({1, 0})}}),
                  "Predicted and Labels must have one shape, but they are [3] and [2]");
+}
+
+TEST(TeacherStudentSigmoidLoss, AllKernelsAgree) {
+  const Inputs inputs = {{"X", uniform({6, 1}, -3, 3)},
+                         {"Label", tensor({-2, -1, 0.2, 0.9, 1.3, 1}, Shape{6, 1})}};
+  check_op({.type = "teacher_student_sigmoid_loss", .inputs = inputs});
+  EXPECT_THAT(run_op("teacher_student_sigmoid_loss",
+                     {{"X", full({4, 1}, 0)}, {"Label", tensor({-2, -1, 0.5, 1.5}, Shape{4, 1})}})
+                  .at("Y"),
+              near({std::log(2), std::log(2), 2 * std::log(2), 2 * std::log(2)}, 1e-6));
+  EXPECT_REFUSED(build_op("teacher_student_sigmoid_loss",
+                          {{"X", full({4, 2}, 0)}, {"Label", full({4, 2}, 0)}}),
+                 "X and Label must be columns, but have shapes [4, 2] and [4, 2]");
 }
 
 }  // namespace

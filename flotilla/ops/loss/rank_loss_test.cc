@@ -23,12 +23,6 @@ TEST(MarginRankLoss, KnownValues) {
   EXPECT_THAT(found.at("Activated"), near({0, 1, 1}, 0));
 }
 
-TEST(BprLoss, KnownValues) {
-  const Inputs inputs = {{"X", tensor({{1, 2, 0.5}, {0, 200, -3}})}, {"Label", ints({1, 0})}};
-  EXPECT_THAT(run_op("bpr_loss", inputs).at("Y"),
-              near(tensor({0.2573375, 100.024294}, {2, 1}), 1e-4));
-}
-
 TEST(RankLosses, AllKernelsAgree) {
   const Tensor left = uniform({5, 1}, -2, 2), right = uniform({5, 1}, -2, 2, 2);
   check_op(

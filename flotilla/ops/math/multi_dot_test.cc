@@ -1,5 +1,3 @@
-// flotilla/ops/math/multi_dot_test.cc: multi_dot, minus, l1_norm
-
 #include "flotilla/testing/check_op.h"
 
 namespace flotilla {
@@ -35,20 +33,6 @@ TEST(MultiDot, Refusals) {
                  "X[0] of shape [2, 3] cannot be multiplied with X[1] of shape [2, 3]");
   EXPECT_REFUSED(build_op("multi_dot", row({{2, 3}, {3}, {3, 2}})),
                  "multi_dot multiplies matrices, and vectors at both ends, but X[1] has shape [3]");
-}
-
-TEST(Minus, AllKernelsAgree) {
-  check_op({.type = "minus",
-            .inputs = {{"X", uniform({2, 3}, -3, 3)}, {"Y", uniform({2, 3}, -3, 3, 2)}}});
-  EXPECT_THAT(run_op("minus", {{"X", ints({5})}, {"Y", ints({7})}}).at("Out"),
-              equal_to(ints({-2})));
-  EXPECT_REFUSED(build_op("minus", {{"X", tensor({1, 2})}, {"Y", tensor({1})}}),
-                 "X and Y must have one shape, but they are [2] and [1]");
-}
-
-TEST(L1Norm, AllKernelsAgree) {
-  check_op({.type = "l1_norm", .inputs = {{"X", uniform({2, 3}, -1, 1)}}, .integers = false});
-  EXPECT_THAT(run_op("l1_norm", {{"X", tensor({{1, -2}, {-3, 0}})}}).at("Out"), equal_to({6}));
 }
 
 }  // namespace

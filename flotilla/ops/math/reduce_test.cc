@@ -1,12 +1,7 @@
-// reduce.cc, sum.cc, compare.cc
-
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <numeric>
 
 #include "flotilla/testing/check_op.h"
-#include "flotilla/testing/run_op.h"
 
 namespace flotilla {
 namespace {
@@ -139,118 +134,6 @@ TEST(Reduce, ExtremesOfNanAreNan) {
 TEST(Reduce, RefusesAnAxisBeyondTheRank) {
   EXPECT_REFUSED(build_op("reduce_sum", {{"X", uniform({2, 3}, 0, 1)}}, {{"dim", Dims{2}}}),
                  "dim must lie in [-2, 2) because X has shape [2, 3], but holds 2");
-}
-
-TEST(LogSumExp, KnownValues) {
-  EXPECT_THAT(reduce("logsumexp", tensor({{0, 1, 2}, {3, 4, 5}}), {{"axis", Dims{1}}}),
-              near(tensor({2.4076059, 5.4076059}), 1e-5));
-  EXPECT_THAT(reduce("logsumexp", tensor({1000, 1000})), near({1000.693147}, 1e-3));
-  EXPECT_THAT(reduce("logsumexp", tensor({-INFINITY, -INFINITY})), equal_to({-INFINITY}));
-}
-
-TEST(LogSumExp, AllKernelsAgree) {
-  for (const Dims& axis : {Dims{0}, Dims{1}, Dims{-1}, Dims{0, 2}, Dims{}}) {
-    for (const bool keep : {false, true}) {
-      check_op({.type = "logsumexp",
-                .inputs = {{"X", uniform({3, 4, 2}, -2, 2)}},
-                .attrs = {{"axis", axis}, {"keepdim", keep}}});
-    }
-  }
-}
-
-TEST(Sum, KnownValues) {
-  const Tensor a = tensor({1, 2}), b = tensor({10, 20}), c = tensor({100, 200});
-  EXPECT_THAT(run_op("sum", {{"X", {a}}}).at("Out"), equal_to({1, 2}));
-  EXPECT_THAT(run_op("sum", {{"X", {a, b}}}).at("Out"), equal_to({11, 22}));
-  EXPECT_THAT(run_op("sum", {{"X", {a, b, c}}}).at("Out"), equal_to({111, 222}));
-}
-
-TEST(Sum, AllKernelsAgree) {
-  check_op({.type = "sum",
-            .inputs = {{"X",
-                        {uniform({3, 18, 2, 2}, -1, 1), uniform({3, 18, 2, 2}, -1, 1, 2),
-                         uniform({3, 18, 2, 2}, -1, 1, 3)}}}});
-}
-
-TEST(Sum, SparseRowsStaySparse) {
-  Operands rows;
-  rows.emplace_back(sparse({2, 0}, tensor({{1, 2}, {3, 4}}), 3));
-  rows.emplace_back(sparse({2}, tensor({{10, 20}}), 3));
-  const BuiltOp built = build_op("sum", {{"X", rows}});
-  EXPECT_EQ(built.var("Out").kind, VarKind::kSelectedRows);
-  EXPECT_THAT(run_op("sum", {{"X", rows}}).at("Out"), equal_to(tensor({{3, 4}, {0, 0}, {11, 22}})));
-}
-
-TEST(Sum, SparseRowsIntoADenseTensor) {
-  Operands mixed;
-  mixed.emplace_back(sparse({2, 2}, tensor({{1, 2}, {3, 4}}), 3));
-  mixed.emplace_back(full({3, 2}, 1));
-  EXPECT_EQ(build_op("sum", {{"X", mixed}}).var("Out").kind, VarKind::kTensor);
-  EXPECT_THAT(run_op("sum", {{"X", mixed}}).at("Out"), equal_to(tensor({{1, 1}, {1, 1}, {5, 7}})));
-}
-
-TEST(Sum, RefusesOtherShapes) {
-  EXPECT_REFUSED(build_op("sum", {{"X", {uniform({2, 3}, 0, 1), uniform({3, 2}, 0, 1)}}}),
-                 "the tensors to sum must be alike, but X[0] is f32[2, 3] and X[1] is f32[3, 2]");
-}
-
-TEST(Compare, KnownValues) {
-  const auto compare = [](const std::string& type, const Tensor& x, const Tensor& y) {
-    return run_op(type, {{"X", x}, {"Y", y}}).at("Out");
-  };
-  for (const DType dtype : {f32, f64, i32, i64}) {
-    const Tensor x = tensor({1, 2, 3}, dtype), y = tensor({2}, dtype);
-    EXPECT_THAT(compare("equal", x, y), equal_to(bools({false, true, false})));
-    EXPECT_THAT(compare("not_equal", x, y), equal_to(bools({true, false, true})));
-    EXPECT_THAT(compare("less_than", x, y), equal_to(bools({true, false, false})));
-    EXPECT_THAT(compare("less_equal", x, y), equal_to(bools({true, true, false})));
-    EXPECT_THAT(compare("greater_than", x, y), equal_to(bools({false, false, true})));
-    EXPECT_THAT(compare("greater_equal", x, y), equal_to(bools({false, true, true})));
-    const Tensor zero = tensor({0, 1.5, 2}, dtype), one = tensor({1, 1, 0}, dtype);
-    EXPECT_THAT(compare("logical_and", zero, one), equal_to(bools({false, true, false})));
-    EXPECT_THAT(compare("logical_or", zero, one), equal_to(bools({true, true, true})));
-    EXPECT_THAT(compare("logical_xor", zero, one), equal_to(bools({true, false, true})));
-    EXPECT_THAT(run_op("logical_not", {{"X", zero}}).at("Out"),
-                equal_to(bools({true, false, false})));
-  }
-  EXPECT_THAT(compare("equal", bools({true, false}), bools({true, true})),
-              equal_to(bools({true, false})));
-}
-
-TEST(Compare, NotANumberAndInfinity) {
-  const Tensor x = tensor({0, INFINITY, NAN});
-  const auto ask = [&](const std::string& type) { return run_op(type, {{"X", x}}).at("Out"); };
-  EXPECT_THAT(ask("isfinite_v2"), equal_to(bools({true, false, false})));
-  EXPECT_THAT(ask("isinf_v2"), equal_to(bools({false, true, false})));
-  EXPECT_THAT(ask("isnan_v2"), equal_to(bools({false, false, true})));
-  EXPECT_THAT(ask("isfinite"), equal_to(bools({false})));
-  EXPECT_THAT(ask("isinf"), equal_to(bools({true})));
-  EXPECT_THAT(ask("isnan"), equal_to(bools({true})));
-  EXPECT_THAT(run_op("equal", {{"X", x}, {"Y", x}}).at("Out"),
-              equal_to(bools({true, true, false})));
-}
-
-TEST(Bitwise, KnownValues) {
-  for (const DType dtype : {u8, i8, i16, i32, i64}) {
-    const Tensor x = tensor({12, 5}, dtype), y = tensor({10}, dtype);
-    const auto of = [&](const std::string& type) {
-      return run_op(type, {{"X", x}, {"Y", y}}).at("Out");
-    };
-    EXPECT_THAT(of("bitwise_and"), equal_to(tensor({8, 0}, dtype)));
-    EXPECT_THAT(of("bitwise_or"), equal_to(tensor({14, 15}, dtype)));
-    EXPECT_THAT(of("bitwise_xor"), equal_to(tensor({6, 15}, dtype)));
-    if (dtype == u8) continue;
-    EXPECT_THAT(run_op("bitwise_not", {{"X", x}}).at("Out"), equal_to(tensor({-13, -6}, dtype)));
-  }
-  EXPECT_THAT(run_op("bitwise_not", {{"X", tensor({12}, u8)}}).at("Out"),
-              equal_to(tensor({243}, u8)));
-  EXPECT_THAT(run_op("bitwise_not", {{"X", bools({true, false})}}).at("Out"),
-              equal_to(bools({false, true})));
-  EXPECT_THAT(
-      run_op("bitwise_xor", {{"X", bools({true, true})}, {"Y", bools({true, false})}}).at("Out"),
-      equal_to(bools({false, true})));
-  EXPECT_REFUSED(build_op("bitwise_and", {{"X", ints({1})}, {"Y", tensor({1})}}),
-                 "X and Y must have one dtype, but hold i64 and f32");
 }
 
 }  // namespace

@@ -1,12 +1,7 @@
-// All operators of one tensor: activations.cc, math_functions.cc, scale.cc.
-
-#include <gmock/gmock.h>
-
 #include <cmath>
 
 #include "flotilla/op/op_def.h"
 #include "flotilla/testing/check_op.h"
-#include "flotilla/testing/run_op.h"
 
 namespace flotilla {
 namespace {
@@ -109,15 +104,6 @@ const std::vector<Case> kValues = {
     {"scale", 3, 8, {{"scale", 2.0f}, {"bias", 1.0f}, {"bias_after_scale", false}}},
 };
 
-TEST(Unary, KnownValues) {
-  for (const Case& c : kValues) {
-    const double tolerance = 2e-6 * std::max(1.0, std::abs(c.expected));
-    EXPECT_THAT(unary(c.type, tensor({c.x, c.x}), c.attrs),
-                near({c.expected, c.expected}, c.type == "stanh" ? 1e-4 : tolerance))
-        << c.type << "(" << c.x << ")";
-  }
-}
-
 // Where each function is smooth; the harness moves elements by 1e-5.
 struct Domain {
   std::string type;
@@ -197,6 +183,15 @@ const std::vector<Domain> kDomains = {
     {"scale", -3, 3, {{"scale", 1.0f}}},
     {"scale", -3, 3, {{"scale", -2.0f}}},
 };
+
+TEST(Unary, KnownValues) {
+  for (const Case& c : kValues) {
+    const double tolerance = 2e-6 * std::max(1.0, std::abs(c.expected));
+    EXPECT_THAT(unary(c.type, tensor({c.x, c.x}), c.attrs),
+                near({c.expected, c.expected}, c.type == "stanh" ? 1e-4 : tolerance))
+        << c.type << "(" << c.x << ")";
+  }
+}
 
 TEST(Unary, AllKernelsAgree) {
   for (const Domain& d : kDomains) {
@@ -279,13 +274,6 @@ TEST(Unary, ParametersFromTensors) {
               equal_to({30, 40}));
 }
 
-// Scale and bias are cut off to whole numbers first, as in Paddle.
-TEST(Scale, WholeNumbers) {
-  EXPECT_THAT(unary("scale", ints({3, 5}), {{"scale", 0.5f}, {"bias", 1.0f}}), equal_to({1, 1}));
-  EXPECT_THAT(unary("scale", ints({3, 5}, i32), {{"scale", 1.5f}, {"bias", 0.7f}}),
-              equal_to({3, 5}));
-}
-
 // Row 2 comes twice; what is left of the room for rows adds nothing, whatever the limits.
 TEST(Clip, SparseRowsAddUpFirst) {
   const auto clip = [](float min, float max) {
@@ -295,13 +283,6 @@ TEST(Clip, SparseRowsAddUpFirst) {
   };
   EXPECT_THAT(clip(-1, 2.5f), equal_to(tensor({{2.5, -1}, {0, 0}, {2, 2.5}})));
   EXPECT_THAT(clip(2.5f, 9), equal_to(tensor({{3, 2.5}, {0, 0}, {2.5, 3}})));
-}
-
-TEST(Scale, SparseRows) {
-  EXPECT_THAT(
-      run_op("scale", {{"X", sparse({2, 0}, tensor({{1, 2}, {3, 4}}), 3)}}, {{"scale", 0.5f}})
-          .at("Out"),
-      equal_to(tensor({{1.5, 2}, {0, 0}, {0.5, 1}})));
 }
 
 }  // namespace

@@ -1,7 +1,3 @@
-// flotilla/ops/tensor/diagonal_test.cc
-
-#include "flotilla/ir/text.h"
-#include "flotilla/op/import_from_paddle.h"
 #include "flotilla/testing/check_op.h"
 
 namespace flotilla {
@@ -11,6 +7,12 @@ const Tensor kMatrix = tensor({{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}});
 
 Tensor of_matrix(const std::string& type, int offset) {
   return run_op(type, {{"Input", kMatrix}}, {{"offset", offset}}).at("Out");
+}
+
+Tensor filled(const Shape& shape, int offset, bool wrap = false) {
+  return run_op("fill_diagonal", {{"X", full(shape, 0)}},
+                {{"value", 1.0f}, {"offset", offset}, {"wrap", wrap}})
+      .at("Out");
 }
 
 TEST(Diagonal, KnownValues) {
@@ -33,21 +35,6 @@ TEST(Diagonal, AllKernelsAgree) {
               .inputs = {{"Input", uniform({2, 3}, -1, 1)}},
               .attrs = {{"offset", offset}, {"dim1", 0}, {"dim2", -1}}});
   }
-}
-
-TEST(Diagonal, LastAxisBecomesADiagonal) {
-  EXPECT_THAT(run_op("diag_embed", {{"Input", tensor({1, 2})}}, {{"offset", 1}}).at("Out"),
-              equal_to(tensor({{0, 1, 0}, {0, 0, 2}, {0, 0, 0}})));
-  EXPECT_THAT(
-      run_op("diag_embed", {{"Input", tensor({{1, 2}, {3, 4}})}}, {{"dim1", 0}, {"dim2", 2}})
-          .at("Out"),
-      equal_to(tensor({1, 0, 3, 0, 0, 2, 0, 4}, Shape{2, 2, 2})));
-}
-
-Tensor filled(const Shape& shape, int offset, bool wrap = false) {
-  return run_op("fill_diagonal", {{"X", full(shape, 0)}},
-                {{"value", 1.0f}, {"offset", offset}, {"wrap", wrap}})
-      .at("Out");
 }
 
 TEST(FillDiagonal, KnownValues) {
@@ -85,16 +72,6 @@ TEST(Diagonal, Refusals) {
                  "axis1 and axis2 of trace must be different axes, but both are 1");
   EXPECT_REFUSED(build_op("diag_embed", {{"Input", kMatrix}}, {{"dim1", 2}}),
                  "dim1 and dim2 of diag_embed must be different axes, but both are 2");
-}
-
-TEST(Trace, TakesTheAxesOfPrograms18) {
-  const auto program = import_from_paddle(parse(R"(
-    var x f32[2, 3, 4]
-    var y f32[2]
-    trace(Input=x) -> Out=y {dim1=-2, dim2=-1, offset=0}
-  )"));
-  const Op& op = program->global_block().op(0);
-  EXPECT_EQ(print(op), "trace(Input=x) -> y {axis1=-2, axis2=-1, offset=0}");
 }
 
 }  // namespace

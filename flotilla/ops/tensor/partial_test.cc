@@ -1,5 +1,3 @@
-// flotilla/ops/tensor/partial_test.cc: partial_concat and partial_sum; and repeat_interleave.
-
 #include "flotilla/testing/check_op.h"
 
 namespace flotilla {
@@ -31,26 +29,6 @@ TEST(Partial, Refusals) {
   EXPECT_REFUSED(build_op("partial_sum", {{"X", {tensor({{1, 2}}), tensor({1}, Shape{1, 1})}}}),
                  "the inputs of partial_sum must be matrices that are alike, but X[0] is f32[1, 2] "
                  "and X[1] is f32[1, 1]");
-}
-
-Tensor repeated(int repeats, int dim) {
-  return run_op("repeat_interleave", {{"X", tensor({{1, 2}, {3, 4}})}},
-                {{"Repeats", repeats}, {"dim", dim}})
-      .at("Out");
-}
-
-TEST(RepeatInterleave, KnownValues) {
-  EXPECT_THAT(repeated(2, 0), equal_to(tensor({{1, 2}, {1, 2}, {3, 4}, {3, 4}})));
-  EXPECT_THAT(repeated(2, -1), equal_to(tensor({{1, 1, 2, 2}, {3, 3, 4, 4}})));
-  EXPECT_REFUSED(repeated(0, 0), "Repeats must be positive, but is 0");
-}
-
-TEST(RepeatInterleave, AllKernelsAgree) {
-  for (const int dim : {0, 1, -1}) {
-    check_op({.type = "repeat_interleave",
-              .inputs = {{"X", uniform({2, 3, 2}, -1, 1)}},
-              .attrs = {{"Repeats", 3}, {"dim", dim}}});
-  }
 }
 
 }  // namespace
