@@ -292,7 +292,7 @@ TEST_F(ReadyMarkTest, ACheckpointThatIsLoadedAgainMeetsOnlyWhatItHolds) {
     return Store(mine);
   };
   using Change = std::function<void(Store&)>;
-  const Change nothing = [](Store&) {}, name = [](Store&store) { store.set_values(kId); };
+  const Change nothing = [](Store&) {}, name = [](Store& store) { store.set_values(kId); };
   const Change learn = [](Store& store) {
     store.set_values(kId);
     const Floats gradient(static_cast<size_t>(store.slice(2).size()), 1);

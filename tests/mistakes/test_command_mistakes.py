@@ -60,8 +60,7 @@ def test_the_help_of_the_launcher():
     assert "  --nproc_per_node     processes on each host [1, or one per GPU]\n" in out
     assert (
         "  --stall_warning      seconds without progress after which a warning is shown; 0: never "
-        "[300]\n"
-        in out
+        "[300]\n" in out
     )
     assert "  --version " in out
     # Every option once.

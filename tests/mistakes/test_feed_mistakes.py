@@ -180,7 +180,8 @@ def test_more_memory_than_there_is(executor, said):
     out = paddle.tanh(huge)
     first, notes = said(lambda: executor.run(fetch_list=[out.name]), (ValueError, RuntimeError))
     assert re.fullmatch(
-        r"the program needs 4000000000000 bytes of memory at once, but only \d+ are available", first
+        r"the program needs 4000000000000 bytes of memory at once, but only \d+ are available",
+        first,
     )
     assert huge.name in str(notes) and "float32[1000, 1000, 1000, 1000]" in str(notes)
 

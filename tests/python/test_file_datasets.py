@@ -515,7 +515,9 @@ def test_settings_are_checked(clicks):
     dataset.set_hdfs_config("afs://x", "user,password")
     dataset.load_into_memory()  # files of this machine
     dataset.set_filelist(["afs:/part-0"])
-    with pytest.raises(NotImplementedError, match="has the file 'afs:/part-0', but only local files"):
+    with pytest.raises(
+        NotImplementedError, match="has the file 'afs:/part-0', but only local files"
+    ):
         dataset.load_into_memory()
     with pytest.raises(ValueError, match="float32 and int64"):
         dataset.set_use_var([static.data("d", [None, 1], "float64")])

@@ -151,9 +151,7 @@ def test_elements_of_no_type(bent):
     relu = "fc.tmp_2"
     assert bent(of(relu)) == "runs"  # the op decides
     for name in ("fc.w_0", "x"):
-        assert bent(of(name)) == (
-            f"block 0, variable {name}: unknown element type LOD_TENSOR"
-        )
+        assert bent(of(name)) == (f"block 0, variable {name}: unknown element type LOD_TENSOR")
 
 
 # ---- blocks and versions

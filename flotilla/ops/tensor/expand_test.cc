@@ -49,9 +49,10 @@ TEST(Expand, TensorsMeetInTheShapeOfAll) {
              {.outputs = {{"Out", 2}}});
   EXPECT_THAT(found.at("Out", 0), equal_to(tensor({{1, 1}, {2, 2}})));
   EXPECT_THAT(found.at("Out", 1), equal_to(tensor({{3, 4}, {3, 4}})));
-  EXPECT_REFUSED(build_op("broadcast_tensors", {{"X", {tensor({1, 2}), tensor({1, 2, 3})}}}, {},
-                          {.outputs = {{"Out", 2}}}),
-                 "X of shape [2] and Y of shape [3] do not broadcast at axis -1: 2 does not match 3");
+  EXPECT_REFUSED(
+      build_op("broadcast_tensors", {{"X", {tensor({1, 2}), tensor({1, 2, 3})}}}, {},
+               {.outputs = {{"Out", 2}}}),
+      "X of shape [2] and Y of shape [3] do not broadcast at axis -1: 2 does not match 3");
 }
 
 TEST(Expand, RefusesAxesThatDoNotWiden) {

@@ -35,9 +35,7 @@ class IterableDataset(Dataset):
 
     def __getitem__(self, idx):
         """Refused: the samples have no numbers."""
-        raise RuntimeError(
-            f"{type(self).__name__}, an IterableDataset, does not support indexing"
-        )
+        raise RuntimeError(f"{type(self).__name__}, an IterableDataset, does not support indexing")
 
     def __len__(self):
         """Refused: how many samples there are shows only at the end."""
