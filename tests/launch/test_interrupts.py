@@ -379,12 +379,11 @@ def test_a_server_that_waits_for_a_name_is_asked_to_end(tmp_path, silent_resolve
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_launcher_that_waits_for_a_name_ends(tmp_path, silent_resolver, first):
+def test_a_launcher_that_waits_for_a_name_ends(tmp_path, ports, silent_resolver, first):
     """Five seconds after the beginning it looks for the names of those that are missing."""
     listed = ["127.0.0.1", "silent-2"] if first else ["silent-2", "127.0.0.1"]
     options = [f"--ips={','.join(listed)}", "--host=127.0.0.1", "--nproc_per_node=1"]
-    port = {"FLT_STORE_PORT": free_port("127.0.0.1")}
-    host = Host(tmp_path / "0", options, "", **silent_resolver, **port)
+    host = Host(tmp_path / "0", options, "", **silent_resolver, **ports)
     time.sleep(7)
     began = time.monotonic()
     host.process.send_signal(signal.SIGINT)
