@@ -77,7 +77,7 @@ std::vector<std::string> cloud_endpoints() {
   const int64_t self = env::number_or("PADDLE_TRAINER_ID", 0, 0, kMostProcesses);
   const std::string pod = env::text_or("POD_IP", "");
   require(self >= std::ssize(hosts) || hosts[static_cast<size_t>(self)] == pod,
-          "POD_IP is {}, but PADDLE_TRAINER_ID {} stands at {} in PADDLE_TRAINERS", pod, self,
+          "POD_IP is {}, but entry {} of PADDLE_TRAINERS (PADDLE_TRAINER_ID) is \"{}\"", pod, self,
           self < std::ssize(hosts) ? hosts[static_cast<size_t>(self)] : "");
   std::vector<std::string> endpoints;
   for (const std::string& host : hosts) endpoints.push_back(Endpoint{host, port}.text());
@@ -147,8 +147,8 @@ Role collective_role() {
   role.endpoint = role.worker_endpoints[static_cast<size_t>(role.index)];
   const std::string given = env::text_or("PADDLE_CURRENT_ENDPOINT", role.endpoint);
   require(given == role.endpoint,
-          "PADDLE_CURRENT_ENDPOINT is {}, but PADDLE_TRAINER_ID {} stands at {} in {}", given,
-          role.index, role.endpoint, places.source);
+          "PADDLE_CURRENT_ENDPOINT is {}, but entry {} of {} (PADDLE_TRAINER_ID) is {}", given,
+          role.index, places.source, role.endpoint);
   check_endpoints(role.worker_endpoints, places.source);
   read_devices(role);
   return role;
@@ -196,8 +196,7 @@ Role server_role(const std::string& list) {
           role.worker_endpoints.size());
   role.kind = kind_of("TRAINING_ROLE", needed("TRAINING_ROLE", because.c_str()));
   require(role.is_worker() || role.is_server(),
-          "TRAINING_ROLE {} is not there yet: only TRAINER and PSERVER are",
-          env::text_or("TRAINING_ROLE", ""));
+          "TRAINING_ROLE must be TRAINER or PSERVER, but is {}", env::text_or("TRAINING_ROLE", ""));
   if (role.is_server()) {
     role.endpoint = needed("POD_IP", "this process is a server") + ":" +
                     needed("PADDLE_PORT", "this process is a server");

@@ -138,7 +138,7 @@ TEST(SchedulersTest, RefuseContradictionsInOneSentence) {
       {with(kOpenMpi, {{"OMPI_COMM_WORLD_RANK", "4"}}),
        "OMPI_COMM_WORLD_RANK is 4, but OMPI_COMM_WORLD_SIZE is 4"},
       {with(kCloud, {{"POD_IP", "10.0.0.3"}}),
-       "POD_IP is 10.0.0.3, but PADDLE_TRAINER_ID 1 stands at 10.0.0.2 in PADDLE_TRAINERS"},
+       "POD_IP is 10.0.0.3, but entry 1 of PADDLE_TRAINERS (PADDLE_TRAINER_ID) is \"10.0.0.2\""},
       {with(kCloud, {{"PADDLE_TRAINER_ID", "2"}}),
        "PADDLE_TRAINER_ID is 2, but the number of trainers is 2"},
       {with(kCloud, {{"PADDLE_TRAINERS_NUM", "3"}}),

@@ -84,8 +84,8 @@ TEST_F(RoleTest, RefusesContradictionsOfACollectiveJob) {
   set("PADDLE_TRAINER_ID", "2");
   set("PADDLE_CURRENT_ENDPOINT", "a:1");
   EXPECT_REFUSED(role_from_environment(true),
-                 "PADDLE_CURRENT_ENDPOINT is a:1, but PADDLE_TRAINER_ID 2 stands at a:3 in "
-                 "PADDLE_TRAINER_ENDPOINTS");
+                 "PADDLE_CURRENT_ENDPOINT is a:1, but entry 2 of PADDLE_TRAINER_ENDPOINTS "
+                 "(PADDLE_TRAINER_ID) is a:3");
   set("PADDLE_CURRENT_ENDPOINT", "a:3");
   set("PADDLE_TRAINER_ENDPOINTS", "a:1,a:1,a:3");
   EXPECT_REFUSED(role_from_environment(true), "PADDLE_TRAINER_ENDPOINTS names a:1 twice");

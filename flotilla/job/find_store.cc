@@ -86,9 +86,8 @@ void check_names(const fleet::Role& role, const Endpoint& place, const FindStore
   for (const std::string& host : hosts) {
     const auto listen = [&] {
       if (reminder.due()) {
-        log::info(
-            "waiting for the name of the host \"{}\", which nobody knows yet; {} of {} are known",
-            host, known, hosts.size());
+        log::info("waiting until the host name \"{}\" can be resolved; {} of {} names are", host,
+                  known, hosts.size());
       }
       if (how.while_waiting) how.while_waiting();
       return false;

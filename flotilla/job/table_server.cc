@@ -297,7 +297,8 @@ void TableServer::warn_of_memory() {
 // A thread only for as long as it takes: in most jobs that is a second in five minutes.
 void TableServer::start_snapshot() {
   const auto warn = [this](const Error& error) {
-    log::warning("server {} made no snapshot, the log goes on: {}", options_.server, error.what());
+    log::warning("server {} could not write a snapshot and keeps its log: {}", options_.server,
+                 error.what());
   };
   snapshot_under_way_ = true;
   try {

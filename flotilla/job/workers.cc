@@ -42,7 +42,7 @@ std::string why_gone(Membership& membership, int64_t rank) {
 
 std::unique_ptr<comm::World> meet(const fleet::Role& role, Membership* membership) {
   if (role.workers == 1) return comm::make_alone();
-  require(role.is_worker(), "only workers exchange gradients, and this process is none");
+  require(role.is_worker(), "only workers exchange gradients, and this process is not a worker");
   require(membership != nullptr,
           "worker {} of {} has no store where it could meet the others: start the job with "
           "fleetrun, or set PADDLE_TRAINER_ENDPOINTS so that worker 0 can host one",

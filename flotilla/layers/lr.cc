@@ -11,7 +11,7 @@ namespace {
 
 void require_ascending(const std::vector<int64_t>& numbers, const char* what) {
   for (size_t i = 1; i < numbers.size(); ++i) {
-    require(numbers[i - 1] < numbers[i], "{} must ascend, but {} stands before {}", what,
+    require(numbers[i - 1] < numbers[i], "{} must ascend, but {} comes before {}", what,
             numbers[i - 1], numbers[i]);
   }
 }

@@ -51,7 +51,7 @@ TEST(LrRates, WarmupCountsTheRestFromZero) {
 
 TEST(LrRates, RefuseWhatDoesNotFit) {
   EXPECT_REFUSED(lr::piecewise({2, 4}, {.1, .01}), "2 boundaries need 3 values, but 2 were given");
-  EXPECT_REFUSED(lr::multi_step(.1, {4, 2}), "milestones must ascend, but 4 stands before 2");
+  EXPECT_REFUSED(lr::multi_step(.1, {4, 2}), "milestones must ascend, but 4 comes before 2");
 }
 
 TEST(LrScheduler, GoesOnFromItsState) {

@@ -25,8 +25,8 @@ const OpDef& while_loop = define_op({
     .outputs = {any_number("Out", "what the block writes outside"),
                 any_number("StepScopes", "not written here")},
     .attrs = {kSubBlock,
-              {"is_test", false, "whether no gradients will be asked for; not used"},
-              {"skip_eager_deletion_vars", std::vector<std::string>{}, "not used"}},
+              {"is_test", false, "ignored"},
+              {"skip_eager_deletion_vars", std::vector<std::string>{}, "ignored"}},
     .side_effect = true,
 });
 
@@ -45,8 +45,8 @@ const OpDef& while_grad = define_op({
                any_number("StepScopes", "not read here")},
     .outputs = {any_number("X@GRAD", "what the block's own x@GRAD holds for x of X, summed up")},
     .attrs = {kSubBlock,
-              {"is_test", false, "of the while; not used"},
-              {"skip_eager_deletion_vars", std::vector<std::string>{}, "not used"},
+              {"is_test", false, "of the while; ignored"},
+              {"skip_eager_deletion_vars", std::vector<std::string>{}, "ignored"},
               {"original_output_grad", std::vector<std::string>{},
                "what the block calls Out@GRAD"}},
     .infer = [](InferContext& c) { infer_gradients(c, "X"); },
@@ -56,7 +56,7 @@ const OpDef& while_grad = define_op({
 const std::vector<AttrSpec> kConditional = {
     kSubBlock,
     {"is_scalar_condition", false, "whether Cond is read, not only its size; always so"},
-    {"skip_eager_deletion_vars", std::vector<std::string>{}, "not used"}};
+    {"skip_eager_deletion_vars", std::vector<std::string>{}, "ignored"}};
 
 const OpDef& conditional_block = define_op({
     .type = "conditional_block",

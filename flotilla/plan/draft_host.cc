@@ -123,7 +123,7 @@ Node DraftHost::copy_between(int32_t from, int32_t to) {
 }
 
 const Cell* DraftHost::read(int32_t value, const Layout& layout) {
-  invariant(value >= 0, "a kernel reads a variable that is not there");
+  invariant(value >= 0, "a kernel reads a variable that does not exist");
   require(at(value).home != Home::kArena || at(value).pinned || at(value).written,
           "variable \"{}\" is read, but the op that declares it as its output did not write it",
           at(value).name);

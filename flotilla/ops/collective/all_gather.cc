@@ -45,13 +45,13 @@ Step gather_parts(PrepareContext& c) {
 // The gradient of gathering is the sum of the parts.
 void gather_grad(GradContext& g) { emit_collective(g, "c_reducescatter"); }
 
-const OpDef& c_allgather = define_collective(
-    {.type = "c_allgather",
-     .doc = "Out holds the X of all processes, one behind the other along the first axis.",
-     .attrs = {kRingId, kUseCalcStream, kRanks},
-     .kernels = every_dtype(all_gather),
-     .infer = infer_gather,
-     .grad = custom_grad(gather_grad)});
+const OpDef& c_allgather =
+    define_collective({.type = "c_allgather",
+                       .doc = "The X of all processes, concatenated along the first axis.",
+                       .attrs = {kRingId, kUseCalcStream, kRanks},
+                       .kernels = every_dtype(all_gather),
+                       .infer = infer_gather,
+                       .grad = custom_grad(gather_grad)});
 
 const OpDef& partial_allgather =
     define_collective({.type = "partial_allgather",

@@ -39,7 +39,7 @@ class Pieces {
     for (int64_t i = 0; padded_ && i < rows_; ++i) {
       const int64_t length = filled_ ? width_ : lengths_[i];
       require(0 <= length && length <= width_,
-              "sequence {} is said to have {} elements, but rows have {}", i, length, width_);
+              "the length of sequence {} is {}, but rows have {} elements", i, length, width_);
       found.push_back({i * width_, length});
     }
     return found;

@@ -125,7 +125,7 @@ const OpDef& print = define_op({
               {"print_tensor_name", true, "whether the name is written"},
               {"print_tensor_type", true, "whether the dtype is written"},
               {"print_tensor_shape", true, "whether the shape is written"},
-              {"print_tensor_layout", true, "of no effect: In lies in plain order"},
+              {"print_tensor_layout", true, "ignored"},
               {"print_tensor_lod", true, "whether the sequences are written, where there are"},
               {"print_phase", "BOTH", "FORWARD, BACKWARD or BOTH"},
               {"is_forward", true, "false in the gradient"}},

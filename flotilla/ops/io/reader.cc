@@ -20,7 +20,7 @@ const OpDef& create_py_reader = define_op({
     .doc = "A reader of the batches that a loader puts into a queue.",
     .inputs = {{"blocking_queue", "name of the queue", false, false, true}},
     .outputs = {{"Out", "the reader"}},
-    .attrs = {{"shape_concat", Numbers{}, "extents of all slots, one behind the other"},
+    .attrs = {{"shape_concat", Numbers{}, "extents of all slots, concatenated"},
               {"ranks", Numbers{}, "how many of them belong to each slot"},
               {"lod_levels", Numbers{}, "of each slot"},
               {"dtypes", Numbers{}, "of each slot, Paddle's codes"},
@@ -43,7 +43,7 @@ const OpDef& read = define_op({
     .doc = "The next batch of a reader; at the end of a pass the run ends with EOFException.",
     .inputs = {{"Reader", "the reader", false, false, true}},
     .outputs = {{"Out", "a variable for each slot", false, true}},
-    .attrs = {{"throw_eof_exp", true, "say so at the end of a pass"},
+    .attrs = {{"throw_eof_exp", true, "report the end of a pass"},
               {"infer_out", true, "the outputs are as the reader's slots"},
               {"drop_last", true, "leave out batches that do not go round all devices"}},
 });

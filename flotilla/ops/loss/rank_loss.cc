@@ -26,8 +26,8 @@ void lower_rank(LowerContext& c) {
 
 const OpDef& rank_loss = define_op({
     .type = "rank_loss",
-    .doc = "The cross entropy of the probability that Left stands before Right.",
-    .inputs = {constant("Label", "1: Left is before Right; 0: behind"),
+    .doc = "The cross entropy of the probability that Left ranks before Right.",
+    .inputs = {constant("Label", "1: Left ranks before Right; 0: after it"),
                {.name = "Left", .doc = "scores"},
                {.name = "Right", .doc = "scores"}},
     .outputs = {{.name = "Out", .doc = "a loss for each pair"}},

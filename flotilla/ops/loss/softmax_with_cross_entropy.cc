@@ -102,7 +102,7 @@ const OpDef& softmax_with_cross_entropy = define_op({
                 {"Loss", "extent 1 along `axis`"}},
     .attrs = {{"soft_label", false, "whether Label holds probabilities"},
               {"use_softmax", true, "whether Logits need a softmax; else they are probabilities"},
-              {"numeric_stable_mode", true, "of no effect: it always is"},
+              {"numeric_stable_mode", true, "ignored: it always is"},
               {"ignore_index", -100, "slices with this label cost nothing"},
               {"axis", -1, "direction of the classes; negative counts from the end"}},
     .infer = infer,

@@ -1,4 +1,4 @@
-// arg_max, arg_min: where the largest or smallest element of each slice along an axis stands.
+// arg_max, arg_min: the index of the largest or smallest element of each slice along an axis.
 
 #include <limits>
 
@@ -49,7 +49,7 @@ constexpr auto arg_forward = []<typename T>(PrepareContext& c) -> Step {
 
 void define_arg(const std::string& type, const std::string& what) {
   define_op({.type = type,
-             .doc = "Where the " + what + " element of each slice stands.",
+             .doc = "The index of the " + what + " element of each slice.",
              .inputs = {{.name = "X", .doc = "tensor", .no_grad = true}},
              .outputs = {{.name = "Out", .doc = "X without the axis"}},
              .attrs = {{"axis", int64_t{0}, "direction of a slice"},

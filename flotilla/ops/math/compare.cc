@@ -103,7 +103,7 @@ void define_question(const std::string& what) {
 
 const bool kDefined = [] {
   for_each(compare::Comparisons{}, []<typename F>() {
-    define_answer<F>({{"axis", int32_t{-1}, "where Y's first axis stands among those of X"},
+    define_answer<F>({{"axis", int32_t{-1}, "the axis of X with which Y's first axis aligns"},
                       {"force_cpu", false, "whether Out lies in the host's memory"}});
   });
   for_each(compare::Logic{}, []<typename F>() { define_answer<F>({}); });

@@ -43,7 +43,7 @@ void lower(LowerContext& c) {
 }
 
 const std::vector<AttrSpec> kAttrs = {
-    {"@ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@", true, "of programs of 1.8; not used"}};
+    {"@ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@", true, "of programs of 1.8; ignored"}};
 
 const OpDef& cos_sim = define_op({
     .type = "cos_sim",

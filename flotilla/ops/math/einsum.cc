@@ -345,7 +345,7 @@ const OpDef& einsum = define_op({
     .type = "einsum",
     .doc = "Sums of products of tensors whose axes have labels.",
     .inputs = {{.name = "Operands", .doc = "one or two", .list = true}},
-    .outputs = {{.name = "Out", .doc = "the labels behind the arrow"},
+    .outputs = {{.name = "Out", .doc = "the labels after the arrow"},
                 {.name = "InnerCache",
                  .doc = "the operands, for the gradient",
                  .optional = true,

@@ -217,7 +217,7 @@ OpDef definition(std::string type) {
       .inputs = {{.name = "X", .doc = "tensor"}, {.name = "Y", .doc = "tensor of the same dtype"}},
       .outputs = {{.name = "Out", .doc = "of the common shape"}},
       .attrs = {{"axis", int32_t{-1},
-                 "where Y's first axis stands among those of X; -1: the last ones align"}},
+                 "the axis of X with which Y's first axis aligns; -1: the last axes align"}},
       .infer = infer<F>,
       .kernels = kernels_for<float, double, Half, BFloat16, int32_t, int64_t>(
           []<typename T>(PrepareContext& c) { return forward<F, T>(c); })};
@@ -227,10 +227,10 @@ template <typename F>
 void define() {
   OpDef def = definition<F>(F::kInfo.type);
   for (const char* name : {"x_data_format", "y_data_format"}) {
-    def.attrs.push_back({name, std::string(), "of programs of 1.8; not used"});
+    def.attrs.push_back({name, std::string(), "of programs of 1.8; ignored"});
   }
   for (const char* name : {"Scale_x", "Scale_y", "Scale_out"}) {
-    def.attrs.push_back({name, 1.0f, "of quantized programs; not used"});
+    def.attrs.push_back({name, 1.0f, "of quantized programs; ignored"});
   }
   if constexpr (binary::differentiable<F>) def.grad = gradient<F>();
   if constexpr (std::is_same_v<F, binary::Mul>)

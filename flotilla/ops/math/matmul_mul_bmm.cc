@@ -289,7 +289,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
 
 // Hints for int8 that the gradients of 1.8 ask for too; they change nothing here.
 AttrSpec hint(std::string name, Attr initial) {
-  return {std::move(name), std::move(initial), "not used"};
+  return {std::move(name), std::move(initial), "ignored"};
 }
 
 const OpDef& define(std::string type, std::string doc, std::vector<AttrSpec> attrs,

@@ -125,7 +125,7 @@ const OpDef& auc = define_op({
     .outputs = {{"AUC", "one f64"},
                 {"StatPosOut", "in the place of StatPos"},
                 {"StatNegOut", "in the place of StatNeg"}},
-    .attrs = {{"curve", "ROC", "of no effect: the ROC curve"},
+    .attrs = {{"curve", "ROC", "ignored: the curve is ROC"},
               {"num_thresholds", 8191, "buckets of a histogram, less one"},
               {"slide_steps", 1, "how many runs the window holds; 0: all"}},
     .infer = infer,

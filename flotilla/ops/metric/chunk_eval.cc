@@ -73,7 +73,8 @@ struct Tags {
     const int64_t count = std::ssize(kinds);
     for (int64_t i = 0; i <= piece.length; ++i) {
       const int64_t tag = i < piece.length ? tags[piece.begin + i] : types * count;
-      require(0 <= tag && tag <= types * count, "tag {} is none of 0 to {}", tag, types * count);
+      require(0 <= tag && tag <= types * count, "a tag must lie in [0, {}], but is {}",
+              types * count, tag);
       const int64_t here = tag / count;
       const Kind now = here == types ? Kind::kAny : kinds[static_cast<size_t>(tag % count)];
       if (open >= 0 && (here != type || ends(kind, now))) {

@@ -23,7 +23,7 @@ TEST(ChunkEval, CountsChunks) {
   EXPECT_REFUSED(chunks(found, label, "BIO"),
                  "chunk_scheme must be plain, IOB, IOE or IOBES, but is \"BIO\"");
   EXPECT_REFUSED(chunks(with_lod(ints({0, 1, 5, 2, 2}, Shape{5, 1}), lod), label, "IOB"),
-                 "tag 5 is none of 0 to 4");
+                 "a tag must lie in [0, 4], but is 5");
 }
 
 }  // namespace

@@ -162,9 +162,9 @@ const OpDef& data_norm = define_op({
               {"slot_dim", -1, "width of a slot; below 1: none"},
               {"summary_decay_rate", 0.9999999f, "for those who add up summaries"},
               {"enable_scale_and_shift", false, "whether scale_w and bias are used"},
-              {"data_layout", "NCHW", "not used: rows are samples"},
-              {"sync_stats", false, "of no effect: workers' summaries meet where parameters do"},
-              {"use_mkldnn", false, "not used"}},
+              {"data_layout", "NCHW", "ignored: rows are samples"},
+              {"sync_stats", false, "ignored: workers exchange summaries like parameters"},
+              {"use_mkldnn", false, "ignored"}},
     .infer = infer,
     .grad = grad_op(
         {"scale_w", "bias", "X", "BatchSize", "BatchSum", "BatchSquareSum", "Means", "Scales"},

@@ -48,7 +48,7 @@ const OpDef& fused_embedding_seq_pool = define_op({
     .outputs = {{"Out", "a row for each sequence"}},
     .attrs = {{"combiner", "sum", "what is made of the rows of a sequence"},
               {"is_sparse", false, "whether the gradient of W holds only the rows of Ids"},
-              {"padding_idx", int64_t{-1}, "the id that stands for nothing; -1: none"},
+              {"padding_idx", int64_t{-1}, "the id of padding, whose row is zeros; -1: none"},
               {"grad_inplace", false, "of no effect"}},
     .infer = infer,
     .grad = gradient(),

@@ -101,7 +101,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
 };
 
 const std::vector<AttrSpec> kAttrs = {
-    {"padding_idx", int64_t{-1}, "the id that stands for nothing; -1: none"},
+    {"padding_idx", int64_t{-1}, "the id of padding, whose row is zeros; -1: none"},
     {"is_sparse", false, "whether the gradient of W holds only the rows that were looked up"},
     // Marks that parameter-server programs carry along.
     {"is_distributed", false, "of no effect"},

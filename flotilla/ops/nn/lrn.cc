@@ -53,8 +53,8 @@ void lower(LowerContext& c) {
 const std::vector<AttrSpec> kAttrs = {
     {"n", 5, "channels that are summed"}, {"k", 2.0f, "what is added to their sum"},
     {"alpha", 1e-4f, "its factor"},       {"beta", 0.75f, "the exponent"},
-    {"use_mkldnn", false, "not used"},    {"data_format", "AnyLayout", "NCHW or NHWC"},
-    {"is_test", false, "not used"}};
+    {"use_mkldnn", false, "ignored"},     {"data_format", "AnyLayout", "NCHW or NHWC"},
+    {"is_test", false, "ignored"}};
 
 const OpDef& lrn = define_op({
     .type = "lrn",

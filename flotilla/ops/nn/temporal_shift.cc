@@ -66,7 +66,7 @@ void lower(LowerContext& c) {
 
 const OpDef& temporal_shift = define_op({
     .type = "temporal_shift",
-    .doc = "Some channels of the images of films come from the images before and behind.",
+    .doc = "Some channels of each frame of a video are taken from the frames before and after it.",
     .inputs = {{.name = "X", .doc = "images, [films * seg_num, C, H, W]"}},
     .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},
     .attrs = {{"seg_num", 1, "images of a film"},

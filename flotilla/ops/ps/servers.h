@@ -16,7 +16,7 @@ namespace flotilla::ops {
 
 inline const AttrSpec kTableId = {"table_id", 0, "which table of the servers"};
 inline const AttrSpec kPadding = {"padding_idx", int64_t{-1},
-                                  "the id that stands for nothing; -1: none"};
+                                  "the id of padding, whose row is zeros; -1: none"};
 
 // The servers that the op talks to. Refuses a process that has none.
 ps::Worker& servers_of(const PrepareContext& c);

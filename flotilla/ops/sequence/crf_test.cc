@@ -58,7 +58,7 @@ TEST(LinearChainCrf, Refusals) {
   inputs = padded();
   inputs["Length"] = ints({4, 2}, Shape{2, 1});
   EXPECT_REFUSED(run_op("linear_chain_crf", inputs),
-                 "sequence 0 is said to have 4 elements, but rows have 3");
+                 "the length of sequence 0 is 4, but rows have 3 elements");
 }
 
 TEST(CrfDecoding, FindsTheBestTags) {

@@ -66,7 +66,7 @@ const OpDef& lod_reset = define_op({
     .inputs = {{.name = "X", .doc = "rows"},
                optional_constant("Y", "whose LoD is taken, or offsets")},
     .outputs = {{.name = "Out", .doc = "X with other sequences", .like = "X"}},
-    .attrs = {{"target_lod", std::vector<int32_t>{}, "offsets, where Y is not there"},
+    .attrs = {{"target_lod", std::vector<int32_t>{}, "offsets, without Y"},
               {"append", false, "whether they become a level below those of X"}},
     .infer = infer_reset,
     .grad = grad_op({shape_of("X")},

@@ -76,7 +76,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
 
 const OpDef& row_conv = define_op({
     .type = "row_conv",
-    .doc = "Rows weighted with those behind them.",
+    .doc = "Each row becomes a weighted sum of itself and the rows after it.",
     .inputs = {{.name = "X", .doc = "rows with a LoD, or [sequences, rows, columns]"},
                {.name = "Filter", .doc = "[rows that are seen, columns]"}},
     .outputs = {{.name = "Out", .doc = "same shape as X"}},

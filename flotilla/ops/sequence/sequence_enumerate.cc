@@ -40,7 +40,7 @@ const OpDef& sequence_enumerate = define_op({
     .inputs = {constant("X", "i32 or i64 with a LoD")},
     .outputs = {{.name = "Out", .doc = "[rows, win_size]"}},
     .attrs = {{"win_size", 2, "numbers in a window"},
-              {"pad_value", 0, "what stands behind the end of a sequence"}},
+              {"pad_value", 0, "value after the end of a sequence"}},
     .infer = infer,
     .kernels = kernels_for<int32_t, int64_t>(forward),
 });

@@ -33,12 +33,12 @@ TEST(SequencePad, AndBack) {
   EXPECT_REFUSED(unpad_grad(with_lod(rows(), {{0, 2, 5}})),
                  "X has 3 padded sequences, but Out@GRAD has 2");
   EXPECT_REFUSED(unpad_grad(with_lod(rows(), {{0, 3, 4, 5}})),
-                 "sequence 0 is said to have 3 rows, but X has 2 for each");
+                 "the length of sequence 0 is 3, but X has 2 rows for each");
   EXPECT_REFUSED(run_op("sequence_pad", inputs, {{"padded_length", 1}}),
                  "padded_length is 1, but there is a sequence of 2 rows");
   EXPECT_REFUSED(
       run_op("sequence_unpad", {{"X", uniform({2, 2, 2}, -1, 1)}, {"Length", ints({2, 3})}}),
-      "sequence 1 is said to have 3 rows, but X has 2 for each");
+      "the length of sequence 1 is 3, but X has 2 rows for each");
 }
 
 }  // namespace

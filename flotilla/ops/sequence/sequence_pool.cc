@@ -139,7 +139,7 @@ const OpDef& sequence_pool = define_op({
     .inputs = {{.name = "X", .doc = "rows with a LoD"}},
     .outputs = {{.name = "Out", .doc = "one row for each sequence"},
                 optional_constant("MaxIndex", "int32: which row held the largest element")},
-    .attrs = {{"is_test", false, "not used"},
+    .attrs = {{"is_test", false, "ignored"},
               {"pooltype", "AVERAGE", "SUM, AVERAGE, SQRT, MAX, FIRST or LAST"},
               {"pad_value", 0.0f, "what a sequence without rows gives"}},
     .infer = infer,

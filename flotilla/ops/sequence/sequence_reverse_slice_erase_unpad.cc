@@ -142,7 +142,7 @@ Picker unpadded(PrepareContext& c) {
     for (int64_t s = 0; s < count; ++s) {
       const int64_t length = given ? lengths[s] : made.length(s);
       require(0 <= length && length <= longest,
-              "sequence {} is said to have {} rows, but X has {} for each", s, length, longest);
+              "the length of sequence {} is {}, but X has {} rows for each", s, length, longest);
       for (int64_t i = 0; i < length; ++i) picked.rows.push_back(s * longest + i);
       picked.end_sequence();
     }

@@ -49,7 +49,7 @@ const OpDef& sequence_softmax = define_op({
     .doc = "Scales each sequence of numbers to positive ones whose sum is one.",
     .inputs = {{.name = "X", .doc = "numbers with a LoD"}},
     .outputs = {{.name = "Out", .doc = "same shape and sequences as X"}},
-    .attrs = {{"use_cudnn", false, "not used"}, {"data_format", "AnyLayout", "not used"}},
+    .attrs = {{"use_cudnn", false, "ignored"}, {"data_format", "AnyLayout", "ignored"}},
     .infer = infer,
     .grad = grad_op({shape_of("X"), "Out"}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>(forward),

@@ -190,7 +190,7 @@ const bool kDefined = [] {
 
 const OpDef& empty = define_op({
     .type = "empty",
-    .doc = "A tensor whose elements nobody chose; here they are zeros.",
+    .doc = "An uninitialized tensor; here its elements are zeros.",
     .inputs = with_slots_of({kNewShape}),
     .outputs = {{.name = "Out", .doc = "of shape `shape` and dtype `dtype`"}},
     .attrs = {{"shape", std::vector<int64_t>{}, "extents"}, dtype_spec()},

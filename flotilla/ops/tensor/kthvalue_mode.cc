@@ -84,9 +84,9 @@ void define(const std::string& type, const std::string& doc, std::vector<AttrSpe
 }
 
 const bool kDefined = [] {
-  define("kthvalue", "The k-th smallest element of each slice, and where it stands.",
+  define("kthvalue", "The k-th smallest element of each slice, and its index.",
          {{"k", int32_t{1}, "which one, from 1 on"}});
-  define("mode", "The most frequent element of each slice, and where it stands.", {});
+  define("mode", "The most frequent element of each slice, and its index.", {});
   return true;
 }();
 

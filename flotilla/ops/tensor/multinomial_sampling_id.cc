@@ -97,7 +97,7 @@ const OpDef& sampling_id = define_op({
     .doc = "A column of each row of X, drawn by the probabilities there.",
     .inputs = {{.name = "X", .doc = "probabilities", .no_grad = true}},
     .outputs = {{.name = "Out", .doc = "i64, [rows]"}},
-    .attrs = {{"min", 0.0f, "not used"}, {"max", 1.0f, "not used"}, kSeed},
+    .attrs = {{"min", 0.0f, "ignored"}, {"max", 1.0f, "ignored"}, kSeed},
     .infer = infer_choice,
     .kernels = kernels_for<float, double>(choose),
 });

@@ -34,7 +34,7 @@ Step pad_backward(PrepareContext& c) {
 
 const OpDef& pad_constant_like = define_op({
     .type = "pad_constant_like",
-    .doc = "Y, and a constant behind it up to the extents of X.",
+    .doc = "Y, padded at the end of each axis to the extents of X.",
     .inputs = {{.name = "X", .doc = "has the extents", .no_grad = true, .shape_only = true},
                {.name = "Y", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "of X's extents"}},

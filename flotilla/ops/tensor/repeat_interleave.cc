@@ -11,7 +11,7 @@ namespace {
 void infer(InferContext& c) {
   const VarMeta& x = c.in("X");
   const int64_t repeats = c.attr<int64_t>("Repeats"), axis = x.shape.axis(c.attr<int64_t>("dim"));
-  require(!c.has_in("RepeatsTensor"), "numbers of repeats in a tensor are not there yet");
+  require(!c.has_in("RepeatsTensor"), "a tensor of repeats is not implemented");
   require(repeats > 0, "Repeats must be positive, but is {}", repeats);
   Shape out = x.shape;
   out[axis] = checked_multiple(out[axis], repeats);
@@ -33,7 +33,7 @@ void lower(LowerContext& c) {
 
 const OpDef& repeat_interleave = define_op({
     .type = "repeat_interleave",
-    .doc = "Each row along an axis several times, one behind the other.",
+    .doc = "Repeats each row along an axis.",
     .inputs = {{.name = "X", .doc = "tensor"},
                {.name = "RepeatsTensor", .doc = "refused", .optional = true, .no_grad = true}},
     .outputs = {{.name = "Out", .doc = "the rows, repeated"}},

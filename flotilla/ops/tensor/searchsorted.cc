@@ -48,7 +48,7 @@ const OpDef& searchsorted = define_op({
                {.name = "Values", .doc = "tensor", .no_grad = true}},
     .outputs = {{.name = "Out", .doc = "places, same shape as Values"}},
     .attrs = {{"out_int32", false, "places are i32, otherwise i64"},
-              {"right", false, "behind elements that are equal, otherwise before them"}},
+              {"right", false, "after elements that are equal, otherwise before them"}},
     .infer = infer_search,
     .kernels = kernels_for<float, double, int32_t, int64_t>([]<typename T>(PrepareContext& c) {
       return c.dtype("Out") == i32 ? search<T, int32_t>(c) : search<T, int64_t>(c);

@@ -99,7 +99,7 @@ const OpDef& stack = define_op({
     .doc = "Joins tensors of one shape along a new axis.",
     .inputs = {{.name = "X", .doc = "tensors of one shape", .list = true}},
     .outputs = {{.name = "Y", .doc = "one axis more than X"}},
-    .attrs = {{"axis", int32_t{0}, "where the new axis stands"}},
+    .attrs = {{"axis", int32_t{0}, "index of the new axis"}},
     .infer = infer_stack,
     .grad = grad_op({"X"}, {.kernels = every_dtype(stack_backward),
                             .infer = infer_stack_grad,

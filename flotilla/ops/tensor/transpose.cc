@@ -73,7 +73,7 @@ void define(const std::string& type, std::vector<Slot> outputs, GradRule grad) {
        .inputs = {{.name = "X", .doc = "tensor"}},
        .outputs = std::move(outputs),
        .attrs = {{"axis", std::vector<int32_t>{}, "for each axis of Out, which axis of X it is"},
-                 {"data_format", std::string("AnyLayout"), "not used"}},
+                 {"data_format", std::string("AnyLayout"), "ignored"}},
        .infer = infer,
        .grad = std::move(grad),
        .kernels = every_dtype(forward)});
