@@ -2,7 +2,7 @@
 
     tools/api_tables.py --docs             writes docs/ops.md: the functions that are one operator
     tools/api_tables.py --stubs FOLDER     writes FOLDER/paddle/.../NAME.pyi for each module with a
-                                           table, whose functions editors cannot see otherwise
+                                           table, which editors cannot see otherwise
 """
 
 import argparse
@@ -43,6 +43,17 @@ def signature(row):
     return ", ".join(f"{name}={default}" if default else name for name, default in row.parameters)
 
 
+def made_class(row):
+    """The text of a class. The arguments of a layer that takes all of its function are the
+    function's, which stands elsewhere."""
+    start = "*args: Any, **kwargs: Any" if row.parameters == [("...", "")] else signature(row)
+    members = [repr(row.doc), f"def __init__(self, {start}): ..."]
+    if row.variables:
+        members.append(f"def forward(self, {', '.join(row.variables)}): ...")
+    above = "Layer" if row.variables else row.target
+    return "\n    ".join([f"class {row.name}({above}):", *members])
+
+
 def document():
     parts = [HEAD]
     for module, _, entries in tables():
@@ -58,10 +69,12 @@ def document():
 
 
 def stub(path, entries):
-    """The text of the .pyi: the functions of the table and what the module itself defines."""
-    made = ["from typing import Any"]
+    """The text of the .pyi: what the table makes and what the module itself defines."""
+    made = ["from typing import Any", "from paddle.nn.layer.layers import Layer"]
     for entry in entries:
-        if isinstance(entry, TABLES.Row):
+        if isinstance(entry, TABLES.Class):
+            made.append(made_class(entry))
+        elif isinstance(entry, TABLES.Row):
             made.append(f"def {entry.name}({signature(entry)}):\n    {entry.doc!r}\n    ...")
         elif entry.module:
             name = "" if entry.name == "*" else f" as {entry.name}"

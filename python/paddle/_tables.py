@@ -1,10 +1,12 @@
-"""Names that say no more than where something is, from tables: functions that only turn their
-arguments over, and names from elsewhere. ``NAME.api`` stands beside ``NAME.py``, which takes it in by
+"""Names that say no more than where something is, from tables: functions and classes that only hand
+their arguments on, and names from elsewhere. ``NAME.api`` stands beside ``NAME.py``, which takes it in by
 ``rows(globals())``, or is the module alone; the comment at its beginning is the docstring then.
 
     # a comment
     NAME(PARAMETERS) = TARGET
         The docstring; without one, what the operator says of itself.
+    class NAME(PARAMETERS)(VARIABLES) = FUNCTION(NAME=VALUE, ...); OPTION; ...
+    class NAME(PARAMETERS) = BASE(NAME=VALUE, ...); unused NAME, ...
     NAME = ANOTHER
     from MODULE: NAME, NAME as NAME, ...        or *, all that it offers
 
@@ -26,6 +28,22 @@ OPTION     ``layer=NAME`` stands for the type in default names; ``stop_gradient`
 
 An argument that is named like an attribute or an input of the operator goes there unless the row says
 what does; so do ``name``, ``act`` and ``out``. None leaves a place out. ``core`` is the C++ core.
+
+The first form of a class is a layer: an object is made with PARAMETERS, which become its attributes, and
+calls FUNCTION with VARIABLES; where no module is named, FUNCTION is one of ``paddle.nn.functional``. Each
+further parameter of the function gets the attribute of its name, if there is one, unless the row says what
+it gets: VALUE is an attribute or a literal. What the layer learns and ``training`` are attributes, too.
+``...`` stands for those parameters of the function that are no variables; the function's docstring for
+one that is missing. OPTION:
+
+    NAME [EXTENT, ...] = NUMBER     the layer learns a parameter, which the argument ``NAME_attr`` describes
+                                    and whose first value is NUMBER; without one, as of any parameter
+    shows TEXT                      what stands in brackets when the layer is printed, with attributes in
+                                    {}; by default all arguments
+    unused NAME, ...                arguments for which neither the function nor a parameter has use
+
+The other form is a class below BASE: ``BASE.__init__`` gets the arguments by their names, but for those
+that are unused or that a VALUE names, and the VALUEs.
 """
 
 import re
@@ -33,7 +51,8 @@ from typing import NamedTuple, Optional
 
 SUFFIX = ".api"
 _LINE = re.compile(
-    r"^(?:(\w+)\(((?:.|\n {8})*?)\) = ((?:.|\n {8})+)\n((?:(?: {4}.*)?\n)*)"  # a function
+    r"^(?:(class )?(\w+)\(((?:.|\n {8})*?)\)(?:\(([\w, ]+)\))? = ((?:.|\n {8})+)\n"
+    r"((?:(?: {4}.*)?\n)*)"  # a function or a class
     r"|(\w+) = (\w+)$"
     r"|from ([\w.]+): ((?:.|\n {8})+)$"
     r"|#.*$|$)",
@@ -47,6 +66,19 @@ class Row(NamedTuple):
     name: str
     parameters: list  # (name, default as it is written, or "" without one)
     target: str
+    options: list
+    doc: str
+    line: int
+
+
+class Class(NamedTuple):
+    """A class of a table."""
+
+    name: str
+    parameters: list  # as a row's; [("...", "")] are those of the function
+    variables: list  # what the layer is called with; none: a class below another
+    target: str  # the function, or the class above
+    given: dict  # what it gets besides arguments: from its word for it to a name or a literal
     options: list
     doc: str
     line: int
@@ -69,11 +101,18 @@ def read(path):
         found = _LINE.match(text, place)
         if found is None:
             raise SyntaxError(f"{path}, line {line}: neither a row, an alias nor an import")
-        name, parameters, target, doc, alias, other, module, imported = found.groups()
+        kind, name, parameters, variables, target, doc, *rest = found.groups()
+        alias, other, module, imported = rest
         if name:
-            target, *options = (part.strip() for part in target.split(";"))
+            target, *options = (" ".join(part.split()) for part in target.split(";"))
             doc = "\n".join(part[4:] for part in doc.rstrip().split("\n"))
-            yield Row(name, _parameters(parameters), target, options, doc, line)
+            parameters = _parameters(parameters)
+            if kind:
+                target, _, given = target.partition("(")
+                given = dict(_parameters(given.removesuffix(")")))
+                yield Class(name, parameters, words(variables), target, given, options, doc, line)
+            else:
+                yield Row(name, parameters, target, options, doc, line)
         elif alias:
             yield Alias(alias, other)
         elif module:
@@ -94,6 +133,11 @@ def heading(path):
                 break
             lines.append(line[2:])
     return "".join(lines).strip()
+
+
+def words(text):
+    """The words between commas; none of nothing."""
+    return [word.strip() for word in text.split(",")] if text else []
 
 
 def _parameters(text):

@@ -1,4 +1,4 @@
-"""Functions that tables write: paddle/_tables.py, paddle/_rows.py, tools/api_tables.py."""
+"""Functions and classes that tables write: paddle/_tables.py, paddle/_rows.py, tools/api_tables.py."""
 
 import ast
 import builtins
@@ -39,11 +39,26 @@ def functions_of(table):
     }
 
 
+def classes_of(table):
+    """{name: class} of the rows of a table, without what it imports."""
+    found = {name: one for name, one in vars(module_of(table)).items() if isinstance(one, type)}
+    code = {name: getattr(one.__init__, "__code__", None) for name, one in found.items()}
+    return {
+        name: one
+        for name, one in found.items()
+        if getattr(code[name], "co_filename", "") == str(table)
+    }
+
+
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: str(table.relative_to(PACKAGE)))
 def test_every_row_names_what_there_is(table):
     """Its operator or function exists, with these inputs and attributes, and takes all arguments."""
     module, found = module_of(table), functions_of(table)
     assert module.__doc__
+    for name, made in classes_of(table).items():
+        assert inspect.getdoc(made), name
+        assert (made.__module__, made.__qualname__) == (module.__name__, name)
+        assert name in getattr(module, "__all__", [name]), name
     for name, function in found.items():
         assert function._row.doc, name
         assert inspect.getdoc(function), name
@@ -118,6 +133,60 @@ best(x, k=1) = top_k_v2(K|k=k) -> [Out], Indices
     assert made["best"](x, 2).dtype == "int64"
 
 
+def test_a_layer_keeps_what_its_function_takes(tmp_path):
+    made = made_from(
+        tmp_path,
+        """class Leaky(...)(x) = leaky_relu
+class Top(width, start=2, weight_attr=None, bias_attr=None, name=None)(input) = linear;
+        weight [4, width] = start; bias [width]; shows {width} wide
+    The top.
+class Channels(p=0.5, name=None)(x) = dropout(axis=1); unused name
+""",
+    )
+    leaky = made["Leaky"](0.2)
+    assert (str(inspect.signature(made["Leaky"])), repr(leaky)) == (
+        "(negative_slope=0.01, name=None)",
+        "Leaky(negative_slope=0.2)",
+    )
+    leaky.negative_slope = 0.3
+    leaky(static.data("x", [None, 4]))
+    assert abs(last_op().attr("alpha") - 0.3) < 1e-6
+    top = made["Top"](3, bias_attr=False, name="here")
+    assert isinstance(top, paddle.nn.Layer)
+    assert (repr(top), top.bias, top.weight.shape) == ("Top(3 wide)", None, (4, 3))
+    start = static.default_startup_program().global_block().ops[-1]
+    assert (start.type, start.attr("value")) == ("fill_constant", 2.0)
+    assert top(static.data("x", [None, 4])).name == "here.tmp_0"
+    assert (made["Top"].__doc__, made["Leaky"].__doc__) == (
+        "The top.",
+        paddle.nn.functional.leaky_relu.__doc__,
+    )
+    channels = made["Channels"]()
+    channels.eval()
+    x = static.data("images", [None, 4, 2])
+    assert channels(x) is x  # as it is when it does not train
+
+
+def test_a_class_begins_as_the_one_above_it(tmp_path):
+    class Above:
+        def __init__(self, size, kind, **rest):
+            self.made = (size, kind, rest)
+
+    (tmp_path / "made.api").write_text(
+        """class Below(width, depth=1, name=None) = Above(size=width, kind='it'); unused name
+    What is below.
+class Last(size) = Below(width=size)
+"""
+    )
+    made = {"__file__": str(tmp_path / "made.py"), "__name__": "made", "Above": Above}
+    assert _rows.rows(made) == ["Below", "Last"]
+    below = made["Below"](3, name="x")
+    assert isinstance(below, Above) and below.made == (3, "it", {"depth": 1})
+    assert issubclass(made["Last"], made["Below"]) and made["Last"](4).made[0] == 4
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'width'"):
+        made["Below"]()
+
+
 @pytest.mark.parametrize(
     "row, said",
     [
@@ -131,6 +200,11 @@ def test_a_wrong_row_is_refused(tmp_path, row, said):
     with pytest.raises(ValueError, match=said) as refused:
         made_from(tmp_path, row + "\n")  # which looks for the text of the operator
     assert row.partition(" = ")[2].partition(";")[0] in str(refused.value)
+
+
+def test_an_argument_that_a_layer_has_no_use_for_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="nothing takes the argument y of the row of Relu"):
+        made_from(tmp_path, "class Relu(y)(x) = relu\n")
 
 
 def test_a_module_may_be_a_table_alone():
@@ -209,4 +283,4 @@ def test_stubs_have_every_name(tmp_path):
                 names.add(node.target.id)
         if "*" not in names:
             assert set(getattr(module_of(table), "__all__", ())) <= names, table
-        assert set(functions_of(table)) <= names
+        assert {*functions_of(table), *classes_of(table)} <= names

@@ -12,8 +12,7 @@ from paddle.tensor.random import uniform
 
 __all__ = [
     *rows(globals()),
-    *("cosine_similarity", "dropout", "dropout2d", "dropout3d", "embedding", "fold", "linear"),
-    *("normalize", "pad", "unfold", "zeropad2d"),
+    *("cosine_similarity", "dropout", "embedding", "linear", "normalize", "pad"),
 ]
 
 
@@ -70,14 +69,10 @@ def _dropout_slices(x, p, axes, training, mode):
     return multiply(scale(x, 1 / (1 - p) if mode == "upscale_in_train" else 1.0), kept)
 
 
-def dropout2d(x, p=0.5, training=True, data_format="NCHW", name=None):
-    """Set whole channels of images to zero with probability ``p`` while training."""
-    return dropout(x, p, [0, 1] if data_format == "NCHW" else [0, 3], training, name=name)
-
-
-def dropout3d(x, p=0.5, training=True, data_format="NCDHW", name=None):
-    """Set whole channels of volumes to zero with probability ``p`` while training."""
-    return dropout(x, p, [0, 1] if data_format == "NCDHW" else [0, 4], training, name=name)
+def _dropout_channels(x, p, training, data_format, name):
+    """Whole channels at once."""
+    axes = [0, x.ndim - 1 if data_format[-1] == "C" else 1]
+    return dropout(x, p, axes, training, name=name)
 
 
 # ---- forms
@@ -96,7 +91,12 @@ def cosine_similarity(x1, x2, axis=1, eps=1e-8):
 
 
 def pad(x, pad, mode="constant", value=0.0, data_format="NCHW", name=None):
-    """Add elements around: two numbers for each axis, or for the last axes first, before, after."""
+    """Add elements around: two numbers for each axis, or for the last axes first, before, after.
+
+    One number is that of all sides of images, sequences or volumes.
+    """
+    if isinstance(pad, int):
+        pad = [pad] * 2 * (x.ndim - 2)
     if len(pad) == 2 * x.ndim and mode == "constant":
         attrs = {"paddings": list(pad), "pad_value": float(value)}
         return core.op("pad", {"X": x}, attrs, name=name)
@@ -109,35 +109,11 @@ def pad(x, pad, mode="constant", value=0.0, data_format="NCHW", name=None):
     return squeeze(padded, axes) if axes else padded
 
 
-def zeropad2d(x, padding, data_format="NCHW", name=None):
-    """Zeros around images: left, right, top, bottom."""
-    return pad(x, padding, data_format=data_format, name=name)
-
-
-def unfold(x, kernel_sizes, strides=1, paddings=0, dilations=1, name=None):
-    """The elements of windows of images, a column for each place of the window.
-
-    [N, C, H, W] becomes [N, C * window, places]. ``paddings``: one number, two for height and
-    width, or four: above, left, below, right.
-    """
-    attrs = _window_attrs(kernel_sizes, strides, paddings, dilations)
-    return core.op("unfold", {"X": x}, attrs, name=name)
-
-
-def fold(x, output_sizes, kernel_sizes, strides=1, paddings=0, dilations=1, name=None):
-    """Images of ``output_sizes`` to which the columns of windows are added up; see ``unfold``."""
-    attrs = _window_attrs(kernel_sizes, strides, paddings, dilations)
-    attrs["output_sizes"] = _repeated(output_sizes, 2)
-    return core.op("fold", {"X": x}, attrs, name=name)
-
-
-def _window_attrs(kernel_sizes, strides, paddings, dilations):
-    return {
-        "kernel_sizes": _repeated(kernel_sizes, 2),
-        "strides": _repeated(strides, 2),
-        "paddings": _repeated(paddings, 4),
-        "dilations": _repeated(dilations, 2),
-    }
+def _windows(type, x, name, **attrs):
+    """``unfold``, or ``fold``: numbers for height and width, and paddings of all four sides."""
+    counts = {word: 4 if word == "paddings" else 2 for word in attrs}
+    attrs = {word: _repeated(value, counts[word]) for word, value in attrs.items()}
+    return core.op(type, {"X": x}, attrs, name=name)
 
 
 def _repeated(value, count):

@@ -5,7 +5,34 @@ from .layers import Layer
 __all__ = ["LayerDict", "LayerList", "ParameterList", "Sequential"]
 
 
-class Sequential(Layer):
+class _Listed(Layer):
+    """Layers in order, by their number or their name."""
+
+    def _key(self, place):
+        """The name of the n-th layer, or the name itself."""
+        if isinstance(place, str):
+            return place
+        names = list(self._sub_layers)
+        if not -len(names) <= place < len(names):
+            raise IndexError(f"there are {len(names)} layers, but number {place} was asked for")
+        return names[place]
+
+    def __getitem__(self, place):
+        if isinstance(place, slice):
+            return type(self)(list(self)[place])
+        return self._sub_layers[self._key(place)]
+
+    def __setitem__(self, place, layer):
+        self.add_sublayer(self._key(place), layer)
+
+    def __len__(self):
+        return len(self._sub_layers)
+
+    def __iter__(self):
+        return iter(list(self._sub_layers.values()))
+
+
+class Sequential(_Listed):
     """Layers one after another: layers, or pairs of a name and a layer.
 
     >>> net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
@@ -21,36 +48,15 @@ class Sequential(Layer):
 
     def forward(self, input):
         """The layers one after another."""
-        for layer in self.children():
+        for layer in self:
             input = layer(input)
         return input
 
-    def __getitem__(self, name):
-        if isinstance(name, slice):
-            return type(self)(*list(self.children())[name])
-        return self._sub_layers[_key(self, name)]
-
-    def __setitem__(self, name, layer):
-        self.add_sublayer(_key(self, name) if isinstance(name, int) else str(name), layer)
-
     def __delitem__(self, name):
-        del self._sub_layers[_key(self, name)]
-
-    def __len__(self):
-        return len(self._sub_layers)
+        del self._sub_layers[self._key(name)]
 
 
-def _key(layer, place):
-    """The name of the n-th layer, or the name itself."""
-    if isinstance(place, str):
-        return place
-    names = list(layer._sub_layers)
-    if not -len(names) <= place < len(names):
-        raise IndexError(f"there are {len(names)} layers, but number {place} was asked for")
-    return names[place]
-
-
-class LayerList(Layer):
+class LayerList(_Listed):
     """A list of layers."""
 
     def __init__(self, sublayers=None):
@@ -78,24 +84,10 @@ class LayerList(Layer):
         self._sub_layers.clear()
         self.extend(layers)
 
-    def __getitem__(self, place):
-        if isinstance(place, slice):
-            return type(self)(list(self)[place])
-        return self._sub_layers[_key(self, place)]
-
-    def __setitem__(self, place, sublayer):
-        self.add_sublayer(_key(self, place), sublayer)
-
     def __delitem__(self, place):
         layers = list(self)
         del layers[place]
         self._renew(layers)
-
-    def __len__(self):
-        return len(self._sub_layers)
-
-    def __iter__(self):
-        return iter(list(self._sub_layers.values()))
 
 
 class ParameterList(Layer):

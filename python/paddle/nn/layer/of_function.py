@@ -1,8 +1,10 @@
-"""Layers that are a function of paddle.nn.functional with its other arguments kept."""
+"""Layers that rows of tables make: see paddle/_tables.py for what stands there."""
 
-import inspect
+import re
 
-from paddle._words import compiled, made_class
+from paddle._rows import value_of
+from paddle._tables import words
+from paddle.nn.initializer import Constant
 
 from .layers import Layer
 
@@ -10,29 +12,50 @@ __all__ = []
 
 
 class OfFunction(Layer):
-    """A function of variables, with the other arguments that it is called with."""
+    """A function of variables; the other arguments that it is called with are attributes."""
 
-    def _keep(self, **arguments):
-        Layer.__init__(self)
-        self._arguments = arguments
+    def __init__(self, **arguments):
+        super().__init__()
+        vars(self).update(arguments)
+        for name, extents, first in self._learnt:
+            shape = [value_of(extent, arguments) for extent in extents]
+            start = Constant(float(value_of(first, arguments))) if first else None
+            attr = arguments.get(f"{name}_attr")
+            made = self.create_parameter(shape, attr, None, name == "bias", start)
+            setattr(self, name, made)
+
+    def _handed(self):
+        """What the function gets besides the variables."""
+        taken = ((word, getattr(self, name)) for word, name in self._taken.items())
+        return {**self._fixed, **dict(taken)}
 
     def extra_repr(self):
         """The arguments."""
-        shown = [
-            (word, value) for word, value in self._arguments.items() if word != "name" or value
-        ]
-        return ", ".join(f"{word}={value}" for word, value in shown)
+        if self._shown is not None:
+            return self._shown.format(**vars(self))
+        kept = [(word, getattr(self, word)) for word in self._arguments]
+        return ", ".join(f"{word}={value}" for word, value in kept if word != "name" or value)
 
 
-def layer_of(word, function, module, variables=1, without=()):
-    """The layer ``word``: ``forward`` takes the first arguments of ``function``, the variables, and
-    making it takes the others but those in ``without``. The docstring is the function's."""
-    parameters = list(inspect.signature(function).parameters.values())
-    inputs = ", ".join(one.name for one in parameters[:variables])
-    signature = ", ".join(str(one) for one in parameters[variables:] if one.name not in without)
-    body = f"return function({inputs}, **self._arguments)"
-    forward = compiled("forward", f"self, {inputs}", body, function=function)
-    forward.__doc__ = "What the function gives."
-    return made_class(
-        word, OfFunction, signature, OfFunction._keep, function.__doc__, module, forward=forward
-    )
+def described(arguments, words_of_function, unused, row):
+    """The members of a row's class: what its parts say."""
+    learnt, shown, used = [], None, {*unused}
+    for option in row.options:
+        found = re.fullmatch(r"(\w+) \[(.*)\](?: = (.+))?", option)
+        if found:
+            learnt.append((found[1], words(found[2]), found[3]))
+            used |= {*learnt[-1][1], found[3], f"{found[1]}_attr"}
+        elif option.startswith("shows"):
+            shown = option.removeprefix("shows").lstrip()
+    known = {*arguments, *(name for name, *_ in learnt), "training"}.difference(unused)
+    taken = {word: word for word in words_of_function if word in known} | row.given
+    for argument in arguments:
+        if argument not in used.union(taken.values()):
+            raise ValueError(f"nothing takes the argument {argument} of the row of {row.name}")
+    return {
+        "_arguments": arguments,
+        "_learnt": learnt,
+        "_taken": {word: name for word, name in taken.items() if name in known},
+        "_fixed": {word: value_of(text, {}) for word, text in taken.items() if text not in known},
+        "_shown": shown,
+    }

@@ -112,19 +112,9 @@ class _TransformerLayer(Layer):
         weight_attr=None,
         bias_attr=None,
     ):
-        super().__init__()
-        self._config = {
-            "d_model": d_model,
-            "nhead": nhead,
-            "dim_feedforward": dim_feedforward,
-            "dropout": dropout,
-            "activation": activation,
-            "attn_dropout": attn_dropout,
-            "act_dropout": act_dropout,
-            "normalize_before": normalize_before,
-            "weight_attr": weight_attr,
-            "bias_attr": bias_attr,
-        }
+        config = {word: value for word, value in locals().items() if word != "self"}
+        Layer.__init__(self)
+        self._config = config
         count = len(self._attentions) + 1
         weights, biases = _attrs(weight_attr, count), _attrs(bias_attr, count)
         attn_dropout = dropout if attn_dropout is None else attn_dropout
@@ -177,41 +167,42 @@ class TransformerDecoderLayer(_TransformerLayer):
         return self._step(3, tgt, self._net)
 
 
-def _copies(layer, count):
-    """The layer, and others made like it."""
-    return LayerList([layer, *(type(layer)(**layer._config) for _ in range(count - 1))])
+class _Stack(Layer):
+    """Layers made like one, one behind the other, and a norm at the end."""
+
+    def __init__(self, layer, num_layers, norm):
+        super().__init__()
+        others = [type(layer)(**layer._config) for _ in range(num_layers - 1)]
+        self.layers = LayerList([layer, *others])
+        self.num_layers, self.norm = num_layers, norm
+
+    def _through(self, x, *rest, cache):
+        _without_cache(cache)
+        for layer in self.layers:
+            x = layer(x, *rest)
+        return x if self.norm is None else self.norm(x)
 
 
-class TransformerEncoder(Layer):
+class TransformerEncoder(_Stack):
     """Encoder layers, one behind the other, and a norm at the end."""
 
     def __init__(self, encoder_layer, num_layers, norm=None):
-        super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
-        self.num_layers, self.norm = num_layers, norm
+        super().__init__(encoder_layer, num_layers, norm)
 
     def forward(self, src, src_mask=None, cache=None):
         """[batch, length, d_model] again."""
-        _without_cache(cache)
-        for layer in self.layers:
-            src = layer(src, src_mask)
-        return src if self.norm is None else self.norm(src)
+        return self._through(src, src_mask, cache=cache)
 
 
-class TransformerDecoder(Layer):
+class TransformerDecoder(_Stack):
     """Decoder layers, one behind the other, and a norm at the end."""
 
     def __init__(self, decoder_layer, num_layers, norm=None):
-        super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
-        self.num_layers, self.norm = num_layers, norm
+        super().__init__(decoder_layer, num_layers, norm)
 
     def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, cache=None):
         """[batch, length, d_model] again."""
-        _without_cache(cache)
-        for layer in self.layers:
-            tgt = layer(tgt, memory, tgt_mask, memory_mask)
-        return tgt if self.norm is None else self.norm(tgt)
+        return self._through(tgt, memory, tgt_mask, memory_mask, cache=cache)
 
 
 class Transformer(Layer):
