@@ -6,8 +6,10 @@ from paddle._names import names_of
 from paddle.base.framework import default_main_program
 from paddle.base.scope import global_scope
 from paddle.base.unique_name import generate
+from paddle.metric.metrics import share
 
 from . import layers
+from .metrics import chunk_scores
 
 __all__ = ["ChunkEvaluator", "EditDistance"]
 
@@ -48,8 +50,8 @@ def _sum_of(state):
     return float(np.array(global_scope().find_var(state.name).get_tensor()).sum())
 
 
-def _share(part, of):
-    return part / of if of else 0.0
+def _arrays(numbers):
+    return tuple(np.array([number], "float32") for number in numbers)
 
 
 class ChunkEvaluator(Evaluator):
@@ -65,10 +67,7 @@ class ChunkEvaluator(Evaluator):
 
     def eval(self, executor, eval_program=None):
         """[precision], [recall] and [F1]."""
-        found, right, correct = (_sum_of(state) for state in self.states)
-        precision, recall = _share(correct, found), _share(correct, right)
-        f1 = _share(2 * precision * recall, precision + recall)
-        return tuple(np.array([one], "float32") for one in (precision, recall, f1))
+        return _arrays(chunk_scores(*map(_sum_of, self.states)))
 
 
 class EditDistance(Evaluator):
@@ -87,8 +86,7 @@ class EditDistance(Evaluator):
     def eval(self, executor, eval_program=None):
         """[mean distance] and [share of sequences that are not right]."""
         distance, count, errors = (_sum_of(state) for state in self.states)
-        means = (_share(distance, count), _share(errors, count))
-        return tuple(np.array([one], "float32") for one in means)
+        return _arrays([share(distance, count), share(errors, count)])
 
 
 def _check_global(word):

@@ -4,7 +4,9 @@ import numpy as np
 
 from paddle import metric as _new
 from paddle._names import names_of
+from paddle._rows import rows
 from paddle.base.executor import as_scalar
+from paddle.metric.metrics import share
 
 
 class MetricBase:
@@ -34,12 +36,16 @@ class MetricBase:
         return {"name": self._name, "states": state}
 
 
-class Accuracy(MetricBase):
-    """The mean of accuracies, each weighted by the number of its samples."""
+class _Counts(MetricBase):
+    """Counts that begin at nothing."""
 
     def __init__(self, name=None):
         super().__init__(name)
         self.reset()
+
+
+class Accuracy(_Counts):
+    """The mean of accuracies, each weighted by the number of its samples."""
 
     def reset(self):
         """Forget all batches."""
@@ -91,9 +97,9 @@ class CompositeMetric(MetricBase):
 class _Wrapped(MetricBase):
     """A metric of ``paddle.metric``."""
 
-    def __init__(self, name, metric):
+    def __init__(self, name, kind, **words):
         super().__init__(name)
-        self._metric = metric
+        self._metric = getattr(_new, kind)(**words)
 
     def reset(self):
         """Forget all batches."""
@@ -101,40 +107,24 @@ class _Wrapped(MetricBase):
 
     def update(self, preds, labels):
         """Take in a batch: probabilities, and labels of 0 and 1."""
-        self._metric.update(np.asarray(preds), np.asarray(labels))
+        self._metric.update(preds, labels)
 
     def eval(self):
         """The metric of all batches together."""
         return self._metric.accumulate()
 
 
-class Precision(_Wrapped):
-    """The share of true positives among the predicted positives."""
-
-    def __init__(self, name=None):
-        super().__init__(name, _new.Precision())
+rows(globals())
 
 
-class Recall(_Wrapped):
-    """The share of the positives that were predicted."""
-
-    def __init__(self, name=None):
-        super().__init__(name, _new.Recall())
-
-
-class Auc(_Wrapped):
-    """The area under the curve of hits against false alarms, of column 1 of predictions."""
-
-    def __init__(self, name, curve="ROC", num_thresholds=4095):
-        super().__init__(name, _new.Auc(curve, num_thresholds))
+def chunk_scores(found, labelled, right):
+    """(precision, recall, F1), from the numbers of chunks."""
+    precision, recall = share(right, found), share(right, labelled)
+    return precision, recall, share(2 * precision * recall, precision + recall)
 
 
-class ChunkEvaluator(MetricBase):
+class ChunkEvaluator(_Counts):
     """Precision, recall and F1 of chunks, from the counts of batches."""
-
-    def __init__(self, name=None):
-        super().__init__(name)
-        self.reset()
 
     def reset(self):
         """Forget all batches."""
@@ -148,19 +138,12 @@ class ChunkEvaluator(MetricBase):
 
     def eval(self):
         """(precision, recall, F1) of all batches together."""
-        right = float(self.num_correct_chunks)
-        precision = right / self.num_infer_chunks if self.num_infer_chunks else 0.0
-        recall = right / self.num_label_chunks if self.num_label_chunks else 0.0
-        f1 = 2 * precision * recall / (precision + recall) if right else 0.0
-        return precision, recall, f1
+        counts = (self.num_infer_chunks, self.num_label_chunks, self.num_correct_chunks)
+        return chunk_scores(*counts)
 
 
-class EditDistance(MetricBase):
+class EditDistance(_Counts):
     """The mean distance of sequences, and the share of those that are not alike."""
-
-    def __init__(self, name=None):
-        super().__init__(name)
-        self.reset()
 
     def reset(self):
         """Forget all batches."""

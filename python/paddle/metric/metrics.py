@@ -4,23 +4,19 @@ import abc
 
 import numpy as np
 
-import _flotilla as core
+from paddle._rows import rows
 from paddle._words import several
 from paddle.base.framework import Variable
 from paddle.tensor.manipulation import cast, reshape
 from paddle.tensor.search import topk
 
 
-def accuracy(input, label, k=1, correct=None, total=None, name=None):
-    """The share of rows of ``input`` whose label is among their ``k`` largest values.
-
-    >>> accuracy(logits, label, k=5)
-    """
-    return core.accuracy(input, label, k, correct, total, name=name)
+rows(globals())
 
 
-def _array(value):
-    return np.asarray(value)
+def share(part, of):
+    """Which share a part is; 0 of nothing."""
+    return part / of if of else 0.0
 
 
 class Metric(abc.ABC):
@@ -47,7 +43,13 @@ class Metric(abc.ABC):
         return args
 
 
-class Accuracy(Metric):
+class _Named(Metric):
+    def name(self):
+        """What the metric is called: a name, or names such as acc_top1 and acc_top5."""
+        return self._name
+
+
+class Accuracy(_Named):
     """The share of rows whose label is among their k largest values, for each k of ``topk``."""
 
     def __init__(self, topk=(1,), name=None, *args, **kwargs):
@@ -61,21 +63,25 @@ class Accuracy(Metric):
         if isinstance(pred, Variable):
             places = topk(pred, self.maxk)[1]
             return cast(places == reshape(label, [-1, 1]), "float32")
-        places = np.argsort(-_array(pred), kind="stable")[..., : self.maxk]
-        label = _array(label)
+        places = np.argsort(-np.asarray(pred), kind="stable")[..., : self.maxk]
+        label = np.asarray(label)
         if label.ndim == places.ndim and label.shape[-1] != 1:  # one-hot
             label = label.argmax(-1)
         return (places == label.reshape(*places.shape[:-1], 1)).astype("float32")
 
     def update(self, correct, *args):
         """Take in what ``compute`` gave; returns the shares of this batch."""
-        correct = _array(correct)
+        correct = np.asarray(correct)
         rows = int(np.prod(correct.shape[:-1]))
         hits = [float(correct[..., :k].sum()) for k in self.topk]
         for i, hit in enumerate(hits):
             self.total[i] += hit
             self.count[i] += rows
-        shares = [hit / rows for hit in hits]
+        return self._shares(hits, [rows] * len(hits))
+
+    @staticmethod
+    def _shares(hits, counts):
+        shares = [share(hit, rows) for hit, rows in zip(hits, counts)]
         return shares[0] if len(shares) == 1 else shares
 
     def reset(self):
@@ -84,29 +90,27 @@ class Accuracy(Metric):
 
     def accumulate(self):
         """The shares of all batches together."""
-        shares = [hit / rows if rows else 0.0 for hit, rows in zip(self.total, self.count)]
-        return shares[0] if len(shares) == 1 else shares
-
-    def name(self):
-        """acc, or acc_top1, acc_top5, ..."""
-        return self._name
+        return self._shares(self.total, self.count)
 
 
-class _Counts(Metric):
+class _Counts(_Named):
     """Of probabilities for one class: above a half means yes."""
 
-    def __init__(self, name, *args, **kwargs):
+    def __init__(self, name):
         self._name = name
         self.reset()
 
-    def _count(self, preds, labels):
-        said = np.floor(_array(preds).reshape(-1) + 0.5).astype("int64") == 1
-        true = _array(labels).reshape(-1) == 1
-        return int((said & true).sum()), int((said & ~true).sum()), int((~said & true).sum())
+    def update(self, preds, labels):
+        """Take in a batch: probabilities, and labels of 0 and 1."""
+        said = np.floor(np.asarray(preds).reshape(-1) + 0.5).astype("int64") == 1
+        true = np.asarray(labels).reshape(-1) == 1
+        self.tp += int((said & true).sum())
+        self.fp += int((said & ~true).sum())
+        self.fn += int((~said & true).sum())
 
-    def name(self):
-        """What the metric is called."""
-        return self._name
+    def reset(self):
+        """Forget all batches."""
+        self.tp = self.fp = self.fn = 0
 
 
 class Precision(_Counts):
@@ -115,20 +119,9 @@ class Precision(_Counts):
     def __init__(self, name="precision", *args, **kwargs):
         super().__init__(name)
 
-    def update(self, preds, labels):
-        """Take in a batch: probabilities, and labels of 0 and 1."""
-        hits, false_alarms, _ = self._count(preds, labels)
-        self.tp += hits
-        self.fp += false_alarms
-
-    def reset(self):
-        """Forget all batches."""
-        self.tp = self.fp = 0
-
     def accumulate(self):
         """The precision of all batches together."""
-        said = self.tp + self.fp
-        return self.tp / said if said else 0.0
+        return share(self.tp, self.tp + self.fp)
 
 
 class Recall(_Counts):
@@ -137,23 +130,12 @@ class Recall(_Counts):
     def __init__(self, name="recall", *args, **kwargs):
         super().__init__(name)
 
-    def update(self, preds, labels):
-        """Take in a batch: probabilities, and labels of 0 and 1."""
-        hits, _, misses = self._count(preds, labels)
-        self.tp += hits
-        self.fn += misses
-
-    def reset(self):
-        """Forget all batches."""
-        self.tp = self.fn = 0
-
     def accumulate(self):
         """The recall of all batches together."""
-        true = self.tp + self.fn
-        return self.tp / true if true else 0.0
+        return share(self.tp, self.tp + self.fn)
 
 
-class Auc(Metric):
+class Auc(_Named):
     """The area under the curve of hits against false alarms, by ``num_thresholds`` steps."""
 
     def __init__(self, curve="ROC", num_thresholds=4095, name="auc", *args, **kwargs):
@@ -164,7 +146,7 @@ class Auc(Metric):
 
     def update(self, preds, labels):
         """Take in a batch: probabilities in column 1, and labels of 0 and 1."""
-        preds, labels = _array(preds), _array(labels).reshape(-1) == 1
+        preds, labels = np.asarray(preds), np.asarray(labels).reshape(-1) == 1
         chance = preds[:, 1] if preds.ndim > 1 and preds.shape[1] > 1 else preds.reshape(-1)
         places = (chance * self._num_thresholds).astype("int64")
         steps = self._num_thresholds + 1
@@ -184,7 +166,3 @@ class Auc(Metric):
             return 0.0
         area = ((alarms[1:] - alarms[:-1]) * (hits[1:] + hits[:-1])).sum() / 2
         return float(area / (hits[-1] * alarms[-1]))
-
-    def name(self):
-        """What the metric is called."""
-        return self._name
