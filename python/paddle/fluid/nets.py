@@ -1,10 +1,11 @@
 """Layers that are often used together."""
 
 from paddle._names import names_of
+from paddle._rows import rows
 
 from . import layers
 
-__all__ = ["glu", "img_conv_group", "sequence_conv_pool", "simple_img_conv_pool"]
+__all__ = [*rows(globals()), "img_conv_group", "sequence_conv_pool", "simple_img_conv_pool"]
 
 
 def simple_img_conv_pool(
@@ -113,12 +114,6 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
     if num_heads == 1:
         return found
     return layers.reshape(layers.transpose(found, [0, 2, 1, 3]), [0, 0, value_width])
-
-
-def glu(input, dim=-1):
-    """The first half along ``dim`` times the sigmoid of the second."""
-    value, gate = layers.split(input, 2, dim)
-    return layers.elementwise_mul(value, layers.sigmoid(gate))
 
 
 __getattr__, __dir__ = names_of(__name__)

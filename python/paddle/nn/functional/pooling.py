@@ -53,9 +53,10 @@ def _adaptive2d(x, type, size, name, return_mask=False, data_format="NCHW"):
     return core.pool2d(x, size, type, adaptive=True, name=name, data_format=data_format)
 
 
-def _adaptive1d(x, type, size, *rest):
+def _adaptive1d(x, type, size, name, return_mask=False):
     """The same of sequences."""
-    return squeeze(_adaptive2d(unsqueeze(x, 2), type, [1, size], *rest), 2)
+    _no_mask(return_mask)
+    return squeeze(_adaptive2d(unsqueeze(x, 2), type, [1, size], name), 2)
 
 
 def _unpool(x, indices, size, stride, padding, output_size, name, data_format):

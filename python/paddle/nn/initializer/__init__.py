@@ -11,15 +11,9 @@ rows(globals())
 def calculate_gain(nonlinearity, param=None):
     """The factor by which weights before an activation should be larger than without it."""
     slope = 0.01 if param is None else float(param)
+    convolutions = [f"conv{n}d{kind}" for kind in ("", "_transpose") for n in (1, 2, 3)]
     gains = {
-        "sigmoid": 1.0,
-        "linear": 1.0,
-        "conv1d": 1.0,
-        "conv2d": 1.0,
-        "conv3d": 1.0,
-        "conv1d_transpose": 1.0,
-        "conv2d_transpose": 1.0,
-        "conv3d_transpose": 1.0,
+        **dict.fromkeys(["sigmoid", "linear", *convolutions], 1.0),
         "tanh": 5.0 / 3,
         "relu": math.sqrt(2.0),
         "leaky_relu": math.sqrt(2.0 / (1 + slope**2)),
