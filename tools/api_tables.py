@@ -7,6 +7,7 @@
 
 import argparse
 import ast
+import functools
 import importlib.util
 import pathlib
 
@@ -40,14 +41,42 @@ def tables():
 
 
 def signature(row):
-    return ", ".join(f"{name}={default}" if default else name for name, default in row.parameters)
+    return joined(row.parameters)
+
+
+def joined(parameters):
+    return ", ".join(f"{name}={default}" if default else name for name, default in parameters)
+
+
+@functools.cache
+def functional():
+    """{name: (parameters, docstring)} of the functions that layers call."""
+    found = {}
+    for path in (PACKAGE / "nn" / "functional").glob("*.*"):
+        if path.suffix == ".api":
+            rows = (one for one in TABLES.read(path) if isinstance(one, TABLES.Row))
+            found |= {row.name: (row.parameters, row.doc) for row in rows}
+        elif path.suffix == ".py":
+            nodes = ast.parse(path.read_text()).body
+            functions = (node for node in nodes if isinstance(node, ast.FunctionDef))
+            found |= {
+                node.name: (parameters(node.args), ast.get_docstring(node)) for node in functions
+            }
+    return found
+
+
+def parameters(arguments):
+    defaults = [ast.unparse(default) for default in arguments.defaults]
+    needed = len(arguments.args) - len(defaults)
+    return list(zip((one.arg for one in arguments.args), [""] * needed + defaults))
 
 
 def made_class(row):
-    """The text of a class. The arguments of a layer that takes all of its function are the
-    function's, which stands elsewhere."""
-    start = "*args: Any, **kwargs: Any" if row.parameters == [("...", "")] else signature(row)
-    members = [repr(row.doc), f"def __init__(self, {start}): ..."]
+    """The text of a class; a layer that takes all arguments of a function takes what that does."""
+    own, (theirs, doc) = signature(row), functional().get(row.target, (None, ""))
+    if own == "...":
+        own = joined(theirs[len(row.variables) :]) if theirs else "*args: Any, **kwargs: Any"
+    members = [repr(row.doc or doc), f"def __init__(self, {own}): ..."]
     if row.variables:
         members.append(f"def forward(self, {', '.join(row.variables)}): ...")
     above = "Layer" if row.variables else row.target

@@ -284,3 +284,5 @@ def test_stubs_have_every_name(tmp_path):
         if "*" not in names:
             assert set(getattr(module_of(table), "__all__", ())) <= names, table
         assert {*functions_of(table), *classes_of(table)} <= names
+    layers = (tmp_path / "paddle" / "nn" / "layer" / "activation.pyi").read_text()
+    assert "class CELU(Layer):" in layers and "(self, alpha=1.0, name=None): ..." in layers

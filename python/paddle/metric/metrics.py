@@ -19,6 +19,15 @@ def share(part, of):
     return part / of if of else 0.0
 
 
+def area(positive, negative, otherwise):
+    """The area under the curve of hits against false alarms, from how many samples of both kinds
+    each step of predictions holds, the smallest first; ``otherwise`` where one kind is missing."""
+    positive, negative = (np.asarray(counts, float)[::-1] for counts in (positive, negative))
+    pairs = positive.sum() * negative.sum()
+    above = np.cumsum(positive)
+    return float((negative * (above - positive / 2)).sum() / pairs) if pairs else otherwise
+
+
 class Metric(abc.ABC):
     """A metric with ``reset``, ``update`` and ``accumulate``."""
 
@@ -160,9 +169,4 @@ class Auc(_Named):
 
     def accumulate(self):
         """The area of all batches together; 0 where one class is missing."""
-        hits = np.concatenate([[0], np.cumsum(self._pos[::-1])]).astype("float64")
-        alarms = np.concatenate([[0], np.cumsum(self._neg[::-1])]).astype("float64")
-        if not hits[-1] or not alarms[-1]:
-            return 0.0
-        area = ((alarms[1:] - alarms[:-1]) * (hits[1:] + hits[:-1])).sum() / 2
-        return float(area / (hits[-1] * alarms[-1]))
+        return area(self._pos, self._neg, otherwise=0.0)

@@ -25,7 +25,8 @@ class _Conv(Layer):
         if in_channels % groups:
             raise ValueError(f"{in_channels} channels cannot be cut into {groups} groups")
         window = _extents(kernel_size, axes)
-        self._axes, self._extents = axes, (in_channels, out_channels, window)
+        self._axes, self._window = axes, window
+        self._in_channels, self._out_channels = in_channels, out_channels
         self._sides, self._options = None, rest
         if mode != "zeros":
             self._sides, rest["padding"] = self._around(rest["padding"], mode), 0
@@ -50,8 +51,9 @@ class _Conv(Layer):
 
     def extra_repr(self):
         """Channels and window."""
-        words = [f"{word}={self._options[word]}" for word in ("stride", "padding", "data_format")]
-        return ", ".join(["{}, {}, kernel_size={}".format(*self._extents), *words])
+        text = f"{self._in_channels}, {self._out_channels}, kernel_size={self._window}"
+        words = ("stride", "padding", "data_format")
+        return ", ".join([text, *(f"{word}={self._options[word]}" for word in words)])
 
 
 class _ConvTranspose(Layer):

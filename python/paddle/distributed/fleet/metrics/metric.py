@@ -10,6 +10,7 @@ import numpy as np
 
 from paddle.base.framework import Variable
 from paddle.base.scope import global_scope
+from paddle.metric.metrics import area
 
 
 def _array(input, scope):
@@ -52,13 +53,11 @@ def min(input, scope=None, util=None):
 def auc(stat_pos, stat_neg, scope=None, util=None):
     """The area under the ROC curve, from the counts of positive and negative samples in each bucket
     of predictions, as the auc op keeps them."""
-    positive = np.ravel(_over_workers(stat_pos, "sum", scope, util)).astype(float)[::-1]
-    negative = np.ravel(_over_workers(stat_neg, "sum", scope, util)).astype(float)[::-1]
+    positive = np.ravel(_over_workers(stat_pos, "sum", scope, util))
+    negative = np.ravel(_over_workers(stat_neg, "sum", scope, util))
     if positive.size != negative.size:
         raise ValueError(f"{positive.size} buckets of positives, but {negative.size} of negatives")
-    above = np.cumsum(positive)
-    pairs = positive.sum() * negative.sum()
-    return float((negative * (above - positive / 2)).sum() / pairs) if pairs > 0 else 0.5
+    return area(positive, negative, otherwise=0.5)
 
 
 def mae(abserr, total_ins_num, scope=None, util=None):
