@@ -123,9 +123,9 @@ def _class(namespace, path, entry):
         from .nn.layer.of_function import described
 
         function = _found(namespace, entry.target, "paddle.nn.functional")
-        words, others = _words_of(function, len(entry.variables))
+        words, theirs = _words_of(function, len(entry.variables))
         if names == ("...",):
-            names, defaults = words, others
+            names, defaults = words, theirs
         forward = _templates(len(entry.variables))["forward"]
         forward = made(forward, "forward", ("self", *entry.variables), function=function)
         forward.__doc__ = "What the function gives."

@@ -5,33 +5,18 @@ from paddle._rows import rows
 
 from . import layers
 
-__all__ = [*rows(globals()), "img_conv_group", "sequence_conv_pool", "simple_img_conv_pool"]
+__all__ = [*rows(globals()), "img_conv_group"]
 
 
-def simple_img_conv_pool(
-    input,
-    num_filters,
-    filter_size,
-    pool_size,
-    pool_stride,
-    pool_padding=0,
-    pool_type="max",
-    global_pooling=False,
-    conv_stride=1,
-    conv_padding=0,
-    conv_dilation=1,
-    conv_groups=1,
-    param_attr=None,
-    bias_attr=None,
-    act=None,
-    use_cudnn=True,
-):
+def _conv_and_pool(input, pool_size, pool_type, pool_stride, pool_padding, is_global, **conv):
     """A convolution and a pool."""
-    made = layers.conv2d(
-        *(input, num_filters, filter_size, conv_stride, conv_padding, conv_dilation),
-        *(conv_groups, param_attr, bias_attr, use_cudnn, act),
-    )
-    return layers.pool2d(made, pool_size, pool_type, pool_stride, pool_padding, global_pooling)
+    made = layers.conv2d(input, **conv)
+    return layers.pool2d(made, pool_size, pool_type, pool_stride, pool_padding, is_global)
+
+
+def _sequence_conv_and_pool(input, pool_type, **conv):
+    """A convolution over sequences and a pool of each."""
+    return layers.sequence_pool(layers.sequence_conv(input, **conv), pool_type)
 
 
 def img_conv_group(
@@ -68,22 +53,6 @@ def img_conv_group(
             rate = nth(conv_batchnorm_drop_rate, i)
             input = layers.dropout(input, rate) if rate > 1e-5 else input
     return layers.pool2d(input, pool_size, pool_type, pool_stride)
-
-
-def sequence_conv_pool(
-    input,
-    num_filters,
-    filter_size,
-    param_attr=None,
-    act="sigmoid",
-    pool_type="max",
-    bias_attr=None,
-):
-    """A convolution over sequences and a pool of each."""
-    made = layers.sequence_conv(
-        input, num_filters, filter_size, param_attr=param_attr, bias_attr=bias_attr, act=act
-    )
-    return layers.sequence_pool(made, pool_type)
 
 
 def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rate=0.0):
