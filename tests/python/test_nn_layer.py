@@ -102,6 +102,14 @@ def test_states_that_do_not_fit(executor):
         net.set_state_dict({"top.weight": np.ones((2, 8), "float32")})
 
 
+def test_buffers_may_be_no_part_of_the_state():
+    net = nn.Sequential(nn.Layer(), nn.Layer())
+    for layer, persistable in zip(net, (True, False)):
+        layer.register_buffer("count", layer.create_variable("count"), persistable)
+    assert [path for path, _ in net.named_buffers()] == ["0.count", "1.count"]
+    assert net.set_state_dict({}) == (["0.count"], [])
+
+
 def types():
     return [op.type for op in static.default_main_program().global_block().ops]
 

@@ -197,13 +197,14 @@ class Layer:
         """All layers inside."""
         return [layer for _, layer in self.named_sublayers(include_self=include_self)]
 
-    def _named(self, place, prefix, include_sublayers):
+    def _named(self, place, prefix, include_sublayers, only_saved=False):
         """(path, variable) of one kind, each variable once."""
         seen = set()
         layers = self.named_sublayers(prefix, True) if include_sublayers else [(prefix, self)]
         for path, layer in layers:
+            left_out = layer._unsaved_buffers if only_saved else ()
             for name, var in layer.__dict__[place].items():
-                if var is not None and var.name not in seen:
+                if var is not None and var.name not in seen and name not in left_out:
                     seen.add(var.name)
                     yield f"{path}.{name}" if path else name, var
 
@@ -230,14 +231,7 @@ class Layer:
 
     def _named_state(self, include_sublayers=True):
         yield from self.named_parameters(include_sublayers=include_sublayers)
-        unsaved = {
-            f"{path}.{name}" if path else name
-            for path, layer in self.named_sublayers(include_self=True)
-            for name in layer._unsaved_buffers
-        }
-        for path, var in self.named_buffers(include_sublayers=include_sublayers):
-            if path not in unsaved:
-                yield path, var
+        yield from self._named("_buffers", "", include_sublayers, only_saved=True)
 
     def state_dict(
         self, destination=None, include_sublayers=True, structured_name_prefix="", use_hook=True
