@@ -37,6 +37,7 @@
 #include "flotilla/layers/control_flow.h"
 #include "flotilla/layers/conv.h"
 #include "flotilla/layers/functions.h"
+#include "flotilla/layers/indexing.h"
 #include "flotilla/layers/losses.h"
 #include "flotilla/layers/lr.h"
 #include "flotilla/layers/lr_ops.h"

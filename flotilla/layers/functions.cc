@@ -1,5 +1,7 @@
 #include "flotilla/layers/functions.h"
 
+#include "flotilla/layers/indexing.h"
+
 namespace flotilla::layers {
 
 Variable reshape(Variable x, const std::vector<int64_t>& shape, const std::string& act) {
@@ -44,90 +46,9 @@ Variable reduce(const std::string& type, Variable x, const ReduceOptions& option
   return out;
 }
 
-namespace {
-
-// What an index means for the axes of x: cuts, axes that go, axes that come.
-struct Cuts {
-  std::vector<int32_t> axes, starts, ends, steps, decrease;
-  std::vector<int32_t> new_axes;  // in the result
-  bool strided = false;
-};
-
-int64_t axes_of(const std::vector<Index>& places) {
-  int64_t axes = 0;
-  for (const Index& place : places) {
-    if (place.kind == Index::kAt || place.kind == Index::kRange) ++axes;
-  }
-  return axes;
-}
-
-void cut(Cuts& cuts, int64_t axis, const Index& place) {
-  const bool at = place.kind == Index::kAt;
-  if (!at && place.begin == 0 && place.end == Index{}.end && place.step == 1) return;
-  // The element before the end has no end of its own.
-  const int64_t end = !at ? place.end : place.begin == -1 ? Index{}.end : place.begin + 1;
-  cuts.axes.push_back(static_cast<int32_t>(axis));
-  cuts.starts.push_back(static_cast<int32_t>(place.begin));
-  cuts.ends.push_back(static_cast<int32_t>(end));
-  cuts.steps.push_back(static_cast<int32_t>(at ? 1 : place.step));
-  if (at) cuts.decrease.push_back(static_cast<int32_t>(axis));
-  cuts.strided = cuts.strided || (!at && place.step != 1);
-}
-
-Cuts read_index(const Var& x, const std::vector<Index>& places) {
-  Cuts cuts;
-  int64_t axis = 0, result = 0;  // the next axis of x, of the result
-  const int64_t named = axes_of(places);
-  require(named <= x.shape.rank(), "{} axes are indexed, but \"{}\" has shape {}", named, x.name,
-          x.shape);
-  for (const Index& place : places) {
-    switch (place.kind) {
-      case Index::kNewAxis:
-        cuts.new_axes.push_back(static_cast<int32_t>(result++));
-        break;
-      case Index::kEllipsis:
-        result += x.shape.rank() - named;
-        axis += x.shape.rank() - named;
-        break;
-      case Index::kAt:
-        require(x.shape[axis] < 0 || (-x.shape[axis] <= place.begin && place.begin < x.shape[axis]),
-                "element {} of axis {} was asked for, but \"{}\" has shape {}", place.begin, axis,
-                x.name, x.shape);
-        cut(cuts, axis++, place);
-        break;
-      case Index::kRange:
-        cut(cuts, axis++, place);
-        ++result;
-        break;
-    }
-  }
-  return cuts;
-}
-
-}  // namespace
-
-Variable index(Variable x, const std::vector<Index>& places) {
-  const Cuts cuts = read_index(x, places);
-  Variable out = x;
-  if (!cuts.axes.empty()) {
-    Attrs attrs = {{"axes", cuts.axes},
-                   {"starts", cuts.starts},
-                   {"ends", cuts.ends},
-                   {"infer_flags", std::vector<int32_t>(cuts.axes.size(), 1)},
-                   {"decrease_axis", cuts.decrease}};
-    if (cuts.strided) attrs["strides"] = cuts.steps;
-    out = op(cuts.strided ? "strided_slice" : "slice", {{"Input", x}}, std::move(attrs),
-             {.out = context().names.generate(x.name() + "_slice")});
-  }
-  if (!cuts.new_axes.empty()) {
-    out = op("unsqueeze2", {{"X", out}}, {{"axes", cuts.new_axes}}, {.outputs = {"Out", "XShape"}});
-  }
-  return out;
-}
-
 Variable continuous_value_model(Variable x, bool use_cvm) {
-  const auto columns = [](Variable from, int64_t begin, int64_t end = Index{}.end) {
-    return index(from, {Index{}, {.begin = begin, .end = end}});
+  const auto columns = [](Variable from, int64_t begin, int64_t end = Index::kEnd) {
+    return index(from, {all(), range(begin, end)});
   };
   if (!use_cvm) return columns(x, 2);
   const Variable counts = op("log1p", {{"X", columns(x, 0, 2)}}, {}, {.stop_gradient = true});

@@ -64,18 +64,6 @@ Variable reduce(const std::string& type, Variable x, const ReduceOptions& option
 inline Variable sum(Variable x) { return reduce("reduce_sum", x, {.layer = "sum"}); }
 inline Variable mean(Variable x) { return reduce("reduce_mean", x, {.layer = "mean"}); }
 
-// One place of an index: x[3], x[1:4], x[::2], x[None], x[...].
-struct Index {
-  enum Kind { kAt, kRange, kNewAxis, kEllipsis };
-  Kind kind = kRange;
-  int64_t begin = 0;  // kAt: the element
-  int64_t end = 2147483647;
-  int64_t step = 1;
-};
-inline Index at(int64_t element) { return {.kind = Index::kAt, .begin = element}; }
-// Elements of x, as Python's x[...] picks them. Variables are named <x>_slice_<n>.
-Variable index(Variable x, const std::vector<Index>& places);
-
 // Rows whose first two numbers say how often something was shown and clicked: with `use_cvm` these
 // become log(shown + 1) and log(clicked + 1) - log(shown + 1), else they are cut off. Training
 // leaves them as they are.

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "flotilla/layers/indexing.h"
 #include "flotilla/layers/nn.h"
 #include "flotilla/testing/errors.h"
 #include "flotilla/testing/layers.h"
@@ -98,21 +99,6 @@ TEST_F(Functions, ReducesSomeAxesOrAll) {
   EXPECT_EQ(mean(x).shape(), (Shape{1}));
   EXPECT_EQ(reduce("reduce_sum", x, {.axes = {-1}}).shape(), (Shape{-1, 3}));
   EXPECT_EQ(reduce("reduce_sum", x, {.axes = {1, 2}, .keep_dim = true}).shape(), (Shape{-1, 1, 1}));
-}
-
-TEST_F(Functions, IndexPicksElements) {
-  const Variable x = data("x", {4, 5, 6});
-  EXPECT_EQ(index(x, {at(0)}).shape(), (Shape{5, 6}));
-  EXPECT_EQ(index(x, {at(-1)}).name(), "x_slice_1");
-  EXPECT_EQ(index(x, {{.begin = 1, .end = 3}, at(2)}).shape(), (Shape{2, 6}));
-  EXPECT_EQ(index(x, {{.kind = Index::kEllipsis}, at(0)}).shape(), (Shape{4, 5}));
-  EXPECT_EQ(index(x, {at(0), {.kind = Index::kNewAxis}}).shape(), (Shape{1, 5, 6}));
-  EXPECT_EQ(index(x, {{}, {.kind = Index::kNewAxis}, at(0)}).shape(), (Shape{4, 1, 6}));
-  EXPECT_EQ(index(x, {{.step = 2}}).shape(), (Shape{2, 5, 6}));
-  EXPECT_REFUSED(index(x, {at(4)}),
-                 "element 4 of axis 0 was asked for, but \"x\" has shape [4, 5, 6]");
-  EXPECT_REFUSED(index(x, {at(0), at(0), at(0), at(0)}),
-                 "4 axes are indexed, but \"x\" has shape [4, 5, 6]");
 }
 
 TEST_F(Functions, FullTakesVariablesAsExtents) {

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "flotilla/layers/context.h"
+#include "flotilla/layers/indexing.h"
 
 namespace flotilla::layers {
 namespace {

@@ -211,7 +211,21 @@ void bind_op(nb::module_& m) {
         mark_user_line();
         return wrap(layers::index(x, to_index(index)));
       },
-      "x"_a, "index"_a.none(), "x[index]: numbers, slices, None and ...");
+      "x"_a, "index"_a.none(), "x[index], as numpy has it, also by variables and arrays.");
+  m.def(
+      "setitem",
+      [](Var& x, nb::object index, nb::object value, bool in_place) {
+        mark_user_line();
+        const std::vector<layers::Index> places = to_index(index);
+        const bool array = nb::hasattr(value, "__array__") && !nb::isinstance<Var>(value);
+        if (!array && !nb::isinstance<nb::list>(value)) {
+          return wrap(layers::set(x, places, to_operand(value), in_place));
+        }
+        const Variable given = layers::constant(from_numpy(value));
+        return wrap(layers::set(x, places, given, in_place));
+      },
+      "x"_a, "index"_a.none(), "value"_a, "in_place"_a = false,
+      "x with the elements of x[index] replaced; `in_place`: for the ops that follow, too.");
   m.def(
       "shape_argument",
       [](nb::object extents) {

@@ -1,5 +1,7 @@
 #include "layers_convert.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "flotilla/layers/context.h"
@@ -136,23 +138,94 @@ Padding to_padding(nb::handle value, const std::string& data_format) {
 
 namespace {
 
+const Op* writer_of(const Var& var) {
+  const Op* found = nullptr;
+  for (const auto& op : var.block->ops()) {
+    for (const auto& [slot, names] : op->outputs()) {
+      if (std::find(names.begin(), names.end(), var.name) != names.end()) found = op.get();
+    }
+  }
+  return found;
+}
+
+// Whether a variable of one element is a number, as a counter or x[i] is, rather than a list of
+// one: it picks an element, and the axis goes. In 1.8, tensors have one axis at least.
+bool is_number(const Var& var, int depth = 8) {
+  if (var.shape.rank() == 0) return true;
+  if (!(var.shape == Shape{1}) || var.is_data || depth == 0) return false;
+  const Op* op = writer_of(var);
+  if (op == nullptr) return var.persistable;
+  if (op->type() == "fill_constant") return true;
+  if (op->type() == "slice" || op->type() == "strided_slice") {
+    return !op->attr_or<std::vector<int64_t>>("decrease_axis", {}).empty();
+  }
+  static const std::set<std::string, std::less<>> kKeep = {"assign",
+                                                           "cast",
+                                                           "elementwise_add",
+                                                           "elementwise_floordiv",
+                                                           "elementwise_mod",
+                                                           "elementwise_mul",
+                                                           "elementwise_sub",
+                                                           "increment",
+                                                           "scale"};
+  if (!kKeep.contains(op->type())) return false;
+  const Var* x = var.block->find_var_recursive(op->input("X"));
+  return x != nullptr && (x == &var || is_number(*x, depth - 1));
+}
+
+bool is_whole(DType dtype) { return dtype == i32 || dtype == i64; }
+
+// A bound of a range: a number, or a variable, for which `number` stays.
+Var* to_bound(nb::handle value, int64_t& number) {
+  if (!nb::isinstance<Var>(value)) {
+    number = to_int(value);
+    return nullptr;
+  }
+  Var& var = nb::cast<Var&>(value);
+  require(is_whole(var.dtype), "a bound of a slice must be a whole number, but \"{}\" is {}",
+          var.name, var.dtype);
+  return &var;
+}
+
+layers::Index to_range(nb::handle slice) {
+  using layers::Index;
+  Index range;
+  const nb::object step = slice.attr("step"), start = slice.attr("start"),
+                   stop = slice.attr("stop");
+  if (!step.is_none()) range.step = to_int(step);
+  require(range.step != 0, "the step of a slice cannot be 0");
+  range.begin = range.step > 0 ? 0 : Index::kEnd;
+  // Backwards, Paddle's end of exactly -1 takes the first element along.
+  range.end = range.step > 0 ? Index::kEnd : -1;
+  if (!start.is_none()) range.begin_var = to_bound(start, range.begin);
+  if (!stop.is_none()) range.end_var = to_bound(stop, range.end);
+  return range;
+}
+
 layers::Index to_place(nb::handle item) {
   using layers::Index;
   if (item.is_none()) return {.kind = Index::kNewAxis};
   if (item.ptr() == Py_Ellipsis) return {.kind = Index::kEllipsis};
-  if (PySlice_Check(item.ptr())) {
-    Index range;
-    const nb::object step = item.attr("step"), start = item.attr("start"), stop = item.attr("stop");
-    if (!step.is_none()) range.step = to_int(step);
-    require(range.step != 0, "the step of a slice cannot be 0");
-    range.begin = !start.is_none() ? to_int(start) : range.step > 0 ? 0 : Index{}.end;
-    // Backwards, Paddle's end of exactly -1 takes the first element along.
-    range.end = !stop.is_none() ? to_int(stop) : range.step > 0 ? Index{}.end : -1;
-    return range;
+  if (PySlice_Check(item.ptr())) return to_range(item);
+  if (nb::isinstance<Var>(item)) {
+    Var& var = nb::cast<Var&>(item);
+    require(is_whole(var.dtype) || var.dtype == boolean,
+            "an index must hold int32, int64 or bool, but \"{}\" holds {}", var.name, var.dtype);
+    if (is_whole(var.dtype) && is_number(var)) return layers::at(layers::Variable(var));
+    return layers::by(var);
   }
-  require(PyIndex_Check(item.ptr()) != 0,
-          "an index may hold numbers, slices, None and ..., but holds {}", shown(item));
-  return layers::at(to_int(item));
+  if (PyIndex_Check(item.ptr()) != 0 && !nb::hasattr(item, "shape")) {
+    return layers::at(to_int(item));
+  }
+  const bool array = nb::hasattr(item, "__array__");
+  require(array || is_list(item),
+          "an index may hold numbers, slices, None, ..., lists, arrays and variables, but holds {}",
+          shown(item));
+  const Tensor tensor = from_numpy(item);
+  if (tensor.shape().rank() == 0) return layers::at(to_int(item));
+  require(is_whole(tensor.dtype()) || tensor.dtype() == boolean,
+          "an index must hold int32, int64 or bool, but holds {}", tensor.dtype());
+  return layers::by(layers::constant(tensor));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "bind.h"
 #include "flotilla/layers/extents.h"
 #include "flotilla/layers/functions.h"
+#include "flotilla/layers/indexing.h"
 #include "flotilla/layers/nn.h"
 
 namespace flotilla::python {

@@ -1,5 +1,7 @@
 """Operators, indexes and methods of variables, against numpy."""
 
+import os
+
 import numpy as np
 import paddle
 import pytest
@@ -46,10 +48,63 @@ def test_indexes_are_numpys(executor, index, batch):
         assert picked.shape == (expected.shape or (1,))
 
 
-@pytest.mark.parametrize("index", ["a", 1.5, [0, 1]], ids=str)
+@pytest.mark.parametrize("index", ["a", 1.5, [0.5], np.ones(2)], ids=str)
 def test_other_indexes_are_refused(index):
     with pytest.raises((TypeError, ValueError), match="index"):
         data()[index]
+
+
+def some_index(draw):
+    """Numbers, ranges, new axes, lists and arrays in any order."""
+
+    def place(extent):
+        kind = draw.randint(5)
+        if kind == 0:
+            return int(draw.randint(-extent, extent))
+        if kind == 1:
+            return slice(int(draw.randint(extent)), None, int(draw.randint(1, 3)))
+        if kind == 2:
+            return draw.randint(-extent, extent, [2] if draw.randint(2) else [3, 1])
+        return slice(None) if kind == 3 else [int(draw.randint(extent)), 0]
+
+    index = [place(extent) for extent in X.shape[: draw.randint(1, X.ndim + 1)]]
+    if draw.randint(3) == 0:
+        index.insert(draw.randint(len(index) + 1), None)
+    return tuple(index)
+
+
+def test_indexes_by_arrays_are_numpys(executor):
+    draw = np.random.RandomState(1)
+    for _ in range(100_000 if os.environ.get("FLT_TEST_FULL") else 100):
+        index, wanted = some_index(draw), X.copy()
+        try:
+            expected = X[index]
+        except IndexError:  # shapes that do not fit each other
+            continue
+        wanted[index] = -1.5
+        with static.program_guard(static.Program()):
+            picked, changed = data()[index], static.setitem(data(), index, -1.5)
+            found, set_ = executor.run(feed={"x": X}, fetch_list=[picked, changed])
+        assert found.shape == (expected.shape or (1,)), index
+        np.testing.assert_array_equal(found.reshape(expected.shape), expected)
+        np.testing.assert_array_equal(set_, wanted)
+
+
+def test_indexes_by_masks_are_numpys(executor):
+    for mask in (X > 0, X[:, :, 0] > 0, X[:, 0, 0] > 0, np.array([True, False])):
+        np.testing.assert_array_equal(run(executor, data()[mask]), X[mask])
+    rows = data()[:, X[0, :, 0] > 0, 1]
+    np.testing.assert_array_equal(run(executor, rows), X[:, X[0, :, 0] > 0, 1])
+
+
+def test_elements_are_set_in_place(executor):
+    x = data() * 1.0
+    x[0, :, 1:] = 7.0
+    x[x > 5] += 1.0
+    expected = X.copy()
+    expected[0, :, 1:] = 7.0
+    expected[expected > 5] += 1.0
+    np.testing.assert_array_equal(run(executor, x), expected)
 
 
 def test_iteration_goes_along_the_first_axis(executor):

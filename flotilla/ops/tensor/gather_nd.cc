@@ -1,4 +1,5 @@
-// gather_nd: the rows of X whose first axes the entries of Index name.
+// gather_nd: the rows of X whose first axes the entries of Index name; negative numbers count from
+// the end, as in x[i, j] of numpy.
 
 #include "flotilla/ops/tensor/named_rows.h"
 
@@ -12,11 +13,11 @@ void infer_gather_nd(InferContext& c) {
 }
 
 Step gather_nd_forward(PrepareContext& c) {
-  return take_rows(c, "X", "Out", RowsByEntry(c, "Index", c.shape("X")));
+  return take_rows(c, "X", "Out", RowsByEntry(c, "Index", c.shape("X"), true));
 }
 
 constexpr auto gather_nd_backward = []<typename T>(PrepareContext& c) -> Step {
-  return give_back<T>(c, "Out@GRAD", "X@GRAD", RowsByEntry(c, "Index", c.shape("X@GRAD")));
+  return give_back<T>(c, "Out@GRAD", "X@GRAD", RowsByEntry(c, "Index", c.shape("X@GRAD"), true));
 };
 
 const OpDef& gather_nd = define_op({

@@ -49,8 +49,10 @@ struct RowsByEntry {
   LabelsIn numbers;
   Ints extents;  // of the named axes
   int64_t groups = 1, count, width;
+  bool from_end;  // negative numbers count from the end
 
-  RowsByEntry(PrepareContext& c, std::string_view slot, const Shape& whole) : numbers(c, slot) {
+  RowsByEntry(PrepareContext& c, std::string_view slot, const Shape& whole, bool from_end = false)
+      : numbers(c, slot), from_end(from_end) {
     const Shape& index = c.shape(slot);
     const int64_t depth = index[index.rank() - 1];
     extents = Ints(whole.begin(), whole.begin() + depth);
@@ -60,7 +62,8 @@ struct RowsByEntry {
   int64_t of(int64_t i) const {
     int64_t row = 0, place = i * std::ssize(extents);
     for (const int64_t extent : extents) {
-      row = row * extent + checked_index(numbers[place], place, extent);
+      const int64_t named = checked_index(numbers[place], place, extent, from_end ? -extent : 0);
+      row = row * extent + (named < 0 ? named + extent : named);
       ++place;
     }
     return row;

@@ -5,9 +5,9 @@
 // is cut off.
 
 #include <algorithm>
-#include <limits>
 
 #include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/tensor/slice_range.h"
 
 namespace flotilla::ops {
 namespace {
@@ -15,31 +15,6 @@ namespace {
 const IntSource kStarts = {"StartsTensor", "StartsTensorList", "starts"};
 const IntSource kEnds = {"EndsTensor", "EndsTensorList", "ends"};
 const IntSource kStrides = {"StridesTensor", "StridesTensorList", "strides"};
-
-// One axis of a slice: `count` elements from `first` on, each `stride` behind the one before.
-struct Range {
-  int64_t first = 0;
-  int64_t stride = 1;
-  int64_t count = -1;  // not known yet
-};
-
-Range range_of(int64_t extent, int64_t start, int64_t end, int64_t stride) {
-  require(stride != 0 && stride != std::numeric_limits<int64_t>::min(),
-          "a stride of a slice must not be {}", stride);
-  if (extent == 0) return {0, stride, 0};
-  const auto place = [&](int64_t at, int64_t high) {
-    return std::clamp(at < 0 ? at + extent : at, int64_t{0}, high);
-  };
-  const bool forwards = stride > 0;
-  const int64_t first = place(start, forwards ? extent : extent - 1);
-  // Going backwards, an end of exactly -1 takes the first element along, as in Paddle.
-  const int64_t last = !forwards && end == -1 ? -1 : place(end, extent);
-  const int64_t span = forwards ? last - first : first - last;
-  require(span >= 0, "a slice with stride {} cannot go from {} to {} along an axis of extent {}",
-          stride, start, end, extent);
-  const int64_t step = forwards ? stride : -stride;
-  return {first, stride, span == 0 ? 0 : (span - 1) / step + 1};
-}
 
 template <typename Context>
 bool strided(const Context& c) {
@@ -114,17 +89,8 @@ void infer(InferContext& c) {
 // Where the slice lies in a tensor of `shape`.
 Box box_of(const PrepareContext& c, const Shape& shape) {
   const Ints axes = c.attr<Ints>("axes");
-  const Ints starts = known_ints(c, kStarts), ends = known_ints(c, kEnds);
-  const Ints strides = strides_of(c, axes.size());
-  Box box{.extents = shape.dims(), .strides = dense_strides(shape)};
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const size_t axis = static_cast<size_t>(shape.axis(axes[i]));
-    const Range range = range_of(box.extents[axis], starts[i], ends[i], strides[i]);
-    box.extents[axis] = range.count;
-    box.first += range.first * box.strides[axis];
-    box.strides[axis] *= range.stride;
-  }
-  return box;
+  return sliced(shape, axes, known_ints(c, kStarts), known_ints(c, kEnds),
+                strides_of(c, axes.size()));
 }
 
 Step forward(PrepareContext& c) { return take_box(c, "Input", "Out", box_of(c, c.shape("Input"))); }

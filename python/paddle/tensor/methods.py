@@ -75,6 +75,7 @@ Variable.__matmul__ = linalg.matmul
 Variable.__neg__ = lambda self: core.negative(self)
 Variable.__abs__ = lambda self: ops.abs(self)
 Variable.__getitem__ = lambda self, index: core.getitem(self, index)
+Variable.__setitem__ = lambda self, index, value: core.setitem(self, index, value, True)
 Variable.__iter__ = _iterate
 Variable.__and__ = _bits("bitwise_and")
 Variable.__or__ = _bits("bitwise_or")
