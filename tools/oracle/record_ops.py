@@ -4,7 +4,8 @@
     $FLT_ORACLE_DIR/paddle18/bin/python tools/oracle/record_ops.py
 
 Writes tests/oracle/recorded/ops_<version>.json, one case a line, and the answers beside it as .npz;
-the cases of cases/edges.py go to ops_edges_<version>. `record_ops.py ops_edges` writes that alone.
+the cases of cases/edges.py go to ops_edges_<version>, those of cases/pools.py to ops_pools_<version>.
+`record_ops.py ops_edges` writes that alone.
 """
 
 import importlib
@@ -26,14 +27,16 @@ KINDS = ["int", "float", "string", "ints", "floats", "strings", "bool", "bools",
          "blocks", "longs", "doubles", "var", "vars", "double"]  # fmt: skip
 
 
-FILES = {"ops": ["fluid", "fluid_sequences"]} if IS_18 else {
-    "ops": ["math", "nn", "tensor"],
-    "ops_edges": ["edges"],
-}  # fmt: skip
+FILES = {
+    "ops": ["fluid", "fluid_sequences"] if IS_18 else ["math", "nn", "tensor"],
+    "ops_edges": [] if IS_18 else ["edges"],
+    "ops_pools": ["pools"],
+}
 
 
 def main():
-    return max(record_file(name, FILES[name]) for name in sys.argv[1:] or FILES)
+    chosen = sys.argv[1:] or [name for name in FILES if FILES[name]]
+    return max(record_file(name, FILES[name]) for name in chosen)
 
 
 def record_file(file, modules):

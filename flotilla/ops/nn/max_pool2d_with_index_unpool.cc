@@ -38,9 +38,9 @@ PoolAxis windows(const Context& c, const Shape& x, size_t axis) {
   require(0 <= padding && (adaptive || padding < w.size),
           "paddings must lie in [0, {}), the size of a window, but hold {}", w.size, padding);
   if (adaptive) return adaptive_axis(extent, w.size);
-  require(w.places(extent) != 0, "windows of {} do not fit into {} elements with {} around them",
-          w.size, extent, padding);
-  return pool_axis(extent, w, w.places(extent), true);
+  require(w.pool_places(extent, false) != 0,
+          "windows of {} do not fit into {} elements with {} around them", w.size, extent, padding);
+  return pool_axis(extent, w, w.pool_places(extent, false), true);
 }
 
 void infer(InferContext& c) {

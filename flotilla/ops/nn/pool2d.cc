@@ -42,7 +42,7 @@ std::pair<PoolAxis, PoolAxis> axes_of(const Context& c, const Shape& input) {
   const auto axis = [&](size_t a) {
     const int64_t extent = input[static_cast<int64_t>(a) + 2];
     if (adaptive) return adaptive_axis(extent, w[a].size);
-    return pool_axis(extent, w[a], global ? 1 : w[a].places(extent, ceil), exclusive);
+    return pool_axis(extent, w[a], global ? 1 : w[a].pool_places(extent, ceil), exclusive);
   };
   return {axis(0), axis(1)};
 }

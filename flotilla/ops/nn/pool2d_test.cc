@@ -49,6 +49,19 @@ TEST(Pool2d, WindowsBeyondThePaddedImage) {
               near({4, 3, 3, 2.25}, 1e-6));
 }
 
+// The division of extents rounds to zero, so that a window may be larger by less than a stride.
+TEST(Pool2d, WindowsLargerThanTheImage) {
+  const auto large = [](int size, int stride) {
+    return run_op("pool2d", {{"X", kImage}},
+                  {{"pooling_type", "avg"},
+                   {"ksize", Ints{size, size}},
+                   {"strides", Ints{stride, stride}}})
+        .at("Out");
+  };
+  EXPECT_THAT(large(4, 2), near(tensor({5}, Shape{1, 1, 1, 1}), 1e-6));
+  EXPECT_REFUSED(large(5, 2), "a window of ksize 5x5 does not fit into X of shape [1, 1, 3, 3]");
+}
+
 // As Paddle compares: NaN makes a maximum start again behind it.
 TEST(Pool2d, NanAndInfinity) {
   for (const DType dtype : {f32, f64}) {

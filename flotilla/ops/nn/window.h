@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -19,12 +20,19 @@ struct Window {
 
   int64_t reach() const { return dilation * (size - 1) + 1; }
   // How many places there are in `extent`; -1 where that is unknown.
-  int64_t places(int64_t extent, bool ceil = false) const {
+  int64_t places(int64_t extent) const {
     if (extent < 0) return -1;
-    const int64_t room = extent + pad_begin + pad_end - reach();
-    if (room < 0) return 0;
-    return (room + (ceil ? stride - 1 : 0)) / stride + 1;
+    return room(extent) < 0 ? 0 : room(extent) / stride + 1;
   }
+  // The same for a pool, whose window may be larger than the image by less than a stride: as in
+  // Paddle, where the division rounds to zero. `ceil`: it may reach beyond to cover the rest.
+  int64_t pool_places(int64_t extent, bool ceil) const {
+    if (extent < 0) return -1;
+    return std::max<int64_t>((room(extent) + (ceil ? stride - 1 : 0)) / stride + 1, 0);
+  }
+
+ private:
+  int64_t room(int64_t extent) const { return extent + pad_begin + pad_end - reach(); }
 };
 
 struct WindowAttrs {
