@@ -68,13 +68,14 @@ void check_feed(const Program& program, const Feed& feed) {
   require(feed.tensor.layout().plain(), "the feed \"{}\" must be plain, but has layout {}",
           feed.name, feed.tensor.layout());
   if (var == nullptr || !var->need_check_feed) return;
-  const Shape& have = feed.tensor.shape();
-  bool fits = have.rank() == var->shape.rank();
-  for (int64_t a = 0; fits && a < have.rank(); ++a) {
-    fits = var->shape[a] < 0 || var->shape[a] == have[a];
+  const Shape &have = feed.tensor.shape(), &declared = var->shape;
+  // Axes of one element at the end may be missing, as in labels of shape [n] for [-1, 1].
+  bool fits = have.rank() <= declared.rank() && (have.rank() > 0 || declared.rank() == 0);
+  for (int64_t a = 0; fits && a < declared.rank(); ++a) {
+    fits = a < have.rank() ? declared[a] < 0 || declared[a] == have[a] : declared[a] == 1;
   }
   require(fits, "variable \"{}\" is declared with shape {}, but was fed shape {}", feed.name,
-          var->shape, have);
+          declared, have);
   require(feed.tensor.dtype() == var->dtype,
           "variable \"{0}\" is declared as {1}, but was fed {2}: feed an array of {1}, e.g. "
           "array.astype(\"{1}\")",

@@ -218,6 +218,24 @@ TEST(Executor, RefusalsNameTheVariableAndTheOp) {
   EXPECT_EQ(run({feed("x", {1, 2}, {1, 2})}, "out"), "accepted");
 }
 
+// As labels of shape [n] do that are declared [-1, 1].
+TEST(Executor, FeedsMayLackAxesOfOneElementAtTheirEnd) {
+  const auto program = parse(R"(
+    var x f32[-1, 1] data check_feed
+    var y f32[-1, 2] data check_feed
+    var out f32[-1, 1]
+    scale(X=x) -> Out=out {scale=2.0}
+  )");
+  Executor executor;
+  Scope scope;
+  const auto out = executor.run(*program, {feed("x", {1, 2, 3}, {3})}, {"out"}, scope)[0];
+  EXPECT_EQ(std::get<Tensor>(out).shape(), Shape{3});
+  EXPECT_THAT(floats(out), ElementsAre(2, 4, 6));
+  const Feed flat = feed("y", {1, 2}, {2});
+  EXPECT_THAT(refusal([&] { executor.run(*program, {flat}, {"out"}, scope); }),
+              HasSubstr("variable \"y\" is declared with shape [-1, 2], but was fed shape [2]"));
+}
+
 // What a broken file asks for: the sentence names the op that lacks something, not who reads it.
 TEST(Executor, RefusesAnOpThatWritesNothing) {
   Executor executor;
