@@ -29,8 +29,8 @@ SLOW = """test_server_saves test_server_soak launch servers spec examples docs p
 AT_A_TIME = 3
 FUZZ_RUNS, FUZZ_RUNS_FULL = 10_000, 2_000_000
 FUZZ_SECONDS, FUZZ_SECONDS_FULL = 4, 120
-# The fuzzer that runs programs reaches every operator: it gets more, shared out to the cores.
-LONG_FUZZER = "run_program_fuzz"
+# The fuzzers of programs reach every operator: they get more, shared out to the cores.
+LONG_FUZZERS = ("run_program_fuzz", "infer_fuzz")
 LONG_RUNS, LONG_SECONDS, LONG_SECONDS_FULL = 1_000_000, 30, 3600
 
 
@@ -167,8 +167,8 @@ def checks():
 def fuzz(full):
     """Each fuzzer for a bounded number of runs and seconds, with a fixed seed."""
     runs, seconds = (FUZZ_RUNS_FULL, FUZZ_SECONDS_FULL) if full else (FUZZ_RUNS, FUZZ_SECONDS)
-    others = sorted(path.stem for path in ROOT.glob("tests/fuzz/*_fuzz.cc"))
-    others.remove(LONG_FUZZER)
+    known = sorted(path.stem for path in ROOT.glob("tests/fuzz/*_fuzz.cc"))
+    others = [name for name in known if name not in LONG_FUZZERS]
     command = [sys.executable, "tests/fuzz/run.py"]
     results = check(
         "tests/fuzz/run.py", [*command, f"--runs={runs}", f"--seconds={seconds}", *others]
@@ -179,7 +179,9 @@ def fuzz(full):
     limits = [f"--preset={preset}", f"--runs={LONG_RUNS}", f"--seconds={seconds}", "--shared"]
     # The seconds keep a hang from lasting: all of the programs must have been run before.
     limits += [f"--at-least={LONG_RUNS}"] if full else []
-    return results + check(f"tests/fuzz/run.py {LONG_FUZZER}", [*command, *limits, LONG_FUZZER])
+    for name in LONG_FUZZERS:
+        results += check(f"tests/fuzz/run.py {name}", [*command, *limits, name])
+    return results
 
 
 def round_trips():

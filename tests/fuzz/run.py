@@ -7,10 +7,10 @@ A fuzzer stops at whichever bound it meets first. The seed is fixed and what a r
 away, so that the same number of runs does the same work. Exits with 1 after a crash, a leak or a
 hang, and prints where the input that caused it lies: give that file to the binary under
 build/fuzz/bin to see it again; with --at-least also where time ran out before that many programs,
-which run_program_fuzz counts, were run. With --shared as many processes as there are cores share
+which the fuzzers of programs count, were run. With --shared as many processes as there are cores share
 the runs of a fuzzer, each with a seed of its own. <name>_fuzz.cc starts from the files under
-corpus/<name>, and may try the words in <name>.dict. Other presets than fuzz have run_program_fuzz
-alone, driven by drive.cc.
+corpus/<name>, and may try the words in <name>.dict. Other presets than fuzz have run_program_fuzz and
+infer_fuzz alone, driven by drive.cc.
 """
 
 import argparse

@@ -28,6 +28,8 @@ MaybeInts read_ints(const Context& c, const IntSource& source) {
     if (meta.value) return MaybeInts(meta.value->begin(), meta.value->end());
     require(meta.shape.known(), "{} must have a known number of elements, but has shape {}",
             source.tensor, meta.shape);
+    require(meta.shape.numel() <= kMostElements, "{} may hold {} numbers at most, but has shape {}",
+            source.tensor, kMostElements, meta.shape);
     return MaybeInts(static_cast<size_t>(meta.shape.numel()));
   }
   const size_t listed = source.list.empty() ? 0 : count_at(c, source.list);
