@@ -52,6 +52,7 @@
 #include "flotilla/passes/strategy.h"
 #include "flotilla/runtime/executor.h"
 #include "flotilla/runtime/model_io.h"
+#include "flotilla/runtime/predictor.h"
 #include "flotilla/runtime/scope.h"
 #include "flotilla/tensor/tensor.h"
 

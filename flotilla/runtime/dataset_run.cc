@@ -14,6 +14,7 @@
 #include "flotilla/base/thread.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ps/worker.h"
+#include "flotilla/runtime/gate.h"
 #include "flotilla/runtime/schedule.h"
 
 namespace flotilla {
@@ -26,38 +27,6 @@ constexpr std::chrono::milliseconds kTick(50);
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
-
-// Many run steps at the same time; one that moves variables is alone.
-class Gate {
- public:
-  void enter() {
-    MutexLock lock(mutex_);
-    while (inside_ < 0 || waiting_ > 0) changed_.wait(lock);
-    ++inside_;
-  }
-  void leave() {
-    MutexLock lock(mutex_);
-    if (--inside_ == 0) changed_.notify_all();
-  }
-  void enter_alone() {
-    MutexLock lock(mutex_);
-    ++waiting_;
-    while (inside_ != 0) changed_.wait(lock);
-    --waiting_;
-    inside_ = -1;
-  }
-  void leave_alone() {
-    MutexLock lock(mutex_);
-    inside_ = 0;
-    changed_.notify_all();
-  }
-
- private:
-  Mutex mutex_;
-  Condition changed_;
-  int64_t inside_ FLT_GUARDED_BY(mutex_) = 0;  // -1: one, alone
-  int64_t waiting_ FLT_GUARDED_BY(mutex_) = 0;
-};
 
 // Calls `leave` at the end of the scope.
 template <typename F>
@@ -246,19 +215,13 @@ void Session::loop(Worker& worker, DatasetRunReport::Thread& done) {
 }
 
 std::vector<FetchedValue> Session::step(Worker& worker) {
-  const auto plan = [&]() -> Plan& {
-    return worker.executor.plan(run_.program, worker.feeds, worker.fetches, worker.scope);
-  };
-  if (run_.threads == 1) return worker.executor.run(plan(), worker.feeds, worker.scope);
-  {
-    gate_.enter();
-    const Leaving leaving{[this] { gate_.leave(); }};
-    Plan& ready = plan();
-    if (ready.settled()) return worker.executor.run(ready, worker.feeds, worker.scope);
+  Executor& executor = worker.executor;
+  if (run_.threads == 1) {
+    Plan& plan = executor.plan(run_.program, worker.feeds, worker.fetches, worker.scope);
+    return executor.run(plan, worker.feeds, worker.scope);
   }
-  gate_.enter_alone();
-  const Leaving leaving{[this] { gate_.leave_alone(); }};
-  return worker.executor.run(plan(), worker.feeds, worker.scope);
+  return run_beside_others(gate_, executor, run_.program, worker.feeds, worker.fetches,
+                           worker.scope);
 }
 
 void Session::show(int64_t batch, std::vector<FetchedValue> values) {

@@ -80,7 +80,7 @@ __getattr__, __dir__ = _names_of(
     __name__,
     [
         *("common_ops_import", "compat", "core", "dataset", "device", "distributed", "fleet"),
-        *("fluid", "framework", "incubate", "io", "linalg", "metric", "nn", "optimizer"),
+        *("fluid", "framework", "incubate", "inference", "io", "linalg", "metric", "nn", "optimizer"),
         *("reader", "regularizer", "text", "utils", "vision"),
     ],
 )

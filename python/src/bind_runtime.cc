@@ -464,6 +464,7 @@ void bind_runtime(nb::module_& m) {
   bind_scope(m);
   bind_executor(m);
   bind_model_io(m);
+  bind_predictor(m);
   m.def(
       "enter_worker", [](int id) { worker_id = id; }, nb::arg("id"),
       "Says that this process is a worker of a loader: it runs no programs from now on.");

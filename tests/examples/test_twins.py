@@ -18,6 +18,7 @@ CASES = {
     "control_flow": [],
     "lstm": [],
     "tagger": [],
+    "predict": [],
     "wide_deep": ["--rows", "10001"],
     "sharded_digits": ["--rank", "1", "--ranks", "3", "--batch", "32"],
     "resnet50": ["--layers", "18", "--image", "64", "--batch", "4", "--classes", "10"],
