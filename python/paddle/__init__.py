@@ -17,12 +17,11 @@ if "OMP_WAIT_POLICY" not in _os.environ:
 
 from . import _core_import  # noqa: E402, F401, I001 - before anything of the core is used
 from . import _refusals  # noqa: E402, F401
-from ._rows import TableModules as _TableModules  # noqa: E402
+from . import _modules  # noqa: E402
 
-_sys.meta_path.append(_TableModules)
+_sys.meta_path.insert(0, _modules.Modules)
 
 from . import base, static, tensor, version  # noqa: E402, F401
-from ._names import MissingModules as _MissingModules  # noqa: E402
 from ._names import names_of as _names_of  # noqa: E402
 from .base.dtype import (  # noqa: E402, F401
     bfloat16,
@@ -74,13 +73,6 @@ from .static import create_parameter  # noqa: E402, F401
 from .tensor import *  # noqa: E402, F403
 
 __version__ = version.full_version
-_sys.meta_path.append(_MissingModules)
+_sys.meta_path.append(_modules.MissingModules)
 
-__getattr__, __dir__ = _names_of(
-    __name__,
-    [
-        *("common_ops_import", "compat", "core", "dataset", "device", "distributed", "fleet"),
-        *("fluid", "framework", "incubate", "inference", "io", "linalg", "metric", "nn", "optimizer"),
-        *("reader", "regularizer", "text", "utils", "vision"),
-    ],
-)
+__getattr__, __dir__ = _names_of(__name__)

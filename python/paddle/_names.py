@@ -1,9 +1,14 @@
 """What is said of a name that is not here, whether it is an attribute or is imported."""
 
 import importlib
+import os
 import sys
 
 import _flotilla as core
+
+from ._tables import SUFFIX
+
+_SUFFIXES = (".py", SUFFIX)
 
 
 class _Nameless:
@@ -45,16 +50,6 @@ for _kind, _word in ((MissingName, "AttributeError"), (MissingModule, "ModuleNot
     _kind.__qualname__, _kind.__module__ = _word, "builtins"
 
 
-class MissingModules:
-    """Stands last on ``sys.meta_path``: ``import paddle.amp`` hears what ``paddle.amp`` does."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        package, _, leaf = name.rpartition(".")
-        if package == "paddle" or package.startswith("paddle."):
-            raise MissingModule(package, leaf)
-
-
 def _sentence(module, name):
     from paddle.compat import _table  # which imports modules that use this one
 
@@ -67,26 +62,46 @@ def _sentence(module, name):
         near = advice.partition("nearest: ")[2]
         return f"{said}. The nearest name is {near}" if near else f"{said}: {advice}"
     known = [one for one in dir(sys.modules[module]) if not one.startswith("_")]
-    near = core.nearest(name, known) if module in sys.modules else ""
-    return f'{module} has no "{name}".' + (f" Did you mean {module}.{near}?" if near else "")
+    return f'{module} has no "{name}".' + did_you_mean(name, known, module + ".{}")
+
+
+def did_you_mean(name, known, shown="{}"):
+    """What follows where ``name`` is none of those that are known: the nearest one, if one is near."""
+    near = core.nearest(name, list(known))
+    return f" Did you mean {shown.format(near)}?" if near else ""
 
 
 def names_of(module, submodules=()):
     """The functions ``__getattr__`` and ``__dir__`` of a module.
 
-    ``submodules`` are imported when they are asked for. Any other name is refused, with what to do
-    instead or with the nearest one that exists.
+    What lies in its folder is imported when it is asked for, and so are ``submodules``. Any other
+    name is refused, with what to do instead or with the nearest one that exists.
     """
-    submodules = frozenset(submodules)
+
+    def inside():
+        folders = vars(sys.modules[module]).get("__path__", ())
+        return {*submodules, *(name for folder in folders for name in _modules_in(folder))}
 
     def known():
-        return sorted({*vars(sys.modules[module]), *submodules})
+        return sorted({*vars(sys.modules[module]), *inside()})
 
     def find(name):
-        if name in submodules:
-            return importlib.import_module(f"{module}.{name}")
         if name.startswith("__"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        if name in inside():
+            return importlib.import_module(f"{module}.{name}")
         raise MissingName(module, name)
 
     return find, known
+
+
+def _modules_in(folder):
+    """The names of modules in a folder, without private ones."""
+    for entry in os.listdir(folder):
+        name, suffix = os.path.splitext(entry)
+        if name[0] != "_" and (suffix in _SUFFIXES or _is_package(os.path.join(folder, entry))):
+            yield name
+
+
+def _is_package(place):
+    return any(os.path.exists(os.path.join(place, "__init__" + suffix)) for suffix in _SUFFIXES)

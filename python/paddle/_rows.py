@@ -1,10 +1,8 @@
-"""Makes modules and functions of tables: see paddle/_tables.py for what stands there."""
+"""Makes functions of tables: see paddle/_tables.py for what stands there."""
 
 import ast
-import builtins
 import functools
 import importlib
-import importlib.machinery
 import inspect
 import os
 import types
@@ -12,7 +10,6 @@ import types
 import _flotilla as core
 
 from . import _tables
-from ._names import names_of
 from ._words import renamed, writes_v1
 
 
@@ -41,31 +38,6 @@ def _public(module):
     """The names that a module offers."""
     offered = getattr(module, "__all__", None)
     return [name for name in vars(module) if name[0] != "_"] if offered is None else offered
-
-
-class TableModules:
-    """Finds the modules that are a table alone, for ``sys.meta_path``; they load themselves."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        leaf = name.rpartition(".")[2] + _tables.SUFFIX
-        for folder in path or () if name.startswith("paddle.") else ():
-            file = os.path.join(folder, leaf)
-            if os.path.isfile(file):
-                return importlib.machinery.ModuleSpec(name, TableModules, origin=file)
-        return None
-
-    @staticmethod
-    def create_module(spec):
-        return None
-
-    @staticmethod
-    def exec_module(module):
-        module.__file__ = module.__spec__.origin
-        module.__doc__ = _tables.heading(module.__file__)
-        module.__getattr__, module.__dir__ = names_of(module.__name__)
-        module.__builtins__ = builtins  # what the core imports, it imports for the row's function
-        module.__all__ = rows(vars(module))
 
 
 # Most defaults are one of a few.

@@ -1,6 +1,7 @@
 """Names that say no more than where something is, from tables: functions and classes that only hand
 their arguments on, and names from elsewhere. ``NAME.api`` stands beside ``NAME.py``, which takes it in by
 ``rows(globals())``, or is the module alone; the comment at its beginning is the docstring then.
+``__init__.api`` alone is a package.
 
     # a comment
     NAME(PARAMETERS) = TARGET

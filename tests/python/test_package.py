@@ -64,6 +64,7 @@ def test_ways_to_import(line):
         (paddle.nn.initializer, "Normall", "Normal"),
         (paddle.utils, "run_chek", "run_check"),
         (paddle.regularizer, "L2Deca", "L2Decay"),
+        (paddle.base.framework, "Variabel", "Variable"),
     ],
 )
 def test_a_missing_name_is_answered_with_the_nearest(module, name, near):

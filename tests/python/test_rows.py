@@ -219,6 +219,16 @@ def test_a_module_may_be_a_table_alone():
         debuger.draw  # noqa: B018
 
 
+def test_a_package_may_be_a_table_alone():
+    from paddle.distributed.fleet import utils
+
+    assert utils.__doc__ == "Helpers of fleet."
+    assert utils.LocalFS is utils.fs.LocalFS
+    assert {"fs", "ps_util"} < set(dir(utils))
+    with pytest.raises(ModuleNotFoundError, match="paddle.distributed.fleet.utils"):
+        importlib.import_module("paddle.distributed.fleet.utils.sf")
+
+
 def test_a_line_that_is_no_row_is_refused(tmp_path):
     with pytest.raises(
         SyntaxError, match="made.api, line 2: neither a row, an alias nor an import"

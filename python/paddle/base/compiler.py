@@ -2,27 +2,26 @@
 
 import enum
 
-import _flotilla as core
+from paddle._names import did_you_mean
 
 from .executor import Executor, _program_of
 from .framework import default_main_program
 
 
-class _Options:
+class Options:
     """Named values with defaults. A name that does not exist is refused with the nearest one."""
 
     _defaults = {}
+    _word = "option"
 
     def __init__(self):
-        for name, value in self._defaults.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(self._defaults)
 
     def __setattr__(self, name, value):
         if name not in self._defaults:
-            near = core.nearest(name, list(self._defaults))
-            hint = f" Did you mean {near}?" if near else ""
-            raise AttributeError(f"{type(self).__name__} has no option {name}.{hint}")
-        object.__setattr__(self, name, value)
+            hint = did_you_mean(name, self._defaults)
+            raise AttributeError(f"{type(self).__name__} has no {self._word} {name}.{hint}")
+        vars(self)[name] = value
 
     def __repr__(self):
         changed = {k: v for k, v in vars(self).items() if v != self._defaults[k]}
@@ -44,7 +43,7 @@ class GradientScaleStrategy(enum.IntEnum):
     Customized = 2
 
 
-class BuildStrategy(_Options):
+class BuildStrategy(Options):
     """How a program is rewritten before it runs. Flotilla chooses by itself; see passes."""
 
     ReduceStrategy = ReduceStrategy
@@ -85,7 +84,7 @@ class BuildStrategy(_Options):
     }
 
 
-class ExecutionStrategy(_Options):
+class ExecutionStrategy(Options):
     """How a program is run. Flotilla chooses by itself; FLT_THREADS sets the threads."""
 
     _defaults = {

@@ -2,7 +2,6 @@
 
 import _flotilla
 
-from paddle._names import names_of
 from paddle._rows import rows
 
 from .executor import _generator
@@ -31,6 +30,3 @@ def default_cpu_generator():
 def kEmptyVarName():  # noqa: N802 (Paddle's name)
     """The name that stands for no variable."""
     return "@EMPTY@"
-
-
-__getattr__, __dir__ = names_of(__name__)

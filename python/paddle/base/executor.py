@@ -62,6 +62,17 @@ def as_scalar(value):
     return value.view(Scalar) if isinstance(value, np.ndarray) and value.size == 1 else value
 
 
+def as_numpy(tensor):
+    """A tensor, or a list of some, as arrays."""
+    return [as_numpy(one) for one in tensor] if isinstance(tensor, list) else np.array(tensor)
+
+
+def _fetch_var(name, scope=None, return_numpy=True):
+    """The value of a variable that is kept from run to run."""
+    tensor = (scope or global_scope()).find_var(name).get_tensor()
+    return as_numpy(tensor) if return_numpy else tensor
+
+
 def _from_dataset(word, doc, infer):
     def run(
         self,

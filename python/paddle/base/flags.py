@@ -3,6 +3,7 @@
 import os
 
 import _flotilla as core
+from paddle._names import did_you_mean
 
 # Flags that mean something here, with what they are unless set. Others are accepted, so that
 # programs written for Paddle run, and have no effect.
@@ -58,8 +59,7 @@ def _value(name):
         return _parse(name, os.environ[name])
     if name in _DEFAULTS:
         return _DEFAULTS[name]
-    near = core.nearest(name, list(_DEFAULTS))
-    raise ValueError(f"{name} is not set." + (f" Did you mean {near}?" if near else ""))
+    raise ValueError(f"{name} is not set." + did_you_mean(name, _DEFAULTS))
 
 
 def _parse(name, text):

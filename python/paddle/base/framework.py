@@ -29,7 +29,7 @@ class Parameter(metaclass=_ParameterType):
 # ---- the current programs
 
 # Python's handles to the default programs, so that what is attached to them stays.
-_default_programs = (core.main_program(), core.startup_program())
+_default_programs = core.main_program(), core.startup_program()
 _name_scopes = [("/", {})]
 _devices = [""]
 
@@ -44,6 +44,10 @@ def default_startup_program():
     return core.startup_program()
 
 
+def _programs():
+    return core.main_program(), core.startup_program()
+
+
 def _switch(main, startup):
     core.switch_programs(main, startup)
     _mark_programs()
@@ -51,29 +55,29 @@ def _switch(main, startup):
 
 def _mark_programs():
     """Ops appended from now on carry the current name scope and device."""
-    for program in (core.main_program(), core.startup_program()):
+    for program in _programs():
         program._name_scope = _name_scopes[-1][0]
         program._device = _devices[-1]
 
 
 def switch_main_program(program):
     """Let layers append to ``program`` from now on; returns the program before."""
-    before = core.main_program()
-    _switch(_check_program("program", program), core.startup_program())
-    return before
+    main, startup = _programs()
+    _switch(_check_program("program", program), startup)
+    return main
 
 
 def switch_startup_program(program):
     """Let layers put first values into ``program`` from now on; returns the program before."""
-    before = core.startup_program()
-    _switch(core.main_program(), _check_program("program", program))
-    return before
+    main, startup = _programs()
+    _switch(main, _check_program("program", program))
+    return startup
 
 
 @contextlib.contextmanager
 def program_guard(main_program, startup_program=None):
     """Let layers append to these programs inside the ``with`` block."""
-    before = core.main_program(), core.startup_program()
+    before = _programs()
     _check_program("main_program", main_program)
     if startup_program is not None:
         _check_program("startup_program", startup_program)
@@ -254,7 +258,7 @@ Variable.dtype = property(lambda self: dtype(self._dtype_code), doc="The type of
 Variable.type = property(lambda self: VarKind(self._kind), doc="What the variable holds.")
 Variable.ndim = property(lambda self: len(self.shape), doc="The number of axes.")
 Variable.dim = Variable.ndimension = lambda self: len(self.shape)
-Variable.grad_name = property(lambda self: self.name + "@GRAD", doc="The gradient's name.")
+Variable.grad_name = property(lambda self: grad_var_name(self.name), doc="The gradient's name.")
 Variable.numpy = Variable.item = Variable.tolist = Variable.__array__ = _no_value
 Variable.__float__ = Variable.__int__ = _no_value
 Variable.__bool__ = _is_there
@@ -266,6 +270,12 @@ Variable.optimize_attr = property(
     lambda self, attr: setattr(self, "_learning_rate", attr["learning_rate"]),
     doc="How an optimizer treats the parameter.",
 )
+
+
+def grad_var_name(var_name):
+    """The name of a variable's gradient."""
+    return f"{var_name}@GRAD"
+
 
 # ---- words of operators
 

@@ -1,6 +1,8 @@
 """Initializers: how a parameter gets its first value. An instance called on a variable and a block
 appends the op."""
 
+import contextlib
+
 import numpy as np
 
 import _flotilla as core
@@ -48,3 +50,14 @@ def set_global_initializer(weight_init, bias_init=None):
         if init is not None and not isinstance(init, Initializer):
             raise TypeError(f"{what} must be an initializer or None, but is {init!r}")
     core.set_global_initializer(weight_init, bias_init)
+
+
+@contextlib.contextmanager
+def init_on_cpu():
+    """A ``with`` block whose variables get their first values on the CPU, as all do."""
+    yield
+
+
+def force_init_on_cpu():
+    """Whether such a block is open; it makes no difference."""
+    return False

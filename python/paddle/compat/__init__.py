@@ -6,7 +6,6 @@
 
 import math
 
-from paddle._names import names_of
 
 __all__ = [
     *("floor_division", "get_exception_message", "long_type", "round", "to_bytes", "to_text"),
@@ -59,6 +58,3 @@ def floor_division(x, y):
 def get_exception_message(exc):
     """The message of an exception."""
     return str(exc)
-
-
-__getattr__, __dir__ = names_of(__name__)

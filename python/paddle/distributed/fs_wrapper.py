@@ -1,6 +1,5 @@
 """File systems in the words of 1.8."""
 
-from paddle._names import names_of
 from paddle.distributed.fleet.utils import fs as _fs
 
 __all__ = ["FS", "LocalFS", "BDFS"]
@@ -43,6 +42,3 @@ class BDFS(_Words, _fs.HDFSClient):
     def __init__(self, hdfs_name, hdfs_ugi, time_out=20 * 60 * 1000, sleep_inter=1000):
         configs = {"fs.default.name": hdfs_name, "hadoop.job.ugi": hdfs_ugi}
         super().__init__("$HADOOP_HOME", configs, time_out, sleep_inter)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -3,7 +3,6 @@
 import numbers
 
 import numpy as np
-from paddle._names import names_of
 from paddle.base.executor import as_scalar
 
 __all__ = ["WeightedAverage"]
@@ -34,6 +33,3 @@ class WeightedAverage:
         if self.denominator is None:
             raise ValueError("WeightedAverage.eval(): nothing was added")
         return as_scalar(self.numerator / self.denominator)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,7 +1,5 @@
 """What sends gradients to servers, in the API of 1.5 to 1.8."""
 
-from paddle._names import names_of
-
 __all__ = ["Communicator"]
 
 
@@ -22,6 +20,3 @@ class Communicator:
     def is_running(self):
         """Whether it was started, and not stopped."""
         return self._running
-
-
-__getattr__, __dir__ = names_of(__name__)

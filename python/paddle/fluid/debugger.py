@@ -2,7 +2,6 @@
 
 import re
 
-from paddle._names import names_of
 
 __all__ = ["draw_block_graphviz", "pprint_block_codes", "pprint_program_codes"]
 
@@ -39,6 +38,3 @@ def draw_block_graphviz(block, highlights=None, path="./temp.dot"):
 def _quoted(text):
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
-
-
-__getattr__, __dir__ = names_of(__name__)

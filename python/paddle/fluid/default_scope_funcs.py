@@ -1,6 +1,5 @@
 """Scopes one inside the other, for programs that do not pass them on."""
 
-from paddle._names import names_of
 from paddle.base.scope import Scope, _switch_scope, global_scope
 
 __all__ = [
@@ -44,6 +43,3 @@ def scoped_function(func):
         return func()
     finally:
         leave_local_scope()
-
-
-__getattr__, __dir__ = names_of(__name__)

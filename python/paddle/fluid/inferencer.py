@@ -1,6 +1,5 @@
 """Inference in the API of 0.14."""
 
-from paddle._names import names_of
 from paddle.base.executor import Executor
 from paddle.base.framework import Program, Variable, program_guard
 from paddle.base.scope import Scope, scope_guard
@@ -46,6 +45,3 @@ class Inferencer:
                 fetch_list=[self.predict_var.name],
                 return_numpy=return_numpy,
             )
-
-
-__getattr__, __dir__ = names_of(__name__)

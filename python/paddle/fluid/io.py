@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 import _flotilla as core
-from paddle._names import names_of
+from paddle._names import did_you_mean
 from paddle._rows import rows
 from paddle.base import served
 from paddle.base.framework import (
@@ -66,10 +66,9 @@ def _check_file(word, files, folder, filename):
     if filename in files:
         return
     there = sorted(files.names())
-    near = core.nearest(filename, there)
     raise RuntimeError(
         f'{word}() reads the file "{os.path.join(folder, filename)}", which does not exist.'
-        + (f' Did you mean "{near}"?' if near else f" The folder holds {_some(there)}")
+        + (did_you_mean(filename, there, '"{}"') or f" The folder holds {_some(there)}")
     )
 
 
@@ -235,6 +234,3 @@ def _place(dirname, filename):
 def _base(filename):
     """An inference model stays within its folder, whatever path its files are called by."""
     return os.path.basename(filename) if filename else None
-
-
-__getattr__, __dir__ = names_of(__name__)

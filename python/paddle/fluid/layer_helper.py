@@ -1,7 +1,6 @@
 """For layers that a program makes itself out of ops."""
 
 import _flotilla as core
-from paddle._names import names_of
 from paddle.base import unique_name
 from paddle.base.framework import Variable, default_main_program, default_startup_program
 
@@ -143,6 +142,3 @@ class LayerHelper:
             type=act.pop("type"), inputs={"X": [input_var]}, outputs={"Out": [out]}, attrs=act
         )
         return out
-
-
-__getattr__, __dir__ = names_of(__name__)

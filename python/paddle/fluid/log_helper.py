@@ -2,7 +2,6 @@
 
 import logging
 
-from paddle._names import names_of
 
 __all__ = ["get_logger"]
 
@@ -16,6 +15,3 @@ def get_logger(name, level, fmt=None):
     logger.addHandler(handler)
     logger.propagate = False
     return logger
-
-
-__getattr__, __dir__ = names_of(__name__)

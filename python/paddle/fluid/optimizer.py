@@ -3,7 +3,6 @@
 import warnings
 
 from paddle import optimizer as _new
-from paddle._names import names_of
 from paddle._rows import rows
 from paddle.base.clip import ClipGradByNorm as _ByNorm
 from paddle.optimizer import Optimizer  # noqa: F401
@@ -64,6 +63,3 @@ class DGCMomentumOptimizer(Momentum):
             "gradient compression is not implemented: gradients are exchanged uncompressed",
             stacklevel=2,
         )
-
-
-__getattr__, __dir__ = names_of(__name__)

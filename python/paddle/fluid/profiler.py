@@ -3,7 +3,6 @@
 import contextlib
 import warnings
 
-from paddle._names import names_of
 
 __all__ = ["cuda_profiler", "profiler", "reset_profiler", "start_profiler", "stop_profiler"]
 
@@ -39,6 +38,3 @@ def cuda_profiler(output_file, output_mode=None, config=None):
     """Warns, and runs the code inside."""
     _warn("cuda_profiler")
     return contextlib.nullcontext()
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -10,7 +10,6 @@ import warnings
 
 import _flotilla as core
 import numpy as np
-from paddle._names import names_of
 from paddle._words import several
 from paddle.base.compiler import CompiledProgram
 from paddle.base.data_feeder import DataFeeder
@@ -258,6 +257,3 @@ def _outputs(returned):
 def check_and_get_place(place):
     """``place``, by default the CPU."""
     return CPUPlace() if place is None else place
-
-
-__getattr__, __dir__ = names_of(__name__)

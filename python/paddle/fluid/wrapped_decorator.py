@@ -3,7 +3,6 @@
 import contextlib
 import functools
 
-from paddle._names import names_of
 
 __all__ = ["signature_safe_contextmanager", "wrap_decorator"]
 
@@ -19,5 +18,3 @@ def wrap_decorator(decorator_func):
 
 
 signature_safe_contextmanager = wrap_decorator(contextlib.contextmanager)
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,7 +1,6 @@
 """What 2.x keeps here until it is settled."""
 
 import _flotilla as core
-from paddle._names import names_of
 from paddle._rows import rows
 
 from .optimizer import LookAhead, ModelAverage  # noqa: F401
@@ -18,6 +17,3 @@ def identity_loss(x, reduction="none"):
     if reduction not in (0, 1, 2):
         raise ValueError(f'reduction must be "sum", "mean" or "none", but is {reduction!r}')
     return core.op("identity_loss", {"X": x}, {"reduction": reduction})
-
-
-__getattr__, __dir__ = names_of(__name__, ["optimizer"])

@@ -2,7 +2,6 @@
 
 import _flotilla as core
 from paddle import version
-from paddle._names import names_of
 
 from . import unique_name  # noqa: F401
 
@@ -53,6 +52,3 @@ def try_import(module_name, err_msg=None):
         return importlib.import_module(module_name)
     except ImportError:
         raise ImportError(err_msg or f"{module_name} is not installed") from None
-
-
-__getattr__, __dir__ = names_of(__name__, ["plot"])

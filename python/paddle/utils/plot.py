@@ -2,7 +2,6 @@
 
 import os
 
-from paddle._names import names_of
 
 __all__ = ["Ploter"]
 
@@ -67,6 +66,3 @@ class Ploter:
         """Forget all points."""
         for curve in self._curves.values():
             curve.reset()
-
-
-__getattr__, __dir__ = names_of(__name__)

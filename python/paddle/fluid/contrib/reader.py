@@ -3,7 +3,6 @@
 import itertools
 
 import _flotilla as core
-from paddle._names import names_of
 
 __all__ = ["distributed_batch_reader"]
 
@@ -20,6 +19,3 @@ def distributed_batch_reader(batch_reader):
             yield round[role.index]
 
     return mine
-
-
-__getattr__, __dir__ = names_of(__name__)

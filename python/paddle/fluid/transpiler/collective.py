@@ -1,7 +1,5 @@
 """Programs of workers without servers, as 1.x made them before there was a fleet."""
 
-from paddle._names import names_of
-
 from .distribute_transpiler import DistributeTranspiler, DistributeTranspilerConfig
 
 __all__ = ["GradAllReduce", "LocalSGD"]
@@ -57,6 +55,3 @@ class LocalSGD(Collective):
 
     def __init__(self, nrings=2):
         super().__init__(nrings)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,7 +1,7 @@
 """Programs for the processes of a job, as 1.x divided them before there was a fleet."""
 
 import _flotilla as core
-from paddle._names import names_of
+from paddle.base.compiler import Options
 from paddle.base.framework import Program, default_main_program, default_startup_program
 from paddle.distributed.fleet.base import fleet_base as _fleet
 from paddle.distributed.fleet.base.role_maker import Role
@@ -11,7 +11,7 @@ from .ps_dispatcher import HashName, RoundRobin  # noqa: F401
 __all__ = ["DistributeTranspiler", "DistributeTranspilerConfig"]
 
 
-class DistributeTranspilerConfig:
+class DistributeTranspilerConfig(Options):
     """How a program is divided: ``mode`` is "pserver", "nccl2" or "collective", of which
     ``collective_mode`` is "grad_allreduce" or "local_sgd"."""
 
@@ -35,20 +35,15 @@ class DistributeTranspilerConfig:
         "runtime_split_send_recv": False,
     }
 
-    def __init__(self):
-        vars(self).update(self._defaults)
+    _word = "setting"
 
     def __setattr__(self, name, value):
-        if name not in self._defaults:
-            near = core.nearest(name, list(self._defaults))
-            hint = f" Did you mean {near}?" if near else ""
-            raise AttributeError(f"DistributeTranspilerConfig has no setting {name}.{hint}")
         kept = {**vars(self), name: value}
         if kept["sync_mode"] and kept["runtime_split_send_recv"]:
             raise ValueError(
                 "runtime_split_send_recv is for asynchronous training: set sync_mode to False first"
             )
-        vars(self)[name] = value
+        super().__setattr__(name, value)
 
 
 _SETTINGS = (
@@ -168,6 +163,3 @@ class DistributeTranspiler:
     def _check(self, word):
         if self._trainer_program is None:
             raise RuntimeError(f"call transpile() before {word}()")
-
-
-__getattr__, __dir__ = names_of(__name__)

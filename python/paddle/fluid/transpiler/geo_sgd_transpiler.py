@@ -1,7 +1,5 @@
 """Programs for Geo: workers train copies of their own and exchange what has changed."""
 
-from paddle._names import names_of
-
 from .distribute_transpiler import DistributeTranspiler, DistributeTranspilerConfig  # noqa: F401
 
 
@@ -28,6 +26,3 @@ class GeoSgdTranspiler(DistributeTranspiler):
         super().transpile(
             *(trainer_id, program, pservers, trainers, False, startup_program, current_endpoint)
         )
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,7 +1,5 @@
 """What made programs for inference faster before 1.6; plans fuse operators by themselves."""
 
-from paddle._names import names_of
-
 __all__ = ["InferenceTranspiler"]
 
 
@@ -10,6 +8,3 @@ class InferenceTranspiler:
 
     def transpile(self, program, place, scope=None):
         """Nothing is left to do; the results are the same in Paddle, too."""
-
-
-__getattr__, __dir__ = names_of(__name__)

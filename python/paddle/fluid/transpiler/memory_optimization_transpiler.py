@@ -1,7 +1,5 @@
 """What saved memory in programs of 1.x; every plan reuses it by itself."""
 
-from paddle._names import names_of
-
 __all__ = ["memory_optimize", "release_memory"]
 
 
@@ -11,6 +9,3 @@ def memory_optimize(input_program, skip_opt_set=None, print_log=False, level=0, 
 
 def release_memory(input_program, skip_opt_set=None):
     """Nothing is left to do: every plan reuses memory."""
-
-
-__getattr__, __dir__ = names_of(__name__)

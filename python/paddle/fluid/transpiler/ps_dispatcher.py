@@ -2,7 +2,6 @@
 
 import zlib
 
-from paddle._names import names_of
 
 __all__ = ["HashName", "PSDispatcher", "RoundRobin"]
 
@@ -36,6 +35,3 @@ class HashName(PSDispatcher):
     def dispatch(self, varlist):
         names = [one if isinstance(one, str) else one.name for one in varlist]
         return [self._eps[zlib.crc32(name.encode()) % len(self._eps)] for name in names]
-
-
-__getattr__, __dir__ = names_of(__name__)

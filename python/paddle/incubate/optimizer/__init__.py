@@ -1,6 +1,5 @@
 """Optimizers that stand around another one, in the API of 2.x."""
 
-from paddle._names import names_of
 from paddle.fluid._optimizers import (  # noqa: F401
     GradientMergeOptimizer,
     LookaheadOptimizer,
@@ -34,6 +33,3 @@ class ModelAverage(_ModelAverage):
     ):
         window = (average_window_rate, min_average_window, max_average_window)
         self._append(parameters, *window)
-
-
-__getattr__, __dir__ = names_of(__name__)

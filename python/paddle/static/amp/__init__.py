@@ -3,8 +3,6 @@
 import contextlib
 import warnings
 
-from paddle._names import names_of
-
 from ..makers import create_global_var
 
 __all__ = ["AutoMixedPrecisionLists", "CustomOpLists", "decorate", "fp16_guard"]
@@ -93,6 +91,3 @@ def decorate(
 def fp16_guard():
     """A ``with`` block whose ops may run in half precision; they run in single precision."""
     yield
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -3,7 +3,7 @@
 The words become the options of a table as ``DistributedStrategy.sparse_table_configs`` has them.
 """
 
-import _flotilla as core
+from paddle._names import did_you_mean
 
 _ACCESSORS = {
     "DownpourSparseValueAccessor": "CtrCommonAccessor",
@@ -76,8 +76,7 @@ def tables_of(configs):
 def _table(name, words, use_cvm):
     for word in words:
         if word not in _WORDS:
-            near = core.nearest(word, sorted(_WORDS))
-            hint = f' Did you mean "{near}"?' if near else ""
+            hint = did_you_mean(word, sorted(_WORDS), '"{}"')
             raise ValueError(f'"{word}" is not an option of the table {name}.{hint}')
     accessor = words.get("sparse_accessor_class", "DownpourCtrAccessor")
     both = accessor in _ONE_RULE

@@ -1,6 +1,5 @@
 """Weight decay beside the gradients: Loshchilov, Hutter: Decoupled weight decay, 2019."""
 
-from paddle._names import names_of
 from paddle.base.framework import Variable
 from paddle.optimizer import Optimizer
 from paddle.tensor.creation import assign
@@ -63,6 +62,3 @@ def extend_with_decoupled_weight_decay(base_optimizer):
             super().__init__(weight_decay, apply_decay_param_fun, **kwargs)
 
     return OptimizerWithDecoupledWeightDecay
-
-
-__getattr__, __dir__ = names_of(__name__)

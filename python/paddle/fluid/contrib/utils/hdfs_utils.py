@@ -2,7 +2,6 @@
 
 import os
 
-from paddle._names import names_of
 from paddle.fluid.incubate.fleet.utils import hdfs as _hdfs
 
 __all__ = ["HDFSClient", "multi_download", "multi_upload"]
@@ -51,6 +50,3 @@ def multi_upload(client, hdfs_path, local_path, multi_processes=5, overwrite=Fal
         target = os.path.join(hdfs_path, os.path.relpath(path, local_path))
         client.makedirs(os.path.dirname(target))
         client.upload(target, path, overwrite)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -2,7 +2,6 @@
 
 import sys
 
-from paddle._names import names_of
 
 __all__ = [
     *("block_to_code", "delete_ops", "find_op_by_input_arg", "find_op_by_output_arg"),
@@ -46,6 +45,3 @@ def block_to_code(block, block_idx, fout=None, skip_op_callstack=False):
 def program_to_code(prog, fout=None, skip_op_callstack=True):
     """Print a program, to ``fout`` where it is given."""
     print(prog, file=fout or sys.stdout)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,7 +1,6 @@
 """What the fleets of 1.8 share."""
 
 import paddle.fluid.io as _io
-from paddle._names import names_of
 from paddle.base.framework import default_main_program, default_startup_program
 from paddle.distributed.fleet.base import fleet_base as _fleet
 
@@ -14,6 +13,13 @@ class Mode:
     TRANSPILER = 1
     PSLIB = 2
     COLLECTIVE = 3
+
+
+class PSMode:
+    """Kinds of parameter servers."""
+
+    TRANSPILER = 1
+    PSLIB = 2
 
 
 class Fleet:
@@ -110,6 +116,3 @@ class Fleet:
 
     def _program(self):
         return self._origin_program or default_main_program()
-
-
-__getattr__, __dir__ = names_of(__name__)

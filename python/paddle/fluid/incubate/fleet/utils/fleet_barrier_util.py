@@ -1,7 +1,5 @@
 """Waiting for the other trainers of a job."""
 
-from paddle._names import names_of
-
 
 def check_all_trainers_ready(ready_path, epoch):
     """Wait until all workers are here; files are not needed for that."""
@@ -11,6 +9,3 @@ def check_all_trainers_ready(ready_path, epoch):
     for one in (collective, servers):
         if one._role_maker is not None:
             one.barrier_worker()
-
-
-__getattr__, __dir__ = names_of(__name__)

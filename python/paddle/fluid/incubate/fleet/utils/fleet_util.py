@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 
-from paddle._names import names_of
 from paddle.base.place import CPUPlace
 from paddle.base.scope import global_scope
 from paddle.distributed.fleet import metrics as _metrics
@@ -187,6 +186,3 @@ def _bucket_error(positive, negative):
             weight += shows
             begin = -1.0
     return error / weight if weight else 0.0
-
-
-__getattr__, __dir__ = names_of(__name__)

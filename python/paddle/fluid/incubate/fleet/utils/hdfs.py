@@ -3,7 +3,6 @@
 import os
 
 import _flotilla as core
-from paddle._names import names_of
 from paddle.distributed.fleet.utils import fs as _fs
 
 __all__ = ["HDFSClient"]
@@ -78,6 +77,3 @@ class HDFSClient(_fs.HDFSClient):
         """The part of a list of files that a trainer gets."""
         begin, end = core.file_block(len(files), trainer_id, trainers)
         return files[begin:end]
-
-
-__getattr__, __dir__ = names_of(__name__)

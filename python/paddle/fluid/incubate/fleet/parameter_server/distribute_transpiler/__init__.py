@@ -1,7 +1,5 @@
 """Training with parameter servers in 1.8: ``fleet.init(role)``, then workers and servers part."""
 
-from paddle._names import names_of
-
 from ...base.fleet_base import DistributedOptimizer, Fleet, Mode
 from .distributed_strategy import (  # noqa: F401
     AsyncStrategy,
@@ -63,5 +61,3 @@ class DistributedTranspiler(Fleet):
 
 
 fleet = DistributedTranspiler()
-
-__getattr__, __dir__ = names_of(__name__, ["distributed_strategy"])

@@ -2,10 +2,9 @@
 
 import os
 
-import _flotilla as core
-from paddle._names import names_of
+from paddle._names import did_you_mean
 from paddle.base.compiler import BuildStrategy, ExecutionStrategy
-from paddle.fluid.transpiler import DistributeTranspilerConfig, settings_of
+from paddle.fluid.transpiler.distribute_transpiler import DistributeTranspilerConfig, settings_of
 
 __all__ = [
     *("AsyncStrategy", "DistributedMode", "DistributedStrategy", "GeoStrategy"),
@@ -125,8 +124,7 @@ def _accessors(word, kind):
         known = kept.runtime_configs if kind is TrainerRuntimeConfig else vars(kept)
         for name, value in config.items():
             if name not in known and not hasattr(kept, name):
-                near = core.nearest(name, list(known))
-                hint = f" Did you mean {near}?" if near else ""
+                hint = did_you_mean(name, known)
                 raise ValueError(f"{kind.__name__} has no setting {name}.{hint}")
             if kind is TrainerRuntimeConfig:
                 known[name] = str(value)
@@ -215,6 +213,3 @@ def strategy_of(config):
     if config.geo_sgd_mode:
         return GeoStrategy(config.geo_sgd_need_push_nums)
     return SyncStrategy() if config.sync_mode else AsyncStrategy()
-
-
-__getattr__, __dir__ = names_of(__name__)

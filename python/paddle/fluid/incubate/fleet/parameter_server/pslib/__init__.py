@@ -10,7 +10,6 @@ import re
 import warnings
 
 import _flotilla as core
-from paddle._names import names_of
 from paddle.base.scope import global_scope
 from paddle.distributed.fleet.base.distributed_strategy import DistributedStrategy
 from paddle.distributed.fleet.base.role_maker import RoleMakerBase
@@ -250,5 +249,3 @@ class fleet_embedding:
 
 
 fleet = PSLib()
-
-__getattr__, __dir__ = names_of(__name__)
