@@ -1,6 +1,7 @@
 """Optimizers of 1.x that stand around another one."""
 
 import _flotilla as core
+from paddle.base.around import AroundOptimizer
 from paddle.base.framework import default_main_program, default_startup_program
 from paddle.tensor.creation import assign
 from paddle.tensor.logic import equal
@@ -8,26 +9,17 @@ from paddle.tensor.manipulation import cast
 from paddle.tensor.math import mod
 
 
-class RecomputeOptimizer:
+class RecomputeOptimizer(AroundOptimizer):
     """The optimizer inside. What the layers between checkpoints gave is kept, not computed again:
     the results are the same, and plans reuse memory."""
 
     def __init__(self, optimizer):
-        self._optimizer = optimizer
+        super().__init__(optimizer)
         self._checkpoints = []
 
     def _set_checkpoints(self, checkpoints):
         """Accepted."""
         self._checkpoints = list(checkpoints)
-
-    def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
-        """``minimize`` of the optimizer inside."""
-        return self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
-
-    def __getattr__(self, name):
-        if name.startswith("__") or name == "_optimizer":
-            raise AttributeError(name)
-        return getattr(self._optimizer, name)
 
 
 class GradientMergeOptimizer:

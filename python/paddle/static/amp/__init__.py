@@ -3,6 +3,8 @@
 import contextlib
 import warnings
 
+from paddle.base.around import AroundOptimizer
+
 from ..makers import create_global_var
 
 __all__ = ["AutoMixedPrecisionLists", "CustomOpLists", "decorate", "fp16_guard"]
@@ -29,12 +31,12 @@ class AutoMixedPrecisionLists:
 CustomOpLists = AutoMixedPrecisionLists
 
 
-class OptimizerWithMixedPrecision:
+class OptimizerWithMixedPrecision(AroundOptimizer):
     """An optimizer that was to train in mixed precision. All it can do is the optimizer's; the loss
     is scaled with one."""
 
     def __init__(self, optimizer):
-        self._optimizer = optimizer
+        super().__init__(optimizer)
         self._loss_scaling = self._scaled_loss = None
 
     def _scale(self):
@@ -61,11 +63,6 @@ class OptimizerWithMixedPrecision:
 
     def amp_init(self, place, scope=None, test_program=None, use_fp16_test=False):
         """Nothing to do: parameters stay in single precision."""
-
-    def __getattr__(self, name):
-        if name.startswith("__") or name == "_optimizer":
-            raise AttributeError(name)
-        return getattr(self._optimizer, name)
 
 
 def decorate(

@@ -15,7 +15,6 @@ import _flotilla as core
 import paddle.fluid.io as _io
 from paddle.base import state
 from paddle.base.executor import _generator
-from paddle.base.framework import default_main_program
 from paddle.base.scope import global_scope
 from paddle.distributed import communication
 from paddle.fluid import _checkpoints
@@ -45,41 +44,66 @@ class TrainStatus:
         return f"TrainStatus(epoch_no={self._epoch_no}, step_no={self._step_no})"
 
 
-def save_check_point(role, executor, path, train_status, main_program, remain_all_checkpoint):
-    """Write a checkpoint in the folder ``path``; see :meth:`Fleet.save_check_point`."""
-    program = main_program or default_main_program()
-    program = getattr(program, "_program", program)  # where it was compiled
-    core.fleet.compare_parameters(program, global_scope())
-    seed = core.draw_seed(_generator)
-    _generator.manual_seed(seed)
-    mine = {"seed": seed, "numpy": np.random.get_state(), "random": random.getstate()}
-    everybody = communication.gather_values(mine)
-    if role.is_first_worker():
+class Checkpoints:
+    """What a fleet does with checkpoints; ``_program()`` is the program where none is named."""
 
-        def write(folder):
-            _io.save_persistables(executor, folder, main_program)
-            state.write(everybody, os.path.join(folder, _WORKERS))
+    _nothing = TrainStatus  # what there is before the first checkpoint
 
-        epoch, step = train_status._epoch_no, train_status._step_no
-        keep = sys.maxsize if remain_all_checkpoint else 1
-        _checkpoints.save(path, write, epoch, step, keep)
-    core.fleet.barrier(0)
+    def save_check_point(
+        self,
+        executor,
+        path,
+        train_status,
+        main_program=None,
+        fs=None,
+        local_cache_path=".cache",
+        remain_all_checkpoint=True,
+    ):
+        """Write all that training needs to go on; every worker calls it. ``train_status``: a
+        :class:`TrainStatus`. The checkpoint is there whole or not at all."""
+        role, given = self._role(), main_program or self._program()
+        program = getattr(given, "_program", given)  # where it was compiled
+        core.fleet.compare_parameters(program, global_scope())
+        seed = core.draw_seed(_generator)
+        _generator.manual_seed(seed)
+        mine = {"seed": seed, "numpy": np.random.get_state(), "random": random.getstate()}
+        everybody = communication.gather_values(mine)
+        if role.is_first_worker():
 
+            def write(folder):
+                _io.save_persistables(executor, folder, given)
+                state.write(everybody, os.path.join(folder, _WORKERS))
 
-def load_check_point(role, executor, path, main_program, ignore_empty):
-    """Load the newest checkpoint that is whole; see :meth:`Fleet.load_check_point`."""
-    found = _checkpoints.newest(path)
-    if found is None:
-        if not ignore_empty:
-            raise ValueError(f"{path} holds no checkpoint")
-        return TrainStatus()
-    folder, epoch, step = found
-    _io.load_persistables(executor, folder, main_program)
-    everybody = state.read(os.path.join(folder, _WORKERS))
-    # Another number of workers draws other numbers; the order of samples stays that of worker 0.
-    same = len(everybody) == role.workers
-    mine = everybody[role.index if same else 0]
-    _generator.manual_seed(mine["seed"] + (0 if same else role.index))
-    np.random.set_state(tuple(mine["numpy"]))
-    random.setstate(mine["random"])
-    return TrainStatus(epoch, step)
+            epoch, step = train_status._epoch_no, train_status._step_no
+            keep = sys.maxsize if remain_all_checkpoint else 1
+            _checkpoints.save(path, write, epoch, step, keep)
+        core.fleet.barrier(0)
+
+    def load_check_point(
+        self,
+        executor,
+        path,
+        trainer_id=None,
+        main_program=None,
+        fs=None,
+        local_cache_path=".cache",
+        ignore_empty=True,
+    ):
+        """Load the newest checkpoint that is whole and return its :class:`TrainStatus`, on any
+        number of workers. Where there is none, a new one; None in the API of 1.8."""
+        role = self._role()
+        found = _checkpoints.newest(path)
+        if found is None:
+            if not ignore_empty:
+                raise ValueError(f"{path} holds no checkpoint")
+            return self._nothing()
+        folder, epoch, step = found
+        _io.load_persistables(executor, folder, main_program or self._program())
+        everybody = state.read(os.path.join(folder, _WORKERS))
+        # Another number of workers draws other numbers; the order of samples stays that of worker 0.
+        same = len(everybody) == role.workers
+        mine = everybody[role.index if same else 0]
+        _generator.manual_seed(mine["seed"] + (0 if same else role.index))
+        np.random.set_state(tuple(mine["numpy"]))
+        random.setstate(mine["random"])
+        return TrainStatus(epoch, step)

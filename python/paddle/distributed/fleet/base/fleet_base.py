@@ -5,12 +5,13 @@ import warnings
 
 import _flotilla as core
 import paddle.fluid.io as _io
+from paddle.base.around import AroundOptimizer
 from paddle.base.framework import default_main_program
 from paddle.base.scope import global_scope, scope_guard
 
-from . import checkpoint
+from .checkpoint import Checkpoints
 from .distributed_strategy import DistributedStrategy
-from .role_maker import PaddleCloudRoleMaker, RoleMakerBase
+from .role_maker import PaddleCloudRoleMaker, RoleMakerBase, Who, asks
 from .util_factory import UtilBase
 
 
@@ -29,7 +30,7 @@ def distribute(role, main, startup, strategy):
         warnings.warn(notice, stacklevel=3)
 
 
-class DistributedOptimizer:
+class DistributedOptimizer(AroundOptimizer):
     """An optimizer of which ``minimize`` makes the program of this process.
 
     Everything else (``get_lr``, ``set_lr``, ``state_dict``, ``backward`` …) is the optimizer's.
@@ -40,7 +41,7 @@ class DistributedOptimizer:
             raise TypeError(
                 f"distributed_optimizer() takes an optimizer, but got {type(optimizer).__name__}"
             )
-        self._optimizer = optimizer
+        super().__init__(optimizer)
         self._strategy = strategy or DistributedStrategy()
         self._role = role or core.role_from_environment(True)
         self.user_defined_optimizer = optimizer
@@ -58,14 +59,14 @@ class DistributedOptimizer:
     def amp_init(self, place, scope=None, test_program=None, use_fp16_test=False):
         """Nothing to do: parameters stay in single precision."""
 
-    def __getattr__(self, name):
-        if name.startswith("__") or name == "_optimizer":
-            raise AttributeError(name)
-        return getattr(self._optimizer, name)
 
-
-class Fleet:
+class Fleet(Who, Checkpoints):
     """All processes of a job, as this one sees them."""
+
+    node_num = asks("nodes", "node_num", "How many machines have workers.")
+    local_rank = asks("local_rank", doc="The rank of this worker on its machine.")
+    local_device_ids = asks("local_devices", "local_device_ids", "The devices of this worker.")
+    world_device_ids = asks("world_devices", "world_device_ids", "The devices of all workers.")
 
     def __init__(self):
         self._role_maker = None
@@ -97,7 +98,7 @@ class Fleet:
         role = role_maker._role()
         core.fleet.init(role)
         self._role_maker = role_maker
-        self._is_collective = role_maker._role().collective
+        self._is_collective = role.collective
         self._user_defined_strategy = strategy or DistributedStrategy()
         self._util._set_role_maker(role_maker)
         self._util._set_strategy(self._user_defined_strategy)
@@ -108,63 +109,12 @@ class Fleet:
             raise RuntimeError("fleet does not know who this process is: call fleet.init() first")
         return self._role_maker._role()
 
-    # ---- who is there
-
-    def is_first_worker(self):
-        """Whether this is worker 0."""
-        return self._role().is_first_worker()
-
-    def worker_index(self):
-        """The rank of this worker."""
-        return self._role().index
-
-    def worker_num(self):
-        """How many workers there are."""
-        return self._role().workers
-
-    def node_num(self):
-        """How many machines have workers."""
-        return self._role().nodes
-
-    def local_rank(self):
-        """The rank of this worker on its machine."""
-        return self._role().local_rank
-
-    def local_device_ids(self):
-        """The devices of this worker."""
-        return self._role().local_devices
-
-    def world_device_ids(self):
-        """The devices of all workers."""
-        return self._role().world_devices
-
-    def is_worker(self):
-        """Whether this process trains."""
-        return self._role().is_worker()
-
-    def is_server(self):
-        """Whether this process keeps parameters."""
-        return self._role().is_server()
+    def _program(self):
+        return default_main_program()
 
     def is_coordinator(self):
         """Whether this process coordinates federated learning."""
         return self._role_maker is not None and self._role_maker._is_coordinator()
-
-    def worker_endpoints(self, to_string=False):
-        """Where workers are: a list, or one text with commas."""
-        return _joined(self._role().worker_endpoints, to_string)
-
-    def server_num(self):
-        """How many servers there are."""
-        return self._role().servers
-
-    def server_index(self):
-        """The number of this server."""
-        return self._role().index
-
-    def server_endpoints(self, to_string=False):
-        """Where servers are: a list, or one text with commas."""
-        return _joined(self._role().server_endpoints, to_string)
 
     # ---- the lives of workers and servers
 
@@ -352,38 +302,6 @@ class Fleet:
                 executor, dirname, program, [program.global_block().var(n) for n in chosen]
             )
 
-    def save_check_point(
-        self,
-        executor,
-        path,
-        train_status,
-        main_program=None,
-        fs=None,
-        local_cache_path=".cache",
-        remain_all_checkpoint=True,
-    ):
-        """Write all that training needs to go on; every worker calls it. ``train_status``: a
-        :class:`TrainStatus`. The checkpoint is there whole or not at all."""
-        checkpoint.save_check_point(
-            *(self._role(), executor, path, train_status, main_program, remain_all_checkpoint)
-        )
-
-    def load_check_point(
-        self,
-        executor,
-        path,
-        trainer_id=None,
-        main_program=None,
-        fs=None,
-        local_cache_path=".cache",
-        ignore_empty=True,
-    ):
-        """Load the newest checkpoint that is whole and return its :class:`TrainStatus`, on any
-        number of workers. Where there is none, a new one."""
-        return checkpoint.load_check_point(
-            *(self._role(), executor, path, main_program, ignore_empty)
-        )
-
     def save(self, dirname, feed=[], fetch=[], **configs):  # noqa: B006 - the signature is Paddle's
         """Write an inference model where ``feed`` and ``fetch`` are given, else the state."""
         if not feed and not fetch:
@@ -392,7 +310,3 @@ class Fleet:
         targets = [block.var(one) if isinstance(one, str) else one for one in fetch]
         names = [one if isinstance(one, str) else one.name for one in feed]
         return self.save_inference_model(None, dirname, names, targets)
-
-
-def _joined(endpoints, to_string):
-    return ",".join(endpoints) if to_string else endpoints

@@ -3,6 +3,8 @@
 import numpy as np
 
 import _flotilla as core
+from paddle._names import did_you_mean
+from paddle._words import named
 from paddle.base import state
 from paddle.distributed import communication
 
@@ -17,6 +19,38 @@ class Role:
     HETER_WORKER = 3
     ALL = 4
     COORDINATOR = 5
+
+
+def asks(word, name=None, doc=None):
+    """A method that asks the role for ``word``."""
+
+    def ask(self):
+        found = getattr(self._role(), word)
+        return found() if callable(found) else found
+
+    return named(ask, name or word, doc)
+
+
+class Who:
+    """What a process asks the role that it has: who it is, and who else is there."""
+
+    is_worker = asks("is_worker", doc="Whether this process trains.")
+    is_server = asks("is_server", doc="Whether this process keeps parameters.")
+    is_first_worker = asks("is_first_worker", doc="Whether this is worker 0.")
+    worker_index = asks("index", "worker_index", "The rank of this worker.")
+    worker_num = asks("workers", "worker_num", "How many workers there are.")
+    server_index = asks("index", "server_index", "The number of this server.")
+    server_num = asks("servers", "server_num", "How many servers there are.")
+
+    def worker_endpoints(self, to_string=False):
+        """Where workers are: a list, or one text with commas."""
+        endpoints = self._role().worker_endpoints
+        return ",".join(endpoints) if to_string else endpoints
+
+    def server_endpoints(self, to_string=False):
+        """Where servers are: a list, or one text with commas."""
+        endpoints = self._role().server_endpoints
+        return ",".join(endpoints) if to_string else endpoints
 
 
 class RoleMakerBase:
@@ -37,14 +71,19 @@ class RoleMakerBase:
         """Read the role now; a contradictory one is refused."""
         self._role()
 
-    def _is_worker(self):
-        return self._role().is_worker()
-
-    def _is_server(self):
-        return self._role().is_server()
-
-    def _is_first_worker(self):
-        return self._role().is_first_worker()
+    _is_worker = asks("is_worker")
+    _is_server = asks("is_server")
+    _is_first_worker = asks("is_first_worker")
+    _worker_index = _server_index = _role_id = asks("index")
+    _worker_num = asks("workers")
+    _server_num = asks("servers")
+    _node_num = _get_node_num = asks("nodes")
+    _get_local_rank = asks("local_rank")
+    _get_local_device_ids = asks("local_devices")
+    _get_world_device_ids = asks("world_devices")
+    _get_trainer_endpoints = asks("worker_endpoints")
+    _get_trainer_endpoint = asks("endpoint")
+    _get_pserver_endpoints = asks("server_endpoints")
 
     def _is_heter_worker(self):
         return self._role().kind == Role.HETER_WORKER
@@ -54,45 +93,6 @@ class RoleMakerBase:
 
     def _is_non_distributed(self):
         return not self._role().distributed
-
-    def _worker_index(self):
-        return self._role().index
-
-    def _server_index(self):
-        return self._role().index
-
-    def _role_id(self):
-        return self._role().index
-
-    def _worker_num(self):
-        return self._role().workers
-
-    def _server_num(self):
-        return self._role().servers
-
-    def _node_num(self):
-        return self._role().nodes
-
-    def _get_node_num(self):
-        return self._role().nodes
-
-    def _get_local_rank(self):
-        return self._role().local_rank
-
-    def _get_local_device_ids(self):
-        return self._role().local_devices
-
-    def _get_world_device_ids(self):
-        return self._role().world_devices
-
-    def _get_trainer_endpoints(self):
-        return self._role().worker_endpoints
-
-    def _get_trainer_endpoint(self):
-        return self._role().endpoint
-
-    def _get_pserver_endpoints(self):
-        return self._role().server_endpoints
 
     def _all_gather(self, input, comm_world="worker"):
         if not self._role().servers:
@@ -132,6 +132,8 @@ class UserDefinedRoleMaker(PaddleCloudRoleMaker):
     """The role that a program says: ``current_id``, ``role``, ``worker_num`` or
     ``worker_endpoints``, and ``server_endpoints``."""
 
+    _source = "UserDefinedRoleMaker"
+
     def __init__(self, is_collective=False, init_gloo=False, **kwargs):
         super().__init__(is_collective, init_gloo=init_gloo, **kwargs)
 
@@ -139,8 +141,7 @@ class UserDefinedRoleMaker(PaddleCloudRoleMaker):
         known = ("current_id", "role", "worker_num", "worker_endpoints", "server_endpoints")
         for word in self._kwargs:
             if word not in (*known, "init_gloo", "path"):
-                near = core.nearest(word, list(known))
-                hint = f" Did you mean {near}?" if near else ""
+                hint = did_you_mean(word, known)
                 raise TypeError(f"UserDefinedRoleMaker does not take {word}.{hint}")
         endpoints = list(self._kwargs.get("worker_endpoints") or [])
         return core.Role(
@@ -150,5 +151,5 @@ class UserDefinedRoleMaker(PaddleCloudRoleMaker):
             workers=self._kwargs.get("worker_num", 0) or len(endpoints),
             worker_endpoints=endpoints,
             server_endpoints=list(self._kwargs.get("server_endpoints") or []),
-            source="UserDefinedRoleMaker",
+            source=self._source,
         )

@@ -3,6 +3,7 @@
 import paddle.fluid.io as _io
 from paddle.base.framework import default_main_program, default_startup_program
 from paddle.distributed.fleet.base import fleet_base as _fleet
+from paddle.distributed.fleet.base.role_maker import Who
 
 DistributedOptimizer = _fleet.DistributedOptimizer
 
@@ -22,7 +23,7 @@ class PSMode:
     PSLIB = 2
 
 
-class Fleet:
+class Fleet(Who):
     """The fleet of this process: that of 2.x under the API of 1.8."""
 
     def __init__(self, mode):
@@ -40,41 +41,8 @@ class Fleet:
         """Find out who this process is, from ``role_maker`` or else from the environment."""
         self._inside.init(role_maker, is_collective=self._mode == Mode.COLLECTIVE)
 
-    def is_first_worker(self):
-        """Whether this is worker 0."""
-        return self._inside.is_first_worker()
-
-    def worker_index(self):
-        """The rank of this worker."""
-        return self._inside.worker_index()
-
-    def worker_num(self):
-        """How many workers there are."""
-        return self._inside.worker_num()
-
-    def is_worker(self):
-        """Whether this process trains."""
-        return self._inside.is_worker()
-
-    def is_server(self):
-        """Whether this process keeps parameters."""
-        return self._inside.is_server()
-
-    def worker_endpoints(self, to_string=False):
-        """Where workers are: a list, or one text with commas."""
-        return self._inside.worker_endpoints(to_string)
-
-    def server_num(self):
-        """How many servers there are."""
-        return self._inside.server_num()
-
-    def server_index(self):
-        """The number of this server."""
-        return self._inside.server_index()
-
-    def server_endpoints(self, to_string=False):
-        """Where servers are: a list, or one text with commas."""
-        return self._inside.server_endpoints(to_string)
+    def _role(self):
+        return self._inside._role()
 
     def split_files(self, files):
         """This worker's part of a list of files: a block, the remainder to the first workers."""
@@ -99,7 +67,7 @@ class Fleet:
     ):
         """Write what ``target_vars`` need of the program."""
         program = main_program or self._program()
-        if self._inside._role().servers:
+        if self._role().servers:
             self._inside.save_inference_model(
                 executor, dirname, feeded_var_names, target_vars, program
             )

@@ -1,6 +1,5 @@
 """The role makers of 1.8: those of 2.x under public names."""
 
-import _flotilla as core
 from paddle.distributed.fleet.base import role_maker as _roles
 
 
@@ -35,12 +34,6 @@ class RoleMakerBase(_roles.RoleMakerBase):
             output[...] = result
         return result
 
-    def _barrier_worker(self):
-        self._barrier("worker")
-
-    def _barrier_all(self):
-        self._barrier("all")
-
     def all_gather(self, input):
         """A list of every worker's ``input``."""
         return self._all_gather(input)
@@ -57,6 +50,8 @@ class RoleMakerBase(_roles.RoleMakerBase):
         """Wait until every process is here."""
         self._barrier("all")
 
+    _barrier_worker, _barrier_all = barrier_worker, barrier_all
+
 
 class PaddleCloudRoleMaker(RoleMakerBase):
     """The role that the environment variables of a launcher give to this process."""
@@ -64,44 +59,30 @@ class PaddleCloudRoleMaker(RoleMakerBase):
     def __init__(self, is_collective=False):
         self._is_collective = is_collective
 
-    def _make(self):
-        return core.role_from_environment(self._is_collective)
+    _make = _roles.PaddleCloudRoleMaker._make
 
 
 class UserDefinedRoleMaker(RoleMakerBase):
     """A role given by the program, in a job with servers."""
 
-    def __init__(self, current_id=0, role=Role.WORKER, worker_num=0, server_endpoints=None):
-        self._given = dict(kind=role, index=current_id, workers=worker_num)
-        self._servers = list(server_endpoints or [])
+    _is_collective = False
+    _source = "UserDefinedRoleMaker"
+    _make = _roles.UserDefinedRoleMaker._make
 
-    def _make(self):
-        return core.Role(
-            **self._given,
-            collective=False,
-            worker_endpoints=[],
-            server_endpoints=self._servers,
-            source="UserDefinedRoleMaker",
-        )
+    def __init__(self, current_id=0, role=Role.WORKER, worker_num=0, server_endpoints=None):
+        self._kwargs = {"current_id": current_id, "role": role, "worker_num": worker_num}
+        self._kwargs["server_endpoints"] = server_endpoints
 
 
 class UserDefinedCollectiveRoleMaker(RoleMakerBase):
     """A role given by the program, in a collective job."""
 
-    def __init__(self, current_id=0, worker_endpoints=None):
-        self._index = current_id
-        self._endpoints = list(worker_endpoints or [])
+    _is_collective = True
+    _source = "UserDefinedCollectiveRoleMaker"
+    _make = _roles.UserDefinedRoleMaker._make
 
-    def _make(self):
-        return core.Role(
-            kind=Role.WORKER,
-            index=self._index,
-            workers=len(self._endpoints),
-            collective=True,
-            worker_endpoints=self._endpoints,
-            server_endpoints=[],
-            source="UserDefinedCollectiveRoleMaker",
-        )
+    def __init__(self, current_id=0, worker_endpoints=None):
+        self._kwargs = {"current_id": current_id, "worker_endpoints": worker_endpoints}
 
 
 class GeneralRoleMaker(PaddleCloudRoleMaker):

@@ -5,7 +5,7 @@ import warnings
 import _flotilla as core
 from paddle.base.compiler import BuildStrategy, ExecutionStrategy
 from paddle.distributed.fleet.base import fleet_base as _fleet
-from paddle.distributed.fleet.base.checkpoint import TrainStatus  # noqa: F401
+from paddle.distributed.fleet.base.checkpoint import Checkpoints, TrainStatus  # noqa: F401
 from paddle.distributed.fleet.base.distributed_strategy import OptionsOfCore
 
 from paddle.fluid import _checkpoints
@@ -63,7 +63,7 @@ class CollectiveOptimizer(_fleet.DistributedOptimizer):
     """An optimizer whose ``minimize`` makes the programs of the fleet."""
 
     def __init__(self, optimizer, strategy=None):
-        super().__init__(optimizer, strategy or DistributedStrategy(), fleet._inside._role())
+        super().__init__(optimizer, strategy or DistributedStrategy(), fleet._role())
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Add the backward pass and the update; then ``fleet.main_program`` exists."""
@@ -72,8 +72,10 @@ class CollectiveOptimizer(_fleet.DistributedOptimizer):
         return made
 
 
-class Collective(Fleet):
+class Collective(Fleet, Checkpoints):
     """The fleet of a collective job."""
+
+    _nothing = type(None)
 
     def __init__(self):
         super().__init__(Mode.COLLECTIVE)
@@ -99,40 +101,6 @@ class Collective(Fleet):
         """An optimizer whose ``minimize`` makes the programs of the fleet."""
         self._optimizer = CollectiveOptimizer(optimizer, strategy)
         return self._optimizer
-
-    def save_check_point(
-        self,
-        executor,
-        path,
-        train_status,
-        main_program=None,
-        fs=None,
-        local_cache_path=".cache",
-        remain_all_checkpoint=True,
-    ):
-        """Write everything needed to resume training; every worker calls it."""
-        self._inside.save_check_point(
-            *(executor, path, train_status, main_program or self._program(), fs),
-            *(local_cache_path, remain_all_checkpoint),
-        )
-
-    def load_check_point(
-        self,
-        executor,
-        path,
-        trainer_id=None,
-        main_program=None,
-        fs=None,
-        local_cache_path=".cache",
-        ignore_empty=True,
-    ):
-        """Load the newest checkpoint and return its TrainStatus; None if there is none."""
-        if ignore_empty and _checkpoints.newest(path) is None:
-            return None
-        return self._inside.load_check_point(
-            *(executor, path, trainer_id, main_program or self._program(), fs),
-            *(local_cache_path, ignore_empty),
-        )
 
     def clean_redundant_check_points(self, root_path, fs=None, checkpoint_num=1):
         """Keep the newest ``checkpoint_num`` checkpoints of a folder."""

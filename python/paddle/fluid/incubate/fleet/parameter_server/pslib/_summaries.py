@@ -1,21 +1,19 @@
 """Summaries of ``data_norm``: servers add up what batches hold."""
 
+from paddle.base.around import AroundOptimizer
 from paddle.base.framework import default_startup_program, program_guard
 
 ENDINGS = (".batch_size", ".batch_sum", ".batch_square_sum")
 DECAY = 0.999999  # of a summary before something is added to it
 
 
-class WithSummaries:
+class WithSummaries(AroundOptimizer):
     """An optimizer whose ``minimize`` leaves summaries out of its own rule."""
-
-    def __init__(self, optimizer):
-        self._optimizer = optimizer
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         main, startup = loss.block.program, startup_program or default_startup_program()
         if not any(one.name.endswith(ENDINGS) for one in main.all_parameters()):
-            return self._optimizer.minimize(loss, startup_program, parameter_list, no_grad_set)
+            return super().minimize(loss, startup_program, parameter_list, no_grad_set)
         with program_guard(main, startup):
             pairs = self._optimizer.backward(loss, startup, parameter_list, no_grad_set)
             summaries = [pair for pair in pairs if pair[0].name.endswith(ENDINGS)]
@@ -23,11 +21,6 @@ class WithSummaries:
             ops = self._optimizer.apply_gradients(others)
             ops = [*ops, *_adding().apply_gradients(summaries)]
         return ops, pairs
-
-    def __getattr__(self, name):
-        if name.startswith("__") or name == "_optimizer":
-            raise AttributeError(name)
-        return getattr(self._optimizer, name)
 
 
 def _adding():
