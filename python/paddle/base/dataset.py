@@ -5,6 +5,7 @@ Reading, parsing, shuffling and batching are the core's. The methods have the na
 """
 
 import os
+import re
 import sys
 import warnings
 
@@ -12,6 +13,8 @@ import numpy as np
 
 import _flotilla as core
 from paddle._files import open_file
+from paddle._names import did_you_mean
+from paddle._words import compiled
 
 __all__ = ["DatasetBase", "DatasetFactory", "FileInstantDataset", "InMemoryDataset", "QueueDataset"]
 
@@ -19,6 +22,47 @@ __all__ = ["DatasetBase", "DatasetFactory", "FileInstantDataset", "InMemoryDatas
 _MOST_THREADS = 1024
 
 
+def _also(table):
+    """Add methods to a class that change nothing: ``NAME(PARAMETERS): DOCSTRING``, or with a condition
+    on the first parameter, and why any other call is refused. Then give all that begin with ``set``
+    their names of 2.x, which begin with an underscore."""
+
+    def add(kind):
+        for name, parameters, word, condition, said in _ROW.findall(table):
+            body = f"only({condition}, {word!r}, {word}, said)" if condition else "pass"
+            made = compiled(name, f"self, {parameters}", body, only=_only, said=said)
+            made.__doc__ = None if condition else said
+            setattr(kind, name, made)
+        for name in [one for one in vars(kind) if one.startswith("set_")]:
+            setattr(kind, f"_{name}", vars(kind)[name])
+        return kind
+
+    return add
+
+
+_ROW = re.compile(r"^(\w+)\(((\w+).*?)\)(?: if (.*?))?: (.*)$", re.MULTILINE)
+
+
+def _set(*settings):
+    """The setters of settings that are called like them."""
+    return {one: f"set_{one}" for one in settings}
+
+
+def _only(ok, name, value, what):
+    if not ok:
+        raise NotImplementedError(f"{name}={value!r} is not supported: {what}")
+
+
+@_also(
+    """
+set_hdfs_config(fs_name, fs_ugi): Accepted: files of this machine are read; others are refused.
+set_input_type(input_type) if input_type == 0: 0 (text) is read
+set_rank_offset(rank_offset) if not rank_offset: page views are not implemented
+set_pv_batch_size(pv_batch_size) if pv_batch_size == 1: page views are not implemented
+_set_uid_slot(uid_slot) if not uid_slot: sorting records by user is not implemented
+_set_use_ps_gpu(use_ps_gpu) if not use_ps_gpu: tables on GPUs are not implemented
+"""
+)
 class DatasetBase:
     """A list of files with records of slots. Use QueueDataset or InMemoryDataset."""
 
@@ -54,15 +98,22 @@ class DatasetBase:
         see set_parser. ``max_bad_records``: how many lines may be skipped because they cannot be
         read.
         """
-        self.set_batch_size(batch_size)
-        self.set_thread(thread_num)
-        self.set_use_var(use_var)
-        self.set_pipe_command(pipe_command)
-        self.set_input_type(input_type)
-        self.set_hdfs_config(fs_name, fs_ugi)
-        self.set_download_cmd(download_cmd)
-        self.set_parser(parser)
-        self.set_max_bad_records(max_bad_records)
+        settings = dict(locals())
+        del settings["self"]
+        self._put(settings)
+
+    def _put(self, settings):
+        for name, value in settings.items():
+            getattr(self, self._setters[name])(value)
+
+    _setters = {
+        **_set("batch_size", "use_var", "pipe_command", "input_type", "download_cmd", "parser"),
+        **_set("max_bad_records"),
+        **{"thread_num": "set_thread", "fs_name": "_accept", "fs_ugi": "_accept"},
+    }
+
+    def _accept(self, value):
+        pass
 
     def set_batch_size(self, batch_size):
         if int(batch_size) < 1:
@@ -126,12 +177,6 @@ class DatasetBase:
         """How many lines the latest pass or load has skipped."""
         return self._core.bad_records
 
-    def set_input_type(self, input_type):
-        _only(input_type == 0, "input_type", input_type, "0 (text) is read")
-
-    def set_hdfs_config(self, fs_name, fs_ugi):
-        """Accepted: files of this machine are read; those of another one are refused."""
-
     def set_download_cmd(self, download_cmd):
         if download_cmd != "cat":
             self._not_local = f"download_cmd {download_cmd!r}"
@@ -139,18 +184,6 @@ class DatasetBase:
     def set_fea_eval(self, record_candidate_size, fea_eval=True):
         """Let slots_shuffle work. All records take part, whatever ``record_candidate_size`` is."""
         self.fea_eval = bool(fea_eval)
-
-    def set_rank_offset(self, rank_offset):
-        _only(not rank_offset, "rank_offset", rank_offset, "page views are not implemented")
-
-    def set_pv_batch_size(self, pv_batch_size):
-        _only(pv_batch_size == 1, "pv_batch_size", pv_batch_size, "page views are not implemented")
-
-    def _set_uid_slot(self, uid_slot):
-        _only(not uid_slot, "uid_slot", uid_slot, "sorting records by user is not implemented")
-
-    def _set_use_ps_gpu(self, use_ps_gpu):
-        _only(not use_ps_gpu, "use_ps_gpu", use_ps_gpu, "tables on GPUs are not implemented")
 
     def slots_shuffle(self, slots):
         raise NotImplementedError("slots_shuffle needs the records in memory: use InMemoryDataset")
@@ -200,16 +233,6 @@ class DatasetBase:
                 for sample in data_generator_class.generate_sample(line)():
                     _check_sample(var_list, sample, f"{test_file}: line {number}")
 
-    _set_batch_size = set_batch_size
-    _set_thread = set_thread
-    _set_use_var = set_use_var
-    _set_pipe_command = set_pipe_command
-    _set_input_type = set_input_type
-    _set_hdfs_config = set_hdfs_config
-    _set_download_cmd = set_download_cmd
-    _set_fea_eval = set_fea_eval
-    _set_rank_offset = set_rank_offset
-    _set_pv_batch_size = set_pv_batch_size
     _desc = desc
 
 
@@ -231,6 +254,22 @@ class FileInstantDataset(QueueDataset):
     """A QueueDataset under its other name."""
 
 
+@_also(
+    """
+set_feed_type(data_feed_type): Accepted: all kinds of records are read alike.
+set_queue_num(queue_num): Accepted: batches come from one queue, whatever the number of threads.
+set_fleet_send_batch_size(fleet_send_batch_size=1024): Accepted: what fits into memory is sent.
+set_fleet_send_sleep_seconds(fleet_send_sleep_seconds=0): Accepted: a shuffle does not sleep.
+set_date(date): Accepted: the names of files say which day they are of.
+set_merge_by_lineid(merge_size=2) if merge_size <= 0: merging records of one id is not implemented
+set_merge_by_sid(merge_by_sid) if not merge_by_sid: merging records is not implemented
+set_enable_pv_merge(enable_pv_merge) if not enable_pv_merge: merging records is not implemented
+set_generate_unique_feasigns(generate_uni_feasigns, shard_num) if not generate_uni_feasigns: \
+tables need no list of ids before training
+_set_shuffle_by_uid(enable_shuffle_uid) if not enable_shuffle_uid: records are independent of \
+each other
+"""
+)
 class InMemoryDataset(DatasetBase):
     """Files that are loaded once, shuffled, and passed over as often as wanted."""
 
@@ -243,68 +282,32 @@ class InMemoryDataset(DatasetBase):
 
     def init(self, **kwargs):
         """DatasetBase.init, and ``data_feed_type``, ``queue_num`` (accepted), ``seed``."""
-        own = {name: kwargs.pop(name) for name in tuple(kwargs) if name in self._own_settings}
+        own = {name: kwargs.pop(name) for name in tuple(kwargs) if name in self._own_setters}
         super().init(**kwargs)
-        self.update_settings(**own)
+        self._put(own)
 
     def update_settings(self, **kwargs):
         """Change some settings: the keywords of init, and those of the distributed settings."""
-        known = {**self._settings, **self._own_settings}
-        for name, value in kwargs.items():
-            if name not in known:
-                near = core.nearest(name, list(known))
-                hint = f" Did you mean {near!r}?" if near else ""
+        for name in kwargs:
+            if name not in self._setters:
+                hint = did_you_mean(name, self._setters, "'{}'")
                 raise ValueError(f"an InMemoryDataset has no setting {name!r}.{hint}")
-            getattr(self, known[name])(value)
+        self._put(kwargs)
 
     def _init_distributed_settings(self, **kwargs):
         self.update_settings(**kwargs)
 
-    _settings = {
-        "batch_size": "set_batch_size",
-        "thread_num": "set_thread",
-        "use_var": "set_use_var",
-        "pipe_command": "set_pipe_command",
-        "input_type": "set_input_type",
-        "fs_name": "_set_fs_name",
-        "fs_ugi": "_set_fs_name",
-        "download_cmd": "set_download_cmd",
-        "parser": "set_parser",
-        "max_bad_records": "set_max_bad_records",
+    _own_setters = {
+        **_set("queue_num", "parse_ins_id", "parse_content", "fleet_send_batch_size"),
+        **_set("fleet_send_sleep_seconds"),
+        **{"data_feed_type": "set_feed_type", "seed": "set_shuffle_seed"},
+        **{"merge_size": "set_merge_by_lineid", "fea_eval": "_set_fea_eval_only"},
+        "candidate_size": "_accept",
     }
-    _own_settings = {
-        "data_feed_type": "set_feed_type",
-        "queue_num": "set_queue_num",
-        "seed": "set_shuffle_seed",
-        "merge_size": "set_merge_by_lineid",
-        "parse_ins_id": "set_parse_ins_id",
-        "parse_content": "set_parse_content",
-        "fleet_send_batch_size": "set_fleet_send_batch_size",
-        "fleet_send_sleep_seconds": "set_fleet_send_sleep_seconds",
-        "fea_eval": "_set_fea_eval_only",
-        "candidate_size": "_set_candidate_size",
-    }
-
-    def _set_fs_name(self, name):
-        self.set_hdfs_config(name, "")
+    _setters = {**DatasetBase._setters, **_own_setters}
 
     def _set_fea_eval_only(self, fea_eval):
         self.set_fea_eval(0, fea_eval)
-
-    def _set_candidate_size(self, candidate_size):
-        pass
-
-    def set_feed_type(self, data_feed_type):
-        """Accepted: all kinds of records are read alike."""
-
-    def set_queue_num(self, queue_num):
-        """Accepted: batches come from one queue, whatever the number of threads."""
-
-    def set_fleet_send_batch_size(self, fleet_send_batch_size=1024):
-        """Accepted: a global shuffle sends what fits into memory."""
-
-    def set_fleet_send_sleep_seconds(self, fleet_send_sleep_seconds=0):
-        """Accepted: a global shuffle does not sleep."""
 
     def set_parse_ins_id(self, parse_ins_id):
         """Each line begins with ``1 <id of the sample>``, which is passed over."""
@@ -321,28 +324,6 @@ class InMemoryDataset(DatasetBase):
     def _set_text(self, name, wanted):
         self._texts[name] = bool(wanted)
         self.set_parser(self._parser[0], **self._parser[1])
-
-    def set_merge_by_lineid(self, merge_size=2):
-        what = "merging records of one id is not implemented"
-        _only(merge_size <= 0, "merge_size", merge_size, what)
-
-    def set_merge_by_sid(self, merge_by_sid):
-        _only(not merge_by_sid, "merge_by_sid", merge_by_sid, "merging records is not implemented")
-
-    def set_enable_pv_merge(self, enable_pv_merge):
-        what = "merging records is not implemented"
-        _only(not enable_pv_merge, "enable_pv_merge", enable_pv_merge, what)
-
-    def set_generate_unique_feasigns(self, generate_uni_feasigns, shard_num):
-        what = "tables need no list of ids before training"
-        _only(not generate_uni_feasigns, "generate_uni_feasigns", generate_uni_feasigns, what)
-
-    def _set_shuffle_by_uid(self, enable_shuffle_uid):
-        wanted, what = enable_shuffle_uid, "records are independent of each other"
-        _only(not wanted, "enable_shuffle_uid", wanted, what)
-
-    def set_date(self, date):
-        """Accepted: the names of files say which day they are of."""
 
     def set_shuffle_seed(self, seed):
         """Let shuffles repeat: the n-th one after this call has the same order every time.
@@ -402,18 +383,6 @@ class InMemoryDataset(DatasetBase):
             return self._exchange
         return core.fleet.exchange()
 
-    _set_feed_type = set_feed_type
-    _set_queue_num = set_queue_num
-    _set_parse_ins_id = set_parse_ins_id
-    _set_parse_content = set_parse_content
-    _set_parse_logkey = set_parse_logkey
-    _set_fleet_send_batch_size = set_fleet_send_batch_size
-    _set_fleet_send_sleep_seconds = set_fleet_send_sleep_seconds
-    _set_merge_by_lineid = set_merge_by_lineid
-    _set_merge_by_sid = set_merge_by_sid
-    _set_enable_pv_merge = set_enable_pv_merge
-    _set_generate_unique_feasigns = set_generate_unique_feasigns
-
 
 class DatasetFactory:
     """Makes data sets by the names of their classes."""
@@ -426,11 +395,6 @@ class DatasetFactory:
             names = ", ".join(self._classes)
             raise ValueError(f"datafeed_class must be one of {names}, but is {datafeed_class!r}")
         return self._classes[datafeed_class]()
-
-
-def _only(ok, name, value, what):
-    if not ok:
-        raise NotImplementedError(f"{name}={value!r} is not supported: {what}")
 
 
 def _check_sample(var_list, sample, where):

@@ -16,7 +16,11 @@ def generate(key):
 
 def switch(new_generator=None, new_para_name_checker=None):
     """Go on with other counters, by default fresh ones; returns the counters in use before."""
-    return core.switch_names(_generator(new_generator))
+    if isinstance(new_generator, bytes):
+        new_generator = new_generator.decode()
+    if not isinstance(new_generator, UniqueNameGenerator):
+        new_generator = UniqueNameGenerator(new_generator or "")
+    return core.switch_names(new_generator)
 
 
 @contextlib.contextmanager
@@ -25,16 +29,8 @@ def guard(new_generator=None):
 
     Two nets built in the same way under two guards share the names of their parameters.
     """
-    before = core.switch_names(_generator(new_generator))
+    before = switch(new_generator)
     try:
         yield
     finally:
-        core.switch_names(before)
-
-
-def _generator(given):
-    if isinstance(given, UniqueNameGenerator):
-        return given
-    if isinstance(given, bytes):
-        given = given.decode()
-    return UniqueNameGenerator(given or "")
+        switch(before)

@@ -1,5 +1,6 @@
 """What workers say to each other: on numpy arrays at once, on variables as ops of the program."""
 
+import functools
 import os
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 import _flotilla as core
 from paddle.base import state
 from paddle.base.framework import Variable
+from paddle.tensor.manipulation import concat, split
 
 
 class ReduceOp:
@@ -19,15 +21,7 @@ class ReduceOp:
     AVG = 4
 
 
-_HOW = {
-    ReduceOp.SUM: "sum",
-    ReduceOp.MAX: "max",
-    ReduceOp.MIN: "min",
-    ReduceOp.PROD: "prod",
-    ReduceOp.AVG: "avg",
-}
-
-
+_HOW = ("sum", "max", "min", "prod", "avg")  # by their numbers
 # Of arrays; in a program, also bfloat16.
 _REDUCIBLE = ("float32", "float64", "int32", "int64")
 
@@ -44,22 +38,9 @@ class Group:
         """This worker's rank in the group; -1 where it is not in it."""
         return self.get_group_rank(core.fleet.rank())
 
-    @property
-    def nranks(self):
-        """How many workers are in the group."""
-        return len(self.ranks)
-
-    world_size = nranks
-
-    @property
-    def name(self):
-        """The name of the group."""
-        return f"_default_pg{self.id}"
-
-    @property
-    def process_group(self):
-        """The group itself."""
-        return self
+    nranks = world_size = property(lambda self: len(self.ranks), doc="How many workers it has.")
+    name = property(lambda self: f"_default_pg{self.id}", doc="The name of the group.")
+    process_group = property(lambda self: self, doc="The group itself.")
 
     def is_member(self):
         """Whether this worker is in the group."""
@@ -144,12 +125,6 @@ def find_group(group):
     raise TypeError(f"group must be a group, its number or None, but is {group!r}")
 
 
-def _ring(group):
-    """The number of a group; None where this worker is not in it."""
-    group = find_group(group)
-    return group.id if group.is_member() else None
-
-
 def _member(group, rank, word):
     """The rank in the group of a worker that was named by its rank in the job."""
     group = find_group(group)
@@ -160,7 +135,7 @@ def _member(group, rank, word):
 
 
 def _how(op):
-    if not isinstance(op, int) or op not in _HOW:
+    if not isinstance(op, int) or not 0 <= op < len(_HOW):
         raise ValueError(f"op must be ReduceOp.SUM, MAX, MIN, PROD or AVG, but is {op!r}")
     return _HOW[op]
 
@@ -216,84 +191,89 @@ def _parts(parts, size, word):
     return np.stack(arrays)
 
 
-def _append(type, x, out, ring, sync_op, **attrs):
-    """An op of the program instead of a call."""
-    attrs.update(ring_id=ring, use_calc_stream=bool(sync_op))
-    x.block.append_op(type=type, inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
-    return None if sync_op else _Done()
+def _collective(function):
+    """What the workers of a group do, ``group`` being the group itself: nothing where this worker is
+    not in it, otherwise it is done when it returns."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if len(args) > len(names):
+            return function(*args, **kwargs)  # refuses it
+        words = dict(zip(names, args), **kwargs)
+        words["group"] = find_group(words.get("group"))
+        if not words["group"].is_member():
+            return None
+        function(**words)
+        return None if words.get("sync_op", True) else _Done()
+
+    return call
 
 
-def _concat(parts):
-    import paddle
-
-    return paddle.concat(list(parts), axis=0)
-
-
-def _split(variable, count):
-    import paddle
-
-    return paddle.split(variable, count, axis=0)
+def _append(type, x, out, group, sync_op, **attrs):
+    """An op of the program instead of a call; ``x`` or ``out`` may be None."""
+    attrs.update(ring_id=group.id, use_calc_stream=bool(sync_op))
+    inputs = {} if x is None else {"X": [x]}
+    outputs = {} if out is None else {"Out": [out]}
+    block = (out if x is None else x).block
+    block.append_op(type=type, inputs=inputs, outputs=outputs, attrs=attrs)
 
 
+@_collective
 def all_reduce(tensor, op=ReduceOp.SUM, group=None, sync_op=True):
     """Every worker's ``tensor`` becomes the sum (or max, …) of all, in place."""
     how = _how(op)
-    if (ring := _ring(group)) is None:
-        return None
-    if isinstance(tensor, Variable):
-        if how == "avg":
-            raise ValueError("ReduceOp.AVG is for arrays; in a program, divide after ReduceOp.SUM")
-        return _append(f"c_allreduce_{how}", tensor, tensor, ring, sync_op)
-    core.fleet.all_reduce(_writable(tensor, "all_reduce", True), tensor.dtype.name, how, ring)
-    return None if sync_op else _Done()
+    if not isinstance(tensor, Variable):
+        array = _writable(tensor, "all_reduce", True)
+        core.fleet.all_reduce(array, array.dtype.name, how, group.id)
+    elif how == "avg":
+        raise ValueError("ReduceOp.AVG is for arrays; in a program, divide after ReduceOp.SUM")
+    else:
+        _append(f"c_allreduce_{how}", tensor, tensor, group, sync_op)
 
 
+@_collective
 def reduce(tensor, dst=0, op=ReduceOp.SUM, group=None, sync_op=True):
     """The same for the worker ``dst`` alone."""
-    how = _how(op)
-    if (ring := _ring(group)) is None:
-        return None
-    root = _member(group, dst, "dst")
+    how, root = _how(op), _member(group, dst, "dst")
     if isinstance(tensor, Variable):
-        return _append(f"c_reduce_{how}", tensor, tensor, ring, sync_op, root_id=root)
-    core.fleet.reduce_to(_writable(tensor, "reduce", True), tensor.dtype.name, how, root, ring)
-    return None if sync_op else _Done()
+        _append(f"c_reduce_{how}", tensor, tensor, group, sync_op, root_id=root)
+    else:
+        array = _writable(tensor, "reduce", True)
+        core.fleet.reduce_to(array, array.dtype.name, how, root, group.id)
 
 
+@_collective
 def broadcast(tensor, src=0, group=None, sync_op=True):
     """Every worker's ``tensor`` becomes that of the worker ``src``, in place."""
-    if (ring := _ring(group)) is None:
-        return None
     root = _member(group, src, "src")
     if isinstance(tensor, Variable):
-        return _append("c_broadcast", tensor, tensor, ring, sync_op, root=root)
-    core.fleet.broadcast(_writable(tensor, "broadcast"), root, ring)
-    return None if sync_op else _Done()
+        _append("c_broadcast", tensor, tensor, group, sync_op, root=root)
+    else:
+        core.fleet.broadcast(_writable(tensor, "broadcast"), root, group.id)
 
 
+@_collective
 def all_gather(tensor_list, tensor, group=None, sync_op=True):
     """Append every worker's ``tensor`` to ``tensor_list``, in the order of ranks."""
-    if (ring := _ring(group)) is None:
-        return None
-    size = get_group(ring).nranks
     _list(tensor_list, "tensor_list")
     if isinstance(tensor, Variable):
         out = tensor.block.create_var(dtype=tensor.dtype)
-        done = _append("c_allgather", tensor, out, ring, sync_op, nranks=size)
-        tensor_list.extend(_split(out, size))
-        return done
-    array = _numbers(tensor, "all_gather")
-    out = np.empty((size, *array.shape), array.dtype)
-    core.fleet.all_gather(array, out, ring)
-    tensor_list.extend(out)
-    return None if sync_op else _Done()
+        _append("c_allgather", tensor, out, group, sync_op, nranks=group.nranks)
+        tensor_list.extend(split(out, group.nranks))
+    else:
+        array = _numbers(tensor, "all_gather")
+        out = np.empty((group.nranks, *array.shape), array.dtype)
+        core.fleet.all_gather(array, out, group.id)
+        tensor_list.extend(out)
 
 
 def all_gather_object(object_list, obj, group=None):
     """Append what every worker gave: arrays, numbers, texts, lists and dicts of them."""
     _list(object_list, "object_list")
-    if (ring := _ring(group)) is not None:
-        object_list.extend(gather_values(obj, ring))
+    group = find_group(group)
+    if group.is_member():
+        object_list.extend(gather_values(obj, group.id))
 
 
 def gather_values(value, ring=0):
@@ -313,82 +293,70 @@ def broadcast_object_list(object_list, src=0, group=None):
         object_list[:] = lists[root]
 
 
+@_collective
 def reduce_scatter(tensor, tensor_list, op=ReduceOp.SUM, group=None, sync_op=True):
     """``tensor`` becomes the sum (or max, …) of the parts that all have for this worker."""
     how = _how(op)
-    if (ring := _ring(group)) is None:
-        return None
-    size = get_group(ring).nranks
     if isinstance(tensor, Variable):
-        parts = tensor_list if isinstance(tensor_list, Variable) else _concat(tensor_list)
-        return _append("c_reducescatter", parts, tensor, ring, sync_op, nranks=size)
-    out = _writable(tensor, "reduce_scatter", True)
-    parts = _parts(tensor_list, size, "tensor_list").astype(out.dtype, copy=False)
-    core.fleet.reduce_scatter(parts, out, out.dtype.name, how, ring)
-    return None if sync_op else _Done()
+        parts = tensor_list if isinstance(tensor_list, Variable) else concat(list(tensor_list))
+        _append("c_reducescatter", parts, tensor, group, sync_op, nranks=group.nranks)
+    else:
+        out = _writable(tensor, "reduce_scatter", True)
+        parts = _parts(tensor_list, group.nranks, "tensor_list").astype(out.dtype, copy=False)
+        core.fleet.reduce_scatter(parts, out, out.dtype.name, how, group.id)
 
 
+@_collective
 def scatter(tensor, tensor_list=None, src=0, group=None, sync_op=True):
     """``tensor`` becomes this worker's part of the list of the worker ``src``."""
-    if (ring := _ring(group)) is None:
-        return None
-    root, size = _member(group, src, "src"), get_group(ring).nranks
-    mine = get_group(ring).rank == root
+    root, size = _member(group, src, "src"), group.nranks
+    mine = group.rank == root
     if isinstance(tensor, Variable):
-        parts = _concat(tensor_list if mine else [tensor] * size)
-        return _append("c_scatter", parts, tensor, ring, sync_op, root=root, nranks=size)
-    out = _writable(tensor, "scatter")
-    parts = _parts(tensor_list, size, "tensor_list") if mine else np.empty(0)
-    core.fleet.scatter(parts.astype(out.dtype, copy=False), out, root, ring)
-    return None if sync_op else _Done()
+        parts = concat(list(tensor_list) if mine else [tensor] * size)
+        _append("c_scatter", parts, tensor, group, sync_op, root=root, nranks=size)
+    else:
+        out = _writable(tensor, "scatter")
+        parts = _parts(tensor_list, size, "tensor_list") if mine else np.empty(0)
+        core.fleet.scatter(parts.astype(out.dtype, copy=False), out, root, group.id)
 
 
+@_collective
 def alltoall(in_tensor_list, out_tensor_list, group=None, sync_op=True):
     """Append to ``out_tensor_list`` what every worker has for this one."""
-    if (ring := _ring(group)) is None:
-        return None
-    size = get_group(ring).nranks
     _list(out_tensor_list, "out_tensor_list")
     if in_tensor_list and isinstance(in_tensor_list[0], Variable):
-        if len(in_tensor_list) != size:
-            raise ValueError(f"{len(in_tensor_list)} parts for {size} workers")
-        parts = _concat(in_tensor_list)
+        if len(in_tensor_list) != group.nranks:
+            raise ValueError(f"{len(in_tensor_list)} parts for {group.nranks} workers")
+        parts = concat(list(in_tensor_list))
         out = parts.block.create_var(dtype=parts.dtype)
-        done = _append("alltoall", parts, out, ring, sync_op)
-        out_tensor_list.extend(_split(out, size))
-        return done
-    parts = _parts(in_tensor_list, size, "in_tensor_list")
-    out = np.empty_like(parts)
-    core.fleet.all_to_all(parts, out, ring)
-    out_tensor_list.extend(out)
-    return None if sync_op else _Done()
+        _append("alltoall", parts, out, group, sync_op)
+        out_tensor_list.extend(split(out, group.nranks))
+    else:
+        parts = _parts(in_tensor_list, group.nranks, "in_tensor_list")
+        out = np.empty_like(parts)
+        core.fleet.all_to_all(parts, out, group.id)
+        out_tensor_list.extend(out)
 
 
+@_collective
 def send(tensor, dst=0, group=None, sync_op=True):
     """Send ``tensor`` to the worker ``dst``, which receives one of the same size."""
-    if (ring := _ring(group)) is None:
-        return None
     peer = _member(group, dst, "dst")
     if isinstance(tensor, Variable):
-        attrs = {"ring_id": ring, "peer": peer, "use_calc_stream": bool(sync_op)}
-        tensor.block.append_op(type="send_v2", inputs={"X": [tensor]}, attrs=attrs)
+        _append("send_v2", tensor, None, group, sync_op, peer=peer)
     else:
-        core.fleet.send(_numbers(tensor, "send"), peer, ring)
-    return None if sync_op else _Done()
+        core.fleet.send(_numbers(tensor, "send"), peer, group.id)
 
 
+@_collective
 def recv(tensor, src=0, group=None, sync_op=True):
     """Fill ``tensor`` with what the worker ``src`` sends."""
-    if (ring := _ring(group)) is None:
-        return None
     peer = _member(group, src, "src")
     if isinstance(tensor, Variable):
-        attrs = {"ring_id": ring, "peer": peer, "use_calc_stream": bool(sync_op)}
-        attrs.update(out_shape=list(tensor.shape), dtype=int(tensor.dtype))
-        tensor.block.append_op(type="recv_v2", outputs={"Out": [tensor]}, attrs=attrs)
+        what = {"out_shape": list(tensor.shape), "dtype": int(tensor.dtype)}
+        _append("recv_v2", None, tensor, group, sync_op, peer=peer, **what)
     else:
-        core.fleet.recv(_writable(tensor, "recv"), peer, ring)
-    return None if sync_op else _Done()
+        core.fleet.recv(_writable(tensor, "recv"), peer, group.id)
 
 
 def isend(tensor, dst=0, group=None):
@@ -401,11 +369,10 @@ def irecv(tensor, src=0, group=None):
     return recv(tensor, src, group, sync_op=False)
 
 
+@_collective
 def barrier(group=None):
     """Wait until every worker of the group is here."""
-    ring = _ring(group)
-    if ring is not None:
-        core.fleet.barrier(ring)
+    core.fleet.barrier(group.id)
 
 
 def wait(tensor, group=None, use_calc_stream=True):

@@ -1,5 +1,7 @@
 """Rank and size of the job, as the environment of this process says."""
 
+from operator import attrgetter
+
 import _flotilla as core
 from paddle.distributed import communication
 
@@ -10,48 +12,22 @@ class ParallelEnv:
     def __init__(self):
         self._role = core.data_role_from_environment()
 
-    @property
-    def rank(self):
-        """The rank of this worker."""
-        return self._role.index
-
-    @property
-    def world_size(self):
-        """How many workers there are."""
-        return self._role.workers
+    rank = local_rank = property(attrgetter("_role.index"), doc="The rank of this worker.")
+    world_size = nranks = property(attrgetter("_role.workers"), doc="How many workers there are.")
+    current_endpoint = property(attrgetter("_role.endpoint"), doc="Where this worker is.")
+    trainer_endpoints = property(attrgetter("_role.worker_endpoints"), doc="Where all workers are.")
+    device_type = property(lambda self: "", doc="Empty: the place says which kind of device it is.")
+    nrings = property(lambda self: 1, doc="How many rings collectives have.")
+    pg_timeout = property(
+        lambda self: 1800000,
+        doc="Milliseconds after which Paddle gives up; Flotilla waits for processes that live.",
+    )
 
     @property
     def device_id(self):
         """The device of this worker."""
         return int(self._role.local_devices[0]) if self._role.local_devices else 0
 
-    @property
-    def device_type(self):
-        """The kind of device; empty, as there is no other kind than the place says."""
-        return ""
-
-    @property
-    def current_endpoint(self):
-        """Where this worker is."""
-        return self._role.endpoint
-
-    @property
-    def trainer_endpoints(self):
-        """Where all workers are."""
-        return self._role.worker_endpoints
-
-    @property
-    def nrings(self):
-        """How many rings collectives have."""
-        return 1
-
-    @property
-    def pg_timeout(self):
-        """Milliseconds after which Paddle gives up; Flotilla waits for processes that live."""
-        return 1800000
-
-    local_rank = rank
-    nranks = world_size
     dev_id = device_id
 
 
@@ -82,17 +58,9 @@ def get_backend(group=None):
 
 def get_rank(group=None):
     """The rank of this worker, in the job or in a group."""
-    return (
-        core.data_role_from_environment().index
-        if group is None
-        else communication.find_group(group).rank
-    )
+    return ParallelEnv().rank if group is None else communication.find_group(group).rank
 
 
 def get_world_size(group=None):
     """How many workers there are, in the job or in a group."""
-    return (
-        core.data_role_from_environment().workers
-        if group is None
-        else communication.find_group(group).nranks
-    )
+    return ParallelEnv().nranks if group is None else communication.find_group(group).nranks

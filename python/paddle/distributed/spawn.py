@@ -106,8 +106,7 @@ class MultiprocessContext:
             self._launch(work, devices)
         atexit.register(self._at_exit)
         try:
-            while not self._done and None in self.pids():
-                self._take_events(None)
+            self._wait(until=lambda: self._done or None not in self.pids())
         except KeyboardInterrupt:
             self._interrupt()
             raise
@@ -143,14 +142,19 @@ class MultiprocessContext:
 
         Raises the first failure, once the other processes have been ended.
         """
+        in_time = self._wait(timeout)
+        if in_time and self._failure:
+            raise RuntimeError(self._failure)
+        return in_time
+
+    def _wait(self, timeout=None, until=None):
+        """Take events until all is done, or what ``until`` says, and whether that was in time."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        while not self._done:
+        while not (until() if until else self._done):
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left < 0:
                 return False
             self._take_events(left)
-        if self._failure:
-            raise RuntimeError(self._failure)
         return True
 
     def _take_events(self, timeout):
@@ -215,34 +219,26 @@ class MultiprocessContext:
 
     def _interrupt(self):
         """Wait for an end that Ctrl-C has begun; begin it where the launcher did not hear of it."""
-        deadline = time.monotonic() + _SAME_SIGNAL
-        while not (self._done or self._ending) and time.monotonic() < deadline:
-            self._take_events(_SAME_SIGNAL)
+        self._wait(_SAME_SIGNAL, until=lambda: self._done or self._ending)
         if not self._ending:
             self._end()
-        while not self._done:
-            self._take_events(None)
+        self._wait()
 
     def _end(self):
         """End all processes: a request, and after a while a kill."""
         if self._done:
             return
         self._launcher.terminate()
-        deadline = time.monotonic() + _GRACE
-        while not self._done and time.monotonic() < deadline:
-            self._take_events(_GRACE)
-        if not self._done:
+        if not self._wait(_GRACE):
             self._launcher.terminate()  # the second time kills
-        while not self._done:
-            self._take_events(None)
+        self._wait()
 
     def _at_exit(self):
         if os.getpid() != self._owner:  # a fork: they are not its children
             return
         if self._daemon:
             self._end()
-        while not self._done:
-            self._take_events(None)
+        self._wait()
 
 
 class _Process:
@@ -266,12 +262,7 @@ class _Process:
         return self.exitcode is None and not self._context._done
 
     def join(self, timeout=None):
-        deadline = None if timeout is None else time.monotonic() + timeout
-        while self.is_alive():
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left < 0:
-                return
-            self._context._take_events(left)
+        self._context._wait(timeout, until=lambda: not self.is_alive())
 
     def terminate(self):
         self._send(signal.SIGTERM)
