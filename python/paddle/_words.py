@@ -57,6 +57,13 @@ def named(function, word, doc):
     return function
 
 
+def of_kind(value, kinds, said, error=TypeError):
+    """``value``, unless it is not of one of these kinds: then ``said`` and its own kind are refused."""
+    if not isinstance(value, kinds):
+        raise error(f"{said} {type(value).__name__}")
+    return value
+
+
 def compiled(name, signature, body, **names):
     """The function ``name(<signature>)``: Python itself shows the signature and refuses wrong
     calls. ``names`` are what ``body`` uses besides."""

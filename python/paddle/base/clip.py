@@ -1,6 +1,7 @@
 """What keeps gradients within bounds: handed to an optimizer as ``grad_clip``."""
 
 import _flotilla as core
+from paddle._words import of_kind
 
 from .framework import default_main_program
 
@@ -77,11 +78,8 @@ class GradientClipByGlobalNorm(ClipGradByGlobalNorm):
 
 def set_gradient_clip(clip, param_list=None, program=None):
     """Clip the gradients of a program's parameters, or of some, where its optimizer does not."""
-    if not isinstance(clip, ClipGradBase):
-        raise TypeError(
-            "clip must be one of GradientClipByValue, ByNorm, ByGlobalNorm, "
-            f"but is of type {type(clip).__name__}"
-        )
+    said = "clip must be one of GradientClipByValue, ByNorm, ByGlobalNorm, but is of type"
+    of_kind(clip, ClipGradBase, said)
     program = default_main_program() if program is None else program
     names = None
     if param_list is not None:

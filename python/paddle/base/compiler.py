@@ -103,11 +103,8 @@ class CompiledProgram:
     """A program to hand to ``Executor.run``; runs like the program itself, which is planned too."""
 
     def __init__(self, program_or_graph, build_strategy=None):
-        self._program = (
-            program_or_graph
-            if not hasattr(program_or_graph, "_program")
-            else _program_of(program_or_graph)
-        )
+        graph = program_or_graph
+        self._program = _program_of(graph) if hasattr(graph, "_program") else graph
         self._build_strategy = build_strategy or BuildStrategy()
         self._exec_strategy = ExecutionStrategy()
         self._data_parallel = False

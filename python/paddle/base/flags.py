@@ -4,6 +4,7 @@ import os
 
 import _flotilla as core
 from paddle._names import did_you_mean
+from paddle._words import of_kind
 
 # Flags that mean something here, with what they are unless set. Others are accepted, so that
 # programs written for Paddle run, and have no effect.
@@ -17,19 +18,20 @@ _DEFAULTS = {
     "FLAGS_benchmark": False,
 }
 _set = {}
+# What the core is told.
+_TOLD = {
+    "FLAGS_paddle_num_threads": lambda name, value: core.set_threads(int(value)),
+    "FLAGS_check_nan_inf": lambda name, value: core.set_check_numbers(_truth(name, value)),
+}
 
 
 def set_flags(flags):
     """Set flags from a dict: ``set_flags({"FLAGS_require_gpu": True})``."""
-    if not isinstance(flags, dict):
-        raise TypeError(f"flags must be a dict, but is {type(flags).__name__}")
-    for name, value in flags.items():
+    for name, value in of_kind(flags, dict, "flags must be a dict, but is").items():
         _check(name)
         _set[name] = value
-        if name == "FLAGS_paddle_num_threads":
-            core.set_threads(int(value))
-        if name == "FLAGS_check_nan_inf":
-            core.set_check_numbers(_truth(name, value))
+        if name in _TOLD:
+            _TOLD[name](name, value)
 
 
 def get_flags(flags):

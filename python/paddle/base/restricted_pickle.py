@@ -25,6 +25,11 @@ def _most(size):
     return 16 * size + (1 << 24)
 
 
+def _check_bytes(made, size):
+    if made > _most(size):
+        raise Refused(f"its {size} bytes would become more than {_most(size)}")
+
+
 # ---- a file builds these, which become arrays once they are found in order
 
 
@@ -161,8 +166,7 @@ class _Reader(pickle._Unpickler):
     def _count(self, size):
         """What a few bytes of the file make: an object, or a copy of a text once more."""
         self._left -= size
-        if self._left < self._size - _most(self._size):
-            raise Refused(f"its {self._size} bytes would become more than {_most(self._size)}")
+        _check_bytes(self._size - self._left, self._size)
 
     def _encode(self, text, encoding="latin1"):
         self._count(len(text))
@@ -222,17 +226,8 @@ class _Reader(pickle._Unpickler):
         raise Refused("it holds more than arrays, dicts, lists, texts and numbers")
 
 
-_Reader.dispatch.update(
-    {
-        pickle.BUILD[0]: _Reader.load_build,
-        pickle.BYTEARRAY8[0]: _Reader.load_bytearray8,
-        pickle.SETITEM[0]: _Reader.load_setitem,
-        pickle.SETITEMS[0]: _Reader.load_setitems,
-        pickle.DICT[0]: _Reader.load_dict,
-        pickle.MARK[0]: _Reader.load_mark,
-        pickle.REDUCE[0]: _Reader.load_reduce,
-    }
-)
+for _name in ("BUILD", "BYTEARRAY8", "SETITEM", "SETITEMS", "DICT", "MARK", "REDUCE"):
+    _Reader.dispatch[getattr(pickle, _name)[0]] = getattr(_Reader, f"load_{_name.lower()}")
 
 
 def _counted(load):
@@ -261,10 +256,6 @@ class _Resolver:
         self._made = 0  # bytes of arrays
         self._done = {}  # id: (value, bytes), because values may be used more than once
 
-    def _check(self, total):
-        if total > _most(self._size):
-            raise Refused(f"its {self._size} bytes would become more than {_most(self._size)}")
-
     def resolve(self, value, depth=0):
         """(value, bytes)."""
         if value is None or isinstance(value, (bool, int, float, str, bytes)):
@@ -273,14 +264,14 @@ class _Resolver:
             raise Refused(f"values lie more than {_DEEPEST} deep within each other")
         if id(value) not in self._done:
             made, size = self._resolved(value, depth + 1)
-            self._check(size)
+            _check_bytes(size, self._size)
             self._done[id(value)] = made, size
         return self._done[id(value)]
 
     def _resolved(self, value, depth):
         if isinstance(value, _Array):
             self._made += value.size()
-            self._check(self._made)
+            _check_bytes(self._made, self._size)
             made = value.resolve()
             return made, 64 + made.nbytes
         if isinstance(value, dict):

@@ -3,6 +3,7 @@
 import contextlib
 
 import _flotilla as core
+from paddle._words import of_kind
 
 Scope = core.Scope
 
@@ -17,9 +18,7 @@ def global_scope():
 @contextlib.contextmanager
 def scope_guard(scope):
     """Make ``scope`` the global scope inside the ``with`` block."""
-    if not isinstance(scope, Scope):
-        raise TypeError(f"scope must be a paddle.static.Scope, but is {type(scope).__name__}")
-    _current.append(scope)
+    _current.append(of_kind(scope, Scope, "scope must be a paddle.static.Scope, but is"))
     try:
         yield
     finally:

@@ -11,6 +11,7 @@ import types
 import numpy as np
 
 import _flotilla as core
+from paddle._words import of_kind
 
 from . import restricted_pickle
 from .framework import is_persistable
@@ -74,12 +75,8 @@ def read_from(files, name, folder):
     """The dict that a file holds which is read together with others of its folder."""
     where = os.path.join(folder, name)
     state = from_bytes(files.read(name), where)
-    if not isinstance(state, dict):
-        raise ValueError(
-            f"{where} must hold a dict from names to arrays, but holds a value of type "
-            f"{type(state).__name__}"
-        )
-    return state
+    said = f"{where} must hold a dict from names to arrays, but holds a value of type"
+    return of_kind(state, dict, said, ValueError)
 
 
 def _plain(value):

@@ -36,31 +36,20 @@ _STATIC = (
     "paddle.static.Executor"
 )
 NO_ADVICE = "not implemented"
-_PRECISION = "leave it out; training runs in single precision"
-_PROFILER = "use a system profiler such as perf"
-# What to do about names under these, the longest first.
+# What to do about names under these.
 _ADVICE = {
-    "paddle.DataParallel": _STATIC,
-    "paddle.Model": _STATIC,
-    "paddle.amp": _PRECISION,
-    "paddle.audio": "not part of Flotilla",
-    "paddle.autograd": _STATIC,
-    "paddle.callbacks": _STATIC,
-    "paddle.flops": _STATIC,
-    "paddle.fluid.contrib.mixed_precision": _PRECISION,
-    "paddle.fluid.contrib.slim": "not part of Flotilla",
-    "paddle.fluid.dygraph": _STATIC,
-    "paddle.fluid.profiler": _PROFILER,
-    "paddle.grad": "gradients are part of the program; use paddle.static.gradients",
-    "paddle.hapi": _STATIC,
-    "paddle.inference": "load the model with paddle.static.load_inference_model",
-    "paddle.jit": _STATIC,
-    "paddle.onnx": "save the model with paddle.static.save_inference_model, in Paddle's format",
-    "paddle.profiler": _PROFILER,
-    "paddle.quantization": "not part of Flotilla",
-    "paddle.sparse": "not part of Flotilla",
-    "paddle.summary": _STATIC,
-    "paddle.text": "paddle.dataset has the same set",
+    f"paddle.{name}": advice
+    for advice, names in (
+        (_STATIC, "DataParallel Model autograd callbacks flops fluid.dygraph hapi jit summary"),
+        ("leave it out; training runs in single precision", "amp fluid.contrib.mixed_precision"),
+        ("use a system profiler such as perf", "fluid.profiler profiler"),
+        ("not part of Flotilla", "audio fluid.contrib.slim quantization sparse"),
+        ("gradients are part of the program; use paddle.static.gradients", "grad"),
+        ("load the model with paddle.static.load_inference_model", "inference"),
+        ("save the model with paddle.static.save_inference_model, in Paddle's format", "onnx"),
+        ("paddle.dataset has the same set", "text"),
+    )
+    for name in names.split()
 }
 
 

@@ -16,8 +16,7 @@ class _Words:
     def rm(self, fs_path):
         self.delete(fs_path)
 
-    def rmr(self, fs_path):
-        self.delete(fs_path)
+    rmr = rm
 
     def stat(self, fs_path):
         return self.is_exist(fs_path)

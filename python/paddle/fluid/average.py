@@ -3,6 +3,7 @@
 import numbers
 
 import numpy as np
+from paddle._words import of_kind
 from paddle.base.executor import as_scalar
 
 __all__ = ["WeightedAverage"]
@@ -20,11 +21,10 @@ class WeightedAverage:
 
     def add(self, value, weight):
         """Take a number or an array into the mean."""
-        if not isinstance(value, (numbers.Number, np.ndarray)):
-            kind = type(value).__name__
-            raise ValueError(f"value must be a number or a numpy array, but is a {kind}")
-        if not isinstance(weight, numbers.Number) and np.shape(weight) != (1,):
-            raise ValueError(f"weight must be a number, but is a {type(weight).__name__}")
+        said = "value must be a number or a numpy array, but is a"
+        of_kind(value, (numbers.Number, np.ndarray), said, ValueError)
+        if np.shape(weight) != (1,):
+            of_kind(weight, numbers.Number, "weight must be a number, but is a", ValueError)
         self.numerator = value * weight + (0 if self.numerator is None else self.numerator)
         self.denominator = weight + (0 if self.denominator is None else self.denominator)
 

@@ -1,5 +1,6 @@
 """Inference in the API of 0.14."""
 
+from paddle._words import of_kind
 from paddle.base.executor import Executor
 from paddle.base.framework import Program, Variable, program_guard
 from paddle.base.scope import Scope, scope_guard
@@ -25,9 +26,7 @@ class Inferencer:
         self.scope, self.inference_program = Scope(), Program()
         with program_guard(self.inference_program, Program()), names_guard():
             self.predict_var = infer_func()
-        if not isinstance(self.predict_var, Variable):
-            kind = type(self.predict_var).__name__
-            raise TypeError(f"infer_func must return the prediction, but returned a {kind}")
+        of_kind(self.predict_var, Variable, "infer_func must return the prediction, but returned a")
         self.inference_program = self.inference_program.clone(for_test=True)
         self.exe = Executor(self.place)
         with scope_guard(self.scope):
@@ -35,9 +34,8 @@ class Inferencer:
 
     def infer(self, inputs, return_numpy=True):
         """The prediction for a dict from names of variables to values, in a list."""
-        if not isinstance(inputs, dict):
-            kind = type(inputs).__name__
-            raise ValueError(f"inputs must be a dict from names to values, but is a {kind}")
+        said = "inputs must be a dict from names to values, but is a"
+        of_kind(inputs, dict, said, ValueError)
         with scope_guard(self.scope):
             return self.exe.run(
                 self.inference_program,

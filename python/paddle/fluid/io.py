@@ -8,16 +8,13 @@ import _flotilla as core
 from paddle._names import did_you_mean
 from paddle._rows import rows
 from paddle.base import served
-from paddle.base.framework import (
-    default_main_program,
-    is_belong_to_optimizer,  # noqa: F401
-    is_parameter,
-    is_persistable,
-)
+from paddle.base.framework import is_belong_to_optimizer, is_parameter, is_persistable  # noqa: F401
 from paddle.base.scope import global_scope
 from paddle.static import io as _io
 
 rows(globals())
+
+_program = _io._program
 
 
 def save_vars(executor, dirname, main_program=None, vars=None, predicate=None, filename=None):
@@ -45,10 +42,6 @@ def _add(save, names, filename, program=None, leave_out=False):
 def load_vars(executor, dirname, main_program=None, vars=None, predicate=None, filename=None):
     """Read what ``save_vars`` wrote."""
     _read(_chosen(main_program, vars, predicate), dirname, main_program, filename)
-
-
-def _read_all(word, predicate, dirname, main_program, filename):
-    _read(_chosen(main_program, None, predicate), dirname, main_program, filename, word)
 
 
 def _check_folder(word, dirname):
@@ -83,14 +76,7 @@ def _read(names, dirname, main_program, filename, word="load_vars"):
     with core.SavedFiles(folder) as files:
         if filename is not None and names:
             _check_file(word, files, folder, filename)
-        _load(files, names, _program(main_program), filename)
-
-
-def _load(files, names, program, filename):
-    if filename is None:
-        files.load_vars(names, global_scope(), program.global_block())
-    else:
-        files.load_combined(filename, names, global_scope(), program.global_block())
+        _io._load(files, names, _program(main_program), filename)
 
 
 def save_params(executor, dirname, main_program=None, filename=None):
@@ -100,7 +86,8 @@ def save_params(executor, dirname, main_program=None, filename=None):
 
 def load_params(executor, dirname, main_program=None, filename=None):
     """Read the parameters of a program."""
-    _read_all("load_params", is_parameter, dirname, main_program, filename)
+    names = _chosen(main_program, None, is_parameter)
+    _read(names, dirname, main_program, filename, "load_params")
 
 
 def save_persistables(executor, dirname, main_program=None, filename=None):
@@ -117,7 +104,8 @@ def save_persistables(executor, dirname, main_program=None, filename=None):
 
 def load_persistables(executor, dirname, main_program=None, filename=None):
     """Read all that a program keeps from run to run."""
-    _read_all("load_persistables", is_persistable, dirname, main_program, filename)
+    names = _chosen(main_program, None, is_persistable)
+    _read(names, dirname, main_program, filename, "load_persistables")
 
 
 def save_inference_model(
@@ -180,11 +168,10 @@ def load_inference_model(
         program = files.read_program(model)
         elsewhere = core.tables_asked(program)
         kept = [name for name in _chosen(program, None, is_persistable) if name not in elsewhere]
-        _load(files, kept, program, _base(params_filename))
+        _io._load(files, kept, program, _base(params_filename))
     if elsewhere:
         core.fleet.open_tables(os.fspath(dirname), program, global_scope())
-    targets = [program.global_block().var(name) for name in core.fetch_names(program)]
-    return [program, core.feed_names(program), targets]
+    return _io._loaded(program)
 
 
 def save(program, model_path):
@@ -210,10 +197,6 @@ def get_parameter_value(para, executor):
 def get_parameter_value_by_name(name, executor, program=None):
     """The value of the parameter of that name, as an array."""
     return get_parameter_value(_program(program).global_block().var(name), executor)
-
-
-def _program(program):
-    return default_main_program() if program is None else _io._to_program(program)
 
 
 def _chosen(program, vars, predicate):

@@ -4,6 +4,7 @@ import warnings
 
 from paddle import optimizer as _new
 from paddle._rows import rows
+from paddle._words import of_kind
 from paddle.base.clip import ClipGradByNorm as _ByNorm
 from paddle.optimizer import Optimizer  # noqa: F401
 from paddle.optimizer.rules import old_class as _old_class
@@ -48,9 +49,7 @@ class DGCMomentumOptimizer(Momentum):
         name=None,
     ):
         if grad_clip is not None:
-            if not isinstance(grad_clip, _ByNorm):
-                kind = type(grad_clip).__name__
-                raise TypeError(f"grad_clip must be a GradientClipByNorm, but is a {kind}")
+            of_kind(grad_clip, _ByNorm, "grad_clip must be a GradientClipByNorm, but is a")
             if not isinstance(num_trainers, int) or num_trainers < 1:
                 found = f"but is {num_trainers!r}"
                 raise AssertionError(

@@ -10,7 +10,7 @@ import warnings
 
 import _flotilla as core
 import numpy as np
-from paddle._words import several
+from paddle._words import of_kind, several
 from paddle.base.compiler import CompiledProgram
 from paddle.base.data_feeder import DataFeeder
 from paddle.base.executor import Executor
@@ -97,9 +97,8 @@ class Trainer:
         parallel=False,
         checkpoint_config=None,
     ):
-        if not isinstance(checkpoint_config, (CheckpointConfig, type(None))):
-            kind = type(checkpoint_config).__name__
-            raise TypeError(f"checkpoint_config must be a CheckpointConfig, but is a {kind}")
+        said = "checkpoint_config must be a CheckpointConfig, but is a"
+        of_kind(checkpoint_config, (CheckpointConfig, type(None)), said)
         self._role = core.role_from_environment(False)
         self.parallel = parallel
         self.place = check_and_get_place(place)

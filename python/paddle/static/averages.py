@@ -5,6 +5,7 @@ import contextlib
 import numpy as np
 
 import _flotilla as core
+from paddle._words import of_kind
 from paddle.base.executor import Executor
 from paddle.base.framework import Variable
 from paddle.base.place import CPUPlace
@@ -52,9 +53,8 @@ class ExponentialMovingAverage(_Averages):
     """
 
     def __init__(self, decay=0.999, thres_steps=None, name=None):
-        if thres_steps is not None and not isinstance(thres_steps, Variable):
-            kind = type(thres_steps).__name__
-            raise TypeError(f"thres_steps must be a variable or None, but is of type {kind}")
+        said = "thres_steps must be a variable or None, but is of type"
+        of_kind(thres_steps, (Variable, type(None)), said)
         super().__init__(core.ExponentialMovingAverage(decay, thres_steps, name))
 
     def update(self):

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 
 import _flotilla as core
+from paddle._words import of_kind
 from paddle.base import served
 from paddle.base import state as states
 from paddle.base.executor import _program_of
@@ -38,7 +39,6 @@ def save_inference_model(path_prefix, feed_vars, fetch_vars, executor, **kwargs)
     """
     prefix = _prefix("path_prefix", path_prefix)
     program = _normalized(kwargs, feed_vars, fetch_vars)
-    core.fleet.look_up_here(program)
     names, scope = served.with_tables(core.persistable_names(program), global_scope(), program)
     folder, stem = os.path.split(prefix)
     with core.SaveSet(folder) as save:
@@ -61,11 +61,21 @@ def load_inference_model(path_prefix, executor, **kwargs):
         with core.SavedFiles(folder) as files:
             _check_model(files, folder or ".", model)
             program = files.read_program(model)
-            names = core.persistable_names(program)
-            if names and params:
-                files.load_combined(params, names, global_scope(), program.global_block())
-            elif names:
-                files.load_vars(names, global_scope(), program.global_block())
+            if names := core.persistable_names(program):
+                _load(files, names, program, params)
+    return _loaded(program)
+
+
+def _load(files, names, program, filename):
+    """Give variables the values of a file that holds all, or each that of its own."""
+    if filename is None:
+        files.load_vars(names, global_scope(), program.global_block())
+    else:
+        files.load_combined(filename, names, global_scope(), program.global_block())
+
+
+def _loaded(program):
+    """What loading gives: the program, the names of its feeds, the variables to fetch."""
     targets = [program.global_block().var(name) for name in core.fetch_names(program)]
     return [program, core.feed_names(program), targets]
 
@@ -97,26 +107,26 @@ def _model_files(path_prefix, model_filename=None, params_filename=None):
 def normalize_program(program, feed_vars, fetch_vars, **kwargs):
     """A copy with the ops that ``fetch_vars`` need, between feed and fetch ops."""
     return core.inference_program(
-        *(_to_program(program), _names("feed_vars", feed_vars), _names("fetch_vars", fetch_vars)),
+        *(_program_of(program), _names("feed_vars", feed_vars), _names("fetch_vars", fetch_vars)),
         not kwargs.get("clip_extra", True),
     )
 
 
 def _normalized(kwargs, feed_vars, fetch_vars):
-    clip_extra = kwargs.get("clip_extra", True)
-    return normalize_program(_pop_program(kwargs), feed_vars, fetch_vars, clip_extra=clip_extra)
+    program, clip_extra = _program(kwargs.get("program")), kwargs.get("clip_extra", True)
+    made = normalize_program(program, feed_vars, fetch_vars, clip_extra=clip_extra)
+    core.fleet.look_up_here(made)
+    return made
 
 
 def serialize_program(feed_vars, fetch_vars, **kwargs):
     """The bytes of a .pdmodel file. ``program``: instead of the default main program."""
-    program = _normalized(kwargs, feed_vars, fetch_vars)
-    core.fleet.look_up_here(program)
-    return program._serialize()
+    return _normalized(kwargs, feed_vars, fetch_vars)._serialize()
 
 
 def serialize_persistables(feed_vars, fetch_vars, executor, **kwargs):
     """The bytes of a .pdiparams file; None where the program has no parameters."""
-    program = normalize_program(_pop_program(kwargs), feed_vars, fetch_vars)
+    program = normalize_program(_program(kwargs.get("program")), feed_vars, fetch_vars)
     names, scope = served.with_tables(core.persistable_names(program), global_scope())
     return core.serialize_vars(names, scope) if names else None
 
@@ -128,7 +138,7 @@ def deserialize_program(data):
 
 def deserialize_persistables(program, data, executor):
     """Give the program's variables the values that the bytes of a .pdiparams file hold."""
-    names = core.persistable_names(_to_program(program))
+    names = core.persistable_names(_program_of(program))
     if names:
         core.deserialize_vars(data, names, global_scope(), program.global_block())
 
@@ -149,7 +159,7 @@ def load_from_file(path):
 def save(program, model_path, protocol=4, **configs):
     """Write a program and its state: .pdmodel, .pdparams (parameters) and .pdopt (the rest)."""
     prefix = _prefix("model_path", model_path)
-    program = _to_program(program)
+    program = _program_of(program)
     names = [var.name for var in program.list_vars() if is_persistable(var)]
     _, scope = served.with_tables(names, global_scope())
     parameters = states.arrays_of(program, is_parameter, scope)
@@ -163,7 +173,7 @@ def save(program, model_path, protocol=4, **configs):
 
 def load(program, model_path, executor=None, var_list=None):
     """Give a program's variables the values that ``save`` wrote, or save_params and the like."""
-    program = _to_program(program)
+    program = _program_of(program)
     prefix = os.fspath(model_path)
     prefix = prefix[: -len(".pdparams")] if prefix.endswith(".pdparams") else prefix
     folder, stem = os.path.split(prefix)
@@ -217,11 +227,11 @@ def _load_files(program, path, var_list):
                     f'the others, like "{missing[0]}", keep their values',
                     stacklevel=3,
                 )
-            files.load_vars(there, global_scope(), program.global_block())
+            _load(files, there, program, None)
     elif os.path.isfile(path) and var_list is not None:
         folder, name = os.path.split(path)
         with core.SavedFiles(folder) as files:
-            files.load_combined(name, names, global_scope(), program.global_block())
+            _load(files, names, program, name)
     elif os.path.isfile(path):
         raise ValueError(f"{path} holds many variables: list them, in order, in var_list")
     else:
@@ -257,7 +267,7 @@ def load_program_state(model_path, var_list=None):
 
 def set_program_state(program, state_dict):
     """Give a program's variables the values of a dict; names it does not have are left out."""
-    states.store(states.fitting(state_dict, _to_program(program)))
+    states.store(states.fitting(state_dict, _program_of(program)))
 
 
 # ---- arguments
@@ -272,20 +282,16 @@ def _prefix(what, path):
     return path
 
 
-def _to_program(program):
-    return program if isinstance(program, Program) else _program_of(program)
-
-
-def _pop_program(kwargs):
-    program = kwargs.get("program")
-    return default_main_program() if program is None else program
+def _program(program):
+    """A program, of which a compiled one may be given, or the default one."""
+    return default_main_program() if program is None else _program_of(program)
 
 
 def _names(what, vars):
     """Names of variables; a list, a single one or nothing."""
     several = vars if isinstance(vars, (list, tuple)) else [] if vars is None else [vars]
     for var in several:
-        if not isinstance(var, (str, Variable)):
-            kind = type(var).__name__
-            raise TypeError(f"{what} must be variables of the program, but one is of type {kind}")
+        of_kind(
+            var, (str, Variable), f"{what} must be variables of the program, but one is of type"
+        )
     return core.names_of(several)

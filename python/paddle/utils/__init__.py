@@ -2,6 +2,7 @@
 
 import _flotilla as core
 from paddle import version
+from paddle._words import of_kind
 
 from . import unique_name  # noqa: F401
 
@@ -36,9 +37,7 @@ def require_version(min_version, max_version=None):
 
 
 def _numbers(text):
-    if not isinstance(text, str):
-        raise TypeError(f"a version must be a string, but is of type {type(text).__name__}")
-    parts = text.split(".")
+    parts = of_kind(text, str, "a version must be a string, but is of type").split(".")
     if not all(part.isdigit() for part in parts):
         raise ValueError(f'a version must be like "1.8.5", but is {text!r}')
     return [int(part) for part in parts]

@@ -5,6 +5,7 @@ import warnings
 
 import _flotilla as core
 import paddle.fluid.io as _io
+from paddle._words import of_kind
 from paddle.base.around import AroundOptimizer
 from paddle.base.framework import default_main_program
 from paddle.base.scope import global_scope, scope_guard
@@ -87,19 +88,16 @@ class Fleet(Who, Checkpoints):
             if not isinstance(is_collective, bool):
                 raise ValueError(f"is_collective must be True or False, but is {is_collective!r}")
             role_maker = PaddleCloudRoleMaker(is_collective=is_collective)
-        elif not isinstance(role_maker, RoleMakerBase):
-            raise ValueError(
-                f"role_maker must be a role maker, but is a {type(role_maker).__name__}"
-            )
-        if not isinstance(strategy, (DistributedStrategy, type(None))):
-            raise ValueError(
-                f"strategy must be a DistributedStrategy, but is a {type(strategy).__name__}"
-            )
+        said = "role_maker must be a role maker, but is a"
+        of_kind(role_maker, RoleMakerBase, said, ValueError)
+        strategy = DistributedStrategy() if strategy is None else strategy
+        said = "strategy must be a DistributedStrategy, but is a"
+        of_kind(strategy, DistributedStrategy, said, ValueError)
         role = role_maker._role()
         core.fleet.init(role)
         self._role_maker = role_maker
         self._is_collective = role.collective
-        self._user_defined_strategy = strategy or DistributedStrategy()
+        self._user_defined_strategy = strategy
         self._util._set_role_maker(role_maker)
         self._util._set_strategy(self._user_defined_strategy)
         return self

@@ -3,6 +3,7 @@
 import numpy as np
 
 import _flotilla as core
+from paddle._words import of_kind
 
 _MODES = ("sum", "min", "max")
 _WORLDS = ("worker", "server", "all")
@@ -46,8 +47,7 @@ class UtilBase:
 
     def get_file_shard(self, files):
         """This worker's part of a list of files: a block, the remainder to the first workers."""
-        if not isinstance(files, list):
-            raise TypeError(f"files must be a list of names, but is {type(files).__name__}")
+        of_kind(files, list, "files must be a list of names, but is")
         role = self._known_role()
         begin, end = core.file_block(len(files), role._worker_index(), role._worker_num())
         return files[begin:end]

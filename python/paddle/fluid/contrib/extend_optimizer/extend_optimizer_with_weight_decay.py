@@ -1,5 +1,6 @@
 """Weight decay beside the gradients: Loshchilov, Hutter: Decoupled weight decay, 2019."""
 
+from paddle._words import of_kind
 from paddle.base.framework import Variable
 from paddle.optimizer import Optimizer
 from paddle.tensor.creation import assign
@@ -11,9 +12,8 @@ class DecoupledWeightDecay:
     """Mixed into an optimizer: before each update a parameter loses a share of itself."""
 
     def __init__(self, coeff=0.0, apply_decay_param_fun=None, **kwargs):
-        if not isinstance(coeff, (int, float, Variable)):
-            kind = type(coeff).__name__
-            raise TypeError(f"weight_decay must be a number or a variable, but is of type {kind}")
+        said = "weight_decay must be a number or a variable, but is of type"
+        of_kind(coeff, (int, float, Variable), said)
         self._coeff, self._apply_decay_param_fun = coeff, apply_decay_param_fun
         super().__init__(**kwargs)
 

@@ -3,6 +3,7 @@
 import os
 
 from paddle._names import did_you_mean
+from paddle._words import of_kind
 from paddle.base.compiler import BuildStrategy, ExecutionStrategy
 from paddle.fluid.transpiler.distribute_transpiler import DistributeTranspilerConfig, settings_of
 
@@ -117,9 +118,7 @@ def _accessors(word, kind):
         if isinstance(config, kind):
             setattr(self, place, config)
             return
-        if not isinstance(config, dict):
-            found = type(config).__name__
-            raise TypeError(f"set_{word}() takes a {kind.__name__} or a dict, but got a {found}")
+        of_kind(config, dict, f"set_{word}() takes a {kind.__name__} or a dict, but got a")
         kept = getattr(self, place)
         known = kept.runtime_configs if kind is TrainerRuntimeConfig else vars(kept)
         for name, value in config.items():
@@ -204,12 +203,8 @@ def strategy_of(config):
         return SyncStrategy()
     if isinstance(config, DistributedStrategy):
         return config
-    if not isinstance(config, DistributeTranspilerConfig):
-        kind = type(config).__name__
-        raise TypeError(
-            "strategy must be made by StrategyFactory or be a DistributeTranspilerConfig, but is a "
-            f"{kind}"
-        )
+    said = "strategy must be made by StrategyFactory or be a DistributeTranspilerConfig, but is a"
+    of_kind(config, DistributeTranspilerConfig, said)
     if config.geo_sgd_mode:
         return GeoStrategy(config.geo_sgd_need_push_nums)
     return SyncStrategy() if config.sync_mode else AsyncStrategy()
