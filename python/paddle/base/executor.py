@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 
 import _flotilla as core
+from paddle._words import of_kind
 
 from .dataset import DatasetBase
 from .framework import Program, Variable, default_main_program
@@ -21,6 +22,16 @@ def seed(seed):
     """Seed the random numbers of the process; the same seed repeats a run."""
     _generator.manual_seed(int(seed) % 2**64)
     return _generator
+
+
+def default_cpu_generator():
+    """The source of random numbers."""
+    return _generator
+
+
+def set_num_threads(number):
+    """How many threads a program runs on."""
+    core.set_threads(int(number))
 
 
 class Scalar(np.ndarray):
@@ -86,11 +97,8 @@ def _from_dataset(word, doc, infer):
         print_period=100,
         fetch_handler=None,
     ):
-        if not isinstance(dataset, DatasetBase):
-            kind = type(dataset).__name__
-            raise RuntimeError(
-                f"dataset must be a QueueDataset or an InMemoryDataset, but is {kind}"
-            )
+        said = "dataset must be a QueueDataset or an InMemoryDataset, but is"
+        of_kind(dataset, DatasetBase, said, RuntimeError)
         program = default_main_program() if program is None else _program_of(program)
         scope = global_scope() if scope is None else scope
         if (program._fleet_opt or {}).get("dump_fields_path"):
@@ -171,8 +179,7 @@ class Executor:
         """Give back what the executor holds, and leave the servers, if there are some: programs
         without a fleet say so that they are done. It can be used again afterwards."""
         core.fleet.stop_worker()
-        self._core = core.Executor(_generator, core.fleet)
-        self._datasets = None
+        self.__init__(self.place)
 
     train_from_dataset = _from_dataset(
         "train_from_dataset",

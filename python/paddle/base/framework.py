@@ -7,6 +7,7 @@ import contextlib
 import warnings
 
 import _flotilla as core
+from paddle._words import of_kind
 
 from .dtype import VarKind, dtype
 from .scope import global_scope
@@ -15,6 +16,15 @@ Program = core.Program
 Block = core.Block
 Variable = core.Variable
 Operator = core.Operator
+
+
+# The caller's mistakes are ValueErrors, everything else is a RuntimeError; `except` takes both.
+EnforceNotMet = (ValueError, RuntimeError)
+
+
+def kEmptyVarName():  # noqa: N802 (Paddle's name)
+    """The name that stands for no variable."""
+    return "@EMPTY@"
 
 
 class _ParameterType(type):
@@ -89,10 +99,7 @@ def program_guard(main_program, startup_program=None):
 
 
 def _check_program(what, program):
-    if not isinstance(program, Program):
-        kind = type(program).__name__
-        raise TypeError(f"{what} must be a paddle.static.Program, but is {kind}")
-    return program
+    return of_kind(program, Program, f"{what} must be a paddle.static.Program, but is")
 
 
 @contextlib.contextmanager

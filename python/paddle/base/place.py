@@ -3,8 +3,13 @@
 import sys
 
 import _flotilla as core
+from paddle._words import named
 
 from .flags import get_flags
+
+
+def _is_of(kind, word, what):
+    return named(lambda self: self._kind == kind, f"is_{word}_place", f"Whether this is {what}.")
 
 
 class Place:
@@ -28,21 +33,12 @@ class Place:
     def _type(self):
         return self._kind
 
-    def is_cpu_place(self):
-        """Whether this is the CPU."""
-        return self._kind == "cpu"
-
-    def is_gpu_place(self):
-        """Whether this is a GPU."""
-        return self._kind == "gpu"
-
-    def is_cuda_pinned_place(self):
-        """Whether this is memory of the host that a GPU reads directly."""
-        return self._kind == "gpu_pinned"
-
-    def is_xpu_place(self):
-        """Whether this is an XPU."""
-        return self._kind == "xpu"
+    is_cpu_place = _is_of("cpu", "cpu", "the CPU")
+    is_gpu_place = _is_of("gpu", "gpu", "a GPU")
+    is_cuda_pinned_place = _is_of(
+        "gpu_pinned", "cuda_pinned", "memory of the host that a GPU reads directly"
+    )
+    is_xpu_place = _is_of("xpu", "xpu", "an XPU")
 
     def get_device_id(self):
         """The number of the device; -1 for the CPU."""
@@ -112,24 +108,23 @@ def _instead(what, number):
         print(f"{what}({number}): {text} (FLAGS_require_gpu=1 refuses instead)", file=sys.stderr)
 
 
+def get_cuda_device_count():
+    """The number of GPUs that programs can run on."""
+    return 0
+
+
 def is_compiled_with_cuda():
     """Whether this build has CUDA kernels."""
     return core.with_cuda
 
 
-def is_compiled_with_rocm():
-    """Whether this build runs on AMD's GPUs."""
-    return False
+def _without(word, what):
+    return named(lambda: False, f"is_compiled_with_{word}", f"Whether this build runs on {what}.")
 
 
-def is_compiled_with_xpu():
-    """Whether this build runs on XPUs."""
-    return False
-
-
-def is_compiled_with_npu():
-    """Whether this build runs on NPUs."""
-    return False
+is_compiled_with_rocm = _without("rocm", "AMD's GPUs")
+is_compiled_with_xpu = _without("xpu", "XPUs")
+is_compiled_with_npu = _without("npu", "NPUs")
 
 
 def is_compiled_with_custom_device(device_type):

@@ -25,7 +25,7 @@ import threading
 import time
 import warnings
 
-from paddle.base.core import get_cuda_device_count
+from paddle.base.place import get_cuda_device_count
 
 from .launch import _program
 

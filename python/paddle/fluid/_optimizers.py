@@ -3,6 +3,7 @@
 import _flotilla as core
 from paddle.base.around import AroundOptimizer
 from paddle.base.framework import default_main_program, default_startup_program
+from paddle.static.makers import create_global_var
 from paddle.tensor.creation import assign
 from paddle.tensor.logic import equal
 from paddle.tensor.manipulation import cast
@@ -66,14 +67,14 @@ class LookaheadOptimizer:
         made = self.inner_optimizer.minimize(*words)
         main = default_main_program()
         startup = (startup_program or default_startup_program()).global_block()
-        step = core.create_global_var([1], 0, "int64", True, "lookahead_step")
+        step = create_global_var([1], 0, "int64", True, name="lookahead_step")
         with main._optimized_guard([]):
             assign(step + 1, step)
             back = cast(equal(mod(step, self.k), 0), "float32")
             for parameter in main.all_parameters():
                 name = f"{parameter.name}@SLOW"
-                words = (list(parameter.shape), 0.0, parameter.dtype, True, name)
-                slow = core.create_global_var(*words)
+                words = (list(parameter.shape), 0.0, parameter.dtype, True, False, name)
+                slow = create_global_var(*words)
                 startup.append_op(
                     type="assign",
                     inputs={"X": [startup.var(parameter.name)]},

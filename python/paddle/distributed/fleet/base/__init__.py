@@ -1,1 +1,0 @@
-"""What fleet is made of: strategies, role makers, helpers."""

@@ -1,1 +1,0 @@
-"""What the fleets of 1.8 share."""

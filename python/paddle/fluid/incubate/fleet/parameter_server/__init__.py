@@ -1,1 +1,0 @@
-"""Training with parameter servers, in the API of 1.8."""

@@ -1,1 +1,0 @@
-"""Tools of the fleets of 1.8."""
