@@ -103,19 +103,25 @@ def _check_program(what, program):
 
 
 @contextlib.contextmanager
+def _marked(stack, entry):
+    stack.append(entry)
+    _mark_programs()
+    try:
+        yield
+    finally:
+        stack.pop()
+        _mark_programs()
+
+
+@contextlib.contextmanager
 def name_scope(prefix=None):
     """Put a word before the ops of the ``with`` block, for people who look at the program."""
     if not prefix:
         raise ValueError("name_scope needs a prefix, but got none")
     path, seen = _name_scopes[-1]
     number = seen[prefix] = seen.get(prefix, -1) + 1
-    _name_scopes.append((f"{path}{prefix}{f'_{number}' if number else ''}/", {}))
-    _mark_programs()
-    try:
+    with _marked(_name_scopes, (f"{path}{prefix}{f'_{number}' if number else ''}/", {})):
         yield
-    finally:
-        _name_scopes.pop()
-        _mark_programs()
 
 
 @contextlib.contextmanager
@@ -124,13 +130,8 @@ def device_guard(device=None):
     kind, _, number = (device or "").partition(":")
     if kind not in ("", "cpu", "gpu", "xpu", "npu") or (number and not number.isdigit()):
         raise ValueError(f'device must be "cpu", "gpu", "gpu:<number>" or None, but is {device!r}')
-    _devices.append(device or "")
-    _mark_programs()
-    try:
+    with _marked(_devices, device or ""):
         yield
-    finally:
-        _devices.pop()
-        _mark_programs()
 
 
 # ---- modes

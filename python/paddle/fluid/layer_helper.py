@@ -16,23 +16,13 @@ class LayerHelper:
         self.kwargs = kwargs
         self.name = kwargs.get("name") or unique_name.generate(layer_type)
 
-    @property
-    def main_program(self):
-        return default_main_program()
-
-    @property
-    def startup_program(self):
-        return default_startup_program()
+    main_program = property(lambda self: default_main_program())
+    startup_program = property(lambda self: default_startup_program())
 
     # ---- the layer's arguments
 
-    @property
-    def param_attr(self):
-        return core.to_param_attr(self.kwargs.get("param_attr"))
-
-    @property
-    def bias_attr(self):
-        return core.to_param_attr(self.kwargs.get("bias_attr"))
+    param_attr = property(lambda self: core.to_param_attr(self.kwargs.get("param_attr")))
+    bias_attr = property(lambda self: core.to_param_attr(self.kwargs.get("bias_attr")))
 
     def multiple_input(self, input_param_name="input"):
         """The layer's inputs, as a list."""

@@ -180,21 +180,10 @@ class GeoStrategy(DistributedStrategy):
 class StrategyFactory:
     """The four strategies by name."""
 
-    @staticmethod
-    def create_sync_strategy():
-        return SyncStrategy()
-
-    @staticmethod
-    def create_async_strategy():
-        return AsyncStrategy()
-
-    @staticmethod
-    def create_half_async_strategy():
-        return HalfAsyncStrategy()
-
-    @staticmethod
-    def create_geo_strategy(update_frequency=100):
-        return GeoStrategy(update_frequency)
+    create_sync_strategy = SyncStrategy
+    create_async_strategy = AsyncStrategy
+    create_half_async_strategy = HalfAsyncStrategy
+    create_geo_strategy = GeoStrategy
 
 
 def strategy_of(config):
