@@ -4,7 +4,6 @@ A sample is (3072 pixels as float32 in [0, 1], three planes of 32 x 32, label).
 """
 
 import numpy as np
-from paddle._names import names_of
 from paddle.base import restricted_pickle
 
 from . import common
@@ -76,6 +75,3 @@ def fetch():
     """Bring both archives into the cache."""
     common.download(CIFAR10_URL, "cifar", CIFAR10_MD5)
     common.download(CIFAR100_URL, "cifar", CIFAR100_MD5)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -8,7 +8,6 @@ import re
 
 import _flotilla as core
 from paddle._files import open_file
-from paddle._names import names_of
 from paddle.base import restricted_pickle
 
 from . import _sets
@@ -133,6 +132,3 @@ def cluster_files_reader(files_pattern, trainer_count, trainer_id, loader=pickle
                 yield from loader(file)
 
     return reader
-
-
-__getattr__, __dir__ = names_of(__name__)

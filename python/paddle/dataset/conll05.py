@@ -7,8 +7,6 @@ generated set in their place.
 
 import gzip
 
-from paddle._names import names_of
-
 from . import common
 from ._archives import open_archive
 from ._sets import SETS
@@ -130,6 +128,3 @@ def fetch():
     get_dict()
     get_embedding()
     common.download(DATA_URL, "conll05st", DATA_MD5)
-
-
-__getattr__, __dir__ = names_of(__name__)

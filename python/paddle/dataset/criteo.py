@@ -8,8 +8,6 @@ split their lines.
 import glob
 import os
 
-from paddle._names import names_of
-
 from . import _sets, common
 
 
@@ -61,6 +59,3 @@ def test():
 def fetch():
     """Make the files if they are missing."""
     train_files()
-
-
-__getattr__, __dir__ = names_of(__name__)

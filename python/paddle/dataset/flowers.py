@@ -8,7 +8,6 @@ import functools
 import itertools
 import os
 
-from paddle._names import names_of
 from paddle.reader import map_readers, xmap_readers
 
 from ._archives import open_archive
@@ -98,6 +97,3 @@ def fetch():
     """Bring the files into the cache."""
     for file in _files:
         download(file.url, "flowers", file.md5)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -5,7 +5,6 @@ import pickle
 
 import _flotilla as core
 import numpy as np
-from paddle._names import names_of
 
 from ._archives import open_archive
 
@@ -118,6 +117,3 @@ def batch_images_from_tar(data_file, dataset_name, img2label, num_per_batch=1024
     with open(listing, "w") as file:
         file.writelines(os.path.abspath(name) + "\n" for name in names)
     return listing
-
-
-__getattr__, __dir__ = names_of(__name__)

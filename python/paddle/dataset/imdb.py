@@ -7,8 +7,6 @@ import collections
 import re
 import string
 
-from paddle._names import names_of
-
 from . import common
 from ._archives import open_archive
 from ._sets import SETS
@@ -88,6 +86,3 @@ def word_dict(cutoff=150, path=None):
 def fetch():
     """Bring the archive into the cache."""
     common.download(URL, "imdb", MD5)
-
-
-__getattr__, __dir__ = names_of(__name__)

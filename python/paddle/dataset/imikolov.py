@@ -5,8 +5,6 @@ A sample is a tuple of n words' numbers, or a pair of sequences of which one run
 
 import collections
 
-from paddle._names import names_of
-
 from . import common
 from ._archives import open_archive
 from ._sets import SETS
@@ -100,6 +98,3 @@ def test(word_idx, n, data_type=DataType.NGRAM):
 def fetch():
     """Bring the archive into the cache."""
     common.download(URL, "imikolov", MD5)
-
-
-__getattr__, __dir__ = names_of(__name__)

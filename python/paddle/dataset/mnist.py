@@ -5,7 +5,6 @@ A sample is (784 pixels as float32 in [-1, 1], label).
 
 import _flotilla as core
 import numpy as np
-from paddle._names import names_of
 
 from . import common
 from ._sets import SETS
@@ -54,6 +53,3 @@ def fetch():
     """Bring the files into the cache."""
     for file in _files:
         common.download(file.url, "mnist", file.md5)
-
-
-__getattr__, __dir__ = names_of(__name__)

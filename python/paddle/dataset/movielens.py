@@ -9,7 +9,6 @@ import re
 import zipfile
 
 import numpy as np
-from paddle._names import names_of
 
 from . import common
 from ._sets import SETS
@@ -161,6 +160,3 @@ def movie_info():
 def fetch():
     """Bring the archive into the cache."""
     common.download(URL, "movielens", MD5)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -12,8 +12,6 @@ import os
 
 import numpy as np
 
-from paddle._names import names_of
-
 from . import common
 from ._sets import SETS
 
@@ -132,6 +130,3 @@ test = functools.partial(_samples, filepath="MQ2007/MQ2007/Fold1/test.txt")
 def fetch():
     """Bring the archive into the cache; it has to be unpacked there by hand."""
     return common.download(URL, "MQ2007", MD5)
-
-
-__getattr__, __dir__ = names_of(__name__)

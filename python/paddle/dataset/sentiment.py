@@ -8,8 +8,6 @@ import functools
 import re
 import zipfile
 
-from paddle._names import names_of
-
 from . import common
 from ._sets import SETS
 
@@ -70,6 +68,3 @@ def test():
 def fetch():
     """Bring the archive into the cache."""
     common.download(URL, "corpora", MD5)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -5,7 +5,6 @@ over all rows.
 """
 
 import numpy as np
-from paddle._names import names_of
 
 from . import common
 from ._sets import SETS
@@ -90,6 +89,3 @@ def predict_reader():
 def fetch():
     """Bring the file into the cache."""
     common.download(URL, "uci_housing", MD5)
-
-
-__getattr__, __dir__ = names_of(__name__)

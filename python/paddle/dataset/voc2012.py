@@ -7,8 +7,6 @@ is no generated set in its place.
 import _flotilla as core
 import numpy as np
 
-from paddle._names import names_of
-
 from . import common
 from ._archives import open_archive
 from ._sets import SETS
@@ -75,6 +73,3 @@ def val():
 def fetch():
     """Bring the archive into the cache."""
     common.download(VOC_URL, CACHE_DIR, VOC_MD5)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -4,8 +4,6 @@ A sample is (numbers of the source, of the target behind ``<s>``, of the target 
 There is no generated set in its place.
 """
 
-from paddle._names import names_of
-
 from . import common
 from ._archives import open_archive
 from ._sets import SETS
@@ -81,6 +79,3 @@ def _archive():
 def fetch():
     """Bring the archive into the cache."""
     _archive()
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -6,8 +6,6 @@ target before ``<e>``). There is no generated set in its place.
 
 import collections
 
-from paddle._names import names_of
-
 from . import common
 from ._archives import open_archive
 from ._sets import SETS
@@ -93,6 +91,3 @@ def get_dict(lang, dict_size, reverse=False):
 def fetch():
     """Bring the archive into the cache."""
     _archive()
-
-
-__getattr__, __dir__ = names_of(__name__)

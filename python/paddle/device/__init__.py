@@ -1,6 +1,5 @@
 """Where programs run."""
 
-from paddle._names import names_of
 from paddle._rows import rows
 
 rows(globals())
@@ -34,6 +33,3 @@ def get_all_device_type():
 def get_available_device():
     """The devices that programs can run on."""
     return ["cpu"]
-
-
-__getattr__, __dir__ = names_of(__name__, ["cuda"])

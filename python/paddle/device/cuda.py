@@ -1,7 +1,5 @@
 """GPUs, as Paddle's programs ask for them: this build uses none."""
 
-from paddle._names import names_of
-
 __all__ = ["device_count", "empty_cache", "synchronize"]
 
 
@@ -16,6 +14,3 @@ def synchronize(device=None):
 
 def empty_cache():
     """Nothing to give back: there is no memory of a GPU."""
-
-
-__getattr__, __dir__ = names_of(__name__)

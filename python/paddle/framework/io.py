@@ -5,7 +5,6 @@ import os
 import numpy as np
 
 import _flotilla as core
-from paddle._names import names_of
 from paddle.base import state as states
 from paddle.base.framework import Program
 
@@ -47,6 +46,3 @@ def _tensors(value):
     if isinstance(value, (list, tuple)):
         return type(value)(_tensors(one) for one in value)
     return value
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,6 +1,5 @@
 """Datasets and loaders."""
 
-from paddle._names import names_of
 from paddle.batch import batch  # noqa: F401
 
 from ._worker import get_worker_info  # noqa: F401
@@ -25,5 +24,3 @@ from .sampler import (  # noqa: F401
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
-
-__getattr__, __dir__ = names_of(__name__, ["shard"])

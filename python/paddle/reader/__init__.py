@@ -5,8 +5,6 @@ Readers that work ahead in threads or processes (``buffered``, ``xmap_readers``,
 iterator is closed or forgotten. An error in a thread or process is raised where samples are read.
 """
 
-from paddle._names import names_of
-
 from .decorator import (  # noqa: F401
     ComposeNotAligned,
     buffered,
@@ -24,5 +22,3 @@ __all__ = [
     *("cache", "map_readers", "buffered", "compose", "chain", "shuffle", "ComposeNotAligned"),
     *("firstn", "xmap_readers", "multiprocess_reader"),
 ]
-
-__getattr__, __dir__ = names_of(__name__, ["decorator"])

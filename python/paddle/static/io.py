@@ -174,8 +174,7 @@ def save(program, model_path, protocol=4, **configs):
 def load(program, model_path, executor=None, var_list=None):
     """Give a program's variables the values that ``save`` wrote, or save_params and the like."""
     program = _program_of(program)
-    prefix = os.fspath(model_path)
-    prefix = prefix[: -len(".pdparams")] if prefix.endswith(".pdparams") else prefix
+    prefix = os.fspath(model_path).removesuffix(".pdparams")
     folder, stem = os.path.split(prefix)
     with core.SavedFiles(folder) as files:
         if not stem or stem + ".pdparams" not in files:
@@ -244,7 +243,7 @@ def _load_files(program, path, var_list):
 def load_program_state(model_path, var_list=None):
     """The values that ``save`` wrote, or files of variables hold, as a dict of arrays."""
     path = os.fspath(model_path)
-    prefix = path[: -len(".pdparams")] if path.endswith(".pdparams") else path
+    prefix = path.removesuffix(".pdparams")
     folder, stem = os.path.split(prefix)
     with core.SavedFiles(folder) as files:
         if stem and stem + ".pdparams" in files:

@@ -1,7 +1,6 @@
 """The sets of ``paddle.dataset`` by number."""
 
 import numpy as np
-from paddle._names import names_of
 from paddle.dataset import imdb, imikolov, movielens, uci_housing
 from paddle.io.dataset import Dataset
 from paddle.vision.datasets._common import check_mode, fetched
@@ -107,6 +106,3 @@ class Movielens(_InMemory):
 
     def _sample(self, sample):
         return tuple(np.array(one if isinstance(one, list) else [one]) for one in sample)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,10 +1,6 @@
 """Data sets, transforms and models for images."""
 
-from paddle._names import names_of
-
 from . import datasets, image, transforms  # noqa: F401
 from .image import get_image_backend, image_load, set_image_backend
 
 __all__ = ["get_image_backend", "image_load", "set_image_backend"]
-
-__getattr__, __dir__ = names_of(__name__, ("models",))

@@ -1,7 +1,5 @@
 """Data sets of images."""
 
-from paddle._names import names_of
-
 from .cifar import Cifar10, Cifar100
 from .flowers import Flowers
 from .folder import DatasetFolder, ImageFolder
@@ -16,5 +14,3 @@ __all__ = [
     "Flowers",
     "ImageFolder",
 ]
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,7 +1,5 @@
 """Well-known networks, with random weights and Paddle's names of parameters."""
 
-from paddle._names import names_of
-
 from .lenet import LeNet
 from .mobilenet import MobileNetV1, MobileNetV2, mobilenet_v1, mobilenet_v2
 from .resnet import (
@@ -48,5 +46,3 @@ __all__ = [
     "wide_resnet101_2",
     "wide_resnet50_2",
 ]
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,7 +1,5 @@
 """Transforms of images, as functions and as objects."""
 
-from paddle._names import names_of
-
 from . import functional, transforms  # noqa: F401
 from .functional import (
     adjust_brightness,
@@ -88,5 +86,3 @@ __all__ = [
     "to_tensor",
     "vflip",
 ]
-
-__getattr__, __dir__ = names_of(__name__)
