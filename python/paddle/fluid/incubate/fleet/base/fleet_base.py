@@ -3,7 +3,6 @@
 import paddle.fluid.io as _io
 from paddle.base.framework import default_main_program, default_startup_program
 from paddle.distributed.fleet.base import fleet_base as _fleet
-from paddle.distributed.fleet.base.role_maker import Who
 
 DistributedOptimizer = _fleet.DistributedOptimizer
 
@@ -23,38 +22,27 @@ class PSMode:
     PSLIB = 2
 
 
-class Fleet(Who):
+class Fleet(_fleet.Fleet):
     """The fleet of this process: that of 2.x under the API of 1.8."""
 
     def __init__(self, mode):
+        super().__init__()
         self._mode = mode
-        self._inside = _fleet.Fleet()
         self._origin_program = None
         self.main_program = None
         self.startup_program = None
 
-    @property
-    def _role_maker(self):
-        return self._inside._role_maker
-
     def init(self, role_maker=None):
         """Find out who this process is, from ``role_maker`` or else from the environment."""
-        self._inside.init(role_maker, is_collective=self._mode == Mode.COLLECTIVE)
-
-    def _role(self):
-        return self._inside._role()
+        super().init(role_maker, is_collective=self._mode == Mode.COLLECTIVE)
 
     def split_files(self, files):
         """This worker's part of a list of files: a block, the remainder to the first workers."""
-        return self._inside.util.get_file_shard(files)
-
-    def barrier_worker(self):
-        """Wait until every worker is here."""
-        self._inside.barrier_worker()
+        return self.util.get_file_shard(files)
 
     def all_reduce_worker(self, input, output):
         """Write the sum of every worker's ``input`` to ``output``."""
-        output[...] = self._inside.all_reduce(input)
+        output[...] = self.all_reduce(input)
 
     def save_inference_model(
         self,
@@ -68,9 +56,7 @@ class Fleet(Who):
         """Write what ``target_vars`` need of the program."""
         program = main_program or self._program()
         if self._role().servers:
-            self._inside.save_inference_model(
-                executor, dirname, feeded_var_names, target_vars, program
-            )
+            super().save_inference_model(executor, dirname, feeded_var_names, target_vars, program)
             return
         _io.save_inference_model(dirname, feeded_var_names, target_vars, executor, program)
 

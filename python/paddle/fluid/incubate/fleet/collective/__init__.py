@@ -5,7 +5,7 @@ import warnings
 import _flotilla as core
 from paddle.base.compiler import BuildStrategy, ExecutionStrategy
 from paddle.distributed.fleet.base import fleet_base as _fleet
-from paddle.distributed.fleet.base.checkpoint import Checkpoints, TrainStatus  # noqa: F401
+from paddle.distributed.fleet.base.checkpoint import TrainStatus  # noqa: F401
 from paddle.distributed.fleet.base.distributed_strategy import OptionsOfCore
 
 from paddle.fluid import _checkpoints
@@ -72,7 +72,7 @@ class CollectiveOptimizer(_fleet.DistributedOptimizer):
         return made
 
 
-class Collective(Fleet, Checkpoints):
+class Collective(Fleet):
     """The fleet of a collective job."""
 
     _nothing = type(None)
@@ -91,11 +91,11 @@ class Collective(Fleet, Checkpoints):
 
     def init_server(self, model_dir=None):
         """Refused: a collective job has no servers."""
-        self._inside.init_server()
+        super().init_server()
 
     def run_server(self):
         """Refused: a collective job has no servers."""
-        self._inside.run_server()
+        super().run_server()
 
     def distributed_optimizer(self, optimizer, strategy=None):
         """An optimizer whose ``minimize`` makes the programs of the fleet."""

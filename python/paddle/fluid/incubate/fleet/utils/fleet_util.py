@@ -57,7 +57,7 @@ class FleetUtil:
         """The AUC over the samples of all workers; None where the scope has no counts."""
         if not self._in(scope, stat_pos, stat_neg):
             return None
-        return _metrics.auc(stat_pos, stat_neg, scope, self._fleet._inside.util)
+        return _metrics.auc(stat_pos, stat_neg, scope, self._fleet.util)
 
     def print_global_auc(
         self,
@@ -87,7 +87,7 @@ class FleetUtil:
         sums = [sqrerr_name, abserr_name, prob_name, q_name, pos_ins_num_name, total_ins_num_name]
         if not self._in(scope, stat_pos_name, stat_neg_name, *sums):
             return [None] * len(_METRICS)
-        util = self._fleet._inside.util
+        util = self._fleet.util
         auc = self.get_global_auc(scope, stat_pos_name, stat_neg_name)
         positive = np.ravel(_metrics.sum(stat_pos_name, scope, util)).astype(float)
         negative = np.ravel(_metrics.sum(stat_neg_name, scope, util)).astype(float)

@@ -37,19 +37,11 @@ class DistributedTranspiler(Fleet):
 
     def init_worker(self):
         """Connect to the servers. A job without servers has nothing to connect to."""
-        self._inside.init_worker()
-
-    def stop_worker(self):
-        """Leave the servers."""
-        self._inside.stop_worker()
+        super().init_worker()
 
     def init_server(self, model_dir=None):
         """Make the tables, with the values of ``model_dir`` where it is given."""
-        self._inside.init_server(*([] if model_dir is None else [model_dir]))
-
-    def run_server(self):
-        """Serve until all workers are done."""
-        self._inside.run_server()
+        super().init_server(model_dir)
 
     def distributed_optimizer(self, optimizer, strategy=None):
         """An optimizer whose ``minimize`` makes the programs of the fleet.

@@ -78,11 +78,7 @@ class PSLib(Fleet):
 
     def init_worker(self):
         """Connect to the servers, after the startup program."""
-        self._inside.init_worker(self._scope)
-
-    def stop_worker(self):
-        """Leave the servers."""
-        self._inside.stop_worker()
+        super().init_worker(self._scope)
 
     def init_server(self, model_dir=None, **kwargs):
         """On a server, nothing but what :meth:`run_server` does; on a worker, :meth:`load_model`."""
@@ -91,8 +87,8 @@ class PSLib(Fleet):
 
     def run_server(self):
         """Make the tables, and serve until all workers are done."""
-        self._inside.init_server()
-        self._inside.run_server()
+        super().init_server()
+        super().run_server()
 
     def distributed_optimizer(self, optimizer, strategy=None):
         """An optimizer whose ``minimize`` makes the programs of the fleet.
@@ -107,11 +103,8 @@ class PSLib(Fleet):
 
     def save_persistables(self, executor, dirname, main_program=None, **kwargs):
         """Write what the program keeps from run to run, and the tables of the servers."""
-        self._by_first(
-            lambda: self._inside.save_persistables(
-                executor, dirname, main_program or self._program()
-            )
-        )
+        program = main_program or self._program()
+        self._by_first(super(Fleet, self).save_persistables, executor, dirname, program)
 
     def save_model(self, model_dir=None, **kwargs):
         """:meth:`save_persistables` of the fleet's program."""
@@ -119,7 +112,7 @@ class PSLib(Fleet):
 
     def load_model(self, model_dir=None, **kwargs):
         """Fill the tables with what :meth:`save_persistables` wrote."""
-        self._by_first(lambda: self._inside.load_model(model_dir, kwargs.get("mode", 0)))
+        self._by_first(super().load_model, model_dir, kwargs.get("mode", 0))
         core.fleet.take_dense(self._scope or global_scope())
 
     def save_cache_model(self, executor, dirname, main_program=None, **kwargs):
@@ -139,20 +132,20 @@ class PSLib(Fleet):
     def load_one_table(self, table_id, model_path, **kwargs):
         """Load one table from a save."""
         table = self._table(table_id)["id"]
-        self._by_first(lambda: self._inside.load_one_table(table, model_path, 0))
+        self._by_first(super().load_one_table, table, model_path, 0)
         core.fleet.take_dense(self._scope or global_scope())
 
     def save_one_table(self, table_id, model_dir, **kwargs):
         """Let the servers write one table."""
         table = self._table(table_id)["id"]
-        self._by_first(lambda: self._inside.save_one_table(table, model_dir, 0))
+        self._by_first(super().save_one_table, table, model_dir, 0)
 
     # ---- tables
 
     def shrink_sparse_table(self):
         """Count every row of the sparse tables as unseen once more, and drop those that were unseen
         more often than ``sparse_delete_after_unseen_days`` of the strategy."""
-        self._by_first(lambda: self._inside.shrink(self._unseen_days))
+        self._by_first(self.shrink, self._unseen_days)
 
     def shrink_dense_table(self, decay, emb_dim=11, scope=None, table_id=None):
         """Nothing to do: summaries of data_norm, which this is for, decay with each batch."""
@@ -226,11 +219,11 @@ class PSLib(Fleet):
     def _set_client_communication_config(self, request_timeout_ms, connect_timeout_ms, max_retry):
         """Accepted: requests are sent again until they are answered, or the job stops."""
 
-    def _by_first(self, work):
-        self._inside.barrier_worker()
+    def _by_first(self, work, *words):
+        self.barrier_worker()
         if self.is_first_worker():
-            work()
-        self._inside.barrier_worker()
+            work(*words)
+        self.barrier_worker()
 
 
 class fleet_embedding:
