@@ -1,4 +1,4 @@
-"""Makes functions of tables: see paddle/_tables.py for what stands there."""
+"""Makes functions and classes of tables: see paddle/_tables.py for what stands there."""
 
 import ast
 import functools
