@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from paddle._names import names_of
 from paddle.base.framework import default_main_program
 from paddle.base.scope import global_scope
 from paddle.base.unique_name import generate
@@ -92,6 +91,3 @@ class EditDistance(Evaluator):
 def _check_global(word):
     if default_main_program().current_block().idx != 0:
         raise ValueError(f"You can only invoke {word} in root block")
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from paddle import metric as _new
-from paddle._names import names_of
 from paddle._rows import rows
 from paddle.base.executor import as_scalar
 from paddle.metric.metrics import share
@@ -161,6 +160,3 @@ class EditDistance(_Counts):
             raise ValueError("there is no distance yet: update() was never called with sequences")
         distance, wrong = self.total_distance / self.seq_num, self.instance_error / self.seq_num
         return as_scalar(distance), as_scalar(wrong)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,6 +1,5 @@
 """Layers that are often used together."""
 
-from paddle._names import names_of
 from paddle._rows import rows
 
 from . import layers
@@ -83,6 +82,3 @@ def scaled_dot_product_attention(queries, keys, values, num_heads=1, dropout_rat
     if num_heads == 1:
         return found
     return layers.reshape(layers.transpose(found, [0, 2, 1, 3]), [0, 0, value_width])
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -2,7 +2,6 @@
 
 import math
 
-from paddle._names import names_of
 from paddle._rows import rows
 
 rows(globals())
@@ -22,6 +21,3 @@ def calculate_gain(nonlinearity, param=None):
     if nonlinearity not in gains:
         raise ValueError(f"nonlinearity must be one of {', '.join(gains)}, but is {nonlinearity!r}")
     return gains[nonlinearity]
-
-
-__getattr__, __dir__ = names_of(__name__)
