@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "flotilla/base/error.h"
 
@@ -102,6 +103,85 @@ LrRate cosine_annealing(double rate, int64_t t_max, double end) {
   return [=](int64_t epoch) {
     const double angle = std::numbers::pi * static_cast<double>(epoch) / static_cast<double>(t_max);
     return end + (rate - end) * (1 + std::cos(angle)) / 2;
+  };
+}
+
+LrRate times(double rate, std::function<double(int64_t)> factor) {
+  return [rate, factor = std::move(factor)](int64_t epoch) { return rate * factor(epoch); };
+}
+
+LrRate times_each(double rate, std::function<double(int64_t)> factor) {
+  return [rate, factor = std::move(factor)](int64_t epoch) {
+    double made = rate;
+    for (int64_t one = 1; one <= epoch; ++one) made *= factor(one);
+    return made;
+  };
+}
+
+LrRate linear(double rate, double steps, double first, double last) {
+  require(0 < first && first <= 1, "start_factor must lie in (0, 1], but is {}", first);
+  require(0 <= last && last <= 1, "end_factor must lie in [0, 1], but is {}", last);
+  require(steps > 0, "total_steps must be above zero, but is {}", steps);
+  return [=](int64_t epoch) {
+    const double share = std::min(static_cast<double>(epoch), steps) / steps;
+    return rate * (first + (last - first) * share);
+  };
+}
+
+LrRate cosine_warm_restarts(double rate, double steps, double factor, double end) {
+  const auto require_whole = [](const char* what, double value) {
+    require(value >= 1 && value == std::trunc(value),
+            "{} must be a whole number of 1 or more, but is {}", what, value);
+  };
+  require_whole("T_0", steps);
+  require_whole("T_mult", factor);
+  return [=](int64_t epoch) {
+    double place = static_cast<double>(epoch), length = steps;
+    for (; place >= length; length *= factor) place -= length;
+    return end + (rate - end) / 2 * (1 + std::cos(std::numbers::pi * place / length));
+  };
+}
+
+CycleScale cycle_scale(const std::string& mode, double gamma) {
+  if (mode == "triangular2") return {[](double cycle) { return 1 / std::pow(2.0, cycle - 1); }};
+  if (mode == "exp_range") return {[=](double epoch) { return std::pow(gamma, epoch); }, true};
+  require(mode == "triangular",
+          "mode must be one of triangular, triangular2, exp_range, but is '{}'", mode);
+  return {};
+}
+
+LrRate cyclic(double low, double high, double up, double down, CycleScale scale) {
+  require(up > 0 && down > 0, "steps must be above zero, but are {} and {}", up, down);
+  return [=, scale = std::move(scale)](int64_t epoch) {
+    const double now = static_cast<double>(epoch), whole = up + down;
+    const double cycle = 1 + std::floor(now / whole);
+    const double place = now - (cycle - 1) * whole;
+    const double share = place <= up ? place / up : (whole - place) / down;
+    return low + (high - low) * share * scale.at(scale.of_epoch ? now : cycle);
+  };
+}
+
+LrRate one_cycle(double high, double steps, const OneCycleOptions& options) {
+  const double share = options.share, low = high / options.divide_factor, rise = share * steps;
+  const bool cosine = options.strategy == "cos";
+  require(cosine || options.strategy == "linear",
+          "anneal_strategy must be \"cos\" or \"linear\", but is '{}'", options.strategy);
+  require(0 <= share && share <= (options.three_phase ? 0.5 : 1.0),
+          "phase_pct must be a share of the steps, but is {}", share);
+  require(steps > 0, "total_steps must be above zero, but is {}", steps);
+  std::vector<double> ends = {0, rise - 1, steps - 1}, rates = {low, high, options.end};
+  if (options.three_phase) {
+    ends.insert(ends.begin() + 2, 2 * rise - 2);
+    rates.insert(rates.begin() + 2, low);
+  }
+  return [=](int64_t epoch) {
+    const double now = static_cast<double>(epoch);
+    require(now <= steps, "step {} is beyond total_steps, {}", epoch, steps);
+    size_t to = 1;
+    while (to + 1 < ends.size() && now > ends[to]) ++to;
+    const double done = (now - ends[to - 1]) / (ends[to] - ends[to - 1]);
+    const double part = cosine ? (1 - std::cos(std::numbers::pi * done)) / 2 : done;
+    return rates[to - 1] + (rates[to] - rates[to - 1]) * part;
   };
 }
 

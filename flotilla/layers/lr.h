@@ -43,6 +43,36 @@ LrRate multi_step(double rate, std::vector<int64_t> milestones, double gamma = 0
 LrRate step(double rate, int64_t step_size, double gamma = 0.1);
 // end + (rate - end) * (1 + cos(pi t / t_max)) / 2, and back up after t_max.
 LrRate cosine_annealing(double rate, int64_t t_max, double end = 0);
+// Times a factor of each epoch, or of this epoch and all before it from 1 on.
+LrRate times(double rate, std::function<double(int64_t epoch)> factor);
+LrRate times_each(double rate, std::function<double(int64_t epoch)> factor);
+// Times a factor that goes from `first` to `last` in `steps` epochs.
+LrRate linear(double rate, double steps, double first = 1.0 / 3, double last = 1);
+// A half cosine from rate to `end` in `steps` epochs, then again, `factor` times as long. Both are
+// whole numbers.
+LrRate cosine_warm_restarts(double rate, double steps, double factor = 1, double end = 0);
+
+// What the height of a cycle is times, from the number of the cycle or of the epoch.
+struct CycleScale {
+  std::function<double(double)> at = [](double) { return 1.0; };
+  bool of_epoch = false;
+};
+// `mode`: "triangular"; "triangular2" halves the height of each cycle; "exp_range" makes it
+// gamma^epoch.
+CycleScale cycle_scale(const std::string& mode, double gamma = 1);
+// Up from `low` to `high` in `up` epochs, and back in `down`.
+LrRate cyclic(double low, double high, double up, double down, CycleScale scale = {});
+
+struct OneCycleOptions {
+  double divide_factor = 25;
+  double end = 0.0001;
+  double share = 0.3;            // of the epochs that go up
+  std::string strategy = "cos";  // or "linear"
+  bool three_phase = false;      // first back to where it began, as fast as it went up
+};
+// From high / divide_factor up to `high`, then to `end`, in `steps` epochs, beyond which it
+// refuses.
+LrRate one_cycle(double high, double steps, const OneCycleOptions& options = {});
 
 }  // namespace lr
 

@@ -44,6 +44,32 @@ TEST(LrRates, FollowPaddle) {
   EXPECT_THAT(rates(lr::step(.5, 2), 5), Pointwise(IsNear(), {.5, .5, .05, .05, .005}));
 }
 
+TEST(LrRates, FollowFactorsOfTheirOwn) {
+  const auto half = [](int64_t epoch) { return epoch == 0 ? 1 : .5; };
+  EXPECT_THAT(rates(lr::times(.4, half), 3), Pointwise(IsNear(), {.4, .2, .2}));
+  EXPECT_THAT(rates(lr::times_each(.4, half), 3), Pointwise(IsNear(), {.4, .2, .1}));
+}
+
+TEST(LrRates, RiseAndFall) {
+  EXPECT_THAT(rates(lr::linear(.5, 4), 6),
+              Pointwise(IsNear(), {.1666667, .25, .3333333, .4166667, .5, .5}));
+  EXPECT_THAT(rates(lr::cosine_warm_restarts(.5, 2, 2, .1), 7),
+              Pointwise(IsNear(), {.5, .3, .5, .4414214, .3, .1585786, .5}));
+  EXPECT_THAT(rates(lr::cyclic(.1, .5, 2, 2), 6), Pointwise(IsNear(), {.1, .3, .5, .3, .1, .3}));
+  EXPECT_THAT(rates(lr::cyclic(.1, .5, 2, 3, lr::cycle_scale("triangular2")), 8),
+              Pointwise(IsNear(), {.1, .3, .5, .3666667, .2333333, .1, .2, .3}));
+  EXPECT_THAT(rates(lr::cyclic(.1, .5, 2, 2, lr::cycle_scale("exp_range", .9)), 4),
+              Pointwise(IsNear(), {.1, .28, .424, .2458}));
+  EXPECT_THAT(rates(lr::one_cycle(1, 10), 5),
+              Pointwise(IsNear(), {.04, .52, 1., .9504894, .8117637}));
+  EXPECT_THAT(
+      rates(
+          lr::one_cycle(
+              1, 10, {.divide_factor = 10, .end = .01, .strategy = "linear", .three_phase = true}),
+          6),
+      Pointwise(IsNear(), {.1, .55, 1., .55, .1, .082}));
+}
+
 TEST(LrRates, WarmupCountsTheRestFromZero) {
   EXPECT_THAT(rates(lr::linear_warmup(lr::piecewise({1}, {.4, .2}), 2, 0, .4), 5),
               Pointwise(IsNear(), {0., .2, .4, .2, .2}));
@@ -52,6 +78,11 @@ TEST(LrRates, WarmupCountsTheRestFromZero) {
 TEST(LrRates, RefuseWhatDoesNotFit) {
   EXPECT_REFUSED(lr::piecewise({2, 4}, {.1, .01}), "2 boundaries need 3 values, but 2 were given");
   EXPECT_REFUSED(lr::multi_step(.1, {4, 2}), "milestones must ascend, but 4 comes before 2");
+  EXPECT_REFUSED(lr::cosine_warm_restarts(.1, 2.5),
+                 "T_0 must be a whole number of 1 or more, but is 2.5");
+  EXPECT_REFUSED(lr::cycle_scale("square"),
+                 "mode must be one of triangular, triangular2, exp_range, but is 'square'");
+  EXPECT_REFUSED(lr::one_cycle(1, 3)(4), "step 4 is beyond total_steps, 3");
 }
 
 TEST(LrScheduler, GoesOnFromItsState) {

@@ -36,7 +36,9 @@ void bind_rows(nb::module_& m);                          // part of layers
 void bind_conv(nb::module_& m);                          // part of layers
 void bind_norm(nb::module_& m);                          // part of layers
 void bind_optimizer(nb::module_& m, job::Fleet& fleet);  // part of layers
+void bind_rates(nb::module_& m);                         // part of layers
 void bind_composed_losses(nb::module_& m);               // part of layers
+void bind_composed_functions(nb::module_& m);            // part of layers
 void bind_control_flow(nb::module_& m);                  // part of layers
 void bind_recurrent(nb::module_& m);                     // part of layers
 void bind_sampled(nb::module_& m);                       // part of layers

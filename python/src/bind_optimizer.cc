@@ -1,10 +1,8 @@
-// Gradients, optimizers and learning rates.
+// Gradients and optimizers.
 
 #include "flotilla/autodiff/backward.h"
 #include "flotilla/job/fleet.h"
 #include "flotilla/layers/grad_clip.h"
-#include "flotilla/layers/lr.h"
-#include "flotilla/layers/lr_ops.h"
 #include "flotilla/layers/optimizer.h"
 #include "flotilla/runtime/scope.h"
 #include "gil.h"
@@ -235,165 +233,6 @@ void bind_optimizers(nb::module_& m, job::Fleet& fleet) {
       .def("accumulators", &Optimizer::accumulators, "Names of accumulators by (kind, parameter).");
 }
 
-void bind_rates(nb::module_& parent) {
-  namespace lr = layers::lr;
-  nb::module_ m = parent.def_submodule("lr", "Learning rates by epoch.");
-  m.def(
-      "noam",
-      [](int64_t epoch, double d_model, double warmup_steps, double rate) {
-        return lr::noam(d_model, warmup_steps, rate)(epoch);
-      },
-      "epoch"_a, "d_model"_a, "warmup_steps"_a, "rate"_a = 1.0);
-  m.def(
-      "piecewise",
-      [](int64_t epoch, std::vector<int64_t> boundaries, std::vector<double> values) {
-        return lr::piecewise(std::move(boundaries), std::move(values))(epoch);
-      },
-      "epoch"_a, "boundaries"_a, "values"_a);
-  m.def(
-      "natural_exp",
-      [](int64_t epoch, double rate, double gamma) { return lr::natural_exp(rate, gamma)(epoch); },
-      "epoch"_a, "rate"_a, "gamma"_a);
-  m.def(
-      "inverse_time",
-      [](int64_t epoch, double rate, double gamma) { return lr::inverse_time(rate, gamma)(epoch); },
-      "epoch"_a, "rate"_a, "gamma"_a);
-  m.def(
-      "exponential",
-      [](int64_t epoch, double rate, double gamma) { return lr::exponential(rate, gamma)(epoch); },
-      "epoch"_a, "rate"_a, "gamma"_a);
-  m.def(
-      "polynomial",
-      [](int64_t epoch, double rate, int64_t steps, double end, double power, bool cycle) {
-        return lr::polynomial(rate, steps, end, power, cycle)(epoch);
-      },
-      "epoch"_a, "rate"_a, "steps"_a, "end"_a = 0.0001, "power"_a = 1.0, "cycle"_a = false);
-  m.def(
-      "linear_warmup",
-      [](int64_t epoch, int64_t steps, double start, double end) {
-        return lr::linear_warmup(lr::constant(end), steps, start, end)(epoch);
-      },
-      "epoch"_a, "steps"_a, "start"_a, "end"_a, "The rate while epoch < steps; `end` after.");
-  m.def(
-      "multi_step",
-      [](int64_t epoch, double rate, std::vector<int64_t> milestones, double gamma) {
-        return lr::multi_step(rate, std::move(milestones), gamma)(epoch);
-      },
-      "epoch"_a, "rate"_a, "milestones"_a, "gamma"_a = 0.1);
-  m.def(
-      "step",
-      [](int64_t epoch, double rate, int64_t step_size, double gamma) {
-        return lr::step(rate, step_size, gamma)(epoch);
-      },
-      "epoch"_a, "rate"_a, "step_size"_a, "gamma"_a = 0.1);
-  m.def(
-      "cosine_annealing",
-      [](int64_t epoch, double rate, int64_t t_max, double end) {
-        return lr::cosine_annealing(rate, t_max, end)(epoch);
-      },
-      "epoch"_a, "rate"_a, "t_max"_a, "end"_a = 0.0);
-}
-
-void bind_plateau(nb::module_& m) {
-  using layers::ReduceOnPlateau;
-  nb::class_<ReduceOnPlateau>(m, "ReduceOnPlateau", nb::dynamic_attr(),
-                              "Reduces the rate when a metric stops getting better.")
-      .def(
-          "__init__",
-          [](ReduceOnPlateau* self, double rate, bool larger_is_better, double factor,
-             int64_t patience, double threshold, bool relative, int64_t cooldown, double min_lr,
-             double epsilon) {
-            new (self) ReduceOnPlateau(rate, {.larger_is_better = larger_is_better,
-                                              .factor = factor,
-                                              .patience = patience,
-                                              .threshold = threshold,
-                                              .relative = relative,
-                                              .cooldown = cooldown,
-                                              .min_lr = min_lr,
-                                              .epsilon = epsilon});
-          },
-          "rate"_a, "larger_is_better"_a = false, "factor"_a = 0.1, "patience"_a = 10,
-          "threshold"_a = 1e-4, "relative"_a = true, "cooldown"_a = 0, "min_lr"_a = 0.0,
-          "epsilon"_a = 1e-8)
-      .def("get_lr", &ReduceOnPlateau::get_lr)
-      .def("step", &ReduceOnPlateau::step, "metric"_a, "epoch"_a = nb::none(),
-           "An epoch ended with this metric. Whether the rate was reduced.")
-      .def("state",
-           [](const ReduceOnPlateau& self) {
-             const ReduceOnPlateau::State& s = self.state();
-             nb::dict d;
-             d["cooldown_counter"] = s.cooldown_counter;
-             d["best"] = s.best;
-             d["num_bad_epochs"] = s.num_bad_epochs;
-             d["last_epoch"] = s.last_epoch;
-             d["last_lr"] = s.last_lr;
-             return d;
-           })
-      .def("set_state", [](ReduceOnPlateau& self, nb::dict d) {
-        self.set_state({.last_epoch = nb::cast<int64_t>(d["last_epoch"]),
-                        .last_lr = nb::cast<double>(d["last_lr"]),
-                        .best = nb::cast<std::optional<double>>(d["best"]),
-                        .cooldown_counter = nb::cast<int64_t>(d["cooldown_counter"]),
-                        .num_bad_epochs = nb::cast<int64_t>(d["num_bad_epochs"])});
-      });
-}
-
-// The schedules of fluid.layers, inside the program.
-void bind_schedules(nb::module_& m) {
-  m.def(
-      "noam_decay",
-      [](double d_model, double warmup_steps, double learning_rate) {
-        mark_user_line();
-        return wrap(layers::noam_decay(d_model, warmup_steps, learning_rate));
-      },
-      "d_model"_a, "warmup_steps"_a, "learning_rate"_a = 1.0);
-  const auto decay = [&m](const char* name,
-                          layers::Variable (*make)(double, double, double, bool)) {
-    m.def(
-        name,
-        [make](double learning_rate, double decay_steps, double decay_rate, bool staircase) {
-          mark_user_line();
-          return wrap(make(learning_rate, decay_steps, decay_rate, staircase));
-        },
-        "learning_rate"_a, "decay_steps"_a, "decay_rate"_a, "staircase"_a = false);
-  };
-  decay("exponential_decay", &layers::exponential_decay);
-  decay("natural_exp_decay", &layers::natural_exp_decay);
-  decay("inverse_time_decay", &layers::inverse_time_decay);
-  m.def(
-      "polynomial_decay",
-      [](double learning_rate, double decay_steps, double end_learning_rate, double power,
-         bool cycle) {
-        mark_user_line();
-        return wrap(
-            layers::polynomial_decay(learning_rate, decay_steps, end_learning_rate, power, cycle));
-      },
-      "learning_rate"_a, "decay_steps"_a, "end_learning_rate"_a = 0.0001, "power"_a = 1.0,
-      "cycle"_a = false);
-  m.def(
-      "piecewise_decay",
-      [](std::vector<double> boundaries, std::vector<double> values) {
-        mark_user_line();
-        return wrap(layers::piecewise_decay(boundaries, values));
-      },
-      "boundaries"_a, "values"_a);
-  m.def(
-      "cosine_decay",
-      [](double learning_rate, double step_each_epoch, double epochs) {
-        mark_user_line();
-        return wrap(layers::cosine_decay(learning_rate, step_each_epoch, epochs));
-      },
-      "learning_rate"_a, "step_each_epoch"_a, "epochs"_a);
-  m.def(
-      "linear_lr_warmup",
-      [](nb::object learning_rate, double warmup_steps, double start_lr, double end_lr) {
-        mark_user_line();
-        return wrap(
-            layers::linear_lr_warmup(to_operand(learning_rate), warmup_steps, start_lr, end_lr));
-      },
-      "learning_rate"_a, "warmup_steps"_a, "start_lr"_a, "end_lr"_a);
-}
-
 }  // namespace
 
 void bind_optimizer(nb::module_& m, job::Fleet& fleet) {
@@ -401,8 +240,6 @@ void bind_optimizer(nb::module_& m, job::Fleet& fleet) {
   bind_clip(m);
   bind_optimizers(m, fleet);
   bind_rates(m);
-  bind_plateau(m);
-  bind_schedules(m);
 }
 
 }  // namespace flotilla::python

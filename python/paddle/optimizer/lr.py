@@ -9,12 +9,7 @@ The values come from the C++ core; the executor writes them to the program's var
 
 import _flotilla as core
 from paddle._names import names_of
-
-__all__ = [
-    *("LRScheduler", "CosineAnnealingDecay", "ExponentialDecay", "InverseTimeDecay"),
-    *("LambdaDecay", "LinearWarmup", "MultiStepDecay", "MultiplicativeDecay", "NaturalExpDecay"),
-    *("NoamDecay", "PiecewiseDecay", "PolynomialDecay", "ReduceOnPlateau", "StepDecay"),
-]
+from paddle._rows import rows
 
 
 class LRScheduler:
@@ -40,8 +35,11 @@ class LRScheduler:
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         self.last_lr = self.get_lr()
         if self.verbose:
-            word = type(self).__name__
-            print(f"Epoch {self.last_epoch}: {word} set learning rate to {self.last_lr}.")
+            self._tell()
+
+    def _tell(self):
+        word = type(self).__name__
+        print(f"Epoch {self.last_epoch}: {word} set learning rate to {self.last_lr}.")
 
     def state_dict(self):
         """What a checkpoint keeps."""
@@ -57,89 +55,28 @@ class LRScheduler:
     set_dict = set_state_dict
 
 
-class NoamDecay(LRScheduler):
-    """learning_rate * d_model^-0.5 * min(t^-0.5, t * warmup_steps^-1.5)."""
+class _Schedule(LRScheduler):
+    """A function of the core, of the epoch and the arguments, which are attributes."""
 
-    def __init__(self, d_model, warmup_steps, learning_rate=1.0, last_epoch=-1, verbose=False):
-        self.d_model, self.warmup_steps = d_model, warmup_steps
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        """The learning rate of ``self.last_epoch``."""
-        return core.lr.noam(self.last_epoch, self.d_model, self.warmup_steps, self.base_lr)
-
-
-class PiecewiseDecay(LRScheduler):
-    """values[i] until the epoch boundaries[i]."""
-
-    def __init__(self, boundaries, values, last_epoch=-1, verbose=False):
-        self.boundaries, self.values = list(boundaries), list(values)
-        super().__init__(last_epoch=last_epoch, verbose=verbose)
+    def __init__(self, rate, last_epoch, verbose, **words):
+        self._rate = rate
+        self._words = ["base_lr" if word == "learning_rate" else word for word in words]
+        start = words.pop("learning_rate", 0.1)
+        vars(self).update(words)
+        super().__init__(start, last_epoch, verbose)
 
     def get_lr(self):
         """The learning rate of ``self.last_epoch``."""
-        return core.lr.piecewise(self.last_epoch, self.boundaries, self.values)
+        words = {word: getattr(self, word) for word in self._words}
+        return getattr(core.lr, self._rate)(self.last_epoch, **words)
 
 
-class NaturalExpDecay(LRScheduler):
-    """learning_rate * exp(-gamma * t)."""
+class _OneCycle(_Schedule):
+    """It begins at a share of its largest rate."""
 
-    def __init__(self, learning_rate, gamma, last_epoch=-1, verbose=False):
-        self.gamma = gamma
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        """The learning rate of ``self.last_epoch``."""
-        return core.lr.natural_exp(self.last_epoch, self.base_lr, self.gamma)
-
-
-class InverseTimeDecay(LRScheduler):
-    """learning_rate / (1 + gamma * t)."""
-
-    def __init__(self, learning_rate, gamma, last_epoch=-1, verbose=False):
-        self.gamma = gamma
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        """The learning rate of ``self.last_epoch``."""
-        return core.lr.inverse_time(self.last_epoch, self.base_lr, self.gamma)
-
-
-class ExponentialDecay(LRScheduler):
-    """learning_rate * gamma^t."""
-
-    def __init__(self, learning_rate, gamma, last_epoch=-1, verbose=False):
-        self.gamma = gamma
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        """The learning rate of ``self.last_epoch``."""
-        return core.lr.exponential(self.last_epoch, self.base_lr, self.gamma)
-
-
-class PolynomialDecay(LRScheduler):
-    """(learning_rate - end_lr) * (1 - t / decay_steps)^power + end_lr.
-
-    After ``decay_steps`` it stays, or with ``cycle`` the steps grow to the next multiple.
-    """
-
-    def __init__(
-        self,
-        learning_rate,
-        decay_steps,
-        end_lr=0.0001,
-        power=1.0,
-        cycle=False,
-        last_epoch=-1,
-        verbose=False,
-    ):
-        self.decay_steps, self.end_lr, self.power, self.cycle = decay_steps, end_lr, power, cycle
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        """The learning rate of ``self.last_epoch``."""
-        rest = (self.decay_steps, self.end_lr, self.power, self.cycle)
-        return core.lr.polynomial(self.last_epoch, self.base_lr, *rest)
+    base_lr = property(
+        lambda self: self.max_learning_rate / float(self.divide_factor), lambda self, _: None
+    )
 
 
 class LinearWarmup(LRScheduler):
@@ -175,75 +112,6 @@ class LinearWarmup(LRScheduler):
             self.learning_rate.set_state_dict(state_dict["LinearWarmup_LR"])
 
 
-class MultiStepDecay(LRScheduler):
-    """Times gamma at each milestone."""
-
-    def __init__(self, learning_rate, milestones, gamma=0.1, last_epoch=-1, verbose=False):
-        self.milestones, self.gamma = list(milestones), gamma
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        """The learning rate of ``self.last_epoch``."""
-        return core.lr.multi_step(self.last_epoch, self.base_lr, self.milestones, self.gamma)
-
-
-class StepDecay(LRScheduler):
-    """Times gamma every ``step_size`` epochs."""
-
-    def __init__(self, learning_rate, step_size, gamma=0.1, last_epoch=-1, verbose=False):
-        self.step_size, self.gamma = step_size, gamma
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        """The learning rate of ``self.last_epoch``."""
-        return core.lr.step(self.last_epoch, self.base_lr, self.step_size, self.gamma)
-
-
-class CosineAnnealingDecay(LRScheduler):
-    """eta_min + (learning_rate - eta_min) * (1 + cos(pi * t / T_max)) / 2."""
-
-    def __init__(self, learning_rate, T_max, eta_min=0, last_epoch=-1, verbose=False):  # noqa: N803
-        self.T_max, self.eta_min = T_max, float(eta_min)
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        """The learning rate of ``self.last_epoch``."""
-        return core.lr.cosine_annealing(self.last_epoch, self.base_lr, self.T_max, self.eta_min)
-
-
-class LambdaDecay(LRScheduler):
-    """learning_rate * lr_lambda(t)."""
-
-    def __init__(self, learning_rate, lr_lambda, last_epoch=-1, verbose=False):
-        self.lr_lambda = _function(lr_lambda)
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        """The learning rate of ``self.last_epoch``."""
-        return self.base_lr * self.lr_lambda(self.last_epoch)
-
-
-class MultiplicativeDecay(LRScheduler):
-    """learning_rate * lr_lambda(1) * ... * lr_lambda(t)."""
-
-    def __init__(self, learning_rate, lr_lambda, last_epoch=-1, verbose=False):
-        self.lr_lambda = _function(lr_lambda)
-        super().__init__(learning_rate, last_epoch, verbose)
-
-    def get_lr(self):
-        """The learning rate of ``self.last_epoch``."""
-        rate = self.base_lr
-        for epoch in range(1, self.last_epoch + 1):
-            rate *= self.lr_lambda(epoch)
-        return rate
-
-
-def _function(value):
-    if not callable(value):
-        raise TypeError(f"lr_lambda must be a function of the epoch, but is {value!r}")
-    return value
-
-
 class ReduceOnPlateau(LRScheduler):
     """Times ``factor`` when a metric, given to ``step``, stops getting better.
 
@@ -277,26 +145,18 @@ class ReduceOnPlateau(LRScheduler):
             *(factor, patience, threshold, threshold_mode == "rel", cooldown, min_lr, epsilon),
         )
 
-    @property
-    def last_lr(self):
-        """The learning rate."""
-        return self._core.get_lr()
-
-    @property
-    def last_epoch(self):
-        """How many epochs have ended."""
-        return self._core.state()["last_epoch"]
-
     def get_lr(self):
         """The learning rate."""
         return self._core.get_lr()
+
+    last_lr = property(get_lr)
+    last_epoch = property(lambda self: self._core.state()["last_epoch"])
 
     def step(self, metrics, epoch=None):
         """An epoch ended with this metric: a number or an array of one element."""
         number = metrics.item() if hasattr(metrics, "item") else float(metrics)
         if self._core.step(number, epoch) and self.verbose:
-            word = type(self).__name__
-            print(f"Epoch {self.last_epoch}: {word} set learning rate to {self.last_lr}.")
+            self._tell()
 
     def state_dict(self):
         """What a checkpoint keeps."""
@@ -307,6 +167,5 @@ class ReduceOnPlateau(LRScheduler):
         self._core.set_state(dict(state_dict))
 
 
-from .cycles import *  # noqa: E402, F403 - they stand on LRScheduler
-
+__all__ = [*rows(globals()), "LRScheduler", "LinearWarmup", "ReduceOnPlateau"]
 __getattr__, __dir__ = names_of(__name__)
