@@ -25,7 +25,9 @@ VALUE      an argument or a literal; ``A or B``, which is B where A is None; ``m
 OUT        an output that is returned, or in brackets one that is only made; without any, the first
 OPTION     ``layer=NAME`` stands for the type in default names; ``stop_gradient``; ``number``: one of
            the first two arguments may be a number; ``unused NAME, ...``; ``also OTHER=NAME, ...``:
-           names of arguments in other eras; ``v1``: ops are written as 1.8 knows them
+           names of arguments in other eras; ``v1``: ops are written as 1.8 knows them;
+           ``stop_gradient=A``: the argument says so; ``into A``: the result is copied to that variable,
+           unless it is None
 
 An argument that is named like an attribute or an input of the operator goes there unless the row says
 what does; so do ``name``, ``act`` and ``out``. None leaves a place out. ``core`` is the C++ core.

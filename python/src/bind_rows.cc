@@ -2,241 +2,14 @@
 // of `paddle` write them (*.api; their grammar stands in paddle/_tables.py). What a row calls is
 // read when it is called for the first time.
 
-#include <algorithm>
-#include <cctype>
-
 #include "flotilla/layers/context.h"
-#include "flotilla/op/op_def.h"
 #include "layers_convert.h"
+#include "row_target.h"
 
 namespace flotilla::python {
 namespace {
 
 using namespace nb::literals;
-
-// Where a value goes.
-struct Place {
-  enum Kind { kInput, kExtents, kAttr, kName, kAct, kOut, kPositional, kKeyword };
-  Kind kind = kAttr;
-  std::string name = {};
-};
-
-// An argument or a constant.
-struct Given {
-  int argument = -1;
-  nb::object constant = {};
-};
-
-// What is handed on: one of these, or something made of it.
-struct Value {
-  enum Form { kAsIs, kDtype, kCast, kNot, kMissing };
-  Form form = kAsIs;
-  Given given = {};
-  std::optional<Given> otherwise = {};  // where that is None
-  std::optional<Given> dtype = {};      // of kCast
-};
-
-struct Entry {
-  std::vector<Place> places = {};  // the first that takes the value
-  Value value = {};
-};
-
-struct Target {
-  nb::object function = {};    // a function of Python; null: an operator
-  const OpDef* def = nullptr;  // the operator
-  std::vector<Entry> entries = {};
-  std::vector<layers::OutSlot> outputs = {};
-  std::vector<size_t> returned = {};  // which of the outputs
-  std::string layer = {};
-  bool stop_gradient = false;
-  bool takes_numbers = false;  // one of the first two arguments may be a number
-};
-
-std::string_view trim(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \n");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \n") - first + 1);
-}
-
-// The parts of `text` between the separators that stand in no bracket and no quotes.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  char quote = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == separator && depth == 0) {
-      parts.push_back(trim(text.substr(begin, i - begin)));
-      begin = i + 1;
-    } else {
-      depth += (c == '(' || c == '[') - (c == ')' || c == ']');
-    }
-  }
-  if (!trim(text.substr(begin)).empty()) parts.push_back(trim(text.substr(begin)));
-  return parts;
-}
-
-// "dtype(x)" is what stands between the brackets of the word "dtype"; nothing if it does not.
-std::optional<std::string_view> inside(std::string_view text, std::string_view word) {
-  if (!text.starts_with(word) || !text.substr(word.size()).starts_with('(')) return {};
-  const size_t end = text.rfind(')');
-  return text.substr(word.size() + 1, end - word.size() - 1);
-}
-
-// Reads the text of a target with the names of the parameters before it.
-class Reader {
- public:
-  Reader(const std::vector<std::string>& parameters, std::string_view text)
-      : parameters_(parameters), used_(parameters.size(), false) {
-    const std::vector<std::string_view> parts = split(text, ';');
-    for (size_t i = 1; i < parts.size(); ++i) read_option(parts[i]);
-    const size_t arrow = parts.front().find("->");
-    const std::string_view call = trim(parts.front().substr(0, arrow));
-    if (arrow != parts.front().npos) read_outputs(parts.front().substr(arrow + 2));
-    const std::string_view callee = call.substr(0, call.find('('));
-    const auto arguments = split(inside(call, callee).value_or(""), ',');
-    if (callee.find('.') != callee.npos) {
-      read_function(callee, arguments);
-    } else {
-      read_op(callee, arguments);
-    }
-    for (size_t i = 0; i < used_.size(); ++i) {
-      require(used_[i], "nothing takes the argument {}", parameters_[i]);
-    }
-  }
-
-  Target target() && { return std::move(target_); }
-
- private:
-  void read_option(std::string_view option) {
-    if (option == "stop_gradient") {
-      target_.stop_gradient = true;
-    } else if (option == "number") {
-      target_.takes_numbers = true;
-    } else if (option.starts_with("layer=")) {
-      target_.layer = option.substr(option.find('=') + 1);
-    } else {
-      require(option.starts_with("unused "), "there is no option \"{}\"", option);
-      for (const std::string_view name : split(option.substr(7), ',')) argument(name);
-    }
-  }
-
-  void read_outputs(std::string_view text) {
-    for (std::string_view out : split(text, ',')) {
-      const bool dropped = out.starts_with('[');
-      if (dropped) out = out.substr(1, out.size() - 2);
-      if (!dropped) target_.returned.push_back(target_.outputs.size());
-      target_.outputs.emplace_back(std::string(out));
-    }
-  }
-
-  void read_function(std::string_view callee, const std::vector<std::string_view>& arguments) {
-    const size_t dot = callee.rfind('.');
-    const std::string module(callee.substr(0, dot));
-    target_.function = nb::module_::import_(module == "core" ? "_flotilla" : module.c_str())
-                           .attr(std::string(callee.substr(dot + 1)).c_str());
-    for (const std::string_view part : arguments) {
-      const size_t equals = split(part, '=').size() == 2 ? part.find('=') : part.npos;
-      if (equals == part.npos) {
-        target_.entries.push_back({{{Place::kPositional}}, value(part)});
-      } else {
-        const std::string name(trim(part.substr(0, equals)));
-        target_.entries.push_back(
-            {{{Place::kKeyword, name}}, value(trim(part.substr(equals + 1)))});
-      }
-    }
-  }
-
-  void read_op(std::string_view type, const std::vector<std::string_view>& arguments) {
-    target_.def = &op_def(type);
-    for (const std::string_view part : arguments) {
-      const size_t equals = part.find('=');
-      require(equals != part.npos, "\"{}\" is not PLACE=VALUE", part);
-      Entry entry;
-      for (const std::string_view name : split(part.substr(0, equals), '|')) {
-        entry.places.push_back(place(name));
-      }
-      entry.value = value(trim(part.substr(equals + 1)));
-      target_.entries.push_back(std::move(entry));
-    }
-    for (const std::string& parameter : parameters_) {
-      const std::optional<Place> found = find_place(parameter);
-      if (found && !is_given(*found)) target_.entries.push_back({{*found}, value(parameter)});
-    }
-  }
-
-  bool is_given(const Place& place) const {
-    for (const Entry& entry : target_.entries) {
-      for (const Place& one : entry.places) {
-        if (one.kind == place.kind && one.name == place.name) return true;
-      }
-    }
-    return false;
-  }
-
-  Place place(std::string_view name) const {
-    if (name.ends_with("[]")) {
-      return {Place::kExtents, std::string(name.substr(0, name.size() - 2))};
-    }
-    const std::optional<Place> found = find_place(name);
-    require(found.has_value(), "{} has neither an input nor an attribute \"{}\"", target_.def->type,
-            name);
-    return *found;
-  }
-
-  std::optional<Place> find_place(std::string_view name) const {
-    if (target_.def->find_attr(name) != nullptr) return Place{Place::kAttr, std::string(name)};
-    const auto same = [](unsigned char a, unsigned char b) {
-      return std::tolower(a) == std::tolower(b);
-    };
-    for (const Slot& slot : target_.def->inputs) {
-      if (std::equal(slot.name.begin(), slot.name.end(), name.begin(), name.end(), same)) {
-        return Place{Place::kInput, slot.name};
-      }
-    }
-    if (name == "name") return Place{Place::kName};
-    if (name == "act") return Place{Place::kAct};
-    if (name == "out") return Place{Place::kOut};
-    return {};
-  }
-
-  int argument(std::string_view name) {
-    const auto found = std::find(parameters_.begin(), parameters_.end(), name);
-    require(found != parameters_.end(), "there is no argument \"{}\"", name);
-    used_[static_cast<size_t>(found - parameters_.begin())] = true;
-    return static_cast<int>(found - parameters_.begin());
-  }
-
-  Given given(std::string_view text) {
-    if (std::find(parameters_.begin(), parameters_.end(), text) != parameters_.end()) {
-      return {argument(text)};
-    }
-    return {.constant = nb::module_::import_("ast").attr("literal_eval")(std::string(text))};
-  }
-
-  Value value(std::string_view text, Value::Form form = Value::kAsIs) {
-    if (const auto inner = inside(text, "dtype")) return value(*inner, Value::kDtype);
-    if (const auto inner = inside(text, "missing")) return value(*inner, Value::kMissing);
-    if (text.starts_with("not ")) return value(text.substr(4), Value::kNot);
-    if (const auto inner = inside(text, "cast")) {
-      const std::vector<std::string_view> both = split(*inner, ',');
-      return {Value::kCast, given(both.at(0)), {}, given(both.at(1))};
-    }
-    const size_t either = text.find(" or ");
-    Value made = {form, given(trim(text.substr(0, either)))};
-    if (either != text.npos) made.otherwise = given(trim(text.substr(either + 4)));
-    return made;
-  }
-
-  const std::vector<std::string>& parameters_;
-  std::vector<bool> used_;
-  Target target_ = {};
-};
 
 nb::object cast_to(nb::handle x, nb::handle dtype) {
   const layers::Variables vars = to_variables(x);
@@ -259,7 +32,8 @@ nb::object dtype_code(nb::handle value) {
 // One call of an operator, while its arguments are handed out.
 class OpCall {
  public:
-  OpCall(const std::string& function, const Target& target) : function_(function), target_(target) {
+  OpCall(const std::string& function, const RowTarget& target)
+      : function_(function), target_(target) {
     options_.layer = target.layer;
     options_.outputs = target.outputs;
     options_.stop_gradient = target.stop_gradient;
@@ -326,7 +100,7 @@ class OpCall {
   }
 
   const std::string& function_;
-  const Target& target_;
+  const RowTarget& target_;
   layers::Inputs inputs_ = {};
   Attrs attrs_ = {};
   layers::OpOptions options_ = {};
@@ -339,22 +113,21 @@ class Row {
       : name_(std::move(name)), parameters_(std::move(parameters)), text_(std::move(text)) {}
 
   nb::object call(const nb::args& given) {
-    const Target& target = this->target();
-    if (target.def == nullptr) return call_function(target, given);
+    const RowTarget& target = this->target();
+    nb::object made = target.def == nullptr ? call_function(target, given) : append(target, given);
+    if (target.stops) made.attr("stop_gradient") = make(*target.stops, given);
+    const nb::object into = target.into ? make(*target.into, given) : nb::none();
+    if (into.is_none()) return made;
     mark_user_line();
-    if (target.takes_numbers && !(is_variable(given[0]) && is_variable(given[1]))) {
-      return wrap(layers::binary(target.def->type, to_operand(given[0]), to_operand(given[1])));
-    }
-    OpCall call(name_, target);
-    for (const Entry& entry : target.entries) call.take(entry.places, make(entry.value, given));
-    return call.append();
+    return wrap(
+        layers::op("assign", {{"X", to_variables(made)}}, {}, {.out = to_names(into).at(0)}));
   }
 
   // What it calls; read by the first who asks.
-  const Target& target() {
+  const RowTarget& target() {
     if (!target_) {
       try {
-        target_ = Reader(parameters_, text_).target();
+        target_ = read_target(parameters_, text_);
       } catch (Error& error) {
         error.note("row", fmt::format("{} = {}", name_, text_));
         throw;
@@ -364,6 +137,16 @@ class Row {
   }
 
  private:
+  nb::object append(const RowTarget& target, const nb::args& given) const {
+    mark_user_line();
+    if (target.takes_numbers && !(is_variable(given[0]) && is_variable(given[1]))) {
+      return wrap(layers::binary(target.def->type, to_operand(given[0]), to_operand(given[1])));
+    }
+    OpCall call(name_, target);
+    for (const Entry& entry : target.entries) call.take(entry.places, make(entry.value, given));
+    return call.append();
+  }
+
   static nb::object make(const Given& one, const nb::args& given) {
     return one.argument < 0 ? one.constant : nb::borrow(given[static_cast<size_t>(one.argument)]);
   }
@@ -377,7 +160,7 @@ class Row {
     return value.form == Value::kDtype ? dtype_code(made) : made;
   }
 
-  static nb::object call_function(const Target& target, const nb::args& given) {
+  static nb::object call_function(const RowTarget& target, const nb::args& given) {
     nb::list positional;
     nb::dict keywords;
     for (const Entry& entry : target.entries) {
@@ -398,7 +181,7 @@ class Row {
   std::string name_;
   std::vector<std::string> parameters_;
   std::string text_;
-  std::optional<Target> target_ = {};
+  std::optional<RowTarget> target_ = {};
 };
 
 }  // namespace
@@ -414,7 +197,7 @@ void bind_rows(nb::module_& m) {
       .def_prop_ro(
           "doc",
           [](Row& row) -> nb::object {
-            const Target& target = row.target();
+            const RowTarget& target = row.target();
             return target.def ? nb::cast(target.def->doc) : target.function.attr("__doc__");
           },
           "What that says of itself.");
