@@ -4,38 +4,14 @@
 #include <limits>
 #include <numbers>
 
-#include "flotilla/layers/context.h"
+#include "flotilla/layers/arithmetic.h"
+#include "flotilla/layers/creation.h"
 #include "flotilla/layers/indexing.h"
+#include "flotilla/layers/linalg.h"
 
 namespace flotilla::layers {
 namespace {
 
-Variable sub(Variable x, Variable y) { return elementwise("elementwise_sub", x, y); }
-Variable mul(Variable x, Variable y) { return elementwise("elementwise_mul", x, y); }
-Variable unary(const char* type, Variable x) { return op(type, {{"X", x}}); }
-Variable exp(Variable x) { return unary("exp", x); }
-Variable log(Variable x) { return unary("log", x); }
-
-Variable fold(const char* type, const char* layer, Variable x, std::vector<int64_t> axes,
-              bool keep_dim = false) {
-  return reduce(
-      type, x,
-      {.axes = std::move(axes), .keep_dim = keep_dim, .layer = layer, .v1 = context().writes_v1});
-}
-Variable sum_over(Variable x, std::vector<int64_t> axes = {}, bool keep_dim = false) {
-  return fold("reduce_sum", "sum", x, std::move(axes), keep_dim);
-}
-Variable mean_over(Variable x, std::vector<int64_t> axes = {}) {
-  return fold("reduce_mean", "mean", x, std::move(axes));
-}
-
-Variable where(Variable condition, Variable x, Variable y) {
-  return op("where", {{"Condition", condition}, {"X", x}, {"Y", y}});
-}
-Variable zeros_like(Variable x) {
-  return op("fill_any_like", {{"X", x}}, {{"value", 0.0f}, {"dtype", to_paddle(x.dtype())}},
-            {.layer = "full_like", .stop_gradient = true});
-}
 Variable equal(Variable x, double value) { return binary("equal", x, value); }
 
 Variable with_axis(Variable x, int64_t axis) {
@@ -54,7 +30,12 @@ Variable one_hot(Variable x, int64_t classes) {
 }
 
 Variable times(Variable loss, const std::optional<Variable>& weight) {
-  return weight ? mul(loss, *weight) : loss;
+  return weight ? multiply(loss, *weight) : loss;
+}
+
+Variable huber(Variable x, Variable y, float delta) {
+  return op_outputs("huber_loss", {{"X", x}, {"Y", y}}, {{"delta", delta}},
+                    {.outputs = {"Residual", "Out"}})[1];
 }
 
 Variable smoothed(Variable x, Variable label, const CrossEntropyLossOptions& options) {
@@ -75,15 +56,15 @@ Variable weights_of_rows(Variable weight, Variable label, bool soft_label,
     std::vector<int64_t> by_class(static_cast<size_t>(after) + 1, 1);
     by_class.front() = -1;
     const Variable classes = reshape(weight, by_class);
-    return sum_over(mul(cast(label, weight.dtype()), classes), {axis}, true);
+    return sum_over(multiply(cast(label, weight.dtype()), classes), {axis}, true);
   }
   const Variable counts = binary("not_equal", label, options.ignore_index);
-  const Variable places = mul(cast(counts, label.dtype()), label);
+  const Variable places = multiply(cast(counts, label.dtype()), label);
   const Variable rows = op("lookup_table_v2", {{"Ids", places}, {"W", reshape(weight, {-1, 1})}},
                            {{"is_sparse", false}, {"is_distributed", false}, {"padding_idx", -1}},
                            {.layer = "embedding"});
   const Variable found = without_axis(rows, -1);
-  return mul(found, cast(counts, weight.dtype()));
+  return multiply(found, cast(counts, weight.dtype()));
 }
 
 // total / count, and 0 / 1 where nothing counts.
@@ -139,7 +120,7 @@ Variable binary_cross_entropy_with_logits(Variable logit, Variable label,
                                           const std::string& reduction,
                                           std::optional<Variable> positive) {
   Inputs inputs = {{"X", logit}, {"Label", label}};
-  if (positive) inputs["pos_weight"] = mul(label, *positive - 1.0) + 1.0;
+  if (positive) inputs["pos_weight"] = multiply(label, *positive - 1.0) + 1.0;
   const Variable loss = op("sigmoid_cross_entropy_with_logits", inputs);
   return reduced(times(loss, weight), reduction);
 }
@@ -148,13 +129,13 @@ Variable sigmoid_focal_loss(Variable logit, Variable label, std::optional<Variab
                             double alpha, double gamma, const std::string& reduction) {
   const Variable loss = binary_cross_entropy_with_logits(logit, label, {}, "none");
   const Variable p = sigmoid(logit);
-  const Variable of_ones = mul(p, label);
+  const Variable of_ones = multiply(p, label);
   const Variable no = 1.0 - p;
-  const Variable right = of_ones + mul(no, 1.0 - label);
+  const Variable right = of_ones + multiply(no, 1.0 - label);
   const Variable share = label * alpha;
   const Variable balance = share + (1.0 - label) * (1 - alpha);
   const Variable wrong = binary("elementwise_pow", 1.0 - right, gamma);
-  const Variable made = mul(loss, mul(balance, wrong));
+  const Variable made = multiply(loss, multiply(balance, wrong));
   return reduced(normalizer ? made / *normalizer : made, reduction);
 }
 
@@ -165,13 +146,13 @@ Variable multi_label_soft_margin_loss(Variable x, Variable label, std::optional<
   };
   const Variable yes = log_sigmoid(x);
   const Variable no = log_sigmoid(-x);
-  const Variable of_yes = mul(label, yes);
-  const Variable of_no = mul(1.0 - label, no);
+  const Variable of_yes = multiply(label, yes);
+  const Variable of_no = multiply(1.0 - label, no);
   return reduced(mean_over(times(-(of_yes + of_no), weight), {-1}), reduction);
 }
 
 Variable soft_margin_loss(Variable x, Variable label, const std::string& reduction) {
-  const Variable against = mul(-cast(label, x.dtype()), x);
+  const Variable against = multiply(-cast(label, x.dtype()), x);
   return reduced(log(exp(against) + 1.0), reduction);
 }
 
@@ -179,7 +160,7 @@ Variable dice_loss(Variable x, Variable label, double epsilon) {
   const Variable classes = one_hot(without_axis(label, -1), x.shape()[x.shape().rank() - 1]);
   std::vector<int64_t> axes;
   for (int64_t axis = 1; axis < x.shape().rank(); ++axis) axes.push_back(axis);
-  const Variable shared = sum_over(mul(x, classes), axes);
+  const Variable shared = sum_over(multiply(x, classes), axes);
   const Variable of_x = sum_over(x, axes);
   const Variable whole = of_x + sum_over(classes, axes);
   const Variable twice = shared * 2.0;
@@ -187,17 +168,25 @@ Variable dice_loss(Variable x, Variable label, double epsilon) {
 }
 
 Variable mse_loss(Variable x, Variable label, const std::string& reduction) {
-  return reduced(square(sub(x, label)), reduction);
+  return reduced(square(subtract(x, label)), reduction);
 }
 
 Variable l1_loss(Variable x, Variable label, const std::string& reduction) {
-  return reduced(abs(sub(x, label)), reduction);
+  return reduced(abs(subtract(x, label)), reduction);
 }
 
 Variable smooth_l1_loss(Variable x, Variable label, const std::string& reduction, float delta) {
-  const Variables made = op_outputs("huber_loss", {{"X", x}, {"Y", label}}, {{"delta", delta}},
-                                    {.outputs = {"Residual", "Out"}});
-  return reduced(made[1], reduction);
+  return reduced(huber(x, label, delta), reduction);
+}
+
+Variable smooth_l1(Variable x, Variable y, std::optional<Variable> inside,
+                   std::optional<Variable> outside, double sigma) {
+  x = times(x, inside);
+  const double curve = sigma * sigma;
+  const Variable loss = huber(x, times(y, inside), static_cast<float>(1 / curve));
+  const Variable weighted = times(scaled(loss, curve), outside);
+  return reduce("reduce_sum", reshape(weighted, {0, -1}),
+                {.axes = {1}, .keep_dim = true, .v1 = context().writes_v1});
 }
 
 Variable kl_div(Variable x, Variable label, const std::string& reduction) {
@@ -212,13 +201,13 @@ Variable kl_div(Variable x, Variable label, const std::string& reduction) {
 Variable poisson_nll_loss(Variable x, Variable label, bool log_input, bool full, double epsilon,
                           const std::string& reduction) {
   const Variable first = log_input ? exp(x) : x;
-  Variable loss = first - mul(label, log_input ? x : log(x + epsilon));
+  Variable loss = first - multiply(label, log_input ? x : log(x + epsilon));
   if (full) {
     const Variable safe = binary("elementwise_max", label, 1.0);
-    const Variable main = mul(safe, log(safe)) - safe;
+    const Variable main = multiply(safe, log(safe)) - safe;
     const Variable rest = main + log(safe * (2 * std::numbers::pi)) * 0.5;
     const Variable large = label > 1.0;
-    loss = loss + where(large, rest, zeros_like(label));
+    loss = loss + where(large, rest, full_like(label, 0));
   }
   return reduced(loss, reduction);
 }
@@ -236,7 +225,7 @@ Variable gaussian_nll_loss(Variable x, Variable label, Variable variance, bool f
 }
 
 Variable pairwise_distance(Variable x, Variable y, float p, double epsilon, bool keep_dim) {
-  return op("p_norm", {{"X", sub(x, y) + epsilon}},
+  return op("p_norm", {{"X", subtract(x, y) + epsilon}},
             {{"porder", p},
              {"keepdim", keep_dim},
              {"asvector", false},
@@ -246,27 +235,27 @@ Variable pairwise_distance(Variable x, Variable y, float p, double epsilon, bool
 
 Variable margin_ranking_loss(Variable x, Variable other, Variable label, double margin,
                              const std::string& reduction) {
-  const Variable apart = mul(sub(other, x), label);
+  const Variable apart = multiply(subtract(other, x), label);
   return reduced(relu(margin != 0 ? apart + margin : apart), reduction);
 }
 
 Variable hinge_embedding_loss(Variable x, Variable label, double margin,
                               const std::string& reduction) {
   const Variable ones = equal(label, 1.0);
-  const Variable near = where(ones, x, zeros_like(x));
+  const Variable near = where(ones, x, full_like(x, 0));
   const Variable others = equal(label, -1.0);
   const Variable apart = relu(margin - x);
-  return reduced(add(near, where(others, apart, zeros_like(x))), reduction);
+  return reduced(add(near, where(others, apart, full_like(x, 0))), reduction);
 }
 
 Variable cosine_embedding_loss(Variable x, Variable y, Variable label, double margin,
                                const std::string& reduction) {
   constexpr double kTiny = 1e-12;
-  const Variable product = sum_over(mul(x, y), {-1});
+  const Variable product = sum_over(multiply(x, y), {-1});
   const Variable of_x = sum_over(square(x), {-1}) + kTiny;
-  const Variable lengths = mul(of_x, sum_over(square(y), {-1}) + kTiny);
+  const Variable lengths = multiply(of_x, sum_over(square(y), {-1}) + kTiny);
   const Variable cosine = product / sqrt(lengths);
-  const Variable zeros = zeros_like(cosine);
+  const Variable zeros = full_like(cosine, 0);
   const Variable ones = binary("equal", label, 1);
   const Variable near = where(ones, 1.0 - cosine, zeros);
   const Variable others = binary("equal", label, -1);
@@ -292,12 +281,9 @@ Variable npair_loss(Variable anchor, Variable positive, Variable labels, double 
   const Variable target = same / sum_over(same, {1}, true);
   const Variable of_anchor = mean_over(sum_over(square(anchor), {1}));
   const Variable decay = of_anchor + mean_over(sum_over(square(positive), {1}));
-  const Inputs both = {{"X", anchor}, {"Y", positive}};
-  const Variable similar = context().writes_v1
-                               ? op("matmul", both, {{"transpose_X", false}, {"transpose_Y", true}})
-                               : matmul(anchor, positive, false, true);
+  const Variable similar = matrix_product(anchor, positive, false, true);
   const Variable loss = softmax_with_cross_entropy(similar, target, {.soft_label = true}).loss;
-  const Variable entropy = mean_over(sum_over(mul(target, loss), {0}));
+  const Variable entropy = mean_over(sum_over(multiply(target, loss), {0}));
   return entropy + decay * (0.25 * l2_reg);
 }
 

@@ -57,6 +57,10 @@ Variable l1_loss(Variable x, Variable label, const std::string& reduction = "mea
 // Half the square of the difference where that is below `delta`, linear above.
 Variable smooth_l1_loss(Variable x, Variable label, const std::string& reduction = "mean",
                         float delta = 1);
+// The sums of the rows' smooth differences: half the square times sigma^2 near zero, linear beyond
+// 1 / sigma^2. Weights multiply the differences (inside) and what they give (outside).
+Variable smooth_l1(Variable x, Variable y, std::optional<Variable> inside = {},
+                   std::optional<Variable> outside = {}, double sigma = 1);
 // label * (log(label) - x), x being logarithms; "batchmean" divides the sum by the rows.
 Variable kl_div(Variable x, Variable label, const std::string& reduction = "mean");
 // exp(x) - label * x, or without `log_input` x - label * log(x + epsilon). `full` adds Stirling's

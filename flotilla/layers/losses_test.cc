@@ -5,6 +5,7 @@
 #include "flotilla/layers/nn.h"
 #include "flotilla/testing/errors.h"
 #include "flotilla/testing/layers.h"
+#include "flotilla/testing/tensors.h"
 
 namespace flotilla::layers {
 namespace {
@@ -48,6 +49,17 @@ TEST_F(Losses, AClassAxisMayBeMissing) {
   const Variable logits = data("logits", {-1, 4}), label = data("label", {-1}, i64);
   EXPECT_EQ(cross_entropy_loss(logits, label, {.reduction = "none"}).shape(), Shape{-1});
   EXPECT_EQ(cross_entropy_loss(logits, label, {.label_smoothing = 0.1f}).shape(), Shape{1});
+}
+
+TEST_F(Losses, SmoothDifferencesOfRows) {
+  const Variable x = data("x", {2, 2}), y = data("y", {2, 2}), weight = data("weight", {2, 2});
+  const Variable loss = smooth_l1(x, y), weighted = smooth_l1(x, y, weight, weight, 2);
+  const std::vector<Tensor> found = run({{"x", tensor({{0, 0}, {1, 3}})},
+                                         {"y", tensor({{0, 1}, {1, 1}})},
+                                         {"weight", tensor({{1, 1}, {1, 2}})}},
+                                        {loss.name(), weighted.name()});
+  EXPECT_THAT(found[0], near(tensor({0.5, 1.5}, Shape{2, 1}), 1e-6));
+  EXPECT_THAT(found[1], near(tensor({0.875, 7.75}, Shape{2, 1}), 1e-5));
 }
 
 TEST_F(Losses, DistancesOfTriples) {

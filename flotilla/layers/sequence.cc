@@ -1,5 +1,7 @@
 #include "flotilla/layers/sequence.h"
 
+#include <cctype>
+
 #include "flotilla/layers/nn.h"
 
 namespace flotilla::layers {
@@ -45,9 +47,7 @@ Variable fused_embedding_seq_pool(Variable ids, int64_t rows, int64_t width,
                                       .weight = options.weight,
                                       .dtype = options.dtype,
                                       .v1 = true});
-    return op("sequence_pool", {{"X", found}},
-              {{"pooltype", "SUM"}, {"is_test", false}, {"pad_value", 0.0f}},
-              {.outputs = {"Out", "MaxIndex"}});
+    return sequence_pool(found, "sum");
   }
   LayerHelper helper("fused_embedding_seq_pool");
   const Variable table =
@@ -59,6 +59,50 @@ Variable fused_embedding_seq_pool(Variable ids, int64_t rows, int64_t width,
              {"is_sparse", false},
              {"padding_idx", padding < -1 ? padding + rows : padding}},
             {.layer = helper.name()});
+}
+
+Variable sequence_pool(Variable x, const std::string& type, bool is_test, double pad_value) {
+  std::string upper = type;
+  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return op(
+      "sequence_pool", {{"X", x}},
+      {{"pooltype", upper}, {"is_test", is_test}, {"pad_value", static_cast<float>(pad_value)}},
+      {.outputs = {"Out", "MaxIndex"}});
+}
+
+std::pair<Variable, Variable> sequence_pad(Variable x, Variable pad_value,
+                                           std::optional<int64_t> longest,
+                                           const std::string& name) {
+  const Variables made = op_outputs("sequence_pad", {{"X", x}, {"PadValue", pad_value}},
+                                    {{"padded_length", longest.value_or(-1)}},
+                                    {.name = name, .outputs = {"Out", "Length"}});
+  made[1]->stop_gradient = true;
+  return {made[0], made[1]};
+}
+
+Variable lod_reset(Variable x, std::optional<Variable> y,
+                   const std::optional<std::vector<int64_t>>& offsets) {
+  if (y) return op("lod_reset", {{"X", x}, {"Y", *y}});
+  require(offsets.has_value(), "lod_reset needs y or target_lod");
+  return op("lod_reset", {{"X", x}}, {{"target_lod", *offsets}});
+}
+
+std::pair<Variable, Variable> edit_distance(Variable x, Variable label, bool normalized,
+                                            const std::vector<int64_t>& ignored,
+                                            std::optional<Variable> x_length,
+                                            std::optional<Variable> label_length) {
+  if (!ignored.empty()) {
+    x = op("sequence_erase", {{"X", x}}, {{"tokens", ignored}});
+    label = op("sequence_erase", {{"X", label}}, {{"tokens", ignored}});
+  }
+  Inputs inputs = {{"Hyps", x}, {"Refs", label}};
+  if (x_length && label_length) {
+    inputs["HypsLength"] = *x_length;
+    inputs["RefsLength"] = *label_length;
+  }
+  const Variables made = op_outputs("edit_distance", inputs, {{"normalized", normalized}},
+                                    {.outputs = {"Out", "SequenceNum"}, .stop_gradient = true});
+  return {made[0], made[1]};
 }
 
 Variable linear_chain_crf(Variable x, Variable label, const LinearChainCrfOptions& options) {

@@ -1,13 +1,15 @@
 // flotilla/layers/sequence.h
 //
-// Layers over sequences, which their input's LoD tells apart, with parameters. Recurrent ones are
-// in recurrent.h.
+// Layers over sequences, which their input's LoD tells apart. Recurrent ones are in recurrent.h;
+// functions of one op go through op() (op.h).
 
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "flotilla/layers/op.h"
 
@@ -43,6 +45,26 @@ struct FusedEmbeddingSeqPoolOptions {
 // For each sequence of ids, the sum of the rows of a table of `rows` x `width` that they name.
 Variable fused_embedding_seq_pool(Variable ids, int64_t rows, int64_t width,
                                   const FusedEmbeddingSeqPoolOptions& options = {});
+
+// One row for each sequence. `type`: "sum", "average", "sqrt" (the sum divided by the root of the
+// length), "max", "last" or "first". Empty sequences give `pad_value`.
+Variable sequence_pool(Variable x, const std::string& type, bool is_test = false,
+                       double pad_value = 0);
+// Sequences one beside the other, [sequences, longest, ...], and their lengths. `pad_value`, one
+// number or a row, is appended to those that are shorter than `longest`, or than the longest.
+std::pair<Variable, Variable> sequence_pad(Variable x, Variable pad_value,
+                                           std::optional<int64_t> longest = {},
+                                           const std::string& name = {});
+// x with other sequences: those of `y`, or the offsets that `y` or `offsets` holds.
+Variable lod_reset(Variable x, std::optional<Variable> y,
+                   const std::optional<std::vector<int64_t>>& offsets = {});
+// How far each sequence is from that of `label`, and the number of sequences. `normalized` divides
+// by the length of the label; `ignored` are left out of both. With lengths, sequences are the
+// beginnings of padded rows.
+std::pair<Variable, Variable> edit_distance(Variable x, Variable label, bool normalized = true,
+                                            const std::vector<int64_t>& ignored = {},
+                                            std::optional<Variable> x_length = {},
+                                            std::optional<Variable> label_length = {});
 
 struct LinearChainCrfOptions {
   ParamAttr transition = {};  // scores of tags behind others, and at both ends

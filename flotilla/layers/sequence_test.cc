@@ -47,6 +47,32 @@ TEST_F(Sequence, RowsOfATableAreSummedUp) {
   EXPECT_THAT(sums[2], near({3, 0}, 0));
 }
 
+TEST_F(Sequence, BecomeRowsOfOneLength) {
+  const Variable x = data("x", {-1, 1}, f32, {.lod_level = 1}), pad = data("pad", {1});
+  const Variable sums = sequence_pool(x, "sum");
+  const auto [padded, lengths] = sequence_pad(x, pad, 3);
+  EXPECT_TRUE(lengths->stop_gradient);
+  const Tensor rows = with_lod(tensor({1, 2, 3}, Shape{3, 1}), {{0, 2, 3}});
+  const std::vector<Tensor> found =
+      run({{"x", rows}, {"pad", tensor({9})}}, {sums.name(), padded.name(), lengths.name()});
+  EXPECT_THAT(found[0], near({3, 3}, 0));
+  EXPECT_THAT(found[1], near({1, 2, 9, 3, 9, 9}, 0));
+  EXPECT_THAT(found[2], near({2, 1}, 0));
+  EXPECT_REFUSED(lod_reset(x, {}), "lod_reset needs y or target_lod");
+}
+
+TEST_F(Sequence, DistancesLeaveOutWhatIsIgnored) {
+  const Variable x = data("x", {-1, 1}, i64, {.lod_level = 1});
+  const Variable label = data("label", {-1, 1}, i64, {.lod_level = 1});
+  const auto [distance, count] = edit_distance(x, label, false, {0});
+  const std::vector<Tensor> found =
+      run({{"x", with_lod(ints({0, 2, 3}, Shape{3, 1}), {{0, 3}})},
+           {"label", with_lod(ints({2, 0, 0, 4}, Shape{4, 1}), {{0, 4}})}},
+          {distance.name(), count.name()});
+  EXPECT_THAT(found[0], near({1}, 0));
+  EXPECT_THAT(found[1], near({1}, 0));
+}
+
 TEST_F(Sequence, ChainsOfTags) {
   const Variable x = data("x", {-1, 3}, f32, {.lod_level = 1});
   const Variable tags = data("tags", {-1, 1}, i64, {.lod_level = 1});

@@ -52,7 +52,10 @@ def _sentence(message, args, kwargs):
         given = [*map(_shown, args), *(f"{k}={_shown(v)}" for k, v in kwargs.items())]
         return f"{what}() does not take ({', '.join(given)})"
     word, expected, value = found[0]
-    here = [name for name, one in frame.f_locals.items() if one is value and value is not None]
+    words = frame.f_locals
+    if "bind" in words:  # a row with names of other eras
+        words = {**dict(zip(words["bind"].__code__.co_varnames, words["args"])), **words["kwargs"]}
+    here = [name for name, one in words.items() if one is value and value is not None]
     said = f"{what}(): {here[0] if here else word} must be {expected}, but is {_shown(value)}"
     if "Variable" not in expected or not (
         isinstance(value, core.LoDTensor) or hasattr(value, "__array__")

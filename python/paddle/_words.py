@@ -45,11 +45,6 @@ def writes_v1(function):
     return call
 
 
-def axis_of(x, axis):
-    """An axis counted from the first: real Paddle's kernels trust its Python layer in this."""
-    return axis + x.ndim if axis < 0 else axis
-
-
 def named(function, word, doc):
     """The function under its name in the API, and with its docstring."""
     function.__name__ = function.__qualname__ = word
@@ -77,23 +72,6 @@ def made_class(word, base, signature, make, doc, module, **members):
     start = compiled("__init__", f"self, {signature}", body, make=make)
     start.__qualname__, start.__module__ = f"{word}.__init__", module
     return type(word, (base,), {"__init__": start, "__doc__": doc, "__module__": module, **members})
-
-
-def op_with_shape(type, inputs, attrs, name=None, layer=None, act=None):
-    """Append an op that notes the shape of X beside its output, and return the output."""
-    outs = ["Out", "XShape"]
-    return core.op(type, inputs, attrs, name=name, layer=layer, act=act, outs=outs)[0]
-
-
-def shape_inputs(shape, whole, several):
-    """(inputs, extents) of a shape: one variable, or numbers of which some may be variables.
-
-    ``whole`` and ``several`` are the op's slots for the two kinds of variables.
-    """
-    if isinstance(shape, core.Variable):
-        return {whole: shape}, []
-    extents, tensors = core.shape_argument([shape] if isinstance(shape, int) else shape)
-    return {several: tensors} if tensors else {}, extents
 
 
 def several(value):

@@ -313,6 +313,7 @@ void bind_layers(nb::module_& m, job::Fleet& fleet) {
   bind_op(m);
   bind_rows(m);
   bind_composed_losses(m);
+  bind_composed_functions(m);
   bind_makers(m);
   bind_rules(m);
   bind_nn(m);

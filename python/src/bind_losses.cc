@@ -1,45 +1,9 @@
 // Losses that are several ops.
 
 #include "flotilla/layers/losses.h"
-#include "layers_convert.h"
+#include "layer_function.h"
 
 namespace flotilla::python {
-namespace {
-
-// How Python hands over an argument of a layer: a variable as a handle, or None for none.
-template <typename T>
-struct Handed {
-  using type = T;
-  static T take(T value) { return value; }
-  static nb::arg annotation() { return nb::arg(); }
-};
-template <>
-struct Handed<layers::Variable> {
-  using type = Var&;
-  static layers::Variable take(Var& var) { return var; }
-  static nb::arg annotation() { return nb::arg(); }
-};
-template <>
-struct Handed<std::optional<layers::Variable>> {
-  using type = Var*;
-  static std::optional<layers::Variable> take(Var* var) {
-    return var == nullptr ? std::nullopt : std::optional(layers::Variable(*var));
-  }
-  static nb::arg annotation() { return nb::arg().none(); }
-};
-
-template <typename... T>
-void def(nb::module_& m, const char* name, layers::Variable (*function)(T...)) {
-  m.def(
-      name,
-      [function](typename Handed<std::decay_t<T>>::type... values) {
-        mark_user_line();
-        return wrap(function(Handed<std::decay_t<T>>::take(values)...));
-      },
-      Handed<std::decay_t<T>>::annotation()...);
-}
-
-}  // namespace
 
 void bind_composed_losses(nb::module_& m) {
   using namespace nb::literals;
@@ -60,25 +24,26 @@ void bind_composed_losses(nb::module_& m) {
       },
       "x"_a, "label"_a, "weight"_a.none(), "ignore_index"_a, "reduction"_a, "soft_label"_a,
       "axis"_a, "use_softmax"_a, "label_smoothing"_a);
-  def(m, "reduced", &layers::reduced);
-  def(m, "binary_cross_entropy", &layers::binary_cross_entropy);
-  def(m, "binary_cross_entropy_with_logits", &layers::binary_cross_entropy_with_logits);
-  def(m, "sigmoid_focal_loss", &layers::sigmoid_focal_loss);
-  def(m, "multi_label_soft_margin_loss", &layers::multi_label_soft_margin_loss);
-  def(m, "soft_margin_loss", &layers::soft_margin_loss);
-  def(m, "dice_loss", &layers::dice_loss);
-  def(m, "mse_loss", &layers::mse_loss);
-  def(m, "l1_loss", &layers::l1_loss);
-  def(m, "smooth_l1_loss", &layers::smooth_l1_loss);
-  def(m, "kl_div", &layers::kl_div);
-  def(m, "poisson_nll_loss", &layers::poisson_nll_loss);
-  def(m, "gaussian_nll_loss", &layers::gaussian_nll_loss);
-  def(m, "pairwise_distance", &layers::pairwise_distance);
-  def(m, "margin_ranking_loss", &layers::margin_ranking_loss);
-  def(m, "hinge_embedding_loss", &layers::hinge_embedding_loss);
-  def(m, "cosine_embedding_loss", &layers::cosine_embedding_loss);
-  def(m, "triplet_margin_loss", &layers::triplet_margin_loss);
-  def(m, "npair_loss", &layers::npair_loss);
+  def_layer(m, "reduced", &layers::reduced);
+  def_layer(m, "binary_cross_entropy", &layers::binary_cross_entropy);
+  def_layer(m, "binary_cross_entropy_with_logits", &layers::binary_cross_entropy_with_logits);
+  def_layer(m, "sigmoid_focal_loss", &layers::sigmoid_focal_loss);
+  def_layer(m, "multi_label_soft_margin_loss", &layers::multi_label_soft_margin_loss);
+  def_layer(m, "soft_margin_loss", &layers::soft_margin_loss);
+  def_layer(m, "dice_loss", &layers::dice_loss);
+  def_layer(m, "mse_loss", &layers::mse_loss);
+  def_layer(m, "l1_loss", &layers::l1_loss);
+  def_layer(m, "smooth_l1_loss", &layers::smooth_l1_loss);
+  def_layer(m, "smooth_l1", &layers::smooth_l1);
+  def_layer(m, "kl_div", &layers::kl_div);
+  def_layer(m, "poisson_nll_loss", &layers::poisson_nll_loss);
+  def_layer(m, "gaussian_nll_loss", &layers::gaussian_nll_loss);
+  def_layer(m, "pairwise_distance", &layers::pairwise_distance);
+  def_layer(m, "margin_ranking_loss", &layers::margin_ranking_loss);
+  def_layer(m, "hinge_embedding_loss", &layers::hinge_embedding_loss);
+  def_layer(m, "cosine_embedding_loss", &layers::cosine_embedding_loss);
+  def_layer(m, "triplet_margin_loss", &layers::triplet_margin_loss);
+  def_layer(m, "npair_loss", &layers::npair_loss);
 }
 
 }  // namespace flotilla::python

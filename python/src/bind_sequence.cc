@@ -1,7 +1,7 @@
 // Layers over sequences.
 
 #include "flotilla/layers/sequence.h"
-#include "layers_convert.h"
+#include "layer_function.h"
 
 namespace flotilla::python {
 namespace {
@@ -39,6 +39,10 @@ void bind_convolutions(nb::module_& m) {
 }
 
 void bind_pool(nb::module_& m) {
+  def_layer(m, "sequence_pool", &layers::sequence_pool);
+  def_layer(m, "sequence_pad", &layers::sequence_pad);
+  def_layer(m, "lod_reset", &layers::lod_reset);
+  def_layer(m, "edit_distance", &layers::edit_distance);
   m.def(
       "fused_embedding_seq_pool",
       [](Var& ids, std::pair<int64_t, int64_t> size, bool is_sparse,

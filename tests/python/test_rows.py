@@ -187,6 +187,19 @@ class Last(size) = Below(width=size)
         made["Below"]()
 
 
+def test_a_result_goes_where_an_argument_says(tmp_path):
+    made = made_from(
+        tmp_path,
+        """grown(x, out=None, fixed=True) = relu; into out; stop_gradient=fixed
+""",
+    )
+    x, out = static.data("x", [None, 3]), static.data("out", [None, 3])
+    assert made["grown"](x).stop_gradient
+    assert not made["grown"](x, fixed=False).stop_gradient
+    assert made["grown"](x, out).name == "out"
+    assert (last_op().type, last_op().output("Out")) == ("assign", ["out"])
+
+
 @pytest.mark.parametrize(
     "row, said",
     [
@@ -246,6 +259,8 @@ def test_wrong_calls_are_refused_as_pythons():
         TypeError, match=r"^relu\(\): name must be a string or None, but is 3 of type"
     ):
         paddle.nn.functional.relu(x, name=3)
+    with pytest.raises(TypeError, match=r"^split\(\): x must be a Variable, but is 3 of type int"):
+        paddle.split(input=3, num_or_sections=2)
 
 
 @pytest.mark.parametrize(
@@ -253,6 +268,7 @@ def test_wrong_calls_are_refused_as_pythons():
     [
         (lambda x: paddle.nn.functional.softmax(x, axis=7), "softmax"),
         (lambda x: paddle.squeeze(input=x, axes=[5]), "squeeze"),
+        (lambda x: paddle.sum(x, axis=5), "sum"),
     ],
 )
 def test_a_traceback_has_one_frame_of_ours(call, name):

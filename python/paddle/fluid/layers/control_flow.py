@@ -4,7 +4,7 @@ import _flotilla as core
 from paddle._names import names_of
 from paddle._rows import rows
 
-__all__ = [*rows(globals()), "Switch", "While", "increment"]
+__all__ = [*rows(globals()), "Switch", "While"]
 
 
 class While:
@@ -36,11 +36,6 @@ class Switch(core.Switch):
 
     def __init__(self, name=None):
         super().__init__()
-
-
-def increment(x, value=1.0, in_place=True):
-    """Add ``value`` to ``x``, a tensor of one element, in place or to a new one."""
-    return core.op("increment", {"X": x}, {"step": float(value)}, out=x if in_place else None)
 
 
 __getattr__, __dir__ = names_of(__name__)

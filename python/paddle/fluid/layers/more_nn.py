@@ -8,19 +8,9 @@ from paddle.fluid.layers.vision import image_resize
 
 __all__ = [
     *rows(globals()),
-    *("filter_by_instag", "image_resize_short", "lod_append", "lod_reset", "unique"),
+    *("filter_by_instag", "image_resize_short", "lod_append", "unique"),
     "unique_with_counts",
 ]
-
-
-def lod_reset(x, y=None, target_lod=None):
-    """``x`` with other sequences: those of ``y``, or the offsets that ``y`` or ``target_lod``
-    holds."""
-    if y is not None:
-        return core.op("lod_reset", {"X": x, "Y": y})
-    if target_lod is None:
-        raise ValueError("lod_reset needs y or target_lod")
-    return core.op("lod_reset", {"X": x}, {"target_lod": list(target_lod)})
 
 
 def lod_append(x, level):
