@@ -8,7 +8,6 @@ The values come from the C++ core; the executor writes them to the program's var
 """
 
 import _flotilla as core
-from paddle._names import names_of
 from paddle._rows import rows
 
 
@@ -168,4 +167,3 @@ class ReduceOnPlateau(LRScheduler):
 
 
 __all__ = [*rows(globals()), "LRScheduler", "LinearWarmup", "ReduceOnPlateau"]
-__getattr__, __dir__ = names_of(__name__)

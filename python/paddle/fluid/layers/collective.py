@@ -1,7 +1,6 @@
 """Ops that all workers run together."""
 
 import _flotilla as core
-from paddle._names import names_of
 
 
 def _c_allreduce(x, out=None, reduce_type="sum", ring_id=0, use_calc_stream=False):
@@ -42,6 +41,3 @@ def _op(type, x, ring_id, use_calc_stream, out=None, **attrs):
         return core.op(type, {"X": x}, attrs)
     x.block.append_op(type=type, inputs={"X": [x]}, outputs={"Out": [out]}, attrs=attrs)
     return out
-
-
-__getattr__, __dir__ = names_of(__name__)

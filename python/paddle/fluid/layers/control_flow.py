@@ -1,7 +1,6 @@
 """Comparisons, counters and blocks in the words of 1.x."""
 
 import _flotilla as core
-from paddle._names import names_of
 from paddle._rows import rows
 
 __all__ = [*rows(globals()), "Switch", "While"]
@@ -36,6 +35,3 @@ class Switch(core.Switch):
 
     def __init__(self, name=None):
         super().__init__()
-
-
-__getattr__, __dir__ = names_of(__name__)

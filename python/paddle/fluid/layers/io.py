@@ -1,7 +1,6 @@
 """Inputs in the words of 1.x."""
 
 import _flotilla as core
-from paddle._names import names_of
 from paddle._rows import rows
 from paddle.base.framework import default_main_program, default_startup_program
 from paddle.base.scope import global_scope
@@ -90,6 +89,3 @@ def read_file(reader):
     reader._feed_list = made
     reader._fields = core.BatchFields(made)
     return made[0] if len(made) == 1 else made
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -4,7 +4,6 @@ import functools
 import warnings
 
 import _flotilla as core
-from paddle._names import names_of
 
 __all__ = ["autodoc", "deprecated", "generate_activation_fn", "templatedoc"]
 
@@ -53,6 +52,3 @@ def templatedoc(op_type=None):
         return func
 
     return document
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -3,7 +3,6 @@
 >>> fluid.optimizer.SGD(fluid.layers.exponential_decay(0.1, 1000, 0.5)).minimize(loss)
 """
 
-from paddle._names import names_of
 from paddle._rows import rows
 from paddle.tensor.manipulation import cast
 
@@ -15,6 +14,3 @@ __all__ = rows(globals())
 def _decay_step_counter(begin=0):
     """What schedules count, as a float: programs with schedules of their own use it too."""
     return cast(autoincreased_step_counter("@LR_DECAY_COUNTER@", begin), "float32")
-
-
-__getattr__, __dir__ = names_of(__name__)

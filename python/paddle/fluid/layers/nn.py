@@ -1,7 +1,6 @@
 """Layers and functions of variables in the words of 1.x."""
 
 import _flotilla as core
-from paddle._names import names_of
 from paddle._rows import rows
 from paddle._words import several
 from paddle.nn.functional.pooling import adaptive_max
@@ -42,6 +41,3 @@ def dropout(
         raise ValueError(f"dropout_implementation must be one of {words}")
     upscale = dropout_implementation == "upscale_in_train"
     return core.dropout(x, dropout_prob, is_test, seed, upscale, name)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,7 +1,6 @@
 """Tensors from numbers and from each other, in the words of 1.x."""
 
 import _flotilla as core
-from paddle._names import names_of
 from paddle._rows import rows
 from paddle.base.dtype import dtype as DType
 from paddle.tensor.creation import assign
@@ -20,6 +19,3 @@ def diag(diagonal):
     """A matrix with ``diagonal`` on its diagonal."""
     diagonal = diagonal if hasattr(diagonal, "block") else assign(diagonal)
     return core.op("diag", {"Diagonal": diagonal}, stop_gradient=True)
-
-
-__getattr__, __dir__ = names_of(__name__)

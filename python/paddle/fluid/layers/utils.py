@@ -1,7 +1,5 @@
 """Nested lists, tuples and dicts, as layers of 1.8 take and give them."""
 
-from paddle._names import names_of
-
 __all__ = [
     *("assert_same_structure", "convert_to_list", "flatten", "is_sequence", "map_structure"),
     *("pack_sequence_as",),
@@ -83,6 +81,3 @@ def assert_same_structure(nest1, nest2, check_types=True):
         raise ValueError(f"the nests have different keys: {sorted(nest1)} and {sorted(nest2)}")
     for one, other in zip(_parts(nest1), _parts(nest2)):
         assert_same_structure(one, other, check_types)
-
-
-__getattr__, __dir__ = names_of(__name__)

@@ -1,7 +1,6 @@
 """Forms of images in the words of 1.x."""
 
 import _flotilla as core
-from paddle._names import names_of
 from paddle._rows import rows
 from paddle.base.framework import Variable
 from paddle.nn.functional import vision as _new
@@ -43,6 +42,3 @@ def image_resize(
 
 
 interpolate = image_resize
-
-
-__getattr__, __dir__ = names_of(__name__)
