@@ -107,7 +107,7 @@ void bind_forms(nb::module_& m) {
       "view",
       [](Var& x, nb::handle shape) {
         require(PyList_Check(shape.ptr()) || PyTuple_Check(shape.ptr()),
-                "view as another dtype is not there yet; cast converts the elements");
+                "view as another dtype is not implemented; cast converts the elements");
         mark_user_line();
         return wrap(layers::reshape_to(x, to_numbers(shape)));
       },

@@ -34,7 +34,7 @@ def test_norms_become_synchronised(executor):
 
 def test_attention_without_a_cache():
     x = static.data("x", [None, 3, 4])
-    with pytest.raises(ValueError, match="cache is not there yet"):
+    with pytest.raises(ValueError, match="cache is not implemented"):
         nn.MultiHeadAttention(4, 2)(x, cache=(x, x))
     with pytest.raises(ValueError, match="embed_dim, 4, cannot be cut into 3 heads"):
         nn.MultiHeadAttention(4, 3)
@@ -108,11 +108,16 @@ def test_gains():
         (lambda x: nn.functional.fold(x, 4, 2), "must be columns, .N, rows, places., but"),
         (lambda x: nn.functional.max_unpool2d(x, x, 2, data_format="NHWC"), 'must be "NCHW"'),
         (lambda x: nn.functional.temporal_shift(x, 3), "2 images cannot be cut into films of"),
+        (
+            lambda x: nn.functional.max_pool2d(x, 2, return_mask=True, ceil_mode=True),
+            "not implemented",
+        ),
+        (lambda x: nn.functional.max_pool2d(x, 2, 2, "SAME", return_mask=True), "not 'SAME'"),
         (lambda x: nn.functional.maxout(x, 2), r"channels of .* cannot be cut into groups of 2"),
         (lambda x: nn.functional.pixel_shuffle(x, 2, "HWC"), "a data format is NCHW or NHWC, but"),
         (lambda x: paddle.shard_index(x, 4, 2, 2), r"shard_id must lie in \[0, 2\), but is 2"),
         (lambda x: paddle.broadcast_shape([2, 3], [4, 3]), "do not go together: 2, 4"),
-        (lambda x: paddle.view(x, "int32"), "view as another dtype is not there yet"),
+        (lambda x: paddle.view(x, "int32"), "view as another dtype is not implemented"),
         (lambda x: paddle.cumprod(x), "cumprod needs dim"),
         (lambda x: paddle.kthvalue(x, 5), r"k must lie in \[1, 4\]"),
         (lambda x: paddle.repeat_interleave(x, 0, 0), "Repeats must be positive, but is 0"),

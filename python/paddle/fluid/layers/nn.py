@@ -2,8 +2,7 @@
 
 import _flotilla as core
 from paddle._rows import rows
-from paddle._words import several
-from paddle.nn.functional.pooling import adaptive_max
+from paddle.nn.functional.pooling import max_with_places
 
 from .more_nn import *  # noqa: F403
 from .more_nn import __all__ as _more
@@ -20,10 +19,11 @@ __all__ = [
 
 def adaptive_pool2d(input, pool_size, pool_type="max", require_index=False, name=None):
     """Pools of windows chosen so that the result has ``pool_size``."""
-    if require_index:
-        raise ValueError("require_index=True is not there yet: pools give values without places")
     if pool_type == "max":
-        return adaptive_max(input, (several(pool_size) * 2)[:2], name)
+        made = max_with_places(input, pool_size, name=name, adaptive=True)
+        return made if require_index else made[0]
+    if require_index:
+        raise ValueError(f'require_index=True needs pool_type="max", but it is {pool_type!r}')
     return core.pool2d(input, pool_size, pool_type, adaptive=True, name=name)
 
 

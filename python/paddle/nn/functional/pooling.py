@@ -10,11 +10,6 @@ from paddle.tensor.manipulation import squeeze, unsqueeze
 __all__ = rows(globals())
 
 
-def _no_mask(return_mask):
-    if return_mask:
-        raise ValueError("return_mask=True is not there yet: pools give values without places")
-
-
 def _both(value):
     """One number as two, for height and width."""
     return (several(value) * 2)[:2]
@@ -22,41 +17,58 @@ def _both(value):
 
 def _pool2d(x, type, size, stride, padding, name, return_mask=False, divisor=None, **options):
     """A pool over images."""
-    _no_mask(return_mask)
+    if return_mask:
+        return _with_places(x, size, stride, padding, name, **options)
     made = core.pool2d(x, size, type, stride, padding, name=name, **options)
     return made if divisor is None else made * math.prod(_both(size)) / divisor
+
+
+def _with_places(x, size, stride, padding, name, ceil_mode=False, data_format="NCHW"):
+    """The largest elements, and where they lie, by an operator that has fewer options."""
+    sides = several(0 if padding == "VALID" else padding)
+    if len(sides) == 4 and sides[::2] == sides[1::2]:
+        sides = sides[::2]
+    if isinstance(sides[0], str) or len(sides) > 2:
+        raise ValueError(f"return_mask=True needs the same padding at both ends, not {padding!r}")
+    if data_format != "NCHW" or ceil_mode:
+        found = "ceil_mode=True" if ceil_mode else f"data_format={data_format!r}"
+        raise ValueError(f"return_mask=True is not implemented with {found}")
+    return max_with_places(x, size, stride, sides, name)
+
+
+def max_with_places(x, size, stride=1, padding=0, name=None, adaptive=False):
+    """The largest elements of windows, and where each lies in its channel."""
+    attrs = {"ksize": _both(size), "strides": _both(stride), "paddings": _both(padding)}
+    attrs["adaptive"] = adaptive
+    return core.op("max_pool2d_with_index", {"X": x}, attrs, name=name, outs=["Out", "Mask"])
 
 
 def _pool1d(x, type, size, stride, padding, *rest, **options):
     """A pool over sequences, as images of height one."""
     size, stride = ([1, *several(value)[:1]] for value in (size, stride))
     padding = padding if isinstance(padding, str) else [0, 0, *_both(padding)]
-    made = _pool2d(unsqueeze(x, 2), type, size, stride, padding, *rest, **options)
-    return squeeze(made, 2)
+    return _flat(_pool2d(unsqueeze(x, 2), type, size, stride, padding, *rest, **options))
 
 
-def adaptive_max(x, size, name=None):
-    """The largest elements of windows chosen so that the result has ``size``."""
-    attrs = {"ksize": size, "strides": [1, 1], "paddings": [0, 0], "adaptive": True}
-    outs = ["Out", "Mask"]
-    return core.op("max_pool2d_with_index", {"X": x}, attrs, name=name, outs=outs)[0]
+def _flat(made):
+    """Images of height one as sequences, with their places where there are any."""
+    return [squeeze(one, 2) for one in made] if isinstance(made, list) else squeeze(made, 2)
 
 
 def _adaptive2d(x, type, size, name, return_mask=False, data_format="NCHW"):
     """Windows chosen so that the result has ``size``; None keeps an extent."""
-    _no_mask(return_mask)
     extents = x.shape[2:] if data_format == "NCHW" else x.shape[1:]
     wanted = _both([None] if size is None else size)
     size = [extent if one is None else one for extent, one in zip(extents, wanted)]
     if type == "max":
-        return adaptive_max(x, size, name)
+        made = max_with_places(x, size, name=name, adaptive=True)
+        return made if return_mask else made[0]
     return core.pool2d(x, size, type, adaptive=True, name=name, data_format=data_format)
 
 
 def _adaptive1d(x, type, size, name, return_mask=False):
     """The same of sequences."""
-    _no_mask(return_mask)
-    return squeeze(_adaptive2d(unsqueeze(x, 2), type, [1, size], name), 2)
+    return _flat(_adaptive2d(unsqueeze(x, 2), type, [1, size], name, return_mask))
 
 
 def _unpool(x, indices, size, stride, padding, output_size, name, data_format):

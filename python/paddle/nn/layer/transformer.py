@@ -1,4 +1,4 @@
-"""Attention, and encoders and decoders made of it. Caches of a decoding are not there yet."""
+"""Attention, and encoders and decoders made of it. Caches of a decoding are not implemented."""
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def _as_summand(mask, dtype):
 
 def _without_cache(cache):
     if cache is not None:
-        raise ValueError("cache is not there yet: attention sees the whole sequence in each call")
+        raise ValueError("cache is not implemented: attention sees the whole sequence in each call")
 
 
 def _attrs(attr, count):

@@ -40,7 +40,7 @@ class FS:
         """Give a file or folder another path."""
         if test_exists or overwrite:
             if not self.is_exist(src_path):
-                raise FSFileNotExistsError(f"{src_path} is not there")
+                raise FSFileNotExistsError(f"{src_path} does not exist")
             if overwrite and self.is_exist(dst_path):
                 self.delete(dst_path)
             if self.is_exist(dst_path):
@@ -219,7 +219,7 @@ class HDFSClient(FS):
     def upload(self, local_path, fs_path, multi_processes=5, overwrite=False):
         """Copy a file or folder of this machine to HDFS."""
         if not os.path.exists(local_path):
-            raise FSFileNotExistsError(f"{local_path} is not there")
+            raise FSFileNotExistsError(f"{local_path} does not exist")
         self._do("-put", *(["-f"] if overwrite else []), local_path, fs_path)
 
     def upload_dir(self, local_dir, dest_dir, overwrite=False):
@@ -233,7 +233,7 @@ class HDFSClient(FS):
     def download(self, fs_path, local_path, multi_processes=5, overwrite=False):
         """Copy a file or folder of HDFS to this machine."""
         if not self.is_exist(fs_path):
-            raise FSFileNotExistsError(f"{fs_path} is not there")
+            raise FSFileNotExistsError(f"{fs_path} does not exist")
         self._do("-get", *(["-f"] if overwrite else []), fs_path, local_path)
 
 
