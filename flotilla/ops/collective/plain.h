@@ -34,7 +34,9 @@ void infer_plain(InferContext& c) {
   require(x.kind == VarKind::kTensor, "{} takes a tensor, but x is a {}", kRow.type,
           name_of(x.kind));
   const OpDef& of = op_def(meaning(c, kRow));
-  InferContext meant(c.op(), of, {{"X", {x}}}, {{"Out", {c.out("out")}}}, c.running());
+  const Op op(of.type, {{"X", {c.op().input("x")}}}, {{"Out", {c.op().output("out")}}},
+              c.op().attrs());
+  InferContext meant(op, of, {{"X", {x}}}, {{"Out", {c.out("out")}}}, c.running());
   of.infer(meant);
   c.out("out") = meant.out("Out");
 }
