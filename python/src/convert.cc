@@ -1,4 +1,5 @@
 #include <limits>
+#include <map>
 
 #include "bind.h"
 #include "flotilla/layers/context.h"
@@ -177,16 +178,31 @@ nb::tuple from_shape(const Shape& shape) {
   return nb::tuple(list);
 }
 
+namespace {
+
+// A name as numpy means it: its i8 has eight bytes, Python's int and float have 64 bits. bfloat16,
+// which numpy lacks, is stored as its uint16.
+DType dtype_by_name(const std::string& name) {
+  static const std::map<std::string_view, DType> kWords = {
+      {"int", i64},      {"long", i64},  {"longlong", i64}, {"i8", i64},     {"i4", i32},
+      {"intc", i32},     {"short", i16}, {"i2", i16},       {"byte", i8},    {"i1", i8},
+      {"ubyte", u8},     {"u1", u8},     {"float", f64},    {"double", f64}, {"f8", f64},
+      {"single", f32},   {"f4", f32},    {"half", f16},     {"f2", f16},     {"uint16", bf16},
+      {"bool_", boolean}};
+  const auto found = kWords.find(name);
+  return found == kWords.end() ? parse_dtype(name) : found->second;
+}
+
+}  // namespace
+
 DType to_dtype(nb::handle value) {
-  if (nb::isinstance<nb::str>(value)) return parse_dtype(nb::cast<std::string>(value));
+  if (nb::isinstance<nb::str>(value)) return dtype_by_name(nb::cast<std::string>(value));
   if (PyLong_Check(value.ptr())) return from_paddle(nb::cast<int>(value));
   if (nb::hasattr(value, "__name__")) {
-    std::string name = nb::cast<std::string>(value.attr("__name__"));
-    if (name.ends_with('_')) name.pop_back();  // numpy.bool_
-    return parse_dtype(name);
+    return dtype_by_name(nb::cast<std::string>(value.attr("__name__")));
   }
-  if (nb::hasattr(value, "name")) return parse_dtype(nb::cast<std::string>(value.attr("name")));
-  return parse_dtype(nb::cast<std::string>(nb::str(value)));
+  if (nb::hasattr(value, "name")) return dtype_by_name(nb::cast<std::string>(value.attr("name")));
+  return dtype_by_name(nb::cast<std::string>(nb::str(value)));
 }
 
 namespace {

@@ -210,6 +210,23 @@ def test_dtypes_equal_their_names_and_numpys_types():
         assert static.data(f"b{given}", [1], given).dtype == paddle.bool
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("int", int, "long", "i8", "i4", "i2", "i1", "u1", "short", "byte", "ubyte", "intc"),
+        *("float", float, "double", "f8", "f4", "f2", "single", "half", "bool_", bool, "longlong"),
+    ],
+    ids=str,
+)
+def test_words_for_dtypes_are_numpys(word):
+    assert paddle.dtype(word) == np.dtype(word)
+    assert static.data("x", [1], word).dtype == np.dtype(word)
+
+
+def test_numpy_stores_bfloat16_as_uint16():
+    assert paddle.dtype("uint16") == paddle.dtype(np.uint16) == paddle.bfloat16
+
+
 def test_default_dtype():
     assert paddle.get_default_dtype() == "float32"
     paddle.set_default_dtype("float64")
