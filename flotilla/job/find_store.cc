@@ -86,8 +86,8 @@ void check_names(const fleet::Role& role, const Endpoint& place, const FindStore
   for (const std::string& host : hosts) {
     const auto listen = [&] {
       if (reminder.due()) {
-        log::info("waiting until the host name \"{}\" can be resolved; {} of {} names are", host,
-                  known, hosts.size());
+        log::info("waiting for the host name \"{}\" to resolve; {} of {} have", host, known,
+                  hosts.size());
       }
       if (how.while_waiting) how.while_waiting();
       return false;

@@ -357,7 +357,7 @@ def test_a_wait_for_the_name_of_a_host_ends_and_says_which(tmp_path, silent_reso
     time.sleep(3)  # the first reminder comes after two
     text, seconds = alone.interrupt()
     assert_clean(alone, text, seconds)
-    assert 'waiting for the name of the host "silent-2"' in text
+    assert 'waiting for the host name "silent-2" to resolve' in text
 
 
 def test_a_wait_for_a_store_whose_name_is_not_resolved_ends(tmp_path, silent_resolver):

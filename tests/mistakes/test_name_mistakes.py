@@ -18,7 +18,6 @@ MODULES = {
     "amp": "leave it out; training runs in single precision",
     "jit": STATIC,
     "onnx": "save the model with paddle.static.save_inference_model, in Paddle's format",
-    "inference": "load the model with paddle.static.load_inference_model",
     "profiler": "use a system profiler such as perf",
     "Model": STATIC,
 }

@@ -45,7 +45,6 @@ _ADVICE = {
         ("use a system profiler such as perf", "fluid.profiler profiler"),
         ("not part of Flotilla", "audio fluid.contrib.slim quantization sparse"),
         ("gradients are part of the program; use paddle.static.gradients", "grad"),
-        ("load the model with paddle.static.load_inference_model", "inference"),
         ("save the model with paddle.static.save_inference_model, in Paddle's format", "onnx"),
         ("paddle.dataset has the same set", "text"),
     )
