@@ -158,14 +158,14 @@ void lower_inverse_grad(LowerContext& c) {
 
 // `factors`, one for each matrix, times the transposed inverse.
 void give_transposed(LowerContext& c, std::string factors) {
-  const Shape& x = c.shape("Input");
-  const auto rank = static_cast<int32_t>(x.rank());
+  // It refuses what holds no matrices.
+  const std::string inverse = c.append("inverse", {{"Input", {c.in("Input")}}});
+  const auto rank = static_cast<int32_t>(c.shape("Input").rank());
   const std::vector<int32_t> ends = {rank - 2, rank - 1};
   std::vector<int32_t> axes;
   for (int32_t a = 0; a < rank; ++a) axes.push_back(a);
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
   if (rank > 2) factors = c.apply("unsqueeze2", factors, {{"axes", ends}});
-  const std::string inverse = c.append("inverse", {{"Input", {c.in("Input")}}});
   c.result("Input@GRAD",
            c.apply("elementwise_mul", c.apply("transpose2", inverse, {{"axis", axes}}), factors));
 }

@@ -197,6 +197,10 @@ std::vector<Pass> passes_of(const PrepareContext& c, const Shape& out) {
   if (out.numel() == 0) return passes;  // its extents may be as large as they like
   require_room(out.numel() * size_of(c.dtype("X")));
   Shape now = c.shape("X");
+  const auto check = [&](bool fits) {
+    require(fits, "the images of shape {} cannot be resized to {}", c.shape("X"), out);
+  };
+  check(out.rank() == now.rank());
   const bool grows = out.numel() >= now.numel();
   for (size_t i = 0; i < scales.size(); ++i) {
     const size_t a = grows ? scales.size() - 1 - i : i;
@@ -205,6 +209,7 @@ std::vector<Pass> passes_of(const PrepareContext& c, const Shape& out) {
                       mixes(c, now[axis], out[axis], scales[a])});
     now[axis] = out[axis];
   }
+  check(now == out);
   return passes;
 }
 
@@ -218,14 +223,16 @@ constexpr auto resize = []<typename T>(PrepareContext& c) -> Step {
     to.push_back(c.workspace<T>(pass.outer * (kBack ? pass.from : pass.to) * pass.inner));
   }
   to.push_back(c.out<T>(kBack ? "X@GRAD" : "Out"));
-  return [passes = std::make_shared<std::vector<Pass>>(std::move(passes)), to = std::move(to),
-          in = c.in<T>(kBack ? "Out@GRAD" : "X")] {
-    const T* from = in.data();
-    for (size_t i = 0; i < passes->size(); ++i) {
-      (*passes)[i].template run<kBack>(from, to[i].data());
-      from = to[i].data();
-    }
-  };
+  return
+      [passes = std::make_shared<std::vector<Pass>>(std::move(passes)), to = std::move(to),
+       count = c.shape(kBack ? "X@GRAD" : "Out").numel(), in = c.in<T>(kBack ? "Out@GRAD" : "X")] {
+        if (passes->empty()) std::fill_n(to.back().data(), count, T{0});
+        const T* from = in.data();
+        for (size_t i = 0; i < passes->size(); ++i) {
+          (*passes)[i].template run<kBack>(from, to[i].data());
+          from = to[i].data();
+        }
+      };
 };
 
 OpDef definition(std::string type, AttrSpec scale) {
