@@ -46,7 +46,7 @@ inline Box sliced(const Shape& shape, const Ints& axes, const Ints& starts, cons
     const Range range = range_of(box.extents[axis], starts[i], ends[i], strides[i]);
     box.extents[axis] = range.count;
     box.first += range.first * box.strides[axis];
-    box.strides[axis] *= range.stride;
+    if (range.count > 1) box.strides[axis] *= range.stride;  // which is not larger than the axis
   }
   return box;
 }
