@@ -14,7 +14,8 @@ from ._words import renamed, writes_v1
 
 
 def rows(namespace):
-    """Put what a module's table makes into ``namespace``, its globals; returns the names."""
+    """Put what a module's table makes into ``namespace``, its globals; returns the names that it
+    offers."""
     path = os.path.splitext(namespace["__file__"])[0] + _tables.SUFFIX
     names = []
     for entry in _tables.read(path):
@@ -30,7 +31,7 @@ def rows(namespace):
             wanted = public or {entry.name: entry.other}
             found = {name: getattr(home, other) for name, other in wanted.items()}
         namespace.update(found)
-        names += found
+        names += found if getattr(entry, "offered", True) else ()
     return names
 
 

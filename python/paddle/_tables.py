@@ -10,6 +10,7 @@ their arguments on, and names from elsewhere. ``NAME.api`` stands beside ``NAME.
     class NAME(PARAMETERS) = BASE(NAME=VALUE, ...); unused NAME, ...
     NAME = ANOTHER
     from MODULE: NAME, NAME as NAME, ...        or *, all that it offers
+    holds MODULE: NAME, NAME as NAME, ...       is taken in, too, but not offered to those who take *
 
 A line that goes on is indented by eight spaces. TARGET is an operator, or a function:
 
@@ -57,7 +58,7 @@ _LINE = re.compile(
     r"^(?:(class )?(\w+)\(((?:.|\n {8})*?)\)(?:\(([\w, ]+)\))? = ((?:.|\n {8})+)\n"
     r"((?:(?: {4}.*)?\n)*)"  # a function or a class
     r"|(\w+) = (\w+)$"
-    r"|from ([\w.]+): ((?:.|\n {8})+)$"
+    r"|(from|holds) ([\w.]+): ((?:.|\n {8})+)$"
     r"|#.*$|$)",
     re.MULTILINE,
 )
@@ -93,6 +94,7 @@ class Alias(NamedTuple):
     name: str
     other: str
     module: Optional[str] = None
+    offered: bool = True  # to those who take all that the module offers
 
 
 def read(path):
@@ -105,7 +107,7 @@ def read(path):
         if found is None:
             raise SyntaxError(f"{path}, line {line}: neither a row, an alias nor an import")
         kind, name, parameters, variables, target, doc, *rest = found.groups()
-        alias, other, module, imported = rest
+        alias, other, word, module, imported = rest
         if name:
             target, *options = (" ".join(part.split()) for part in target.split(";"))
             doc = "\n".join(part[4:] for part in doc.rstrip().split("\n"))
@@ -121,7 +123,7 @@ def read(path):
         elif module:
             for part in imported.split(","):
                 other, _, alias = part.strip().partition(" as ")
-                yield Alias(alias or other, other, module)
+                yield Alias(alias or other, other, module, word == "from")
         end = found.end() + (not name)
         line += text.count("\n", place, end)
         place = end

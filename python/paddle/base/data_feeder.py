@@ -1,10 +1,11 @@
-"""From samples in Python to what a run is fed."""
+"""From samples in Python to what a run is fed, and checks of what layers are called with."""
 
 import numpy as np
 
 import _flotilla as core
 
-from .framework import default_main_program
+from .dtype import convert_dtype
+from .framework import Variable, default_main_program
 
 
 class DataFeeder:
@@ -63,3 +64,57 @@ def _column(var, values):
     tensor.set(array)
     tensor.set_recursive_sequence_lengths(lengths)
     return tensor
+
+
+# ---- checks that layers make of their arguments
+
+
+def check_variable_and_dtype(input, input_name, expected_dtype, op_name, extra_message=""):
+    """Refuse what is no variable, or a variable that holds none of these element types."""
+    check_type(input, input_name, Variable, op_name, extra_message)
+    check_dtype(input.dtype, input_name, expected_dtype, op_name, extra_message)
+
+
+def check_type(input, input_name, expected_type, op_name, extra_message=""):
+    """Refuse an argument of a layer that is of none of these types."""
+    if not isinstance(input, expected_type):
+        kinds = expected_type if isinstance(expected_type, tuple) else (expected_type,)
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        found = type(input).__name__
+        raise TypeError(
+            f"{input_name} of {op_name} must be a {wanted}, but is a {found}" + _more(extra_message)
+        )
+
+
+def check_dtype(input_dtype, input_name, expected_dtype, op_name, extra_message=""):
+    """Refuse an argument of a layer that holds none of these element types."""
+    if convert_dtype(input_dtype) not in expected_dtype:
+        listed = isinstance(expected_dtype, (list, tuple, set, frozenset))
+        wanted = " or ".join(map(str, expected_dtype)) if listed else str(expected_dtype)
+        found = convert_dtype(input_dtype)
+        raise TypeError(
+            f"{input_name} of {op_name} must hold {wanted}, but holds {found}"
+            + _more(extra_message)
+        )
+
+
+def check_shape(
+    shape,
+    op_name,
+    expected_shape_type=(list, tuple, Variable),
+    expected_element_type=(int, Variable),
+    expected_tensor_dtype=("int32", "int64"),
+):
+    """Refuse what cannot be the shape that a layer is given: numbers and variables of whole ones."""
+    check_type(shape, "shape", expected_shape_type, op_name)
+    if expected_element_type is not None and not isinstance(shape, Variable):
+        for extent in shape:
+            check_type(extent, "an element of shape", expected_element_type, op_name)
+            if expected_tensor_dtype is not None and isinstance(extent, Variable):
+                check_dtype(extent.dtype, "an element of shape", expected_tensor_dtype, op_name)
+    if expected_tensor_dtype is not None and isinstance(shape, Variable):
+        check_dtype(shape.dtype, "shape", expected_tensor_dtype, op_name)
+
+
+def _more(said):
+    return f". {said}" if said else ""

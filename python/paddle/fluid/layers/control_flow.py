@@ -1,6 +1,6 @@
 """Comparisons, counters and blocks in the words of 1.x."""
 
-import _flotilla as core
+import _flotilla
 from paddle._rows import rows
 
 __all__ = [*rows(globals()), "Switch", "While"]
@@ -16,14 +16,14 @@ class While:
     """
 
     def __init__(self, cond, is_test=False, name=None):
-        self._block = core.while_block(cond, is_test)
+        self._block = _flotilla.while_block(cond, is_test)
 
     def block(self):
         """The body, for a ``with``; it must change the condition."""
         return self._block
 
 
-class Switch(core.Switch):
+class Switch(_flotilla.Switch):
     """Branches of which the first true one runs.
 
     >>> with fluid.layers.Switch() as switch:

@@ -1,6 +1,6 @@
 """Inputs in the words of 1.x."""
 
-import _flotilla as core
+import _flotilla
 from paddle._rows import rows
 from paddle.base.framework import default_main_program, default_startup_program
 from paddle.base.scope import global_scope
@@ -20,22 +20,25 @@ class _Reader(GeneratorLoader):
     ``start()`` and ``reset()`` enclose a pass, which ends with EOFException.
     """
 
+    _kind = "reader of py_reader()"
+    _ways = "decorate_paddle_reader or decorate_tensor_provider"
+
     def __init__(self, capacity, slots, name, use_double_buffer):
         self._feed_list = []
         self._capacity, self._iterable, self._return_list = int(capacity), False, False
         self._drop_last, self._places, self._make, self._thread = True, [None], None, None
         self._fields = None
-        self._queue = core.BatchQueue(self._capacity)
+        self._queue = _flotilla.BatchQueue(self._capacity)
         reader = name or generate("create_py_reader")
         startup = default_startup_program().global_block()
-        core.create_py_reader(startup, generate("lod_tensor_blocking_queue"), reader, slots)
+        _flotilla.create_py_reader(startup, generate("lod_tensor_blocking_queue"), reader, slots)
         block = default_main_program().current_block()
-        core.declare_reader(block, startup.var(reader))
-        core.set_reader(global_scope(), reader, self._queue)
+        _flotilla.declare_reader(block, startup.var(reader))
+        _flotilla.set_reader(global_scope(), reader, self._queue)
         self.name = reader
         if use_double_buffer:
             self.name = generate("double_buffer")
-            core.double_buffer(block, reader, self.name)
+            _flotilla.double_buffer(block, reader, self.name)
 
     def decorate_paddle_reader(self, reader, places=None):
         """``reader()`` yields lists of samples, as ``paddle.batch`` does."""
@@ -68,7 +71,7 @@ def create_py_reader_by_data(capacity, feed_list, name=None, use_double_buffer=T
 def double_buffer(reader, place=None, name=None):
     """A reader that is one batch ahead of another; every reader of ours is."""
     made = name or generate("create_double_buffer_reader")
-    core.double_buffer(default_main_program().current_block(), reader.name, made)
+    _flotilla.double_buffer(default_main_program().current_block(), reader.name, made)
     reader.name = made
     return reader
 
@@ -78,14 +81,14 @@ def read_file(reader):
     block = default_main_program().current_block()
     stem = generate("read_file")
     made = []
-    for i, (shape, dtype, lod_level) in enumerate(core.reader_slots(block.var(reader.name))):
+    for i, (shape, dtype, lod_level) in enumerate(_flotilla.reader_slots(block.var(reader.name))):
         made.append(
             block.create_var(
                 name=f"{stem}.tmp_{i}", shape=shape, dtype=dtype, lod_level=lod_level,
                 stop_gradient=True,
             )
         )  # fmt: skip
-    core.read(block, reader.name, made)
+    _flotilla.read(block, reader.name, made)
     reader._feed_list = made
-    reader._fields = core.BatchFields(made)
+    reader._fields = _flotilla.BatchFields(made)
     return made[0] if len(made) == 1 else made

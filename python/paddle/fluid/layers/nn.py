@@ -1,6 +1,6 @@
 """Layers and functions of variables in the words of 1.x."""
 
-import _flotilla as core
+import _flotilla
 from paddle._rows import rows
 from paddle.nn.functional.pooling import max_with_places
 
@@ -24,7 +24,7 @@ def adaptive_pool2d(input, pool_size, pool_type="max", require_index=False, name
         return made if require_index else made[0]
     if require_index:
         raise ValueError(f'require_index=True needs pool_type="max", but it is {pool_type!r}')
-    return core.pool2d(input, pool_size, pool_type, adaptive=True, name=name)
+    return _flotilla.pool2d(input, pool_size, pool_type, adaptive=True, name=name)
 
 
 def dropout(
@@ -40,4 +40,4 @@ def dropout(
     if dropout_implementation not in words:
         raise ValueError(f"dropout_implementation must be one of {words}")
     upscale = dropout_implementation == "upscale_in_train"
-    return core.dropout(x, dropout_prob, is_test, seed, upscale, name)
+    return _flotilla.dropout(x, dropout_prob, is_test, seed, upscale, name)

@@ -1,6 +1,6 @@
 """Tensors from numbers and from each other, in the words of 1.x."""
 
-import _flotilla as core
+import _flotilla
 from paddle._rows import rows
 from paddle.base.dtype import dtype as DType
 from paddle.tensor.creation import assign
@@ -10,12 +10,12 @@ __all__ = [*rows(globals()), "create_tensor", "diag"]
 
 def create_tensor(dtype, name=None, persistable=False):
     """A variable without a shape, for an op to write."""
-    block = core.main_program().current_block()
-    name = name or core.unique_name("create_tensor")
+    block = _flotilla.main_program().current_block()
+    name = name or _flotilla.unique_name("create_tensor")
     return block.create_var(name=name, dtype=DType(dtype), persistable=persistable)
 
 
 def diag(diagonal):
     """A matrix with ``diagonal`` on its diagonal."""
     diagonal = diagonal if hasattr(diagonal, "block") else assign(diagonal)
-    return core.op("diag", {"Diagonal": diagonal}, stop_gradient=True)
+    return _flotilla.op("diag", {"Diagonal": diagonal}, stop_gradient=True)

@@ -1,5 +1,7 @@
 """Nested lists, tuples and dicts, as layers of 1.8 take and give them."""
 
+from ._held import *  # noqa: F403
+
 __all__ = [
     *("assert_same_structure", "convert_to_list", "flatten", "is_sequence", "map_structure"),
     *("pack_sequence_as",),
