@@ -4,7 +4,10 @@ The classes are the C++ core's; this file adds the words of Paddle's Python API 
 """
 
 import contextlib
+import enum
 import warnings
+
+import numpy as np
 
 import _flotilla as core
 from paddle._words import of_kind
@@ -22,6 +25,30 @@ Operator = core.Operator
 EnforceNotMet = (ValueError, RuntimeError)
 
 
+class OpRole(enum.IntEnum):
+    """What an operator is for: the numbers of its attribute ``op_role``."""
+
+    Forward = core.kForwardRole
+    Backward = core.kBackwardRole
+    Optimize = core.kOptimizeRole
+    RPC = 4
+    Dist = 8
+    LRSched = core.kLrSchedRole
+    Loss = 256
+
+
+class op_proto_and_checker_maker:  # noqa: N801 (Paddle's name)
+    """The roles of operators, and the names of attributes that all operators have."""
+
+    OpRole = OpRole
+    kOpRoleAttrName = staticmethod(lambda: "op_role")
+    kOpRoleVarAttrName = staticmethod(lambda: "op_role_var")
+    kOpNameScopeAttrName = staticmethod(lambda: "op_namescope")
+    kOpCreationCallstackAttrName = staticmethod(lambda: "op_callstack")
+    kOpDeviceAttrName = staticmethod(lambda: "op_device")
+    kOpWithQuantAttrName = staticmethod(lambda: "with_quant_attr")
+
+
 def kEmptyVarName():  # noqa: N802 (Paddle's name)
     """The name that stands for no variable."""
     return "@EMPTY@"
@@ -33,7 +60,35 @@ class _ParameterType(type):
 
 
 class Parameter(metaclass=_ParameterType):
-    """``isinstance(v, Parameter)`` tells parameters from other variables."""
+    """``Parameter(block, [2, 3], "float32", name="w")`` adds a parameter to a block;
+    ``isinstance(v, Parameter)`` tells parameters from other variables."""
+
+    def __new__(
+        cls,
+        block,
+        shape,
+        dtype,
+        type=None,
+        name=None,
+        trainable=True,
+        optimize_attr=None,
+        regularizer=None,
+        do_model_average=None,
+        need_clip=True,
+        **more,
+    ):
+        if shape is None or dtype is None:
+            raise ValueError("a parameter needs a shape and a dtype, but one of them is None")
+        if any(extent < 0 for extent in shape):
+            raise ValueError(f"the extents of a parameter must be known, but are {list(shape)}")
+        name = name or core.unique_name("_generated_parameter")
+        words = {"shape": shape, "dtype": dtype, "persistable": True, **more}
+        var = block._create_var(name, type=None if type is None else int(type), **words)
+        rate = 1.0 if optimize_attr is None else optimize_attr.get("learning_rate", 1.0)
+        block._make_parameter(name, trainable, rate)
+        var.regularizer, var.need_clip = regularizer, need_clip
+        var.do_model_average = do_model_average is not False
+        return var
 
 
 # ---- the current programs
@@ -42,6 +97,7 @@ class Parameter(metaclass=_ParameterType):
 _default_programs = core.main_program(), core.startup_program()
 _name_scopes = [("/", {})]
 _devices = [""]
+_seed_of_new = [0, 0]  # of programs whose number is greater than the second
 
 
 def default_main_program():
@@ -65,7 +121,10 @@ def _switch(main, startup):
 
 def _mark_programs():
     """Ops appended from now on carry the current name scope and device."""
+    seed, oldest = _seed_of_new
     for program in _programs():
+        if seed and program._id > oldest and not program.random_seed:
+            program.random_seed = seed
         program._name_scope = _name_scopes[-1][0]
         program._device = _devices[-1]
 
@@ -96,6 +155,12 @@ def program_guard(main_program, startup_program=None):
         yield
     finally:
         _switch(*before)
+
+
+def _get_var(name, program=None):
+    """The variable of that name in the global block of a program, by default the main one."""
+    program = default_main_program() if program is None else program
+    return _check_program("program", program).global_block().var(name)
 
 
 def _check_program(what, program):
@@ -165,15 +230,10 @@ def _create_var(self, *, name=None, **kwargs):
     return self._create_var(name or core.unique_name("_generated_var"), **kwargs)
 
 
-def _create_parameter(
-    self, shape, dtype, name=None, initializer=None, trainable=True, optimize_attr=None, **more
-):
+def _create_parameter(self, shape, dtype, name=None, initializer=None, **more):
     """Add a parameter to the program's global block."""
     block = self.program.global_block()
-    name = name or core.unique_name("_generated_parameter")
-    var = block._create_var(name, shape=shape, dtype=dtype, persistable=True, **more)
-    rate = 1.0 if optimize_attr is None else optimize_attr.get("learning_rate", 1.0)
-    block._make_parameter(name, trainable, rate)
+    var = Parameter(block, shape, dtype, name=name, **more)
     if initializer is not None:
         initializer(var, block)
     return var
@@ -221,14 +281,34 @@ def _get_value(self, scope=None):
 
 
 def _set_value(self, value, scope=None):
-    """Give the variable a value in the scope."""
+    """Give the variable a value in the scope; before the startup program has run, the value with
+    which that begins it."""
+    if (scope or global_scope()).find_var(self.name) is None:
+        return _start_with(self, value)
     tensor = _get_value(self, scope)
-    if tensor._is_initialized() and list(tensor.shape()) != list(_shape_of(value)):
-        raise ValueError(
-            f'variable "{self.name}" has shape {list(tensor.shape())}, '
-            f"but the value has shape {list(_shape_of(value))}"
-        )
+    if tensor._is_initialized():
+        _check_extents(self, tensor.shape(), value)
     tensor.set(value)
+    return None
+
+
+def _start_with(self, value):
+    """Let the default startup program give the variable this value, after all others."""
+    from .initializer import Assign
+
+    startup = core.startup_program().global_block()
+    if not any(self.name in op.output_arg_names for op in startup.ops):
+        _get_value(self)  # says what is missing
+    _check_extents(self, self.shape, value)
+    Assign(np.asarray(value))(startup.var(self.name), startup)
+
+
+def _check_extents(self, extents, value):
+    found = list(_shape_of(value))
+    if list(extents) != found:
+        raise ValueError(
+            f'variable "{self.name}" has shape {list(extents)}, but the value has shape {found}'
+        )
 
 
 def _shape_of(value):
@@ -293,21 +373,6 @@ Operator._is_backward_op = lambda self: bool(self._role & core.kBackwardRole)
 # ---- words of programs
 
 
-class _Desc:
-    """What ``program.desc`` offers: the wire format."""
-
-    def __init__(self, program):
-        self._program = program
-
-    def serialize_to_string(self):
-        """The program in the wire format of framework.proto."""
-        return self._program._serialize()
-
-    def num_blocks(self):
-        """The number of blocks."""
-        return self._program.num_blocks
-
-
 def _clone(self, for_test=False):
     """Copy the program; with ``for_test``, without backward and optimizer operators."""
     copy = self._clone(for_test)
@@ -340,6 +405,25 @@ def _set_state_dict(self, state_dict, scope=None):
     store(fitting(state_dict, self), scope)
 
 
+def _enter(self, index):
+    around = [self.current_block().idx]
+    while around[-1] > 0:
+        around.append(self.block(around[-1]).parent_idx)
+    if index not in around:
+        raise ValueError(
+            f"block {around[0]} lies in the blocks {around[1:]}, and only these can become the current "
+            f"one, but current_block_idx is set to {index}"
+        )
+    for _ in around[: around.index(index)]:
+        self._rollback()
+
+
+def _seed_all(self, seed=0):
+    """Seed the program, and all that are made from now on, from when layers append to them."""
+    self.random_seed = int(seed)
+    _seed_of_new[:] = int(seed), Program()._id
+
+
 @contextlib.contextmanager
 def _role_guard(program, role, role_var=()):
     before = program._op_role, program._op_role_var
@@ -351,8 +435,11 @@ def _role_guard(program, role, role_var=()):
         program._op_role, program._op_role_var = before
 
 
-Program.desc = property(_Desc)
 Program.clone = _clone
+Program.current_block_idx = property(
+    lambda self: self.current_block().idx, _enter, doc="The block that layers append to."
+)
+Program.global_seed = _seed_all
 Program.list_vars = _list_vars
 Program.state_dict = _state_dict
 Program.set_state_dict = _set_state_dict
