@@ -159,3 +159,118 @@ def test_mean_iou(executor, dtype):
     # From 1.8.5.
     assert mean.tolist() == [0.5]
     assert wrong.tolist() == [0, 2, 2, 0] and correct.tolist() == [2, 2, 0, 0]
+
+
+# ---- batches and loaders
+
+
+def test_a_batch_size_that_was_computed():
+    assert list(paddle.batch(lambda: iter(range(5)), 8 / 2)()) == [[0, 1, 2, 3], [4]]
+    x = static.data("x", [-1, 1])
+    loader = fluid.io.DataLoader.from_generator(feed_list=[x], capacity=2)
+    loader.set_sample_generator(lambda: ([float(i)] for i in range(6)), 4.0, drop_last=False)
+    assert [np.array(feed[0]["x"]).shape[0] for feed in loader()] == [4, 2]
+    numbers = paddle.io.TensorDataset([np.arange(6, dtype="float32")])
+    assert len(paddle.io.DataLoader(numbers, batch_size=4.0)) == 2
+    assert len(paddle.io.BatchSampler(numbers, batch_size=4.0)) == 2
+    with pytest.raises(
+        ValueError, match="batch_size must be a whole number of at least 1, but is 4.5"
+    ):
+        loader.set_sample_generator(lambda: iter([]), 4.5)
+    with pytest.raises(
+        ValueError, match="batch_size must be a whole number of at least 1, but is 4.5"
+    ):
+        paddle.io.DataLoader(numbers, batch_size=4.5)
+
+
+def test_a_loader_without_a_generator():
+    x = fluid.data("x", [-1, 1])
+    for loader, said in (
+        (
+            fluid.io.DataLoader.from_generator([x], 2, iterable=False),
+            r"the loader of DataLoader.from_generator\(\) has no generator yet: call set_sample_gen",
+        ),
+        (
+            fluid.io.PyReader([x], 2, iterable=False),
+            "the PyReader has no generator yet: call decorate_sample_generator, decorate_sample_list",
+        ),
+        (
+            fluid.layers.py_reader(2, [[-1, 1]], ["float32"]),
+            r"the reader of py_reader\(\) has no generator yet: call decorate_paddle_reader or",
+        ),
+    ):
+        with pytest.raises(RuntimeError, match=said):
+            loader.start()
+
+
+# ---- files
+
+
+def test_a_model_beside_a_folder_of_its_name(executor, tmp_path):
+    fluid.layers.fc(fluid.data("x", [2, 3]), 2)
+    executor.run(static.default_startup_program())
+    (tmp_path / "model").mkdir()
+    path = str(tmp_path / "model")
+    weight = np.array(static.global_scope().find_var("fc_0.w_0").get_tensor())
+    fluid.save(static.default_main_program(), path)
+    assert (tmp_path / "model.pdparams").exists()
+    static.global_scope().find_var("fc_0.w_0").get_tensor().set(np.zeros((3, 2), "float32"))
+    fluid.load(static.default_main_program(), path, executor)
+    found = np.array(static.global_scope().find_var("fc_0.w_0").get_tensor())
+    assert np.array_equal(found, weight)
+    assert np.array_equal(fluid.load_program_state(path)["fc_0.w_0"], weight)
+
+
+# ---- attributes of layers
+
+
+@pytest.mark.parametrize(
+    "make, expected",
+    [
+        # From 2.6.2.
+        (
+            lambda nn: nn.Embedding(5, 3),
+            {"_num_embeddings": 5, "_embedding_dim": 3, "_sparse": False, "_padding_idx": None},
+        ),
+        (lambda nn: nn.Linear(4, 3), {"_weight_attr": None, "_bias_attr": None, "name": None}),
+        (
+            lambda nn: nn.Conv2D(4, 6, 3, stride=2, padding=1),
+            {
+                **{
+                    "_in_channels": 4,
+                    "_out_channels": 6,
+                    "_kernel_size": [3, 3],
+                    "_stride": [2, 2],
+                },
+                **{"_padding": 1, "_dilation": [1, 1], "_groups": 1, "_data_format": "NCHW"},
+                **{"_padding_mode": "zeros", "_param_attr": None, "_bias_attr": None},
+            },
+        ),
+        (lambda nn: nn.Conv1D(4, 6, 3), {"_kernel_size": [3], "_stride": [1], "output_padding": 0}),
+        (
+            lambda nn: nn.Conv2DTranspose(4, 6, 2, stride=2),
+            {"_kernel_size": [2, 2], "_stride": [2, 2], "_out_channels": 6, "output_padding": 0},
+        ),
+        (
+            lambda nn: nn.BatchNorm2D(4),
+            {
+                **{"_num_features": 4, "_momentum": 0.9, "_epsilon": 1e-5, "_data_format": "NCHW"},
+                **{"_use_global_stats": None, "_weight_attr": None},
+            },
+        ),
+        (lambda nn: nn.LayerNorm([4]), {"_normalized_shape": [4], "_epsilon": 1e-5}),
+        (lambda nn: nn.GroupNorm(2, 4), {"_num_groups": 2, "_num_channels": 4, "_epsilon": 1e-5}),
+        (lambda nn: nn.MaxPool2D(2, 2), {"ksize": 2, "stride": 2, "padding": 0}),
+        (lambda nn: nn.AdaptiveAvgPool2D(2), {"_output_size": 2}),
+        (lambda nn: nn.Pad2D(1), {"_mode": "constant", "_value": 0.0, "_data_format": "NCHW"}),
+        (lambda nn: nn.LeakyReLU(0.2), {"_negative_slope": 0.2, "_name": None}),
+        (lambda nn: nn.Dropout(0.3), {"p": 0.3, "mode": "upscale_in_train"}),
+        (lambda nn: nn.Softmax(1), {"_axis": 1}),
+        (lambda nn: nn.PReLU(), {"_num_parameters": 1, "_init": 0.25}),
+    ],
+)
+def test_attributes_of_layers(make, expected):
+    layer = make(paddle.nn)
+    assert {name: getattr(layer, name) for name in expected} == expected
+    with pytest.raises(AttributeError, match="has no attribute '_nothing'"):
+        layer._nothing  # noqa: B018

@@ -19,6 +19,7 @@ from ._ahead import Ahead
 from ._iterators import grouped
 from ._together import together
 from .reader import _to_list
+from .sampler import positive
 
 _PATIENCE = 5.0
 _live = weakref.WeakSet()  # loaders that have a thread
@@ -86,8 +87,7 @@ class GeneratorLoader:
 
     def set_sample_generator(self, reader, batch_size, drop_last=True, places=None):
         """``reader()`` yields single samples, a tuple or list of fields."""
-        if not isinstance(batch_size, int) or batch_size <= 0:
-            raise ValueError(f"batch_size must be at least 1, but is {batch_size!r}")
+        batch_size = positive("batch_size", batch_size)
 
         def batches():
             samples = iter(reader())
@@ -163,12 +163,12 @@ class GeneratorLoader:
             self._thread.join(patience(_PATIENCE))
         self._thread = None
 
+    _kind = "loader of DataLoader.from_generator()"
+    _ways = "set_sample_generator, set_sample_list_generator or set_batch_generator"
+
     def _need_generator(self):
         if self._make is None:
-            raise RuntimeError(
-                "the loader has no generator yet: call set_sample_generator, "
-                "set_sample_list_generator or set_batch_generator first"
-            )
+            raise RuntimeError(f"the {self._kind} has no generator yet: call {self._ways} first")
 
     def __del__(self):
         if getattr(self, "_thread", None) is not None:
@@ -234,6 +234,9 @@ def _reset_all():
 
 class PyReader(GeneratorLoader):
     """``fluid.io.PyReader``: GeneratorLoader with the names of 1.x."""
+
+    _kind = "PyReader"
+    _ways = "decorate_sample_generator, decorate_sample_list_generator or decorate_batch_generator"
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from . import _iterators
 from ._together import together
 from .collate import default_collate_fn, default_convert_fn, flat, to_tensors
 from .dataset import IterableDataset
-from .sampler import BatchSampler
+from .sampler import BatchSampler, positive
 
 
 class _Unsaid(int):
@@ -99,6 +99,7 @@ class DataLoader:
             return
         if batch_size is not None:
             _at_least("batch_size", batch_size, 1)
+            self.batch_size = batch_size = positive("batch_size", batch_size)
             if not iterable:
                 self.batch_sampler = BatchSampler(
                     self.dataset, shuffle=bool(shuffle), batch_size=batch_size,

@@ -147,7 +147,7 @@ class BatchSampler(Sampler):
         if sampler is None:
             self.sampler = (RandomSampler if shuffle else SequenceSampler)(dataset)
         self.shuffle = _bool("shuffle", shuffle)
-        self.batch_size = _positive("batch_size", batch_size)
+        self.batch_size = positive("batch_size", batch_size)
         self.drop_last = _bool("drop_last", drop_last)
 
     def __iter__(self):
@@ -180,14 +180,14 @@ class DistributedBatchSampler(BatchSampler):
         self, dataset, batch_size, num_replicas=None, rank=None, shuffle=False, drop_last=False
     ):
         self.dataset = dataset
-        self.batch_size = _positive("batch_size", batch_size)
+        self.batch_size = positive("batch_size", batch_size)
         self.shuffle = _bool("shuffle", shuffle)
         self.drop_last = _bool("drop_last", drop_last)
         if num_replicas is None:
             num_replicas = int(os.environ.get("PADDLE_TRAINERS_NUM", 1))
         if rank is None:
             rank = int(os.environ.get("PADDLE_TRAINER_ID", 0))
-        self.nranks = _positive("num_replicas", num_replicas)
+        self.nranks = positive("num_replicas", num_replicas)
         self.local_rank = rank
         if not isinstance(rank, int) or not 0 <= rank < self.nranks:
             raise ValueError(f"rank must lie in [0, {self.nranks}), but is {rank!r}")
@@ -236,8 +236,10 @@ def _cut(order, size, drop_last):
         yield order[begin : begin + size]
 
 
-def _positive(name, value):
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value <= 0:
+def positive(name, value):
+    """A number of things as an integer: 4, and 4.0, which programs compute."""
+    whole = isinstance(value, (int, np.integer)) or isinstance(value, float) and value.is_integer()
+    if isinstance(value, bool) or not whole or value <= 0:
         raise ValueError(f"{name} must be a whole number of at least 1, but is {value!r}")
     return int(value)
 

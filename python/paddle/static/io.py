@@ -13,18 +13,20 @@ from paddle.base.executor import _program_of
 from paddle.base.framework import (
     Program,
     Variable,
-    default_main_program,
     is_belong_to_optimizer,
     is_parameter,
     is_persistable,
 )
 from paddle.base.scope import global_scope
 
+from ._vars import load as load_values
+from ._vars import load_vars, save_vars, some_program  # noqa: F401
+
 __all__ = [
     *("save", "load", "save_inference_model", "load_inference_model", "normalize_program"),
     *("serialize_program", "serialize_persistables", "save_to_file", "load_from_file"),
     *("deserialize_program", "deserialize_persistables"),
-    *("load_program_state", "set_program_state"),
+    *("load_program_state", "load_vars", "save_vars", "set_program_state"),
 ]
 
 # ---- inference models
@@ -62,16 +64,8 @@ def load_inference_model(path_prefix, executor, **kwargs):
             _check_model(files, folder or ".", model)
             program = files.read_program(model)
             if names := core.persistable_names(program):
-                _load(files, names, program, params)
+                load_values(files, names, program, params)
     return _loaded(program)
-
-
-def _load(files, names, program, filename):
-    """Give variables the values of a file that holds all, or each that of its own."""
-    if filename is None:
-        files.load_vars(names, global_scope(), program.global_block())
-    else:
-        files.load_combined(filename, names, global_scope(), program.global_block())
 
 
 def _loaded(program):
@@ -113,7 +107,7 @@ def normalize_program(program, feed_vars, fetch_vars, **kwargs):
 
 
 def _normalized(kwargs, feed_vars, fetch_vars):
-    program, clip_extra = _program(kwargs.get("program")), kwargs.get("clip_extra", True)
+    program, clip_extra = some_program(kwargs.get("program")), kwargs.get("clip_extra", True)
     made = normalize_program(program, feed_vars, fetch_vars, clip_extra=clip_extra)
     core.fleet.look_up_here(made)
     return made
@@ -126,7 +120,7 @@ def serialize_program(feed_vars, fetch_vars, **kwargs):
 
 def serialize_persistables(feed_vars, fetch_vars, executor, **kwargs):
     """The bytes of a .pdiparams file; None where the program has no parameters."""
-    program = normalize_program(_program(kwargs.get("program")), feed_vars, fetch_vars)
+    program = normalize_program(some_program(kwargs.get("program")), feed_vars, fetch_vars)
     names, scope = served.with_tables(core.persistable_names(program), global_scope())
     return core.serialize_vars(names, scope) if names else None
 
@@ -158,7 +152,8 @@ def load_from_file(path):
 
 def save(program, model_path, protocol=4, **configs):
     """Write a program and its state: .pdmodel, .pdparams (parameters) and .pdopt (the rest)."""
-    prefix = _prefix("model_path", model_path)
+    prefix = os.fspath(model_path)
+    _check_stem("model_path", prefix)
     program = _program_of(program)
     names = [var.name for var in program.list_vars() if is_persistable(var)]
     _, scope = served.with_tables(names, global_scope())
@@ -226,11 +221,11 @@ def _load_files(program, path, var_list):
                     f'the others, like "{missing[0]}", keep their values',
                     stacklevel=3,
                 )
-            _load(files, there, program, None)
+            load_values(files, there, program, None)
     elif os.path.isfile(path) and var_list is not None:
         folder, name = os.path.split(path)
         with core.SavedFiles(folder) as files:
-            _load(files, names, program, name)
+            load_values(files, names, program, name)
     elif os.path.isfile(path):
         raise ValueError(f"{path} holds many variables: list them, in order, in var_list")
     else:
@@ -272,18 +267,17 @@ def set_program_state(program, state_dict):
 # ---- arguments
 
 
-def _prefix(what, path):
-    path = os.fspath(path)
+def _check_stem(what, path):
     if not os.path.basename(path):
         raise ValueError(f'{what} must end with the name of a file, but is "{path}"')
+
+
+def _prefix(what, path):
+    path = os.fspath(path)
+    _check_stem(what, path)
     if os.path.isdir(path):
         raise ValueError(f'{what} must be a prefix of file names, but "{path}" is a folder')
     return path
-
-
-def _program(program):
-    """A program, of which a compiled one may be given, or the default one."""
-    return default_main_program() if program is None else _program_of(program)
 
 
 def _names(what, vars):

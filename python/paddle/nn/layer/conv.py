@@ -14,7 +14,21 @@ def _extents(value, axes):
     return list(value) if isinstance(value, (list, tuple)) else [value] * axes
 
 
-class _Conv(Layer):
+class _Filters(Layer):
+    """What layers with filters know of themselves."""
+
+    output_padding = 0
+
+    def _keep(self, in_channels, out_channels, weight_attr, bias_attr, mode, options):
+        self._in_channels, self._out_channels = in_channels, out_channels
+        self._param_attr, self._bias_attr, self._padding_mode = weight_attr, bias_attr, mode
+        self._groups, self._padding = options["groups"], options["padding"]
+        self._stride = _extents(options["stride"], self._axes)
+        self._dilation = _extents(options["dilation"], self._axes)
+        self._data_format = options["data_format"]
+
+
+class _Conv(_Filters):
     """Filters, [filters, channels / groups, *window], and a bias for each."""
 
     def __init__(
@@ -25,8 +39,8 @@ class _Conv(Layer):
         if in_channels % groups:
             raise ValueError(f"{in_channels} channels cannot be cut into {groups} groups")
         window = _extents(kernel_size, axes)
-        self._axes, self._window = axes, window
-        self._in_channels, self._out_channels = in_channels, out_channels
+        self._axes, self._kernel_size = axes, window
+        self._keep(in_channels, out_channels, weight_attr, bias_attr, mode, rest)
         self._sides, self._options = None, rest
         if mode != "zeros":
             self._sides, rest["padding"] = self._around(rest["padding"], mode), 0
@@ -51,16 +65,20 @@ class _Conv(Layer):
 
     def extra_repr(self):
         """Channels and window."""
-        text = f"{self._in_channels}, {self._out_channels}, kernel_size={self._window}"
+        text = f"{self._in_channels}, {self._out_channels}, kernel_size={self._kernel_size}"
         words = ("stride", "padding", "data_format")
         return ", ".join([text, *(f"{word}={self._options[word]}" for word in words)])
 
 
-class _ConvTranspose(Layer):
+class _ConvTranspose(_Filters):
+    _axes = 2
+
     def __init__(self, in_channels, out_channels, kernel_size, weight_attr, bias_attr, **options):
         super().__init__()
-        self._options = options
-        shape = [in_channels, out_channels // options["groups"], *_extents(kernel_size, 2)]
+        self._options, self._kernel_size = options, _extents(kernel_size, self._axes)
+        self._keep(in_channels, out_channels, weight_attr, bias_attr, "zeros", options)
+        self.output_padding = options["output_padding"]
+        shape = [in_channels, out_channels // options["groups"], *self._kernel_size]
         self.weight = self.create_parameter(shape, weight_attr)
         self.bias = self.create_parameter([out_channels], bias_attr, is_bias=True)
 

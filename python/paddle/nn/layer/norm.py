@@ -47,7 +47,13 @@ class _Statistics(Layer):
 class _BatchNorm(_Statistics):
     def __init__(self, num_features, weight_attr, bias_attr, **rest):
         super().__init__(num_features, weight_attr, bias_attr)
+        self._weight_attr, self._bias_attr = weight_attr, bias_attr
         self._num_features, self._rest = num_features, rest
+
+    def __getattr__(self, name):
+        """The arguments, with a line in front."""
+        rest = vars(self).get("_rest", {})
+        return rest[name[1:]] if name[1:] in rest else super().__getattr__(name)
 
     def forward(self, input):
         """``input`` with channels of mean 0 and variance 1, scaled and moved."""
@@ -113,18 +119,19 @@ class LayerNorm(Layer):
         self, normalized_shape, epsilon=1e-05, weight_attr=None, bias_attr=None, name=None
     ):
         super().__init__()
-        self._shape, self._epsilon = several(normalized_shape), epsilon
-        extents = [math.prod(self._shape)]
+        self._normalized_shape, self._epsilon = several(normalized_shape), epsilon
+        self._weight_attr, self._bias_attr = weight_attr, bias_attr
+        extents = [math.prod(self._normalized_shape)]
         self.weight = self.create_parameter(extents, weight_attr, None, False, Constant(1.0))
         self.bias = self.create_parameter(extents, bias_attr, is_bias=True)
 
     def forward(self, input):
         """``input`` with rows of mean 0 and variance 1, scaled and moved."""
-        return F.layer_norm(input, self._shape, self.weight, self.bias, self._epsilon)
+        return F.layer_norm(input, self._normalized_shape, self.weight, self.bias, self._epsilon)
 
     def extra_repr(self):
         """The axes."""
-        return f"normalized_shape={self._shape}, epsilon={self._epsilon}"
+        return f"normalized_shape={self._normalized_shape}, epsilon={self._epsilon}"
 
 
 class _InstanceNorm(Layer):

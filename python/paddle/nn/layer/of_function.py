@@ -24,6 +24,14 @@ class OfFunction(Layer):
             made = self.create_parameter(shape, attr, None, name == "bias", start)
             setattr(self, name, made)
 
+    def __getattr__(self, name):
+        """Paddle's layers keep arguments under the function's words, most with a line in front."""
+        word = name.removeprefix("_")
+        word = self._taken.get(word, {"ksize": "kernel_size"}.get(word, word))
+        if word != name and (word in vars(self) or word in vars(self).get("_parameters", ())):
+            return getattr(self, word)
+        return super().__getattr__(name)
+
     def _handed(self):
         """What the function gets besides the variables."""
         taken = ((word, getattr(self, name)) for word, name in self._taken.items())

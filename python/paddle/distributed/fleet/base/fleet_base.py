@@ -9,6 +9,7 @@ from paddle._words import of_kind
 from paddle.base.around import AroundOptimizer
 from paddle.base.framework import default_main_program
 from paddle.base.scope import global_scope, scope_guard
+from paddle.static import _vars
 
 from .checkpoint import Checkpoints
 from .distributed_strategy import DistributedStrategy
@@ -148,7 +149,7 @@ class Fleet(Who, Checkpoints):
         one is: one that :meth:`save_persistables` wrote, on any number of servers."""
         folder = kwargs.get("dirname", kwargs.get("model_dir", args[0] if args else None))
         if folder:
-            _io._check_folder("fleet.init_server", folder)
+            _vars.check_folder("fleet.init_server", folder)
         core.fleet.init_server(self._with_servers("init_server"), os.fspath(folder or ""))
 
     def run_server(self):
@@ -272,7 +273,7 @@ class Fleet(Who, Checkpoints):
         if self._role().servers:
             if mode not in (1, 2) or self.is_first_worker():
                 mode = 0 if mode == _BATCH_MODEL else mode
-                program = _io._program(main_program)
+                program = _vars.some_program(main_program)
                 core.fleet.save_persistables(os.fspath(dirname), program, global_scope(), mode)
             return
         self._by_first_worker(lambda: _io.save_persistables(executor, dirname, main_program))
