@@ -58,6 +58,7 @@ from .base.place import (  # noqa: E402, F401
     CPUPlace,
     CUDAPinnedPlace,
     CUDAPlace,
+    NPUPlace,
     XPUPlace,
     get_device,
     is_compiled_with_cuda,
@@ -72,7 +73,11 @@ from .framework.io import load, save  # noqa: E402, F401
 from .static import create_parameter  # noqa: E402, F401
 from .tensor import *  # noqa: E402, F403
 
-__version__ = version.full_version
+__version__, __git_commit__ = version.full_version, version.commit
 _sys.meta_path.append(_modules.MissingModules)
 
-__getattr__, __dir__ = _names_of(__name__)
+_elsewhere = {
+    "distributed_batch_reader": "paddle.fluid.contrib.reader",
+    "log_softmax": "paddle.nn.functional",
+}
+__getattr__, __dir__ = _names_of(__name__, elsewhere=_elsewhere)

@@ -71,25 +71,29 @@ def did_you_mean(name, known, shown="{}"):
     return f" Did you mean {shown.format(near)}?" if near else ""
 
 
-def names_of(module, submodules=()):
+def names_of(module, submodules=(), elsewhere=None):
     """The functions ``__getattr__`` and ``__dir__`` of a module.
 
-    What lies in its folder is imported when it is asked for, and so are ``submodules``. Any other
-    name is refused, with what to do instead or with the nearest one that exists.
+    What lies in its folder is imported when it is asked for, and so are ``submodules``, and the
+    modules of names from ``elsewhere``. Any other name is refused, with what to do instead or with
+    the nearest one that exists.
     """
+    elsewhere = elsewhere or {}
 
     def inside():
         folders = vars(sys.modules[module]).get("__path__", ())
         return {*submodules, *(name for folder in folders for name in _modules_in(folder))}
 
     def known():
-        return sorted({*vars(sys.modules[module]), *inside()})
+        return sorted({*vars(sys.modules[module]), *inside(), *elsewhere})
 
     def find(name):
         if name.startswith("__"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         if name in inside():
             return importlib.import_module(f"{module}.{name}")
+        if name in elsewhere:
+            return getattr(importlib.import_module(elsewhere[name]), name)
         raise MissingName(module, name)
 
     return find, known

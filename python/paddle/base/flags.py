@@ -1,6 +1,9 @@
 """FLAGS_*: set by the program or by the environment."""
 
+import ast
+import functools
 import os
+import pathlib
 
 import _flotilla as core
 from paddle._names import did_you_mean
@@ -18,6 +21,17 @@ _DEFAULTS = {
     "FLAGS_benchmark": False,
 }
 _set = {}
+
+
+@functools.cache
+def _of_paddle():
+    """The other flags of Paddle 1.8.5 and 2.6.2, with what they are there unless set: a program may
+    ask for them."""
+    text = pathlib.Path(__file__).with_name("flags.txt").read_text()
+    rows = (line.split(" = ", 1) for line in text.splitlines())
+    return {f"FLAGS_{name}": ast.literal_eval(value) for name, value in rows}
+
+
 # What the core is told.
 _TOLD = {
     "FLAGS_paddle_num_threads": lambda name, value: core.set_threads(int(value)),
@@ -59,14 +73,17 @@ def _value(name):
         return _set[name]
     if name in os.environ:
         return _parse(name, os.environ[name])
-    if name in _DEFAULTS:
-        return _DEFAULTS[name]
-    raise ValueError(f"{name} is not set." + did_you_mean(name, _DEFAULTS))
+    known = _DEFAULTS if name in _DEFAULTS else _of_paddle()
+    if name in known:
+        return known[name]
+    raise ValueError(f"{name} is not set." + did_you_mean(name, [*_DEFAULTS, *known]))
 
 
 def _parse(name, text):
     if isinstance(_DEFAULTS.get(name), bool):
         return core.env_flag(name, False)
+    if isinstance(_of_paddle().get(name), bool) and text.lower() in ("0", "1", "false", "true"):
+        return text.lower() in ("1", "true")
     for kind in (int, float):
         try:
             return kind(text)

@@ -3,7 +3,7 @@
 import sys
 
 import _flotilla as core
-from paddle._words import named
+from paddle._words import named, of_kind
 
 from .flags import get_flags
 
@@ -39,12 +39,18 @@ class Place:
         "gpu_pinned", "cuda_pinned", "memory of the host that a GPU reads directly"
     )
     is_xpu_place = _is_of("xpu", "xpu", "an XPU")
+    is_npu_place = _is_of("npu", "npu", "an NPU")
+
+    def set_place(self, place):
+        """Stand for the same device as another place."""
+        place = of_kind(place, Place, "set_place takes a place, but got a")
+        self._kind, self._id = place._kind, place._id
 
     def get_device_id(self):
         """The number of the device; -1 for the CPU."""
         return -1 if self._id is None else self._id
 
-    gpu_device_id = get_device_id
+    gpu_device_id = xpu_device_id = npu_device_id = get_device_id
 
 
 class CPUPlace(Place):
@@ -81,6 +87,16 @@ class XPUPlace(Place):
     def __init__(self, dev_id=0):
         super().__init__(_device_id("XPUPlace", dev_id))
         _instead("XPUPlace", self._id)
+
+
+class NPUPlace(Place):
+    """An NPU by its number; the program runs on the CPU, with one warning."""
+
+    _kind = "npu"
+
+    def __init__(self, dev_id=0):
+        super().__init__(_device_id("NPUPlace", dev_id))
+        _instead("NPUPlace", self._id)
 
 
 _said = set()
@@ -157,6 +173,11 @@ def xpu_places(device_ids=None):
     return [XPUPlace(number) for number in ([0] if device_ids is None else device_ids)]
 
 
+def npu_places(device_ids=None):
+    """The NPUs of these numbers, by default the first."""
+    return [NPUPlace(number) for number in ([0] if device_ids is None else device_ids)]
+
+
 _current = [None]
 
 
@@ -183,6 +204,9 @@ def to_place(what):
     kind, _, number = str(what).lower().partition(":")
     if kind == "cpu" and not number:
         return CPUPlace()
-    if kind in ("gpu", "xpu") and (number or "0").isdigit():
-        return (CUDAPlace if kind == "gpu" else XPUPlace)(int(number or 0))
-    raise ValueError(f'a device is "cpu", "gpu", "gpu:<number>" or "xpu:<number>", but is "{what}"')
+    kinds = {"gpu": CUDAPlace, "xpu": XPUPlace, "npu": NPUPlace}
+    if kind in kinds and (number or "0").isdigit():
+        return kinds[kind](int(number or 0))
+    raise ValueError(
+        f'a device is "cpu", "gpu", "xpu" or "npu", or one with a number, "gpu:1", but is "{what}"'
+    )

@@ -98,10 +98,13 @@ def _spec(name):
 
 @functools.cache
 def has(name):
-    """Whether Flotilla has a name, which may be a module."""
+    """Whether Flotilla has a name, which may be a module, and can do what it is for."""
     module, _, leaf = name.rpartition(".")
     try:
-        return hasattr(importlib.import_module(module), leaf) if module else name == "paddle"
+        found = getattr(importlib.import_module(module), leaf) if module else None
+        return not getattr(found, "_refuses", False) if module else name == "paddle"
+    except AttributeError:
+        return False
     except ImportError:
         return _spec(name)
 

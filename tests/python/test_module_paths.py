@@ -1,0 +1,390 @@
+"""Paths of modules, and small modules, that public programs of both releases import."""
+
+import importlib
+import io
+import os
+import tarfile
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import numpy as np
+import paddle
+import paddle.fluid as fluid
+import pytest
+from paddle import static
+
+
+# ---- where names are
+
+
+@pytest.mark.parametrize(
+    "module, names",
+    [
+        ("paddle.nn.loss", "CrossEntropyLoss MSELoss"),
+        ("paddle.nn.clip", "ClipGradByNorm"),
+        ("paddle.nn.decode", ""),
+        ("paddle.optimizer.adamw", "AdamW"),
+        ("paddle.optimizer.adam", "Adam"),
+        ("paddle.optimizer.adamax", "Adamax"),
+        ("paddle.optimizer.adagrad", "Adagrad"),
+        ("paddle.optimizer.adadelta", "Adadelta"),
+        ("paddle.optimizer.lamb", "Lamb"),
+        ("paddle.optimizer.momentum", "Momentum"),
+        ("paddle.optimizer.rmsprop", "RMSProp"),
+        ("paddle.optimizer.sgd", "SGD"),
+        ("paddle.base", "DatasetFactory ParamAttr DataFeeder append_backward"),
+        ("paddle.base.layers", "io"),
+        ("paddle.base.layers.io", "data py_reader"),
+        ("paddle.base.reader", "PyReader DataLoader"),
+        ("paddle.base.dygraph", "guard"),
+        ("paddle.base.dygraph.base", "to_variable no_grad"),
+        ("paddle.base.layer_helper", "LayerHelper"),
+        ("paddle.base.io", "save_vars"),
+        ("paddle.base.proto.framework_pb2", "ProgramDesc"),
+        ("paddle.fluid.dygraph.base", "to_variable no_grad"),
+        ("paddle.fluid.data_feeder", "check_type check_dtype check_variable_and_dtype check_shape"),
+        ("paddle.fluid.unique_name", "UniqueNameGenerator generate_with_ignorable_key"),
+        ("paddle.static.io", "save_vars load_vars"),
+        ("paddle.static", "save_vars load_vars"),
+        (
+            "paddle.common_ops_import",
+            "LayerHelper check_type check_variable_and_dtype core templatedoc",
+        ),
+        ("paddle.fluid.layers", "core LayerHelper Variable unique_name"),
+        ("paddle.fluid.layers.tensor", "Variable LayerHelper core convert_dtype check_type concat"),
+        ("paddle.fluid.layers.nn", "Variable LayerHelper core templatedoc Constant fc unique_name"),
+        ("paddle.fluid.layers.control_flow", "Variable Program convert_dtype While"),
+        ("paddle.fluid.layers.utils", "Variable LayerHelper convert_dtype flatten"),
+        ("paddle.fluid.layers.io", "core Program unique_name data"),
+        ("paddle.fluid.layers.loss", "ParamAttr NumpyArrayInitializer nce"),
+        ("paddle.fluid.layers.ops", "convert_np_dtype_to_dtype_ relu"),
+        ("paddle.fluid.layers.rnn", "LayerHelper dynamic_lstm"),
+        ("paddle.fluid.layers.sequence_lod", "VarDesc sequence_pool"),
+        ("paddle.fluid.layers.metric_op", "Normal accuracy"),
+        ("paddle.fluid.layers.learning_rate_scheduler", "Parameter noam_decay"),
+        ("paddle.fluid.layers.device", "get_places"),
+        ("paddle.fluid.incubate.fleet.parameter_server.version", "is_transpiler"),
+        ("paddle.utils.download", "get_path_from_url get_weights_path_from_url is_url"),
+    ],
+)
+def test_module(module, names):
+    found = importlib.import_module(module)
+    for name in names.split():
+        assert getattr(found, name) is not None, name
+
+
+def test_what_modules_hold_is_not_offered_on():
+    space = {}
+    exec("from paddle.fluid.layers import *", space)
+    assert "fc" in space and not {"core", "LayerHelper", "Variable", "Constant"} & set(space)
+    exec("from paddle.fluid.layers.loss import *", space)
+    assert "cross_entropy" in space and "ParamAttr" not in space
+
+
+def test_what_is_not_there_is_refused():
+    with pytest.raises(AttributeError, match="paddle.nn.decode.*is not implemented|has no"):
+        paddle.nn.decode.beam_search_decoder_of_mine  # noqa: B018
+    with pytest.raises(NotImplementedError, match="train it with several processes by fleetrun"):
+        fluid.layers.device.get_places()
+    assert paddle.fluid.incubate.fleet.parameter_server.version.is_transpiler()
+
+
+@pytest.mark.parametrize("word", ["guard", "to_variable", "enable_dygraph", "grad"])
+def test_dynamic_graphs_are_refused(word):
+    said = (
+        rf"^{word}\(\) is for dynamic graphs, which Flotilla does not run: build the program after"
+    )
+    for module in (paddle.base.dygraph.base, fluid.dygraph.base, fluid.dygraph):
+        if hasattr(module, word):
+            with pytest.raises(RuntimeError, match=said):
+                getattr(module, word)()
+
+
+def test_what_dynamic_graphs_have_in_programs():
+    base = fluid.dygraph.base
+    assert base.enabled() is False and base.in_declarative_mode() is False
+    assert base.disable_dygraph() is None and fluid.disable_dygraph() is None
+    with base.no_grad():
+        pass
+    with pytest.raises(RuntimeError, match="for dynamic graphs"):
+        fluid.enable_dygraph()
+
+
+# ---- names of 2.0 before its release
+
+
+def test_short_lived_layers(executor):
+    nn = paddle.nn
+    x = static.data("x", [1, 2, 4, 4])
+    y = nn.MaxPool2d(2)(nn.BatchNorm2d(3)(nn.Conv2d(2, 3, 3, padding=1)(x)))
+    assert y.shape == (1, 3, 2, 2)
+    assert nn.ConvTranspose2d(3, 2, 2, stride=2)(y).shape == (1, 2, 4, 4)
+    assert nn.Conv2d is nn.Conv2D and nn.ConvTranspose2d is nn.Conv2DTranspose
+    logs = paddle.log_softmax(static.data("z", [2, 3]))
+    fed = {"z": np.zeros((2, 3), "float32")}
+    program = static.default_main_program()
+    found = executor.run(program, feed=fed, fetch_list=[logs], use_prune=True)[0]
+    assert found[0].tolist() == pytest.approx([-np.log(3)] * 3, rel=1e-5)
+
+
+def test_batches_of_each_trainer(monkeypatch):
+    monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
+    monkeypatch.setenv("PADDLE_TRAINER_ID", "1")
+    batches = paddle.batch(lambda: iter(range(8)), 2)
+    assert list(paddle.distributed_batch_reader(batches)()) == [[2, 3], [6, 7]]
+
+
+# ---- versions, places, flags
+
+
+def test_versions():
+    assert paddle.__git_commit__ == paddle.version.commit and paddle.version.istaged
+    assert paddle.version.mkl() == paddle.version.with_mkl == "ON"
+    assert paddle.version.xpu() == paddle.version.cinn() == paddle.version.cuda() == "False"
+    folder = os.path.dirname(paddle.__file__)
+    assert paddle.sysconfig.get_include() == os.path.join(folder, "include")
+    assert paddle.sysconfig.get_lib() == os.path.join(folder, "libs")
+
+
+def test_places():
+    assert not fluid.is_compiled_with_xpu() and not fluid.core.is_compiled_with_npu()
+    assert not fluid.is_compiled_with_npu() and not fluid.is_compiled_with_rocm()
+    assert fluid.XPUPlace(0).is_xpu_place() and fluid.NPUPlace(1).is_npu_place()
+    assert fluid.NPUPlace is paddle.NPUPlace and repr(paddle.NPUPlace(1)) == "Place(npu:1)"
+    place = fluid.core.Place()
+    place.set_place(fluid.CPUPlace())
+    assert place.is_cpu_place()
+    place.set_place(fluid.XPUPlace(2))
+    assert place.is_xpu_place() and place.xpu_device_id() == 2 and place == fluid.XPUPlace(2)
+    with pytest.raises(TypeError, match="set_place takes a place, but got a str"):
+        place.set_place("cpu")
+    assert len(static.npu_places([0, 1])) == 2
+    assert fluid.Executor(fluid.NPUPlace(0)).place.is_npu_place()
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("eager_delete_tensor_gb", 0.0),
+        ("fraction_of_gpu_memory_to_use", 0.92),
+        ("allocator_strategy", "auto_growth"),
+        ("use_mkldnn", False),
+        ("enable_parallel_graph", False),  # of 1.8.5 alone
+        ("new_executor_serial_run", False),  # of 2.6.2 alone
+        ("cudnn_exhaustive_search", False),
+    ],
+)
+def test_flags_of_the_releases(name, value):
+    assert fluid.get_flags(f"FLAGS_{name}") == {f"FLAGS_{name}": value}
+
+
+def test_a_flag_from_the_environment(monkeypatch):
+    monkeypatch.setenv("FLAGS_use_mkldnn", "1")
+    assert paddle.get_flags(["FLAGS_use_mkldnn"]) == {"FLAGS_use_mkldnn": True}
+    with pytest.raises(
+        ValueError, match="FLAGS_use_mkldn is not set. Did you mean FLAGS_use_mkldnn"
+    ):
+        paddle.get_flags("FLAGS_use_mkldn")
+
+
+# ---- checks of arguments
+
+
+def test_checks_of_arguments():
+    from paddle.fluid.data_feeder import (
+        check_dtype,
+        check_shape,
+        check_type,
+        check_variable_and_dtype,
+    )
+
+    x, n = fluid.data("x", [2]), fluid.data("n", [1], "int32")
+    check_variable_and_dtype(x, "x", ["float32", "float64"], "mine")
+    check_type(3, "n", (int, type(None)), "mine")
+    check_dtype("int64", "n", ("int64",), "mine")
+    check_shape([2, n], "mine")
+    check_shape(n, "mine")
+    for call, said in (
+        (lambda: check_type(3, "x", str, "mine"), "^x of mine must be a str, but is a int$"),
+        (
+            lambda: check_variable_and_dtype(x, "x", ["int32", "int64"], "mine", "Cast it."),
+            "^x of mine must hold int32 or int64, but holds float32. Cast it.$",
+        ),
+        (
+            lambda: check_variable_and_dtype(3, "x", ["int32"], "mine"),
+            "^x of mine must be a Variable, but is a int$",
+        ),
+        (lambda: check_shape([2, 1.5], "mine"), "an element of shape of mine must be a int or"),
+        (
+            lambda: check_shape(x, "mine"),
+            "shape of mine must hold int32 or int64, but holds float32",
+        ),
+    ):
+        with pytest.raises(TypeError, match=said):
+            call()
+
+
+# ---- memory
+
+
+def test_memory_usage():
+    x = fluid.data("x", [-1, 100])
+    loss = fluid.layers.mean(fluid.layers.fc(x, 200, act="relu"))
+    fluid.optimizer.SGD(0.1).minimize(loss)
+    main = fluid.default_main_program()
+    least, most, unit = fluid.contrib.memory_usage(main, batch_size=10)
+    assert unit == "KB" and 0 < least <= most
+    kept = (100 * 200 + 200 + 1) * 4 / 1024
+    assert least > kept + 10 * 100 * 4 / 1024
+    more = fluid.contrib.memory_usage(main, batch_size=1000)
+    assert more[2] == "MB" and more[0] * 1024 > least
+    assert static.global_scope().find_var("fc_0.w_0") is None
+    with pytest.raises(TypeError, match="memory_usage takes a program, but got a str"):
+        fluid.contrib.memory_usage("main", 10)
+    with pytest.raises(ValueError, match="batch_size must be positive, but is 0"):
+        fluid.contrib.memory_usage(main, 0)
+
+
+def test_memory_usage_of_sequences():
+    words = fluid.layers.data("words", [1], dtype="int64", lod_level=1)
+    sums = fluid.layers.sequence_pool(fluid.layers.embedding(words, [50, 8]), "sum")
+    fluid.layers.fc(sums, 2)
+    least, most, unit = fluid.contrib.memory_usage(fluid.default_main_program(), 16)
+    assert least > 0 and most >= least and unit in ("B", "KB")
+
+
+def test_memory_usage_needs_known_sizes():
+    fluid.layers.relu(fluid.data("x", [-1, -1]))
+    with pytest.raises(ValueError, match='"x" has 2 extents that are not known'):
+        fluid.contrib.memory_usage(fluid.default_main_program(), 10)
+
+
+# ---- files from the network
+
+
+def archive(kind, names):
+    data = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(data, "w") as made:
+            for name in names:
+                made.writestr(name, name)
+    else:
+        with tarfile.open(fileobj=data, mode="w:gz") as made:
+            for name in names:
+                info = tarfile.TarInfo(name)
+                info.size = len(name)
+                made.addfile(info, io.BytesIO(name.encode()))
+    return data.getvalue()
+
+
+FILES = {
+    "/weights.pdparams": b"some weights",
+    "/one.tar.gz": archive("tar", ["net/a", "net/b"]),
+    "/many.zip": archive("zip", ["a", "b/c"]),
+    "/evil.tar.gz": archive("tar", ["../evil"]),
+}
+
+
+@pytest.fixture(scope="module")
+def server():
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):  # noqa: N802
+            asked.append(self.path)
+            body = FILES.get(self.path)
+            self.send_response(404 if body is None else 200)
+            self.send_header("Content-Length", str(len(body or b"")))
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, *words):
+            pass
+
+    made = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{made.server_port}", asked
+    made.shutdown()
+    made.server_close()
+
+
+def test_downloads(server, tmp_path, monkeypatch):
+    from paddle.utils import download
+
+    url, asked = server
+    path = download.get_path_from_url(f"{url}/weights.pdparams", str(tmp_path))
+    assert path == str(tmp_path / "weights.pdparams")
+    assert (tmp_path / "weights.pdparams").read_bytes() == b"some weights"
+    download.get_path_from_url(f"{url}/weights.pdparams", str(tmp_path))
+    assert asked.count("/weights.pdparams") == 1
+    with pytest.raises(RuntimeError, match="MD5 0 was expected"):
+        download.get_path_from_url(f"{url}/weights.pdparams", str(tmp_path), md5sum="0")
+    one = download.get_path_from_url(f"{url}/one.tar.gz", str(tmp_path))
+    assert one == str(tmp_path / "net") and sorted(os.listdir(one)) == ["a", "b"]
+    many = download.get_path_from_url(f"{url}/many.zip", str(tmp_path))
+    assert many == str(tmp_path / "many") and (tmp_path / "many" / "b" / "c").read_text() == "b/c"
+    kept = download.get_path_from_url(f"{url}/one.tar.gz", str(tmp_path), decompress=False)
+    assert kept == str(tmp_path / "one.tar.gz")
+    with pytest.raises(ValueError, match="would write outside of its folder: '../evil'"):
+        download.get_path_from_url(f"{url}/evil.tar.gz", str(tmp_path))
+    monkeypatch.setattr(download, "WEIGHTS_HOME", str(tmp_path / "home"))
+    weights = download.get_weights_path_from_url(f"{url}/weights.pdparams")
+    assert weights == str(tmp_path / "home" / "weights.pdparams")
+    assert download.is_url("https://x") and not download.is_url("/x")
+    with pytest.raises(ValueError, match="a URL that begins with http"):
+        download.get_path_from_url("/x", str(tmp_path))
+    monkeypatch.setenv("FLT_DOWNLOAD", "0")
+    with pytest.raises(RuntimeError, match="FLT_DOWNLOAD forbids downloading it from"):
+        download.get_path_from_url(f"{url}/other", str(tmp_path))
+
+
+# ---- pictures
+
+
+def test_pictures(tmp_path):
+    from paddle.utils import image_util
+
+    picture = np.arange(6 * 8 * 3, dtype="uint8").reshape(6, 8, 3)
+    assert image_util.resize_image(picture, 3).shape == (3, 4, 3)
+    planes = picture.transpose(2, 0, 1)
+    assert np.array_equal(image_util.flip(planes)[:, :, 0], planes[:, :, -1])
+    assert np.array_equal(image_util.crop_img(planes, 4), planes[:, 1:5, 2:6])
+    assert image_util.crop_img(planes, 10).shape == (3, 10, 10)
+    part = image_util.crop_img(planes, 4, test=False)
+    assert part.shape == (3, 4, 4) and part.max() <= planes.max()
+    grey = picture[:, :, 0]
+    assert np.array_equal(image_util.crop_img(grey, 4, color=False), grey[1:5, 2:6])
+    row = image_util.preprocess_img(planes, np.ones((3, 4, 4)), 4, False)
+    assert row.shape == (48,) and row[0] == planes[0, 1, 2] - 1.0
+    np.savez(tmp_path / "meta.npz", data_mean=np.arange(3 * 36, dtype="float64"))
+    mean = image_util.load_meta(str(tmp_path / "meta.npz"), 6, 4)
+    assert mean.shape == (3, 4, 4) and mean[0, 0, 0] == 7 and mean.dtype == "float32"
+    with pytest.raises(ValueError, match="a mean picture of 1 x 6 x 6 numbers, but it has 108"):
+        image_util.load_meta(str(tmp_path / "meta.npz"), 6, 4, color=False)
+    parts = image_util.oversample([picture], (2, 2))
+    assert parts.shape == (10, 2, 2, 3) and np.array_equal(parts[5], parts[0][:, ::-1])
+    turned = image_util.ImageTransformer((2, 0, 1), (2, 1, 0), [1.0, 2.0, 3.0])
+    assert np.array_equal(turned.transformer(picture)[0], planes[2] - 1.0)
+    with pytest.raises(ValueError, match="has 3 channels, but the order is"):
+        turned.set_channel_swap((0, 1))
+
+
+# ---- collectives of 1.x
+
+
+def test_the_collectives_before_rings():
+    from paddle.fluid.layers import collective
+
+    x = fluid.data("x", [2])
+    most = collective._allreduce(x, reduce_type="max")
+    collective._allreduce(x, out=most)
+    assert collective._broadcast(x, 1) is x
+    ops = fluid.default_main_program().global_block().ops
+    assert [op.type for op in ops] == ["allreduce", "allreduce", "broadcast"]
+    assert [op.attr("reduce_type") for op in ops[:2]] == [2, 0] and ops[2].attr("root") == 1
+    assert ops[1].output("Out") == [most.name] and most.shape == (2,)
+    with pytest.raises(
+        TypeError, match="reduce_type must be sum or prod or max or min, but is 'mean'"
+    ):
+        collective._allreduce(x, reduce_type="mean")
