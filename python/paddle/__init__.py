@@ -73,6 +73,7 @@ from .framework.io import load, save  # noqa: E402, F401
 from .static import create_parameter  # noqa: E402, F401
 from .tensor import *  # noqa: E402, F403
 
+tensor.methods.attach({"create_parameter": create_parameter})
 __version__, __git_commit__ = version.full_version, version.commit
 _sys.meta_path.append(_modules.MissingModules)
 

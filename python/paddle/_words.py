@@ -1,6 +1,7 @@
 """What the functions of single ops are made with."""
 
 import functools
+import warnings
 
 import _flotilla as core
 
@@ -50,6 +51,28 @@ def named(function, word, doc):
     function.__name__ = function.__qualname__ = word
     function.__doc__ = doc
     return function
+
+
+_noticed = []
+
+
+def out_of_place(word, function):
+    """``function`` under the name ``<word>_``. A program's variables are not changed in place, so it
+    gives a new one; the first call in a process says so."""
+
+    @functools.wraps(function, updated=())
+    def call(*args, **kwargs):
+        if not _noticed:
+            _noticed.append(word)
+            warnings.warn(
+                f"{word}_() gives a new variable, as {word}() does, and leaves the old one as it is: "
+                "in a program nothing is computed in place. So do all words that end with _",
+                stacklevel=2,
+            )
+        return function(*args, **kwargs)
+
+    call._also = getattr(function, "_also", {})
+    return named(call, f"{word}_", f"As ``{word}``: gives a new variable, in static programs.")
 
 
 def of_kind(value, kinds, said, error=TypeError):

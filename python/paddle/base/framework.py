@@ -348,9 +348,10 @@ Variable.ndim = property(lambda self: len(self.shape), doc="The number of axes."
 Variable.dim = Variable.ndimension = lambda self: len(self.shape)
 Variable.grad_name = property(lambda self: grad_var_name(self.name), doc="The gradient's name.")
 Variable.numpy = Variable.item = Variable.tolist = Variable.__array__ = _no_value
+Variable.gradient = _no_value
 Variable.__float__ = Variable.__int__ = _no_value
 Variable.__bool__ = _is_there
-Variable.backward = _no_backward
+Variable.backward = Variable.clear_gradient = Variable.register_hook = _no_backward
 Variable.get_value = _get_value
 Variable.set_value = _set_value
 Variable.optimize_attr = property(

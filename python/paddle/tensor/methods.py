@@ -1,19 +1,10 @@
 """The operators and methods of variables: ``x + 1``, ``x[0]``, ``x.sum()``."""
 
 import _flotilla as core
+from paddle._words import named
 from paddle.base.framework import Variable
 
-from . import (
-    attribute,
-    creation,
-    linalg,
-    logic,
-    manipulation,
-    math,
-    ops,
-    search,
-    stat,
-)
+from . import creation, linalg, manipulation, ops, stat
 
 
 def _operator(type):
@@ -102,16 +93,43 @@ def _transposed(self):
     return manipulation.transpose(self, list(range(self.ndim))[::-1])
 
 
+def _element_size(self):
+    """How many bytes an element takes."""
+    return self.dtype.dtype.itemsize
+
+
+def _refused(word):
+    """Draws numbers in place, which no release does in static programs."""
+
+    def method(self, *args, **kwargs):
+        raise RuntimeError(
+            f'{word}() draws numbers into a tensor, but "{self.name}" is a variable of a program and '
+            "is not changed in place; draw a new one, such as paddle.uniform(x.shape)"
+        )
+
+    return named(method, word, "Refused: a variable of a program is not changed in place.")
+
+
 Variable.astype = _astype
 Variable.detach = _detach
 Variable.T = property(_transposed)
-Variable.cpu = lambda self: self
+Variable.cpu = Variable.cuda = lambda self, *args, **kwargs: self
+Variable.size = stat.numel
+Variable.element_size = _element_size
+for _word in ("uniform_", "normal_", "cauchy_", "geometric_"):
+    setattr(Variable, _word, _refused(_word))
 
+# What takes no variable first.
 _NOT_METHODS = {
-    *("arange", "assign", "diag", "empty", "empty_like", "eye", "full", "full_like", "linspace"),
-    *("logspace", "meshgrid", "ones", "ones_like", "shape", "to_tensor", "tril_indices"),
-    *("triu_indices", "zeros", "zeros_like"),
+    *("arange", "assign", "crop", "einsum", "empty", "empty_like", "eye", "finfo", "full"),
+    *("full_like", "gaussian", "iinfo", "linspace", "logspace", "meshgrid", "normal", "ones"),
+    *("ones_like", "rand", "randint", "randn", "randperm", "searchsorted", "shape"),
+    *("standard_normal", "to_tensor", "tril_indices", "triu_indices", "uniform", "zeros"),
+    "zeros_like",
 }
-for _module in (ops, math, manipulation, linalg, logic, search, stat, attribute, creation):
-    for _word in set(_module.__all__) - _NOT_METHODS:
-        setattr(Variable, _word, getattr(_module, _word))
+
+
+def attach(functions):
+    """Make methods of functions by name: the variable is their first argument."""
+    for word in functions.keys() - _NOT_METHODS:
+        setattr(Variable, word, functions[word])
