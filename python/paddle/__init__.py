@@ -38,7 +38,7 @@ from .base.dtype import (  # noqa: E402, F401
     set_default_dtype,
     uint8,
 )
-from .base.executor import seed  # noqa: E402, F401
+from .base.executor import get_cuda_rng_state, seed, set_cuda_rng_state  # noqa: E402, F401
 from .base.flags import get_flags, set_flags  # noqa: E402, F401
 from .base.framework import (  # noqa: E402, F401
     disable_static,

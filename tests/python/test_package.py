@@ -163,6 +163,43 @@ def test_devices():
         paddle.set_device("tpu")
 
 
+def test_the_memory_of_no_gpu(capsys, monkeypatch):
+    cuda = paddle.device.cuda
+    monkeypatch.setattr(cuda, "_said", [])
+    counters = ("max_memory_allocated", "max_memory_reserved", "memory_allocated")
+    assert [getattr(cuda, word)() for word in (*counters, "memory_reserved")] == [0] * 4
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "there is no GPU on this machine, so its memory" in said
+    assert cuda.device_count() == 0 and cuda.empty_cache() is None
+    assert paddle.get_cuda_rng_state() == [] and paddle.set_cuda_rng_state([]) is None
+    device = paddle.device
+    assert device.get_all_custom_device_type() == device.get_available_custom_device() == []
+    for word in ("get_device_capability", "get_device_name", "get_device_properties"):
+        with pytest.raises(ValueError, match=f"{word} needs a GPU, but there is none"):
+            getattr(cuda, word)()
+    with pytest.raises(ValueError, match="state_list must be empty"):
+        paddle.set_cuda_rng_state([1])
+
+
+def test_streams_and_events_of_no_gpu():
+    device = paddle.device
+    stream, start, end = device.Stream(), device.Event(enable_timing=True), device.cuda.Event()
+    with pytest.raises(RuntimeError, match="both events must have been recorded"):
+        start.elapsed_time(end)
+    start.record()
+    with device.stream_guard(stream):
+        assert device.current_stream() is stream is device.cuda.current_stream()
+        assert stream.record_event(end) is end
+    assert device.current_stream() is not stream and device.set_stream(stream) is not stream
+    assert start.query() and stream.query() and start.elapsed_time(end) >= 0
+    for done in (
+        *(device.synchronize(), device.cuda.synchronize(), device.xpu.synchronize()),
+        *(stream.synchronize(), stream.wait_event(end), stream.wait_stream(stream)),
+        end.synchronize(),
+    ):
+        assert done is None
+
+
 # ---- flags
 
 

@@ -24,6 +24,19 @@ def seed(seed):
     return _generator
 
 
+def get_cuda_rng_state():
+    """The states of the random numbers of all GPUs: there are none."""
+    return []
+
+
+def set_cuda_rng_state(state_list):
+    """Go on from what get_cuda_rng_state gave."""
+    if state_list:
+        raise ValueError(
+            f"state_list must be empty, for there is no GPU, but it holds {len(state_list)} states"
+        )
+
+
 def default_cpu_generator():
     """The source of random numbers."""
     return _generator

@@ -33,3 +33,13 @@ def get_all_device_type():
 def get_available_device():
     """The devices that programs can run on."""
     return ["cpu"]
+
+
+def get_all_custom_device_type():
+    """The kinds of devices that plug-ins bring: none."""
+    return []
+
+
+def get_available_custom_device():
+    """The devices that plug-ins bring: none."""
+    return []
