@@ -91,6 +91,103 @@ def test_groups_of_parameters(executor):
     np.testing.assert_allclose(value("b"), START - 0.05 * (GRAD + 0.2 * START), rtol=1e-5)
 
 
+def adamw_step(decay, ratio=1.0):
+    """The first step of AdamW: by the sign of the gradient."""
+    step = GRAD / (np.abs(GRAD) + 1e-8)
+    return START - 0.1 * ratio * (decay * START + step)
+
+
+def test_groups_with_their_own_decay_of_adamw(executor):
+    a, b = weight("a"), weight("b")
+    groups = [{"params": [a], "weight_decay": 0.5}, {"params": b}]
+    optimizer.AdamW(0.1, parameters=groups, weight_decay=0.01).minimize(loss_of(a, b))
+    train(executor)
+    np.testing.assert_allclose(value("a"), adamw_step(0.5), rtol=1e-5)
+    np.testing.assert_allclose(value("b"), adamw_step(0.01), rtol=1e-5)
+    with pytest.raises(TypeError, match="weight_decay of AdamW must be a number"):
+        groups = [{"params": [a], "weight_decay": paddle.regularizer.L2Decay(0.1)}]
+        optimizer.AdamW(0.1, parameters=groups)
+
+
+def test_ratios_of_learning_rates(executor):
+    ratio = {"a": 0.25, "b": 1.0}
+    adamw = optimizer.AdamW(0.1, lr_ratio=lambda parameter: ratio[parameter.name])
+    loss = loss_of(weight("a"), weight("b"))
+    pairs = adamw.backward(loss)
+    ops = adamw.apply_gradients(pairs)
+    assert [op.attr("lr_ratio") for op in ops] == [0.25, 1.0]
+    train(executor)
+    np.testing.assert_allclose(value("a"), adamw_step(0.01, 0.25), rtol=1e-5)
+    np.testing.assert_allclose(value("b"), adamw_step(0.01), rtol=1e-5)
+
+
+# ---- clips of one variable's gradient
+
+
+def clipped_between(words):
+    x = fluid.data("x", [2, 3])
+    start = fluid.initializer.Constant(0.5)
+    w = fluid.layers.create_parameter([3, 4], "float32", name="w", default_initializer=start)
+    hidden = fluid.layers.matmul(x, w)
+    hidden._set_error_clip(fluid.clip.ErrorClipByValue(**words))
+    return hidden, fluid.layers.reduce_sum(hidden * hidden)
+
+
+@pytest.mark.parametrize("way", ["minimize", "backward", "callbacks"])
+def test_the_gradient_of_a_variable_is_clipped_before_others_read_it(executor, way):
+    """What 1.8.5 gives: the gradient is 3, of which 0.05 are left."""
+    hidden, loss = clipped_between({"max": 0.05, "min": -0.01})
+    sgd = fluid.optimizer.SGD(1.0)
+    if way == "minimize":
+        sgd.minimize(loss)
+    else:
+        words = {"callbacks": [fluid.clip.error_clip_callback]} if way == "callbacks" else {}
+        sgd.apply_gradients(sgd.backward(loss, **words))
+    types = [op.type for op in fluid.default_main_program().global_block().ops]
+    assert types.count("clip") == 1 and types.index("clip") == types.index("matmul_grad") - 1
+    executor.run(fluid.default_startup_program())
+    executor.run(feed={"x": np.ones((2, 3), "float32")})
+    np.testing.assert_allclose(value("w"), np.full((3, 4), 0.4), rtol=1e-6)
+    assert hidden.error_clip.max == 0.05 and loss.error_clip is None
+
+
+def test_clips_of_variables():
+    assert str(fluid.clip.ErrorClipByValue(2)) == "ByValue, min=-2.000000, max=2.000000"
+    hidden, _ = clipped_between({"max": 1})
+    copy = fluid.default_main_program().clone().global_block().var(hidden.name)
+    assert copy.error_clip is hidden.error_clip
+    hidden._set_error_clip(None)
+    assert hidden.error_clip is None and copy.error_clip.min == -1
+    with pytest.raises(TypeError, match="error_clip must be an ErrorClipByValue or None"):
+        hidden._set_error_clip(0.5)
+
+
+# ---- gradients that tell little of single samples
+
+
+def test_dpsgd_shortens_gradients(executor):
+    """What 1.8.5 gives without noise."""
+    start = fluid.initializer.Constant(0.5)
+    w = fluid.layers.create_parameter([4], "float32", name="w", default_initializer=start)
+    loss = fluid.layers.reduce_sum(w * w)
+    fluid.optimizer.Dpsgd(0.1, clip=0.5, batch_size=4.0, sigma=0.0).minimize(loss)
+    executor.run(fluid.default_startup_program())
+    executor.run(feed={})
+    np.testing.assert_allclose(value("w"), [0.475] * 4, rtol=1e-6)
+
+
+def test_dpsgd_adds_one_number_to_all_elements(executor):
+    start = fluid.initializer.Constant(0.0)
+    w = fluid.layers.create_parameter([4], "float32", name="w", default_initializer=start)
+    loss = fluid.layers.reduce_sum(w * 0.0)
+    fluid.optimizer.DpsgdOptimizer(1.0, clip=0.5, batch_size=4.0, sigma=2.0).minimize(loss)
+    executor.run(fluid.default_startup_program())
+    found = [value("w").copy() for _ in range(400) if executor.run(feed={}) == []]
+    steps = np.diff(found, axis=0)
+    np.testing.assert_allclose(steps, np.repeat(steps[:, :1], 4, 1), atol=1e-5)
+    assert 0.4 < steps[:, 0].std() < 0.6
+
+
 # ---- averages
 
 

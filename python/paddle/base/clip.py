@@ -3,7 +3,7 @@
 import _flotilla as core
 from paddle._words import of_kind
 
-from .framework import default_main_program
+from .framework import Variable, default_main_program, grad_var_name
 
 
 class ClipGradBase(core.GradClip):
@@ -87,6 +87,61 @@ def set_gradient_clip(clip, param_list=None, program=None):
         for name in names:
             program.global_block().var(name)  # refuses an unknown name
     program._gradient_clip = (clip, names)
+
+
+class ErrorClipByValue:
+    """The gradient of one variable, between ``min`` (by default ``-max``) and ``max`` wherever the
+    rest of the backward pass reads it.
+
+    >>> hidden._set_error_clip(fluid.clip.ErrorClipByValue(max=1.0))
+    """
+
+    def __init__(self, max, min=None):
+        self.max = float(max)
+        self.min = -self.max if min is None else float(min)
+
+    def __str__(self):
+        return f"ByValue, min={self.min:f}, max={self.max:f}"
+
+
+def _set_error_clip(self, error_clip):
+    """Keep the gradient of the variable within bounds."""
+    if error_clip is not None:
+        said = "error_clip must be an ErrorClipByValue or None, but is of type"
+        of_kind(error_clip, ErrorClipByValue, said)
+    program = self.block.program
+    others = {key: clip for key, clip in program._error_clips.items() if key != self.name}
+    program._error_clips = others | ({} if error_clip is None else {self.name: error_clip})
+
+
+Variable._set_error_clip = _set_error_clip
+Variable.error_clip = property(
+    lambda self: self.block.program._error_clips.get(self.name),
+    _set_error_clip,
+    doc="What keeps the gradient of the variable within bounds, or None.",
+)
+
+
+def clip_errors(program):
+    """Put the clips of variables behind the ops that write their gradients."""
+    for name, clip in program._error_clips.items():
+        gradient = grad_var_name(name)
+        for block in program.blocks:
+            writers = [i for i, op in enumerate(block.ops) if gradient in op.output_arg_names]
+            if writers and block.ops[writers[-1]].type != "clip":
+                with program._backward_role_guard():
+                    block._insert_op(
+                        writers[-1] + 1,
+                        type="clip",
+                        inputs={"X": [gradient]},
+                        outputs={"Out": [gradient]},
+                        attrs={"min": clip.min, "max": clip.max},
+                    )
+
+
+def error_clip_callback(block, context):
+    """What 1.x hands to append_backward: every optimizer clips errors without it."""
+    clip_errors(block.program)
 
 
 def append_gradient_clip_ops(param_grads):

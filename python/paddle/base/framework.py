@@ -379,7 +379,7 @@ def _clone(self, for_test=False):
     copy = self._clone(for_test)
     if not for_test:
         core.fleet.copied(self, copy)
-    copy._gradient_clip = self._gradient_clip
+    copy._gradient_clip, copy._error_clips = self._gradient_clip, self._error_clips
     return copy
 
 
@@ -469,6 +469,7 @@ def _fleet_options(self, options):
 
 Program._fleet_opt = _fleet_options
 Program._gradient_clip = None  # what set_gradient_clip said: (clip, names of parameters or None)
+Program._error_clips = {}  # from names of variables to what clips their gradients
 
 # ---- sorts of variables
 

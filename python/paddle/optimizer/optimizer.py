@@ -4,6 +4,7 @@ import numpy as np
 
 import _flotilla as core
 from paddle._words import also
+from paddle.base.clip import clip_errors
 from paddle.base.framework import Variable, default_main_program
 from paddle.base.regularizer import L2Decay
 from paddle.base.scope import global_scope
@@ -30,6 +31,7 @@ class Optimizer:
     """
 
     _type = None  # of the op
+    _ratio_of = None  # tells for a parameter what its learning rate is multiplied with
 
     def __init__(
         self, learning_rate, parameters=None, weight_decay=None, grad_clip=None, name=None
@@ -50,6 +52,7 @@ class Optimizer:
             "grad_clip", grad_clip, core.GradClip, "one of ClipGradByValue, ByNorm, ByGlobalNorm"
         )
         parameters = None if parameters is None else list(parameters)
+        self._apart = {}  # from a parameter's name to attributes of its op
         if any(isinstance(one, dict) for one in parameters or ()):
             parameters = self._take_groups(parameters)
         self._learning_rate, self._grad_clip = learning_rate, grad_clip
@@ -69,7 +72,8 @@ class Optimizer:
     def _take_groups(self, groups):
         """Let groups of parameters say how theirs are trained; returns all parameters.
 
-        A group's ``learning_rate`` is a factor of the optimizer's.
+        A group's ``learning_rate`` is a factor of the optimizer's, its ``weight_decay`` stands
+        before the optimizer's.
         """
         whole = []
         for group in groups:
@@ -79,16 +83,44 @@ class Optimizer:
                     f"but holds {group!r}"
                 )
             unknown = sorted(set(group) - {"params", "learning_rate", "weight_decay"})
-            if unknown or ("weight_decay" in group and self._type == "adamw"):
-                word = unknown[0] if unknown else "weight_decay"
-                raise ValueError(f'"{word}" of a group of parameters is not implemented')
-            members = list(group["params"])
+            if unknown:
+                raise ValueError(f'"{unknown[0]}" of a group of parameters is not implemented')
+            members = (
+                [group["params"]]
+                if isinstance(group["params"], Variable)
+                else list(group["params"])
+            )
             for parameter in members:
-                _set_apart(parameter, group)
+                self._set_apart(parameter, group)
             whole += members
         return whole
 
+    def _set_apart(self, parameter, group):
+        if "learning_rate" in group:
+            parameter.optimize_attr = {"learning_rate": float(group["learning_rate"])}
+        decay = group.get("weight_decay")
+        if decay is None:
+            return
+        number = isinstance(decay, (int, float))
+        if self._type == "adamw":  # its decay is part of its op
+            if not number:
+                raise TypeError(f"weight_decay of AdamW must be a number, but is {decay!r}")
+            self._apart[parameter.name] = {"coeff": float(decay)}
+        else:
+            parameter.regularizer = L2Decay(float(decay)) if number else decay
+
     # ---- programs
+
+    def _adjusted(self, ops):
+        """The update ops, those of parameters that are trained otherwise with attributes of their own."""
+        for op in ops if self._apart or self._ratio_of else ():
+            name = op.input("Param")[0]
+            attrs = dict(self._apart.get(name, {}))
+            if self._ratio_of is not None:
+                attrs["lr_ratio"] = float(self._ratio_of(op.block.var(name)))
+            for word, value in attrs.items():
+                op._set_attr(word, value)
+        return ops
 
     def _rate(self):
         """What gives the learning rate of each run, where it is not a number."""
@@ -113,25 +145,33 @@ class Optimizer:
         program = getattr(getattr(loss, "block", None), "program", None)
         if program is not None:
             self._settle_clip(program)
-        return self._core.minimize(loss, startup_program, parameters, no_grad_set, self._rate())
+            if program._error_clips:
+                pairs = self.backward(loss, startup_program, parameters, no_grad_set)
+                return self.apply_optimize(loss, startup_program, pairs), pairs
+        words = (loss, startup_program, parameters, no_grad_set)
+        ops, pairs = self._core.minimize(*words, self._rate())
+        return self._adjusted(ops), pairs
 
     @also(parameter_list="parameters")
     def backward(
         self, loss, startup_program=None, parameters=None, no_grad_set=None, callbacks=None
     ):
         """Append the gradients; returns [(parameter, gradient)]."""
-        return self._core.backward(loss, startup_program, parameters, no_grad_set)
+        pairs = self._core.backward(loss, startup_program, parameters, no_grad_set)
+        clip_errors(loss.block.program)
+        return pairs
 
     def apply_gradients(self, params_grads):
         """Append the updates for gradients; returns their ops."""
         self._settle_clip(default_main_program(), params_grads)
-        return self._core.apply_gradients(params_grads, rate=self._rate())
+        return self._adjusted(self._core.apply_gradients(params_grads, rate=self._rate()))
 
     def apply_optimize(self, loss, startup_program, params_grads):
         """Append the updates for gradients to the program of ``loss``; returns their ops."""
         program = loss.block.program
         self._settle_clip(program, params_grads)
-        return self._core.apply_gradients(params_grads, program, startup_program, self._rate())
+        words = (params_grads, program, startup_program)
+        return self._adjusted(self._core.apply_gradients(*words, self._rate()))
 
     def step(self, *args, **kwargs):
         """Refused: the program that the executor runs has the update in it."""
@@ -194,15 +234,6 @@ class Optimizer:
                 var.get_tensor().set(np.array(state_dict[name]))
 
     set_dict = set_state_dict
-
-
-def _set_apart(parameter, group):
-    if "learning_rate" in group:
-        parameter.optimize_attr = {"learning_rate": float(group["learning_rate"])}
-    if "weight_decay" in group:
-        decay = group["weight_decay"]
-        number = isinstance(decay, (int, float))
-        parameter.regularizer = L2Decay(float(decay)) if number else decay
 
 
 def _check(word, value, kind, expected):

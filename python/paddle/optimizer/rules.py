@@ -29,8 +29,10 @@ class Rule(typing.NamedTuple):
 
 
 def _adamw(settings):
-    if settings.pop("lr_ratio") is not None:
-        raise ValueError("lr_ratio is not implemented; use ParamAttr(learning_rate=...) instead")
+    settings["ratio_of"] = settings.pop("lr_ratio")
+    if not (settings["ratio_of"] is None or callable(settings["ratio_of"])):
+        found = settings["ratio_of"]
+        raise TypeError(f"lr_ratio must be a function of a parameter or None, but is {found!r}")
     settings["coeff"] = float(settings.pop("weight_decay"))
     wanted = settings.pop("apply_decay_param_fun")
     settings["decays"] = wanted and (lambda parameter: wanted(parameter.name))
@@ -82,7 +84,8 @@ RULES = {
         "adamw",
         """Adam, with p -= lr * weight_decay * p beside it.
 
-        ``apply_decay_param_fun``: says for the name of a parameter whether it decays.""",
+        ``apply_decay_param_fun``: says for the name of a parameter whether it decays. ``lr_ratio``:
+        says for a parameter what its learning rate is multiplied with.""",
         f"{_BETAS}parameters=None, weight_decay=0.01, lr_ratio=None, "
         f"apply_decay_param_fun=None, grad_clip=None, lazy_mode=False, {_PRECISION}name=None",
         settle=_adamw,
@@ -161,7 +164,7 @@ def _maker(rule):
         if rule.settle is not None:
             rule.settle(settings)
         common = [settings.pop(word, None) for word in _COMMON]
-        decays = settings.pop("decays", None)
+        decays, self._ratio_of = settings.pop("decays", None), settings.pop("ratio_of", None)
         attrs = {rule.rename.get(word, word): value for word, value in settings.items()}
         self._make(*common, attrs, decays)
 
