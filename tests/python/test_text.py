@@ -51,6 +51,13 @@ RECORDED = [
         500,
         "76cf1bab3c 4e797712a5 e561de1354 e0625aa49f",
     ),
+    (text.WMT14, {"dict_size": 300}, 4000, "317da43757 3f4bc9267d 02cf8412f1 0be4fce391"),
+    (
+        text.WMT14,
+        {"mode": "gen", "dict_size": 300},
+        400,
+        "926a77f9f6 0e6f44600c 3e4d1f693e 6a74cfa3d4",
+    ),
 ]
 
 
@@ -85,3 +92,36 @@ def test_wrong_words_are_refused():
         text.Imikolov()
     with pytest.raises(AssertionError, match="data_file is not set and downloading automatically"):
         text.Imdb(download=False)
+
+
+def test_sentences_with_roles():
+    found = text.Conll05st()
+    words, verbs, roles = found.get_dict()
+    assert len(found) == 2000 and len(found[0]) == 9 and found[0][0].dtype == "int64"
+    assert len({one.shape for one in found[0]}) == 1
+    assert found.get_embedding() == paddle.dataset.conll05.get_embedding()
+    samples = list(paddle.dataset.conll05.test()())
+    assert [one.tolist() for one in found[7]] == list(samples[7]) and roles["O"] == 8
+
+
+@pytest.mark.parametrize("mode, count", [("train", 4000), ("test", 400), ("gen", 400)])
+def test_translations_of_news(mode, count):
+    found = text.WMT14(mode=mode, dict_size=500)
+    assert len(found) == count
+    samples = list(getattr(paddle.dataset.wmt14, mode)(500)())
+    assert [one.tolist() for one in found[3]] == list(samples[3])
+    source, _ = found.get_dict(reverse=True)
+    assert [source[n] for n in range(3)] == ["<s>", "<e>", "<unk>"]
+    assert found.get_dict()[0]["<e>"] == 1
+
+
+def test_translations_of_descriptions():
+    found = text.WMT16(mode="val", src_dict_size=400, trg_dict_size=300, lang="de")
+    samples = list(paddle.dataset.wmt16.validation(400, 300, "de")())
+    assert len(found) == 400 and [one.tolist() for one in found[3]] == list(samples[3])
+    assert found.get_dict("de") == paddle.dataset.wmt16.get_dict("de", 400)
+    assert len(found.get_dict("en", reverse=True)) <= 300
+    with pytest.raises(AssertionError, match="trg_dict_size should be set as positive number"):
+        text.WMT16(src_dict_size=3)
+    with pytest.raises(AssertionError, match="'train' or 'test' or 'gen'"):
+        text.WMT14(mode="val", dict_size=10)

@@ -9,7 +9,7 @@ import dataclasses
 import os
 import sys
 
-from . import _generate
+from . import _generate, _sentences
 from ._transfer import DownloadError, fetch, md5_of
 
 
@@ -140,13 +140,17 @@ SETS = {
             File(_MODELS + "conll05st%2FtargetDict.txt", "d8c7f03ceb5fc2e5a0fa7503a4353751"),
             File(_MODELS + "conll05st%2Femb", "bf436eb0faa1f6f9103017f8be57cdb7"),
         ),
-        None,
+        _sentences.conll05,
     ),
     "wmt14": Set(
-        "wmt14", (File(_MODELS + "wmt/wmt14.tgz", "0791583d57d5beb693b9414c5b36798c"),), None
+        "wmt14",
+        (File(_MODELS + "wmt/wmt14.tgz", "0791583d57d5beb693b9414c5b36798c"),),
+        _sentences.wmt14,
     ),
     "wmt16": Set(
-        "wmt16", (File(_MODELS + "wmt/wmt16.tar.gz", "0c38be43600334966403524a40dcd81e"),), None
+        "wmt16",
+        (File(_MODELS + "wmt/wmt16.tar.gz", "0c38be43600334966403524a40dcd81e"),),
+        _sentences.wmt16,
     ),
     "voc2012": Set(
         "voc2012",

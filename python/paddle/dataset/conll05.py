@@ -1,8 +1,7 @@
 """The test sentences of CoNLL 2005, with the roles that phrases play for a verb.
 
 A sample has nine sequences as long as the sentence: its words; five words around the verb, each
-repeated; the verb, repeated; marks on those five words; the roles. All are numbers. There is no
-generated set in their place.
+repeated; the verb, repeated; marks on those five words; the roles. All are numbers.
 """
 
 import gzip
@@ -113,14 +112,16 @@ def get_embedding():
     return common.download(EMB_URL, "conll05st", EMB_MD5)
 
 
+def test_reader(data_path):
+    """A reader of the test sentences in the archive of the set."""
+    names = [f"conll05st-release/test.wsj/{kind}/test.wsj.{kind}.gz" for kind in ("words", "props")]
+    return corpus_reader(data_path, *names)
+
+
 def test():
     """The reader of the test sentences; those to train with are not free."""
-    sentences = corpus_reader(
-        common.download(DATA_URL, "conll05st", DATA_MD5),
-        words_name="conll05st-release/test.wsj/words/test.wsj.words.gz",
-        props_name="conll05st-release/test.wsj/props/test.wsj.props.gz",
-    )
-    return reader_creator(sentences, *get_dict())
+    sentences = test_reader(common.download(DATA_URL, "conll05st", DATA_MD5))
+    return common.limited(reader_creator(sentences, *get_dict()))
 
 
 def fetch():

@@ -1,7 +1,6 @@
 """A part of WMT 2014, English and French.
 
 A sample is (numbers of the source, of the target behind ``<s>``, of the target before ``<e>``).
-There is no generated set in its place.
 """
 
 from . import common
@@ -46,7 +45,7 @@ def reader_creator(tar_file, file_name, dict_size):
                 if len(said) <= _LONGEST and len(answer) <= _LONGEST:
                     yield said, [target[START], *answer], [*answer, target[END]]
 
-    return reader
+    return common.limited(reader)
 
 
 def train(dict_size):
@@ -66,7 +65,12 @@ def gen(dict_size):
 
 def get_dict(dict_size, reverse=True):
     """Both dictionaries, source and target: words by number, or, without ``reverse``, numbers."""
-    found = [_numbers(_archive(), side, dict_size) for side in ("src", "trg")]
+    return dictionaries(_archive(), dict_size, reverse)
+
+
+def dictionaries(tar_file, dict_size, reverse):
+    """Both dictionaries in the archive of the set."""
+    found = [_numbers(tar_file, side, dict_size) for side in ("src", "trg")]
     if reverse:
         found = [{number: word for word, number in one.items()} for one in found]
     return tuple(found)

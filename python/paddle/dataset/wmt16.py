@@ -1,7 +1,7 @@
 """A part of WMT 2016: descriptions of pictures in English and German.
 
 A sample is (numbers of the source between ``<s>`` and ``<e>``, of the target behind ``<s>``, of the
-target before ``<e>``). There is no generated set in its place.
+target before ``<e>``).
 """
 
 import collections
@@ -59,7 +59,7 @@ def reader_creator(tar_file, file_name, src_dict_size, trg_dict_size, src_lang):
             said = [source.get(word, unknown) for word in said]
             yield [start, *said, end], [start, *answer], [*answer, end]
 
-    return reader
+    return common.limited(reader)
 
 
 def _archive():
@@ -83,8 +83,13 @@ def validation(src_dict_size, trg_dict_size, src_lang="en"):
 
 def get_dict(lang, dict_size, reverse=False):
     """The number of each word of a language, or, with ``reverse``, the words by number."""
+    return dictionary(_archive(), lang, dict_size, reverse)
+
+
+def dictionary(tar_file, lang, dict_size, reverse):
+    """The same of the archive of the set."""
     _check(lang)
-    numbers = _numbers(_archive(), lang, dict_size)
+    numbers = _numbers(tar_file, lang, dict_size)
     return {number: word for word, number in numbers.items()} if reverse else numbers
 
 
