@@ -258,6 +258,15 @@ def test_a_model_beside_a_folder_of_its_name(executor, tmp_path):
                 **{"_use_global_stats": None, "_weight_attr": None},
             },
         ),
+        (
+            lambda nn: nn.BatchNorm(4),
+            {"_momentum": 0.9, "_epsilon": 1e-5, "_data_layout": "NCHW", "_param_attr": None},
+        ),
+        (lambda nn: nn.SyncBatchNorm(4), {"_num_features": 4, "_momentum": 0.9}),
+        (
+            lambda nn: nn.InstanceNorm2D(4),
+            {"_num_features": 4, "_momentum": 0.9, "_data_format": "NCHW", "_weight_attr": None},
+        ),
         (lambda nn: nn.LayerNorm([4]), {"_normalized_shape": [4], "_epsilon": 1e-5}),
         (lambda nn: nn.GroupNorm(2, 4), {"_num_groups": 2, "_num_channels": 4, "_epsilon": 1e-5}),
         (lambda nn: nn.MaxPool2D(2, 2), {"ksize": 2, "stride": 2, "padding": 0}),

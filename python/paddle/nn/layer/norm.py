@@ -17,6 +17,8 @@ class _Statistics(Layer):
 
     def __init__(self, channels, scale, bias, names=(None, None), average=True, dtype="float32"):
         super().__init__(dtype=dtype)
+        self._num_features, self._bias_attr = channels, bias
+        self._weight_attr = self._param_attr = scale
         self.weight = self._learnt(channels, scale, 1.0, False)
         self.bias = self._learnt(channels, bias, 0.0, True)
         self._mean = self._running(channels, names[0], 0.0, average)
@@ -36,6 +38,11 @@ class _Statistics(Layer):
         made.stop_gradient = True
         return made
 
+    def __getattr__(self, name):
+        """The arguments, with a line in front."""
+        kept = {**vars(self).get("_attrs", {}), **vars(self).get("_rest", {})}
+        return kept[name[1:]] if name[1:] in kept else super().__getattr__(name)
+
     def _channels(self):
         """What the op reads of channels, and moves."""
         return self._mean, self._variance, self.weight, self.bias
@@ -47,13 +54,7 @@ class _Statistics(Layer):
 class _BatchNorm(_Statistics):
     def __init__(self, num_features, weight_attr, bias_attr, **rest):
         super().__init__(num_features, weight_attr, bias_attr)
-        self._weight_attr, self._bias_attr = weight_attr, bias_attr
-        self._num_features, self._rest = num_features, rest
-
-    def __getattr__(self, name):
-        """The arguments, with a line in front."""
-        rest = vars(self).get("_rest", {})
-        return rest[name[1:]] if name[1:] in rest else super().__getattr__(name)
+        self._rest = rest
 
     def forward(self, input):
         """``input`` with channels of mean 0 and variance 1, scaled and moved."""
@@ -89,7 +90,8 @@ class _SyncBatchNorm(_Statistics):
     def _with_parameters_of(cls, layer, momentum, epsilon, data_format, **_):
         made = cls.__new__(cls)
         Layer.__init__(made)
-        for name in ("weight", "bias", "_mean", "_variance"):
+        kept = ("_num_features", "_weight_attr", "_param_attr", "_bias_attr")
+        for name in ("weight", "bias", "_mean", "_variance", *kept):
             setattr(made, name, getattr(layer, name))
         made._keep(momentum, epsilon, data_layout="NHWC" if data_format[-1] == "C" else "NCHW")
         made.training = layer.training
@@ -135,9 +137,11 @@ class LayerNorm(Layer):
 
 
 class _InstanceNorm(Layer):
-    def __init__(self, num_features, epsilon, weight_attr, bias_attr, name):
+    def __init__(self, num_features, epsilon, momentum, weight_attr, bias_attr, data_format, name):
         super().__init__()
         self._num_features, self._epsilon, self._name = num_features, epsilon, name
+        self._weight_attr, self._bias_attr = weight_attr, bias_attr
+        self._momentum, self._data_format = momentum, data_format  # of no use to the op
         self.scale = self.bias = None
         if weight_attr is not False and bias_attr is not False:
             shape = [num_features]
