@@ -42,6 +42,10 @@ from paddle import static
         ("paddle.base.layer_helper", "LayerHelper"),
         ("paddle.base.io", "save_vars"),
         ("paddle.base.proto.framework_pb2", "ProgramDesc"),
+        ("paddle.framework.proto.framework_pb2", "ProgramDesc"),
+        ("paddle.base.framework", "IrGraph IrNode IrOpNode IrVarNode"),
+        ("paddle.base.core", "Graph Node OpDesc BlockDesc"),
+        ("paddle.framework", "IrGraph core"),
         ("paddle.fluid.dygraph.base", "to_variable no_grad"),
         ("paddle.fluid.data_feeder", "check_type check_dtype check_variable_and_dtype check_shape"),
         ("paddle.fluid.unique_name", "UniqueNameGenerator generate_with_ignorable_key"),
@@ -252,6 +256,19 @@ def test_memory_usage_of_sequences():
     fluid.layers.fc(sums, 2)
     least, most, unit = fluid.contrib.memory_usage(fluid.default_main_program(), 16)
     assert least > 0 and most >= least and unit in ("B", "KB")
+
+
+def test_memory_usage_of_a_program_that_reads():
+    reader = fluid.layers.py_reader(4, [[-1, 8, 1], [-1, 1]], ["int64", "int64"])
+    words, label = fluid.layers.read_file(reader)
+    sums = fluid.layers.reduce_sum(fluid.layers.embedding(words, [50, 8]), 1)
+    loss = fluid.layers.cross_entropy(fluid.layers.fc(sums, 2, act="softmax"), label)
+    fluid.optimizer.Adam(0.1).minimize(fluid.layers.mean(loss))
+    main = fluid.default_main_program()
+    least, most, unit = fluid.contrib.memory_usage(main, 32)
+    assert unit == "KB" and 32 * 8 * 8 / 1024 < least <= most
+    tested = fluid.contrib.memory_usage(main.clone(for_test=True), 3200)
+    assert tested[2] == "MB" and tested[0] < fluid.contrib.memory_usage(main, 3200)[0]
 
 
 def test_memory_usage_needs_known_sizes():

@@ -145,6 +145,7 @@ def test_a_parameter_by_its_class(executor):
     )
     assert isinstance(made, fluid.framework.Parameter) and made.persistable and not made.trainable
     assert made.shape == (2, 3) and made.optimize_attr == {"learning_rate": 0.5}
+    assert made.error_clip is None and made.gradient_clip_attr is None and not made.is_distributed
     assert block.var("w").is_parameter and made in block.all_parameters()
     unnamed = fluid.framework.Parameter(block, shape=[2], dtype="int64")
     assert unnamed.name.startswith("_generated_parameter") and unnamed.dtype == "int64"

@@ -3,7 +3,6 @@
 import ast
 import functools
 import os
-import pathlib
 
 import _flotilla as core
 from paddle._names import did_you_mean
@@ -27,8 +26,8 @@ _set = {}
 def _of_paddle():
     """The other flags of Paddle 1.8.5 and 2.6.2, with what they are there unless set: a program may
     ask for them."""
-    text = pathlib.Path(__file__).with_name("flags.txt").read_text()
-    rows = (line.split(" = ", 1) for line in text.splitlines())
+    with open(os.path.join(os.path.dirname(__file__), "flags.txt")) as file:
+        rows = [line.split(" = ", 1) for line in file]
     return {f"FLAGS_{name}": ast.literal_eval(value) for name, value in rows}
 
 

@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 
 import _flotilla as core
+from paddle._names import names_of
 from paddle._words import of_kind
 
 from .dtype import VarKind, dtype
@@ -354,6 +355,8 @@ Variable.__bool__ = _is_there
 Variable.backward = Variable.clear_gradient = Variable.register_hook = _no_backward
 Variable.get_value = _get_value
 Variable.set_value = _set_value
+Variable.gradient_clip_attr = Variable.error_clip = None  # unless a program says otherwise
+Variable.is_distributed = False
 Variable.optimize_attr = property(
     lambda self: {"learning_rate": self._learning_rate},
     lambda self, attr: setattr(self, "_learning_rate", attr["learning_rate"]),
@@ -487,3 +490,11 @@ def is_parameter(var):
 def is_belong_to_optimizer(var):
     """Whether the variable is what an optimizer keeps: persistable, and no parameter."""
     return is_persistable(var) and not var.is_parameter and not var.is_data
+
+
+__getattr__, __dir__ = names_of(
+    __name__,
+    elsewhere=dict.fromkeys(
+        ("IrGraph", "IrNode", "IrOpNode", "IrVarNode"), f"{__package__}.ir_graph"
+    ),
+)

@@ -67,18 +67,18 @@ class Node(_ToRead):
 
     def is_op(self):
         """Whether this is an operator."""
-        return isinstance(self, OpNode)
+        return isinstance(self, IrOpNode)
 
     def is_var(self):
         """Whether this is a value."""
-        return isinstance(self, VarNode)
+        return isinstance(self, IrVarNode)
 
     def is_ctrl_var(self):
         """Whether this only says which of two operators comes first."""
         return False
 
 
-class OpNode(Node):
+class IrOpNode(Node):
     """An operator."""
 
     def name(self):
@@ -106,7 +106,7 @@ class OpNode(Node):
         return self._of.output_arg_names
 
 
-class VarNode(Node):
+class IrVarNode(Node):
     """A value of a variable."""
 
     def name(self):
@@ -138,6 +138,9 @@ class VarNode(Node):
         return not self.is_ctrl_var() and self._of.persistable
 
 
+IrNode = Node
+
+
 class Graph(_ToRead):
     """The graph of a program's global block."""
 
@@ -149,10 +152,10 @@ class Graph(_ToRead):
         self._nodes = []
         self._values = {}  # of each variable, the first one first
         block = self._program.global_block()
-        self._ops = [self._linked(OpNode, block, op) for op in block.ops]
+        self._ops = [self._linked(IrOpNode, block, op) for op in block.ops]
         for var in block._vars():
             if var.name not in self._values:
-                self._values[var.name] = [self._made(VarNode, var)]
+                self._values[var.name] = [self._made(IrVarNode, var)]
         for values in self._values.values():
             for old, new in zip(values, values[1:]):
                 self._order(old, new)
@@ -167,11 +170,11 @@ class Graph(_ToRead):
             if name != _EMPTY:
                 values = self._values.setdefault(name, [])
                 if not values:
-                    values.append(self._made(VarNode, self._var(block, name)))
+                    values.append(self._made(IrVarNode, self._var(block, name)))
                 _link(values[-1], node)
         for name in dict.fromkeys(op.output_arg_names):
             if name != _EMPTY:
-                made = self._made(VarNode, self._var(block, name))
+                made = self._made(IrVarNode, self._var(block, name))
                 self._values.setdefault(name, []).append(made)
                 _link(node, made)
         return node
@@ -187,7 +190,7 @@ class Graph(_ToRead):
         for before in [*old.inputs, *old.outputs]:
             linked = any(one in writer.inputs for one in before.outputs)
             if before is not writer and not linked:
-                control = self._made(VarNode, f"{_CONTROL}@{len(self._nodes)}")
+                control = self._made(IrVarNode, f"{_CONTROL}@{len(self._nodes)}")
                 _link(before, control)
                 _link(control, writer)
 

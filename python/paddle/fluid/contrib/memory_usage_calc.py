@@ -22,8 +22,8 @@ def memory_usage(program, batch_size):
     of_kind(program, Program, "memory_usage takes a program, but got a")
     if batch_size <= 0:
         raise ValueError(f"batch_size must be positive, but is {batch_size}")
-    block = program.global_block()
-    feeds = {var.name: _zeros(var, int(batch_size)) for var in block._vars() if var.is_data}
+    fed = _fed(program.global_block())
+    feeds = {var.name: _zeros(var, int(batch_size)) for var in fed}
     scope = global_scope().new_scope()
     kept = 0
     for var in filter(is_persistable, program.list_vars()):
@@ -31,11 +31,30 @@ def memory_usage(program, batch_size):
         if found is None or not found.is_initialized():
             scope.var(var.name).get_tensor().set(np.zeros(_extents(var, 1), var.dtype.dtype))
         kept += _bytes(var, 1)
-    stats = core.Executor(default_cpu_generator(), core.fleet).plan_stats(program, feeds, [], scope)
-    fed = sum(_bytes(var, int(batch_size)) for var in block._vars() if var.is_data)
-    sizes = [kept + fed + stats[word] for word in ("arena_bytes", "no_reuse_bytes")]
+    executor = core.Executor(default_cpu_generator(), core.fleet)
+    stats = executor.plan_stats(program, feeds, _results(program.global_block()), scope)
+    kept += sum(_bytes(var, int(batch_size)) for var in fed)
+    sizes = [kept + stats[word] for word in ("arena_bytes", "no_reuse_bytes")]
     power = min(sum(max(sizes) > 1024**n for n in (1, 2)), 2)
     return (*(float(size) / 1024**power for size in sizes), ("B", "KB", "MB")[power])
+
+
+def _fed(block):
+    """What is fed, and what readers give."""
+    read = {name for op in block.ops if op.type == "read" for name in op.output_arg_names}
+    return [var for var in block._vars() if var.is_data or var.name in read]
+
+
+def _results(block):
+    """What no operator reads: a plan leaves out what is for nothing."""
+    read = {name for op in block.ops for name in op.input_arg_names}
+    written = dict.fromkeys(name for op in block.ops for name in op.output_arg_names)
+    found = (block._find(name) for name in written if name not in read)
+    return [
+        var
+        for var in found
+        if var is not None and not var.persistable and var.type == VarKind.LOD_TENSOR
+    ]
 
 
 def _extents(var, batch_size):
