@@ -47,11 +47,12 @@ void cut(Cuts& cuts, int64_t axis, const Index& place) {
   const bool at = place.kind == Index::kAt;
   const bool variable = place.begin_var != nullptr || place.end_var != nullptr;
   if (!at && !variable && place.begin == 0 && place.end == Index::kEnd && place.step == 1) return;
-  // The element before the end has no end of its own.
+  // The element before the end has no end of its own, and -1 says that a variable tells.
   const int64_t end = !at ? place.end : place.begin == -1 ? Index::kEnd : place.begin + 1;
+  const bool told = place.end_var != nullptr || (at && place.begin_var != nullptr);
   cuts.axes.push_back(axis);
-  cuts.starts.push_back(place.begin);
-  cuts.ends.push_back(end);
+  cuts.starts.push_back(place.begin_var != nullptr ? -1 : place.begin);
+  cuts.ends.push_back(told ? -1 : end);
   cuts.steps.push_back(at ? 1 : place.step);
   if (at) cuts.decrease.push_back(axis);
   cuts.ranges.push_back(place);

@@ -53,10 +53,22 @@ void remember_slice(VarMeta& out, const VarMeta& in, const Range& range) {
   remember(out, std::move(taken));
 }
 
+// Where the slice starts; while a program is built, 0 in the attribute is a number among variables,
+// too, for which it has -1.
+MaybeInts starts_of(const InferContext& c) {
+  MaybeInts starts = ints_of(c, kStarts);
+  if (c.running() || c.in_count(kStarts.list) == 0) return starts;
+  const Ints given = c.attr<Ints>(kStarts.attr);
+  for (size_t i = 0; i < starts.size() && given.size() == starts.size(); ++i) {
+    if (!starts[i] && given[i] == 0) starts[i] = 0;
+  }
+  return starts;
+}
+
 void infer(InferContext& c) {
   const VarMeta& in = c.in("Input");
   const Ints axes = c.attr<Ints>("axes");
-  const MaybeInts starts = ints_of(c, kStarts), ends = ints_of(c, kEnds);
+  const MaybeInts starts = starts_of(c), ends = ints_of(c, kEnds);
   const Ints strides = strides_of(c, axes.size());
   require(
       starts.size() == axes.size() && ends.size() == axes.size() && strides.size() == axes.size(),
