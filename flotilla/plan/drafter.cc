@@ -28,10 +28,10 @@ Names find_pinned(const Program& program) {
   return pinned;
 }
 
-// Ops whose values are there before the first step: feeds, and what a loader gives.
+// Ops whose values are there before the first step: feeds, what a loader gives, and devices.
 bool is_fed(const Op& op) {
-  static const std::set<std::string_view> kTypes = {"feed", "fetch", "create_py_reader",
-                                                    "create_double_buffer_reader", "read"};
+  static const std::set<std::string_view> kTypes = {
+      "feed", "fetch", "create_py_reader", "create_double_buffer_reader", "read", "get_places"};
   return kTypes.contains(op.type());
 }
 

@@ -18,6 +18,7 @@ LEFT_OUT = {
     "distributed_lookup_table": SERVERS,
     "distributed_push_sparse": SERVERS,
     "geo_sgd": SERVERS,
+    "get_places": "is no step of a plan: nothing reads the list of devices",
     "partial_recv": "needs another process that sends",
     "partial_send": "needs another process that receives",
     "read": LOADER,
