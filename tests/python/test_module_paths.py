@@ -89,8 +89,6 @@ def test_what_modules_hold_is_not_offered_on():
 def test_what_is_not_there_is_refused():
     with pytest.raises(AttributeError, match="paddle.nn.decode.*is not implemented|has no"):
         paddle.nn.decode.beam_search_decoder_of_mine  # noqa: B018
-    with pytest.raises(NotImplementedError, match="train it with several processes by fleetrun"):
-        fluid.layers.device.get_places()
     assert paddle.fluid.incubate.fleet.parameter_server.version.is_transpiler()
 
 
@@ -113,6 +111,22 @@ def test_what_dynamic_graphs_have_in_programs():
         pass
     with pytest.raises(RuntimeError, match="for dynamic graphs"):
         fluid.enable_dygraph()
+
+
+def test_devices_of_a_program_of_0_14(executor):
+    places = fluid.layers.device.get_places(device_count=2, device_type="CPU")
+    assert places.type == fluid.core.VarDesc.VarType.PLACE_LIST
+    assert places.name == "get_places_0.out_0"
+    op = fluid.default_main_program().global_block().ops[0]
+    assert (op.type, op.attr("device_count"), op.attr("device_type")) == ("get_places", 2, "CPU")
+    fluid.layers.device.get_places()
+    doubled = fluid.layers.scale(fluid.data("x", [2]), 2.0)
+    for program in (
+        fluid.default_main_program(),
+        fluid.Program.parse_from_string(fluid.default_main_program().desc.serialize_to_string()),
+    ):
+        found = executor.run(program, feed={"x": np.ones(2, "float32")}, fetch_list=[doubled.name])
+        assert found[0].tolist() == [2, 2]
 
 
 # ---- names of 2.0 before its release
@@ -154,6 +168,9 @@ def test_versions():
 def test_places():
     assert not fluid.is_compiled_with_xpu() and not fluid.core.is_compiled_with_npu()
     assert not fluid.is_compiled_with_npu() and not fluid.is_compiled_with_rocm()
+    assert paddle.is_compiled_with_distribute() and fluid.core.is_compiled_with_dist()
+    assert fluid.core.is_compiled_with_mkldnn() and not fluid.core.is_compiled_with_brpc()
+    assert not (paddle.is_compiled_with_cinn() or paddle.is_compiled_with_ipu())
     assert fluid.XPUPlace(0).is_xpu_place() and fluid.NPUPlace(1).is_npu_place()
     assert fluid.NPUPlace is paddle.NPUPlace and repr(paddle.NPUPlace(1)) == "Place(npu:1)"
     place = fluid.core.Place()

@@ -134,13 +134,20 @@ def is_compiled_with_cuda():
     return core.with_cuda
 
 
-def _without(word, what):
-    return named(lambda: False, f"is_compiled_with_{word}", f"Whether this build runs on {what}.")
+def _whether(word, what, here=False):
+    return named(lambda: here, f"is_compiled_with_{word}", f"Whether this build {what}.")
 
 
-is_compiled_with_rocm = _without("rocm", "AMD's GPUs")
-is_compiled_with_xpu = _without("xpu", "XPUs")
-is_compiled_with_npu = _without("npu", "NPUs")
+is_compiled_with_rocm = _whether("rocm", "runs on AMD's GPUs")
+is_compiled_with_xpu = _whether("xpu", "runs on XPUs")
+is_compiled_with_npu = _whether("npu", "runs on NPUs")
+is_compiled_with_ipu = _whether("ipu", "runs on IPUs")
+is_compiled_with_cinn = _whether("cinn", "has the CINN compiler")
+is_compiled_with_mkldnn = _whether("mkldnn", "computes with oneDNN", True)
+is_compiled_with_distribute = _whether("distribute", "trains on several processes", True)
+is_compiled_with_dist = _whether("dist", "trains on several processes", True)
+is_compiled_with_brpc = _whether("brpc", "talks to servers by bRPC")
+is_compiled_with_nccl = _whether("nccl", "has NVIDIA's collectives")
 
 
 def is_compiled_with_custom_device(device_type):

@@ -5,21 +5,6 @@ from paddle._rows import rows
 rows(globals())
 
 
-def is_compiled_with_distribute():
-    """Whether this build trains on several processes."""
-    return True
-
-
-def is_compiled_with_cinn():
-    """Whether this build has the CINN compiler."""
-    return False
-
-
-def is_compiled_with_ipu():
-    """Whether this build runs on IPUs."""
-    return False
-
-
 def get_cudnn_version():
     """The version of cuDNN, or None without one."""
     return None
