@@ -49,7 +49,14 @@ from paddle import static
         ("paddle.fluid.dygraph.base", "to_variable no_grad"),
         ("paddle.fluid.data_feeder", "check_type check_dtype check_variable_and_dtype check_shape"),
         ("paddle.fluid.unique_name", "UniqueNameGenerator generate_with_ignorable_key"),
-        ("paddle.static.io", "save_vars load_vars"),
+        ("paddle.static.io", "save_vars load_vars get_program_persistable_vars is_persistable"),
+        ("paddle.static.nn.control_flow", "While"),
+        ("paddle.distributed.io", "is_persistable load_persistables save_persistables"),
+        (
+            "paddle.optimizer.lr",
+            "exponential_decay natural_exp_decay inverse_time_decay polynomial_decay noam_decay "
+            "piecewise_decay cosine_decay linear_lr_warmup autoincreased_step_counter NoamDecay",
+        ),
         ("paddle.static", "save_vars load_vars"),
         (
             "paddle.common_ops_import",
@@ -84,6 +91,11 @@ def test_what_modules_hold_is_not_offered_on():
     assert "fc" in space and not {"core", "LayerHelper", "Variable", "Constant"} & set(space)
     exec("from paddle.fluid.layers.loss import *", space)
     assert "cross_entropy" in space and "ParamAttr" not in space
+
+
+def test_modes():
+    assert paddle.framework.in_pir_mode() is paddle.base.in_pir_mode() is False
+    assert paddle.framework.in_dynamic_or_pir_mode() is False
 
 
 def test_what_is_not_there_is_refused():

@@ -175,6 +175,24 @@ def test_the_current_block():
         main.current_block_idx = 2
 
 
+def test_a_program_reads_another(trained):
+    data = trained.desc.serialize_to_string()
+    assert str(fluid.Program().parse_from_string(data)) == str(trained.parse_from_string(data))
+
+
+def test_gradients_with_an_optimizer(executor):
+    x = static.data("x", [2, 4])
+    loss = paddle.mean(static.nn.fc(x, 3))
+    find = paddle.base.backward.gradients_with_optimizer
+    ops, pairs = find(static.default_main_program(), paddle.optimizer.SGD(0.5))
+    assert [op.type for op in ops] == ["sgd"] * 2
+    assert [p.name for p, _ in pairs] == ["fc_0.w_0", "fc_0.b_0"]
+    executor.run(static.default_startup_program())
+    fed = {"x": np.ones((2, 4), "float32")}
+    before, after = (executor.run(feed=fed, fetch_list=[loss])[0].item() for _ in range(2))
+    assert after == pytest.approx(before - 0.5 * 5 / 3, rel=1e-5)
+
+
 def test_a_seed_for_all_programs():
     main = fluid.default_main_program()
     try:

@@ -220,7 +220,12 @@ def in_dynamic_mode():
     return False
 
 
-in_dygraph_mode = in_dynamic_mode
+in_dygraph_mode = in_dynamic_or_pir_mode = in_dynamic_mode
+
+
+def in_pir_mode():
+    """Whether programs are in the form that 3.0 has: never."""
+    return False
 
 
 # ---- words of blocks
@@ -439,6 +444,7 @@ def _role_guard(program, role, role_var=()):
         program._op_role, program._op_role_var = before
 
 
+Program.parse_from_string = staticmethod(Program.parse_from_string)  # also of a program
 Program.clone = _clone
 Program.current_block_idx = property(
     lambda self: self.current_block().idx, _enter, doc="The block that layers append to."

@@ -22,6 +22,10 @@ class RecomputeOptimizer(AroundOptimizer):
         """Accepted."""
         self._checkpoints = list(checkpoints)
 
+    def load(self, state_dict):
+        """Refused, as in Paddle."""
+        raise NotImplementedError("load function is not supported by Recompute Optimizer for now")
+
 
 class GradientMergeOptimizer:
     """The optimizer inside updates every ``k_steps`` steps, by the mean (``avg``) or the sum of

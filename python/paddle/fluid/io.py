@@ -116,16 +116,6 @@ def save(program, model_path):
     _io.save(program, model_path, protocol=2)
 
 
-def get_program_parameter(program):
-    """The parameters of a program."""
-    return [var for var in program.list_vars() if is_parameter(var)]
-
-
-def get_program_persistable_vars(program):
-    """The variables that a program keeps from run to run."""
-    return [var for var in program.list_vars() if is_persistable(var)]
-
-
 def get_parameter_value(para, executor):
     """The value of a parameter, as an array."""
     return np.array(global_scope().find_var(para.name).get_tensor())

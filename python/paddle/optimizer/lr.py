@@ -8,6 +8,7 @@ The values come from the C++ core; the executor writes them to the program's var
 """
 
 import _flotilla as core
+from paddle._names import names_of
 from paddle._rows import rows
 
 
@@ -167,3 +168,14 @@ class ReduceOnPlateau(LRScheduler):
 
 
 __all__ = [*rows(globals()), "LRScheduler", "LinearWarmup", "ReduceOnPlateau"]
+
+
+# 2.x has the schedules of 1.x here, too.
+_OF_1X = {"autoincreased_step_counter": "paddle.fluid.layers.nn"} | dict.fromkeys(
+    (
+        *("cosine_decay", "exponential_decay", "inverse_time_decay", "linear_lr_warmup"),
+        *("natural_exp_decay", "noam_decay", "piecewise_decay", "polynomial_decay"),
+    ),
+    "paddle.fluid.layers.learning_rate_scheduler",
+)
+__getattr__, __dir__ = names_of(__name__, elsewhere=_OF_1X)

@@ -6,7 +6,7 @@ import _flotilla as core
 from paddle._names import did_you_mean
 from paddle.base import served
 from paddle.base.executor import _program_of
-from paddle.base.framework import default_main_program, is_persistable
+from paddle.base.framework import default_main_program, is_parameter, is_persistable
 from paddle.base.scope import global_scope
 
 __all__ = ["load_vars", "save_vars"]
@@ -100,3 +100,13 @@ def place(dirname, filename):
     if filename is None:
         return os.fspath(dirname), None
     return os.path.split(os.path.join(os.fspath(dirname or ""), filename))
+
+
+def get_program_parameter(program):
+    """The parameters of a program."""
+    return [var for var in program.list_vars() if is_parameter(var)]
+
+
+def get_program_persistable_vars(program):
+    """The variables that a program keeps from run to run."""
+    return [var for var in program.list_vars() if is_persistable(var)]

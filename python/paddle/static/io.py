@@ -20,7 +20,13 @@ from paddle.base.framework import (
 from paddle.base.scope import global_scope
 
 from ._vars import load as load_values
-from ._vars import load_vars, save_vars, some_program  # noqa: F401
+from ._vars import (  # noqa: F401
+    get_program_parameter,
+    get_program_persistable_vars,
+    load_vars,
+    save_vars,
+    some_program,
+)
 
 __all__ = [
     *("save", "load", "save_inference_model", "load_inference_model", "normalize_program"),

@@ -3,24 +3,7 @@
 import _flotilla
 from paddle._rows import rows
 
-__all__ = [*rows(globals()), "Switch", "While"]
-
-
-class While:
-    """A loop: what is appended inside ``block()`` runs as long as ``cond`` is true.
-
-    >>> loop = fluid.layers.While(cond=fluid.layers.less_than(i, n))
-    >>> with loop.block():
-    ...     fluid.layers.increment(i)
-    ...     fluid.layers.less_than(i, n, cond=cond)
-    """
-
-    def __init__(self, cond, is_test=False, name=None):
-        self._block = _flotilla.while_block(cond, is_test)
-
-    def block(self):
-        """The body, for a ``with``; it must change the condition."""
-        return self._block
+__all__ = [*rows(globals()), "Switch"]
 
 
 class Switch(_flotilla.Switch):

@@ -104,3 +104,20 @@ def while_loop(cond, body, loop_vars, is_test=False, name=None):
         lambda: cond(*loop_vars), lambda: _flat(body(*loop_vars)), _flat(loop_vars), is_test
     )
     return loop_vars
+
+
+class While:
+    """A loop: what is appended inside ``block()`` runs as long as ``cond`` is true.
+
+    >>> loop = fluid.layers.While(cond=fluid.layers.less_than(i, n))
+    >>> with loop.block():
+    ...     fluid.layers.increment(i)
+    ...     fluid.layers.less_than(i, n, cond=cond)
+    """
+
+    def __init__(self, cond, is_test=False, name=None):
+        self._block = core.while_block(cond, is_test)
+
+    def block(self):
+        """The body, for a ``with``; it must change the condition."""
+        return self._block
