@@ -173,3 +173,14 @@ def test_a_masked_fill(executor):
     feed = {"x": X, "mask": X > 0.5}
     (found,) = executor.run(feed=feed, fetch_list=[x.masked_fill(mask, -1.0)])
     np.testing.assert_array_equal(found, np.where(X > 0.5, -1, X))
+
+
+def test_factors_of_matrices(executor):
+    x = paddle.assign(X)
+    (q, r), triangle, (square, _) = x.qr(), paddle.linalg.qr(x, "r"), x.qr(mode="complete")
+    q, r, triangle, square = executor.run(fetch_list=[q, r, triangle, square])
+    np.testing.assert_allclose(q @ r, X, atol=1e-6)
+    np.testing.assert_array_equal(r, triangle)
+    np.testing.assert_allclose(square.T @ square, np.eye(3), atol=1e-6)
+    with pytest.raises(ValueError, match='mode must be reduced, complete or r, but is "full"'):
+        x.qr("full")

@@ -173,6 +173,7 @@ nn.initializer.KaimingUniform(fan_in=None, negative_slope=0.0, nonlinearity='rel
 nn.initializer.KaimingNormal(fan_in=None, negative_slope=0.0, nonlinearity='relu')
 nn.initializer.Assign(value, name=None)
 nn.initializer.set_global_initializer(weight_init, bias_init=None)
+linalg.qr(x, mode='reduced', name=None)
 distribution.Normal(loc, scale, name=None)
 distribution.Normal.sample(self, shape=(), seed=0)
 distribution.Uniform(low, high, name=None)
