@@ -100,6 +100,48 @@ TEST_F(Initializers, ScaleByTheirFans) {
   EXPECT_FLOAT_EQ(bound(msra(false), {6, 3, 3, 3}, "std"), std::sqrt(2.0f / 27));
 }
 
+TEST_F(Initializers, BecomeAFewOps) {
+  create_parameter({4, 2, 3}, f32, {.name = "dirac", .initializer = dirac(2)});
+  EXPECT_EQ(
+      startup_ops(),
+      "fill_constant() -> _generated_var_0 {dtype=5, shape=[4L, 2L, 3L], value=0.0}\n"
+      "fill_constant() -> _generated_var_1 {dtype=5, shape=[4L], value=1.0}\n"
+      "assign_value() -> _generated_var_2 {dtype=3, int64_values=[0L, 0L, 1L, 1L, 1L, 1L, 2L, "
+      "0L, 1L, 3L, 1L, 1L], shape=[4, 3]}\n"
+      "scatter_nd_add(Index=_generated_var_2, Updates=_generated_var_1, X=_generated_var_0) "
+      "-> dirac\n");
+  create_parameter({2, 3, 2}, f32, {.name = "rows", .initializer = orthogonal(2)});
+  create_parameter({2, 1, 3, 3}, f32, {.name = "image", .initializer = bilinear()});
+  const std::vector<Tensor> found = run({}, {"dirac", "rows", "image"});
+  for (int64_t i = 0; i < 24; ++i) {
+    const int64_t out = i / 6, in = i / 3 % 2, place = i % 3;
+    EXPECT_EQ(found[0].data<float>()[i], out % 2 == in && place == 1 ? 1 : 0);
+  }
+  float product = 0, length = 0;
+  for (int64_t i = 0; i < 6; ++i) {
+    product += found[1].data<float>()[i] * found[1].data<float>()[6 + i];
+    length += found[1].data<float>()[i] * found[1].data<float>()[i];
+  }
+  EXPECT_NEAR(product, 0, 1e-5);
+  EXPECT_NEAR(length, 4, 1e-5);
+  EXPECT_FLOAT_EQ(found[2].data<float>()[9], 0.0625f);
+}
+
+TEST_F(Initializers, RefuseShapesThatDoNotFit) {
+  const auto made = [](const Initializer& init, const Shape& shape) {
+    create_parameter(shape, f32, {.initializer = init});
+  };
+  EXPECT_REFUSED(made(bilinear(), {2, 3, 3}),
+                 "the initializer Bilinear fills filters of shape [out, in, n, n], but the "
+                 "parameter has shape [2, 3, 3]");
+  EXPECT_REFUSED(made(dirac(2), {3, 3, 3}),
+                 "the initializer Dirac divides the first axis into groups, but 2 groups do not "
+                 "fit the shape [3, 3, 3]");
+  EXPECT_REFUSED(made(orthogonal(), {3}),
+                 "the initializer Orthogonal fills parameters of two axes or more, but this one "
+                 "has shape [3]");
+}
+
 TEST(ByRule, NumbersFollowFromTheKeyAlone) {
   const std::vector<float> some = uniform_by_rule("fc_0.w_0", 3, -1, 1);
   EXPECT_EQ(some, (std::vector<float>{uniform_by_rule("fc_0.w_0", 5, -1, 1)[0], some[1], some[2]}));

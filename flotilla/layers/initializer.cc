@@ -1,7 +1,9 @@
 #include "flotilla/layers/initializer.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "flotilla/layers/context.h"
 #include "flotilla/op/build.h"
 
 namespace flotilla::layers {
@@ -63,6 +65,99 @@ void append_values(Block& block, const Var& var, const std::vector<double>& valu
   append_op(block, "assign_value", {}, {{"Out", {var.name}}}, std::move(attrs));
 }
 
+// What an op of the startup program gives.
+std::string made_by(Block& block, std::string type, Slots inputs, Attrs attrs = {}) {
+  std::string name = context().names.generate("_generated_var");
+  append_op(block, std::move(type), std::move(inputs), {{"Out", {name}}}, std::move(attrs));
+  return name;
+}
+
+// As Paddle computes them: from one row to the next the weights fall by fractions.
+std::vector<double> bilinear_values(const Shape& shape) {
+  require(shape.rank() == 4 && shape[2] == shape[3],
+          "the initializer Bilinear fills filters of shape [out, in, n, n], but the parameter has "
+          "shape {}",
+          shape);
+  const auto size = static_cast<double>(shape[3]);
+  const double half = std::ceil(size / 2);
+  const double centre = (2 * half - 1 - std::fmod(half, 2)) / (2 * half);
+  std::vector<double> values;
+  for (int64_t i = 0; i < shape.numel(); ++i) {
+    const double x = std::fmod(static_cast<double>(i), size);
+    const double y = std::fmod(static_cast<double>(i) / size, size);
+    values.push_back((1 - std::abs(x / half - centre)) * (1 - std::abs(y / half - centre)));
+  }
+  return values;
+}
+
+// Where a channel of a group meets its own channel, in the middle of the filter: one place behind
+// the other.
+std::vector<int64_t> dirac_places(const Shape& shape, int64_t groups) {
+  require(3 <= shape.rank() && shape.rank() <= 5,
+          "the initializer Dirac fills filters of 3 to 5 axes, but the parameter has shape {}",
+          shape);
+  require(groups >= 1 && shape[0] % groups == 0,
+          "the initializer Dirac divides the first axis into groups, but {} groups do not fit the "
+          "shape {}",
+          groups, shape);
+  const int64_t each = shape[0] / groups;
+  std::vector<int64_t> places;
+  for (int64_t group = 0; group < groups; ++group) {
+    for (int64_t channel = 0; channel < std::min(each, shape[1]); ++channel) {
+      places.push_back(group * each + channel);
+      places.push_back(channel);
+      for (int64_t axis = 2; axis < shape.rank(); ++axis) places.push_back(shape[axis] / 2);
+    }
+  }
+  return places;
+}
+
+void append_dirac(Block& block, const Var& var, int64_t groups) {
+  const std::vector<int64_t> places = dirac_places(var.shape, groups);
+  const int64_t rank = var.shape.rank(), count = static_cast<int64_t>(places.size()) / rank;
+  const auto filled = [&](const Shape& shape, float value) {
+    Attrs attrs = shape_and_dtype(var);
+    attrs["shape"] = shape.dims();
+    attrs["value"] = value;
+    return made_by(block, "fill_constant", {}, std::move(attrs));
+  };
+  const std::string zeros = filled(var.shape, 0), ones = filled({count}, 1);
+  const std::vector<int32_t> extents = {static_cast<int32_t>(count), static_cast<int32_t>(rank)};
+  const std::string index = made_by(block, "assign_value", {},
+                                    {{"shape", extents},
+                                     {"dtype", static_cast<int32_t>(to_paddle(i64))},
+                                     {"int64_values", places}});
+  append_op(block, "scatter_nd_add", {{"X", {zeros}}, {"Index", {index}}, {"Updates", {ones}}},
+            {{"Out", {var.name}}});
+}
+
+// Of normal numbers the part at right angles, with the signs that make every direction as likely
+// (Mezzadri, How to generate random matrices from the classical compact groups, 2007).
+void append_orthogonal(Block& block, const Var& var, double factor, int64_t seed) {
+  require(var.shape.rank() >= 2,
+          "the initializer Orthogonal fills parameters of two axes or more, but this one has shape "
+          "{}",
+          var.shape);
+  const int64_t rows = var.shape[0], columns = var.shape.numel(1, var.shape.rank());
+  Attrs attrs = shape_and_dtype(var);
+  attrs["shape"] = std::vector<int64_t>{std::max(rows, columns), std::min(rows, columns)};
+  attrs["seed"] = static_cast<int32_t>(seed);
+  const std::string drawn = made_by(block, "gaussian_random", {}, std::move(attrs));
+  const std::string q = context().names.generate("_generated_var"),
+                    r = context().names.generate("_generated_var");
+  append_op(block, "qr", {{"X", {drawn}}}, {{"Q", {q}}, {"R", {r}}});
+  const std::string sign =
+      made_by(block, "sign", {{"X", {made_by(block, "diag_v2", {{"X", {r}}})}}});
+  std::string made = made_by(block, "elementwise_mul", {{"X", {q}}, {"Y", {sign}}});
+  if (rows < columns) {
+    made = made_by(block, "transpose2", {{"X", {made}}}, {{"axis", std::vector<int32_t>{1, 0}}});
+  }
+  const std::vector<int32_t> extents(var.shape.begin(), var.shape.end());
+  made = made_by(block, "reshape2", {{"X", {made}}}, {{"shape", extents}});
+  append_op(block, "scale", {{"X", {made}}}, {{"Out", {var.name}}},
+            {{"scale", static_cast<float>(factor)}});
+}
+
 }  // namespace
 
 Initializer values(std::vector<double> values) {
@@ -106,6 +201,12 @@ void append_initializer(Block& block, const Var& var, const Initializer& init) {
     }
     case Initializer::kValues:
       return append_values(block, var, init.values);
+    case Initializer::kBilinear:
+      return append_values(block, var, bilinear_values(var.shape));
+    case Initializer::kDirac:
+      return append_dirac(block, var, static_cast<int64_t>(init.a));
+    case Initializer::kOrthogonal:
+      return append_orthogonal(block, var, init.a, init.seed);
   }
 }
 

@@ -56,7 +56,8 @@ layers::Initializer::Kind initializer_kind(const std::string& name) {
       {"constant", Initializer::kConstant}, {"uniform", Initializer::kUniform},
       {"normal", Initializer::kNormal},     {"truncated_normal", Initializer::kTruncatedNormal},
       {"xavier", Initializer::kXavier},     {"msra", Initializer::kMsra},
-      {"values", Initializer::kValues}};
+      {"values", Initializer::kValues},     {"bilinear", Initializer::kBilinear},
+      {"dirac", Initializer::kDirac},       {"orthogonal", Initializer::kOrthogonal}};
   const auto found = kinds.find(name);
   require(found != kinds.end(), "there is no initializer of kind \"{}\"", name);
   return found->second;
@@ -87,7 +88,9 @@ void bind_initializer(nb::module_& m) {
           "values"_a = std::vector<double>{},
           "kind: constant (a: value), uniform (a, b: bounds), normal and truncated_normal (a: "
           "mean, "
-          "b: standard deviation), xavier and msra (uniform or normal), values.")
+          "b: standard deviation), xavier and msra (uniform or normal), values, bilinear, dirac "
+          "(a: "
+          "groups), orthogonal (a: factor).")
       .def(
           "__call__",
           [](const Initializer& self, Var& var, std::optional<Block*> block) {
