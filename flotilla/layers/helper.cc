@@ -1,5 +1,7 @@
 #include "flotilla/layers/helper.h"
 
+#include "flotilla/layers/weight_norm.h"
+
 namespace flotilla::layers {
 namespace {
 
@@ -30,6 +32,7 @@ LayerHelper::LayerHelper(std::string_view type, std::string_view name)
 
 Var& LayerHelper::parameter(const ParamAttr& attr, Shape shape, DType dtype,
                             const Initializer& otherwise, std::string_view kind) {
+  if (attr.weight_norm) return weight_normed(*this, attr, shape, dtype, otherwise, kind);
   require(shape.known() && shape.numel() > 0,
           "a parameter must have a known shape without zeros, but {} was asked for", shape);
   Block& global = main().global_block();

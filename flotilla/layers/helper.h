@@ -25,7 +25,12 @@ struct ParamAttr {
   bool trainable = true;
   bool do_model_average = true;
   bool need_clip = true;
+  // The parameter is g v / |v|, and g, a length, and v, a direction, are learnt: <name>_g and
+  // <name>_v (weight_norm.h). The axis of which each place has a length of its own; kOneLength: one
+  // for all together.
+  std::optional<int64_t> weight_norm = {};
 };
+inline constexpr int64_t kOneLength = -1;
 // No bias at all: .bias = kNoBias.
 inline constexpr std::nullopt_t kNoBias = std::nullopt;
 

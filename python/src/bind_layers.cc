@@ -134,18 +134,19 @@ void bind_param_attr(nb::module_& m) {
           "__init__",
           [](ParamAttr* self, Text name, std::optional<layers::Initializer> initializer,
              float learning_rate, std::optional<Regularizer> regularizer, bool trainable,
-             bool do_model_average, bool need_clip) {
+             bool do_model_average, bool need_clip, std::optional<int64_t> weight_norm) {
             new (self) ParamAttr{.name = text(name),
                                  .initializer = std::move(initializer),
                                  .learning_rate = learning_rate,
                                  .regularizer = regularizer,
                                  .trainable = trainable,
                                  .do_model_average = do_model_average,
-                                 .need_clip = need_clip};
+                                 .need_clip = need_clip,
+                                 .weight_norm = weight_norm};
           },
           "name"_a = nb::none(), "initializer"_a = nb::none(), "learning_rate"_a = 1.0f,
           "regularizer"_a = nb::none(), "trainable"_a = true, "do_model_average"_a = true,
-          "need_clip"_a = true)
+          "need_clip"_a = true, "weight_norm"_a = nb::none())
       .def_prop_rw(
           "name", [](const ParamAttr& a) { return a.name.empty() ? Text() : Text(a.name); },
           [](ParamAttr& a, Text name) { a.name = text(name); }, nb::for_setter(nb::arg().none()))

@@ -1,4 +1,4 @@
-"""First values of parameters that take more than one number."""
+"""First values of parameters that take more than one number, and parameters of two parts."""
 
 import numpy as np
 import paddle
@@ -82,3 +82,46 @@ def test_orthogonal_prefers_no_sign(executor):
 def test_shapes_that_do_not_fit(init, shape, sentence):
     with pytest.raises(ValueError, match=sentence):
         static.create_parameter(shape, "float32", attr=paddle.ParamAttr(initializer=init))
+
+
+# ---- parameters of a length and a direction
+
+START = np.arange(12, dtype="float32").reshape(3, 4) / 10
+# After one step of SGD with a learning rate of 0.01, in 1.8.5.
+STEPS = {
+    None: [2.04779],
+    0: [0.25229, 0.9878, 1.77888],
+    1: [0.83003, 0.9474, 1.07368, 1.20606],
+}
+FIRST_ROWS = {
+    None: [-0.048, 0.04896, 0.14593, 0.24289],
+    0: [-0.048, 0.07257, 0.19314, 0.31371],
+    1: [-0.048, 0.04841, 0.14651, 0.24556],
+}
+
+
+@pytest.mark.parametrize("dim", STEPS)
+@pytest.mark.parametrize("attr", [fluid.WeightNormParamAttr, static.WeightNormParamAttr])
+def test_length_and_direction_are_learnt_apart(executor, dim, attr):
+    x = fluid.data("x", [2, 3])
+    init = fluid.initializer.NumpyArrayInitializer(START)
+    attr = attr(dim=dim, name="w", initializer=init)
+    y = fluid.layers.fc(x, 4, param_attr=attr, bias_attr=False)
+    fluid.optimizer.SGD(0.01).minimize(fluid.layers.reduce_sum(y * y))
+    parameters = fluid.default_main_program().all_parameters()
+    lengths = (1 if dim != 0 else 3, 1 if dim != 1 else 4)
+    assert [(p.name, p.shape) for p in parameters] == [("w_g", lengths), ("w_v", (3, 4))]
+    executor.run(fluid.default_startup_program())
+    (found,) = executor.run(feed={"x": np.ones((2, 3), "float32")}, fetch_list=[y])
+    np.testing.assert_allclose(found[0], START.sum(0), rtol=1e-5)
+    np.testing.assert_allclose(value("w_g").ravel(), STEPS[dim], rtol=1e-4)
+    np.testing.assert_allclose(value("w_v")[0], FIRST_ROWS[dim], rtol=1e-3, atol=1e-5)
+
+
+def test_a_name_for_parts_without_one(executor):
+    y = static.nn.fc(static.data("x", [2, 3]), 4, weight_attr=static.WeightNormParamAttr(1))
+    names = [p.name for p in static.default_main_program().all_parameters()]
+    assert names == ["fc_0.w_0_g", "fc_0.w_0_v", "fc_0.b_0"] and y.shape == (2, 4)
+    assert static.WeightNormParamAttr(1).dim == 1
+    with pytest.raises(ValueError, match="dim of a WeightNormParamAttr must be None or an axis"):
+        static.nn.fc(static.data("z", [2, 3]), 4, weight_attr=static.WeightNormParamAttr(2))
