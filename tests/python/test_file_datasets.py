@@ -494,6 +494,8 @@ def test_the_factory_and_the_words_of_1x(clicks):
     dataset.load_into_memory()
     assert [len(batch) for batch in batches(dataset)] == [5, 5, 5, 5, 1]
     assert 'slots { name: "a" type: "uint64" is_dense: false is_used: true }' in dataset.desc()
+    instant = fluid.DatasetFactory.create_dataset("FileInstantDataset")
+    assert isinstance(instant, fluid.dataset.FileInstantDataset)
     queue = fluid.DatasetFactory().create_dataset()
     assert isinstance(queue, fluid.dataset.QueueDataset)
     with pytest.raises(NotImplementedError, match="InMemoryDataset"):

@@ -391,6 +391,8 @@ class DatasetFactory:
 
     def create_dataset(self, datafeed_class="QueueDataset"):
         """A new QueueDataset, InMemoryDataset or FileInstantDataset."""
+        if isinstance(self, str):  # programs call it by the class, too
+            return DatasetFactory().create_dataset(self)
         if datafeed_class not in self._classes:
             names = ", ".join(self._classes)
             raise ValueError(f"datafeed_class must be one of {names}, but is {datafeed_class!r}")
