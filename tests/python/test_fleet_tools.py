@@ -35,6 +35,21 @@ def test_a_layer_of_ones_own(executor):
     np.testing.assert_array_equal(got[1], [[3, 3], [-3, -3]])
 
 
+def test_inputs_of_a_layer_and_their_parameters():
+    x, y = fluid.data("x", [2, 3]), fluid.data("y", [2, 4])
+    helper = LayerHelper("two", input=[x, y], param_attr="w", act="relu")
+    found = [(one, attr.name) for one, attr in helper.iter_inputs_and_params()]
+    assert found[0][0] is x and found[1][0] is y and [name for _, name in found] == ["w", "w"]
+    several = LayerHelper("two", input=[x, y], param_attr=["u", "v"])
+    assert [attr.name for _, attr in several.iter_inputs_and_params()] == ["u", "v"]
+    with pytest.raises(ValueError, match="two has 3 inputs, but 2 param_attr"):
+        several.multiple_param_attr(3)
+    helper.is_instance("act", str)
+    with pytest.raises(TypeError, match="act of two must be a int, but is a str"):
+        helper.is_instance("act", int)
+    assert helper.create_tmp_variable("float32").name == "two_0.tmp_0"
+
+
 def test_a_helpers_variables(executor):
     helper = LayerHelper("counter", input=[fluid.data("a", [1]), fluid.data("b", [1], "int64")])
     with pytest.raises(ValueError, match="takes one input, but got 2"):

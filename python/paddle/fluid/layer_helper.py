@@ -2,6 +2,7 @@
 
 import _flotilla as core
 from paddle.base import unique_name
+from paddle.base.data_feeder import check_type
 from paddle.base.framework import Variable, default_main_program, default_startup_program
 
 __all__ = ["LayerHelper"]
@@ -43,6 +44,23 @@ class LayerHelper:
             raise ValueError(f"the inputs of {self.layer_type} hold {', '.join(sorted(found))}")
         return next(iter(found.values()))
 
+    def multiple_param_attr(self, length):
+        """How the parameters of so many inputs are made: one description is for all of them."""
+        attr = self.kwargs.get("param_attr")
+        attrs = list(attr) if isinstance(attr, (list, tuple)) else [attr] * length
+        if len(attrs) != length:
+            raise ValueError(f"{self.layer_type} has {length} inputs, but {len(attrs)} param_attr")
+        return [core.to_param_attr(one) for one in attrs]
+
+    def iter_inputs_and_params(self, input_param_name="input"):
+        """(input, how its parameter is made) of each input."""
+        inputs = self.multiple_input(input_param_name)
+        return zip(inputs, self.multiple_param_attr(len(inputs)))
+
+    def is_instance(self, param_name, cls):
+        """Refuse an argument that is not of a class."""
+        check_type(self.kwargs.get(param_name), param_name, cls, self.layer_type)
+
     # ---- variables
 
     def create_variable_for_type_inference(self, dtype, stop_gradient=False, shape=None):
@@ -50,6 +68,8 @@ class LayerHelper:
         return self.create_variable(
             name=unique_name.generate(f"{self.name}.tmp"), dtype=dtype, stop_gradient=stop_gradient
         )
+
+    create_tmp_variable = create_variable_for_type_inference  # before 1.2
 
     def create_variable(self, *args, **kwargs):
         return self.main_program.current_block().create_var(*args, **kwargs)
