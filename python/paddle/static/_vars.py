@@ -66,10 +66,12 @@ def _some(names):
 
 
 def read(names, dirname, main_program, filename, word="load_vars"):
+    if not names:
+        return
     check_folder(word, dirname)
     folder, filename = place(dirname, filename)
     with core.SavedFiles(folder) as files:
-        if filename is not None and names:
+        if filename is not None:
             check_file(word, files, folder, filename)
         load(files, names, some_program(main_program), filename)
 

@@ -5,6 +5,7 @@ from paddle.fluid._optimizers import (  # noqa: F401
     LookaheadOptimizer,
     RecomputeOptimizer,
 )
+from paddle.fluid.optimizer import LarsMomentumOptimizer  # noqa: F401
 from paddle.static.averages import ModelAverage as _ModelAverage
 
 
