@@ -67,7 +67,22 @@ from paddle import static
         ("paddle.fluid.layers.nn", "Variable LayerHelper core templatedoc Constant fc unique_name"),
         ("paddle.fluid.layers.control_flow", "Variable Program convert_dtype While"),
         ("paddle.fluid.layers.utils", "Variable LayerHelper convert_dtype flatten"),
-        ("paddle.fluid.layers.io", "core Program unique_name data"),
+        ("paddle.fluid.layers.nn", "image_resize group_norm randint mean_iou assign concat zeros"),
+        ("paddle.fluid.layers.tensor", "arange full kron tril utils"),
+        (
+            "paddle.fluid.layers.control_flow",
+            "is_empty assign fill_constant logical_and map_structure",
+        ),
+        ("paddle.fluid.layers.rnn", "nn tensor utils control_flow sequence_lod flatten"),
+        ("paddle.fluid.layers.loss", "nn equal square"),
+        ("paddle.fluid.layers.io", "core Program unique_name data DataFeeder"),
+        ("paddle.fluid.executor", "core Program Variable convert_dtype default_main_program"),
+        ("paddle.fluid.io", "core layers reader Program Executor CompiledProgram unique_name"),
+        ("paddle.fluid.optimizer", "core layers framework LayerHelper unique_name append_backward"),
+        ("paddle.fluid.clip", "core framework Variable"),
+        ("paddle.fluid.initializer", "core framework unique_name"),
+        ("paddle.fluid.reader", "core DataFeeder BatchSampler default_main_program"),
+        ("paddle.fluid.framework", "framework_pb2 EMPTY_VAR_NAME GRAD_VAR_SUFFIX wrap_decorator"),
         ("paddle.fluid.layers.loss", "ParamAttr NumpyArrayInitializer nce"),
         ("paddle.fluid.layers.ops", "convert_np_dtype_to_dtype_ relu"),
         ("paddle.fluid.layers.rnn", "LayerHelper dynamic_lstm"),
@@ -91,6 +106,15 @@ def test_what_modules_hold_is_not_offered_on():
     assert "fc" in space and not {"core", "LayerHelper", "Variable", "Constant"} & set(space)
     exec("from paddle.fluid.layers.loss import *", space)
     assert "cross_entropy" in space and "ParamAttr" not in space
+
+
+def test_parts_of_names():
+    core, framework = fluid.core, fluid.framework
+    assert (core.kEmptyVarName(), core.kTempVarName()) == ("@EMPTY@", "@TEMP@")
+    assert (core.kGradVarSuffix(), core.kZeroVarSuffix()) == ("@GRAD", "@ZERO")
+    assert core.kControlDepVarName() == framework.CONTROL_DEP_VAR_PREFIX == "__control_var"
+    assert framework.GRAD_VAR_SUFFIX == "@GRAD" and framework.EMPTY_VAR_NAME == "@EMPTY@"
+    assert framework.dtype_is_floating("float32") and not framework.dtype_is_floating("int64")
 
 
 def test_modes():

@@ -11,7 +11,7 @@ import numpy as np
 
 import _flotilla as core
 from paddle._names import names_of
-from paddle._words import of_kind
+from paddle._words import named, of_kind
 
 from .dtype import VarKind, dtype
 from .scope import global_scope
@@ -50,9 +50,28 @@ class op_proto_and_checker_maker:  # noqa: N801 (Paddle's name)
     kOpWithQuantAttrName = staticmethod(lambda: "with_quant_attr")
 
 
-def kEmptyVarName():  # noqa: N802 (Paddle's name)
-    """The name that stands for no variable."""
-    return "@EMPTY@"
+# Parts of names that mean something: fluid.core has them as functions.
+EMPTY_VAR_NAME, TEMP_VAR_NAME = "@EMPTY@", "@TEMP@"
+GRAD_VAR_SUFFIX, ZERO_VAR_SUFFIX = "@GRAD", "@ZERO"
+CONTROL_DEP_VAR_PREFIX = "__control_var"
+
+
+def _word(name, text, doc):
+    return named(lambda: text, name, doc)
+
+
+kEmptyVarName = _word("kEmptyVarName", EMPTY_VAR_NAME, "The name that stands for no variable.")
+kTempVarName = _word("kTempVarName", TEMP_VAR_NAME, "The name of a variable that nobody names.")
+kGradVarSuffix = _word("kGradVarSuffix", GRAD_VAR_SUFFIX, "What names of gradients end with.")
+kZeroVarSuffix = _word("kZeroVarSuffix", ZERO_VAR_SUFFIX, "What names of zeros end with.")
+kControlDepVarName = _word(
+    "kControlDepVarName", CONTROL_DEP_VAR_PREFIX, "What says in graphs which operator comes first."
+)
+
+
+def dtype_is_floating(what):
+    """Whether an element type is one of floating-point numbers."""
+    return "float" in core.dtype_name(what)
 
 
 class _ParameterType(type):

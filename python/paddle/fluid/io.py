@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-import _flotilla as core
+import _flotilla
 from paddle._rows import rows
 from paddle.base.framework import is_belong_to_optimizer, is_parameter, is_persistable  # noqa: F401
 from paddle.base.scope import global_scope
@@ -32,9 +32,9 @@ def save_persistables(executor, dirname, main_program=None, filename=None):
     """
     names = _vars.chosen(main_program, None, is_persistable)
     folder, filename = _vars.place(dirname, filename)
-    with core.SaveSet(folder) as save:
+    with _flotilla.SaveSet(folder) as save:
         _vars.add(save, names, filename, leave_out=True)
-        core.fleet.add_tables(save, names)
+        _flotilla.fleet.add_tables(save, names)
 
 
 def load_persistables(executor, dirname, main_program=None, filename=None):
@@ -78,18 +78,18 @@ def _save_inference_model(
 ):
     """``with_tables``: servers write theirs in any case."""
     program = _io.normalize_program(_vars.some_program(main_program), feeded_var_names, target_vars)
-    names = core.persistable_names(program)
-    core.fleet.look_up_here(program)
-    with core.SaveSet(os.fspath(dirname)) as save:
+    names = _flotilla.persistable_names(program)
+    _flotilla.fleet.look_up_here(program)
+    with _flotilla.SaveSet(os.fspath(dirname)) as save:
         if not program_only and names:
             written = _vars.add(save, names, _base(params_filename), program, leave_out=True)
             left_out = set(names).difference(written)
             if left_out:
-                core.fleet.look_up_on_servers(program, sorted(left_out))
+                _flotilla.fleet.look_up_on_servers(program, sorted(left_out))
             if left_out or with_tables:
-                core.fleet.add_tables(save, names, sparse=True)
+                _flotilla.fleet.add_tables(save, names, sparse=True)
         save.add(_base(model_filename) or "__model__", program._serialize())
-    return core.fetch_names(program)
+    return _flotilla.fetch_names(program)
 
 
 def load_inference_model(
@@ -97,17 +97,17 @@ def load_inference_model(
 ):
     """Read an inference model; returns [program, names of its feeds, variables to fetch]."""
     _vars.check_folder("load_inference_model", dirname)
-    with core.SavedFiles(os.fspath(dirname)) as files:
+    with _flotilla.SavedFiles(os.fspath(dirname)) as files:
         model = _base(model_filename) or "__model__"
         _vars.check_file("load_inference_model", files, dirname, model)
         program = files.read_program(model)
-        elsewhere = core.tables_asked(program)
+        elsewhere = _flotilla.tables_asked(program)
         kept = [
             name for name in _vars.chosen(program, None, is_persistable) if name not in elsewhere
         ]
         _vars.load(files, kept, program, _base(params_filename))
     if elsewhere:
-        core.fleet.open_tables(os.fspath(dirname), program, global_scope())
+        _flotilla.fleet.open_tables(os.fspath(dirname), program, global_scope())
     return _io._loaded(program)
 
 

@@ -2,7 +2,7 @@
 
 import warnings
 
-import _flotilla as core
+import _flotilla
 
 from paddle import optimizer as _new
 from paddle._rows import rows
@@ -90,7 +90,7 @@ class DpsgdOptimizer(Optimizer):
             for parameter, gradient in params_grads:
                 with program._optimized_guard([parameter, gradient]):
                     noise = gaussian([1], 0.0, self._sigma, self._seed, parameter.dtype)
-                    short = core.op("clip_by_norm", {"X": gradient}, {"max_norm": self._clip})
+                    short = _flotilla.op("clip_by_norm", {"X": gradient}, {"max_norm": self._clip})
                     made.append((parameter, short + noise / self._batch_size))
         return made
 
