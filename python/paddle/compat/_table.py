@@ -46,7 +46,6 @@ _ADVICE = {
         ("not part of Flotilla", "audio fluid.contrib.slim quantization sparse"),
         ("gradients are part of the program; use paddle.static.gradients", "grad"),
         ("save the model with paddle.static.save_inference_model, in Paddle's format", "onnx"),
-        ("paddle.dataset has the same set", "text"),
     )
     for name in names.split()
 }
