@@ -59,6 +59,8 @@ void append_values(Block& block, const Var& var, const std::vector<double>& valu
     attrs["int64_values"] = std::vector<int64_t>(values.begin(), values.end());
   } else if (var.dtype == i32) {
     attrs["int32_values"] = std::vector<int32_t>(values.begin(), values.end());
+  } else if (var.dtype == f64) {
+    attrs["fp64_values"] = values;
   } else {
     attrs["fp32_values"] = std::vector<float>(values.begin(), values.end());
   }
