@@ -278,7 +278,7 @@ TEST(AppendBackward, GoesThroughAConditionalBlock) {
 }
 
 // The second block may not run, and then the gradient belongs to the first.
-TEST(AppendBackward, RefusesWhatASubBlockMayLeaveAsItWas) {
+TEST(AppendBackward, GoesPastASubBlockThatMayNotRun) {
   const auto program = parse(R"(
     var w f32[1] persistable parameter
     var x f32[1] data stop_gradient
@@ -293,9 +293,13 @@ TEST(AppendBackward, RefusesWhatASubBlockMayLeaveAsItWas) {
       toy_square(X=x) -> loss
     }
   )");
-  EXPECT_REFUSED(append_backward(program->global_block().var("loss")),
-                 "conditional_block may leave loss as conditional_block wrote it, and gradients "
-                 "through that are not implemented");
+  EXPECT_EQ(backward_of(*program), text(R"(
+    fill_constant() -> loss@GRAD {dtype=5, shape=[1L], value=1.0}
+    assign(X=loss@GRAD) -> loss@GRAD@AFTER
+    cast(X=c) -> loss@GRAD@AFTER@TAKEN {in_dtype=0, out_dtype=2}
+    select_output(Mask=loss@GRAD@AFTER@TAKEN, X=loss@GRAD@AFTER) -> [loss@GRAD, @EMPTY@]
+    conditional_block_grad(Cond=c, Input=w, Out=loss, Out@GRAD=loss@GRAD) -> Input@GRAD=w@GRAD {sub_block=block 3}
+  )"));
 }
 
 TEST(AppendBackward, SavesWhatASubBlockReadBeforeItIsOverwritten) {
@@ -346,7 +350,7 @@ TEST(AppendBackward, GoesThroughALoop) {
   EXPECT_EQ(ops_of(program->block(2)), text(R"(
     assign(X=s@GRAD) -> s@GRAD@ROUND
     toy_mul_grad(Out@GRAD=s@GRAD@ROUND, X=y, Y=x) -> X@GRAD=y@GRAD
-    toy_mul_grad(Out@GRAD=y@GRAD, X=s@SAVED@0, Y=w) -> X@GRAD=s@GRAD@ROUND, Y@GRAD=w@GRAD
+    toy_mul_grad(Out@GRAD=y@GRAD, X=s@SAVED@block1@0, Y=w) -> X@GRAD=s@GRAD@ROUND, Y@GRAD=w@GRAD
     assign(X=s@GRAD@ROUND) -> s@GRAD
   )"));
 }

@@ -42,7 +42,10 @@ std::string Drafts::saved(const std::string& var, size_t before) {
   for (const Saved& saved : saved_) {
     if (saved.var == var && saved.before == before) return saved.copy;
   }
-  std::string copy = fmt::format("{}@SAVED@{}", var, saved_.size());
+  // What the blocks inside save comes later, and has to have other names.
+  const int32_t block = block_.index();
+  std::string copy = fmt::format("{}@SAVED@{}{}", var,
+                                 block == 0 ? "" : fmt::format("block{}@", block), saved_.size());
   while (block_.find_var_recursive(copy) != nullptr) copy += '_';
   saved_.push_back({var, copy, before});
   return copy;

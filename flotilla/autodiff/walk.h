@@ -58,6 +58,9 @@ class Walk final : public GradContext {
   void emit_while_grad();
   std::shared_ptr<Walk> inside(const Names& carried) const;
   void read_what_was_there(Walk& inside);
+  bool was_there(const std::string& var) const;
+  void add_gradient_of_what_stays(const std::string& var, const std::string& gradient,
+                                  const std::string& cond);
   std::string zeros(const std::string& var);
   // The variable that still holds at the end of the program what op() read, or else wrote.
   std::string value_of(const std::string& var, bool is_input);

@@ -40,7 +40,7 @@ std::shared_ptr<Walk> Walk::inside(const Names& carried) const {
                                      Wanted{.vars = Names(), .constants = wanted_.constants}, all);
   made->drafts_->set_leaves(std::move(leaves));
   for (const std::string& name : carried) {
-    made->drafts_->names().set_base_name(name, grad_name(name) + "@ROUND");
+    made->drafts_->names().set_base_name(name, drafts_->names().base_name(name) + "@ROUND");
   }
   return made;
 }
@@ -54,21 +54,42 @@ void Walk::read_what_was_there(Walk& inside) {
   });
 }
 
+// Whether a variable had a value already when op() ran.
+bool Walk::was_there(const std::string& var) const {
+  if (block_.find_var(var) == nullptr) return true;
+  for (size_t earlier = 0; earlier < position_; ++earlier) {
+    if (block_.op(earlier).writes(var)) return true;
+  }
+  return false;
+}
+
+// Where its condition `cond` is false, op() leaves a variable as it was.
+void Walk::add_gradient_of_what_stays(const std::string& var, const std::string& gradient,
+                                      const std::string& cond) {
+  const std::string which = gradient + "@TAKEN";
+  drafts_->add(Op("cast", {{"X", {cond}}}, {{"Out", {which}}},
+                  {{"in_dtype", to_paddle(boolean)}, {"out_dtype", to_paddle(i32)}}));
+  drafts_->add(Op("select_output", {{"X", {gradient}}, {"Mask", {which}}},
+                  {{"Out", {drafts_->names().add_part(var), std::string(kEmptyVar)}}}));
+}
+
 void Walk::emit_conditional_grad() {
   const std::shared_ptr<Walk> made = inside({});
-  Slots inputs = block_grad_inputs(op(), {"Cond", "Input", "Out", "Scope"}), outputs;
+  Slots inputs = block_grad_inputs(op(), {"Input", "Out", "Scope"}), outputs;
+  const std::string cond = value_of(op().input("Cond"), true);
+  inputs["Cond"] = {cond};
+  std::map<std::string, std::string> stays;  // what may stay as it was: the gradients behind op()
   for (size_t i = 0; i < op().output_list("Out").size(); ++i) {
     const std::string& out = op().output_list("Out")[i];
-    const std::string gradient = output_grad("Out", i);
-    inputs["Out@GRAD"].push_back(gradient.empty() ? std::string(kEmptyVar) : gradient);
-    if (gradient.empty()) continue;
-    for (size_t earlier = 0; earlier < position_; ++earlier) {
-      require(!block_.op(earlier).writes(out),
-              "conditional_block may leave {} as {} wrote it, and gradients through that are not "
-              "implemented",
-              out, block_.op(earlier).type());
+    std::string gradient = output_grad("Out", i);
+    if (!gradient.empty() && was_there(out)) {
+      // The block may have its own gradient of the variable as it was, under the usual name.
+      stays[out] = drafts_->names().base_name(out) + "@AFTER";
+      drafts_->add(Op("assign", {{"X", {gradient}}}, {{"Out", {stays[out]}}}));
+      gradient = stays[out];
     }
-    made->seed(out, name_of(gradient));
+    inputs["Out@GRAD"].push_back(gradient.empty() ? std::string(kEmptyVar) : gradient);
+    if (!gradient.empty()) made->seed(out, name_of(gradient));
   }
   made->run();
   read_what_was_there(*made);
@@ -79,10 +100,12 @@ void Walk::emit_conditional_grad() {
                                           : std::string(kEmptyVar));
     any = any || flows;
   }
-  if (!any) return;
-  drafts_->add(Op("conditional_block_grad", std::move(inputs), std::move(outputs),
-                  inherited_attrs(op(), flow_.op(position_).def)),
-               kBackwardRole, made->drafts_);
+  if (any) {
+    drafts_->add(Op("conditional_block_grad", std::move(inputs), std::move(outputs),
+                    inherited_attrs(op(), flow_.op(position_).def)),
+                 kBackwardRole, made->drafts_);
+  }
+  for (const auto& [out, gradient] : stays) add_gradient_of_what_stays(out, gradient, cond);
 }
 
 // The gradients of what goes from round to round stay under one name outside the block: it holds
@@ -107,17 +130,22 @@ void Walk::emit_while_grad() {
   made->drafts_->keep_ends_of_rounds(names_inside(op()).written);
   read_what_was_there(*made);
   Slots inputs = block_grad_inputs(op(), {"X", "Out", "StepScopes"}), outputs;
+  // A loop without a round leaves what it writes as it was, which X need not hold.
+  for (const auto& [name, carrier] : carriers) {
+    if (!op().reads(name) && was_there(name)) inputs["X"].push_back(name);
+  }
   for (const auto& [name, carrier] : carriers) {
     const std::string before = made->drafts_->take(name);
     made->drafts_->add(Op(before.empty() ? "fill_zeros_like" : "assign",
                           {{"X", {before.empty() ? name : before}}}, {{"Out", {carrier}}}));
     inputs["Out@GRAD"].push_back(carrier);
   }
-  const std::vector<std::string> ins = copied(op().input_list("X"));
-  for (size_t i = 0; i < ins.size(); ++i) {
-    const std::string& input = ins[i];
+  const size_t read = op().input_list("X").size();
+  for (size_t i = 0; i < inputs["X"].size(); ++i) {
+    const std::string& input = inputs["X"][i];
     std::string gradient(kEmptyVar);
-    if (flow_.op(position_).inputs.at("X")[i] && carriers.contains(input)) {
+    const bool needed = i >= read || flow_.op(position_).inputs.at("X")[i];
+    if (needed && carriers.contains(input)) {
       gradient = carriers.at(input);
       drafts_->names().add_part(input, gradient);
     } else if (made->drafts_->is_leaf(input) && !made->drafts_->take(input).empty()) {

@@ -13,10 +13,10 @@ void ControlFlow::plan(const Block& block, const Op& op) {
           "the op \"{}\" has a sub-block, but only while and conditional_block can run one",
           op.type());
   const Block& inner = sub_block(op);
-  for (const auto& other : drafter_.program().blocks()) {
-    if (loop && other->forward_block() == inner.index()) {
-      return plan_recorded_while(block, op, *other);
-    }
+  if (loop) {
+    if (loops_ == 0) forget_rounds(inner);
+    std::vector<Recording> recordings = recordings_of(inner);
+    if (!recordings.empty()) return plan_recorded_while(block, op, std::move(recordings));
   }
   plan_conditional(op, condition_of(block, op, loop ? "Condition" : "Cond"), loop,
                    [&] { drafter_.plan_block(inner); });
@@ -74,7 +74,8 @@ void ControlFlow::zero_gradients(const Block& block, const Op& op, const std::st
   require(gradients.size() <= inputs.size(), "{} gives {} gradients of {} variables", op.type(),
           gradients.size(), inputs.size());
   for (size_t i = 0; i < gradients.size(); ++i) {
-    if (gradients[i] == kEmptyVar || carried.contains(grad_name(inputs[i]))) continue;
+    if (gradients[i] == kEmptyVar || carried.contains(gradients[i])) continue;
+    if (carried.contains(grad_name(inputs[i]))) continue;
     prepare_own(block, "fill_zeros_like", {inputs[i]}, gradients[i]);
   }
 }

@@ -4,7 +4,8 @@
 //
 // The block of a conditional_block_grad reads what the conditional_block has computed: it is still
 // there. The rounds of a while overwrite what the last one computed, so a loop with gradients
-// records it, and the loop that goes backward takes it out again, round by round.
+// records it, and the loop that goes backward takes it out again, round by round. So does a loop
+// inside another, for all rounds of the outer one.
 
 #pragma once
 
@@ -40,7 +41,14 @@ class ControlFlow {
   void plan_conditional_grad(const Block& block, const Op& op);
 
   // Loops with gradients (recorded_loops.cc).
-  void plan_recorded_while(const Block& block, const Op& op, const Block& backward);
+  // What the gradients of one block read of a loop.
+  struct Recording {
+    Rounds* rounds = nullptr;
+    Names names = {};
+  };
+  std::vector<Recording> recordings_of(const Block& inner);
+  void forget_rounds(const Block& inner);
+  void plan_recorded_while(const Block& block, const Op& op, std::vector<Recording> recordings);
   void plan_while_grad(const Block& block, const Op& op);
   void record(Rounds& rounds, const std::string& name, int32_t value);
   void restore(Rounds::Recorded& one);

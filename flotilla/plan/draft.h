@@ -69,16 +69,20 @@ struct DynamicOp {
   std::vector<Move> moves = {};
 };
 
-// What the rounds of a loop computed, for the loop that goes backward.
+// What the rounds of a loop computed, for a loop that goes backward. A loop inside another runs
+// several times before its gradient does, which takes the times back from the last one on.
 struct Rounds {
   struct Recorded {
     std::string name = {};
     const Value* from = nullptr;
     std::vector<std::vector<char>> rounds = {};
   };
-  int64_t count = 0;  // those that are still there
+  std::vector<int64_t> counts = {};  // for each time, those that are still there
   int64_t bytes = 0;  // recorded since the system was last asked for what it has left
   std::deque<Recorded> recorded = {};
+
+  // Of the last time.
+  int64_t left() const { return counts.empty() ? 0 : counts.back(); }
 };
 
 struct Draft {
@@ -101,7 +105,7 @@ struct Draft {
   ExchangeLayouts exchange_layouts = {};  // of what is exchanged, and how it lies
   std::vector<Prepared> prepared = {};
   std::deque<DynamicOp> dynamic_ops = {};
-  std::map<int32_t, Rounds> rounds = {};  // by the index of the block that a loop runs
+  std::map<int32_t, Rounds> rounds = {};  // by the index of a block of gradients
   std::deque<Op> own_ops = {};            // that stand in no program
   bool adaptive = false;  // there is room for other shapes than those of the first feeds
 

@@ -1,5 +1,8 @@
 // A while with gradients, and the loop that goes backward.
 
+#include <set>
+#include <string>
+
 #include "flotilla/ir/structure.h"
 #include "flotilla/plan/control_flow.h"
 #include "flotilla/plan/drafter.h"
@@ -21,7 +24,19 @@ void count_recorded(Rounds& rounds, int64_t bytes) {
   require(left >= kRecordedAtOnce,
           "the gradient of while needs the values of each iteration, but after {} iterations only "
           "{} bytes of memory are available",
-          rounds.count, left);
+          rounds.left(), left);
+}
+
+// What the loops inside a block have for themselves, they record themselves.
+void add_own_names_of_loops(const Block& block, bool in_loop, std::set<std::string>& names) {
+  if (in_loop) {
+    for (const auto& var : block.vars()) names.insert(var->name);
+  }
+  for (const auto& op : block.ops()) {
+    for (const int32_t index : sub_blocks(*op)) {
+      add_own_names_of_loops(block.program().block(index), in_loop || op->type() == "while", names);
+    }
+  }
 }
 
 }  // namespace
@@ -51,6 +66,8 @@ void ControlFlow::restore(Rounds::Recorded& one) {
   draft.at(restored).meta.value.reset();
   drafter_.host().add_node(
       [host = &draft.host, &one, to = &draft.at(restored).cell] {
+        require(!one.rounds.empty(), "a round of while in which {} was recorded is missing",
+                one.name);
         host->write(to->data, one.rounds.back().data(), std::ssize(one.rounds.back()));
         one.rounds.pop_back();
       },
@@ -58,47 +75,83 @@ void ControlFlow::restore(Rounds::Recorded& one) {
   drafter_.current()[one.name] = restored;
 }
 
-// What the gradients read: of variables outside that the loop changes, as each round finds them; of
-// its own, as each round leaves them.
-void ControlFlow::plan_recorded_while(const Block& block, const Op& op, const Block& backward) {
-  require(loops_ == 0, "gradients through a loop inside another are not implemented");
-  const Block& inner = sub_block(op);
-  Draft& draft = drafter_.draft();
-  draft.adaptive = false;  // the records have the sizes of this plan
-  const Names read = names_inside(backward).read, written = names_inside(inner).written;
-  Rounds& rounds = draft.rounds[inner.index()];
+std::vector<ControlFlow::Recording> ControlFlow::recordings_of(const Block& inner) {
+  std::vector<Recording> recordings;
+  for (const auto& other : drafter_.program().blocks()) {
+    if (other->forward_block() != inner.index()) continue;
+    recordings.push_back({&drafter_.draft().rounds[other->index()], names_inside(*other).read});
+  }
+  if (recordings.empty()) return {};
+  const Names written = names_inside(inner).written;
+  std::set<std::string> of_loops;
+  add_own_names_of_loops(inner, false, of_loops);
+  for (Recording& recording : recordings) {
+    std::erase_if(recording.names, [&](const std::string& name) {
+      return !written.contains(name) || of_loops.contains(name);
+    });
+  }
+  return recordings;
+}
+
+// A run that failed has left what nobody took back.
+void ControlFlow::forget_rounds(const Block& inner) {
+  const Program& program = drafter_.program();
+  std::vector<int32_t> blocks;
+  for (const auto& other : program.blocks()) {
+    int32_t forward = other->forward_block();
+    while (forward >= 0 && forward != inner.index()) forward = program.block(forward).parent();
+    if (forward >= 0) blocks.push_back(other->index());
+  }
+  if (blocks.empty()) return;
   drafter_.host().add_node(
-      [&rounds] {
-        rounds.count = 0;
-        for (Rounds::Recorded& one : rounds.recorded) one.rounds.clear();
+      [&all = drafter_.draft().rounds, blocks] {
+        for (const int32_t block : blocks) {
+          const auto found = all.find(block);
+          if (found == all.end()) continue;
+          found->second.counts.clear();
+          for (Rounds::Recorded& one : found->second.recorded) one.rounds.clear();
+        }
       },
       {}, {});
+}
+
+// What the gradients read: of variables outside that the loop changes, as each round finds them; of
+// its own, as each round leaves them.
+void ControlFlow::plan_recorded_while(const Block& block, const Op& op,
+                                      std::vector<Recording> recordings) {
+  DraftHost& host = drafter_.host();
+  Draft& draft = drafter_.draft();
+  draft.adaptive = false;  // the records have the sizes of this plan
+  const auto for_all = [&](auto change) {
+    for (const Recording& one : recordings) {
+      host.add_node([rounds = one.rounds, change] { change(*rounds); }, {}, {});
+    }
+  };
+  for_all([](Rounds& rounds) { rounds.counts.push_back(0); });
   plan_conditional(op, condition_of(block, op, "Condition"), true, [&] {
-    drafter_.host().add_node([&rounds] { ++rounds.count; }, {}, {});
-    const auto record_all = [&](bool outside) {
-      for (const std::string& name : read) {
+    for_all([](Rounds& rounds) { ++rounds.counts.back(); });
+    const auto record_all = [&](const Recording& recording, bool outside) {
+      for (const std::string& name : recording.names) {
         const bool is_outside = block.find_var_recursive(name) != nullptr;
         const auto found = drafter_.current().find(name);
-        if (is_outside != outside || !written.contains(name) || found == drafter_.current().end()) {
-          continue;
-        }
+        if (is_outside != outside || found == drafter_.current().end()) continue;
         // What only carries a shape holds nothing.
         const Value& value = draft.at(found->second);
-        if (value.pinned || value.written) record(rounds, name, found->second);
+        if (value.pinned || value.written) record(*recording.rounds, name, found->second);
       }
     };
-    record_all(true);
-    drafter_.plan_block(inner);
-    record_all(false);
+    for (const Recording& one : recordings) record_all(one, true);
+    drafter_.plan_block(sub_block(op));
+    for (const Recording& one : recordings) record_all(one, false);
   });
 }
 
 // Gradients of what goes from round to round stand outside the block; it replaces them.
 void ControlFlow::plan_while_grad(const Block& block, const Op& op) {
-  const Block& inner = sub_block(op);
-  const auto found = drafter_.draft().rounds.find(inner.forward_block());
+  const Block& backward = sub_block(op);
+  const auto found = drafter_.draft().rounds.find(backward.index());
   require(found != drafter_.draft().rounds.end(),
-          "while_grad must come after the while of block {}", inner.forward_block());
+          "while_grad must come after the while of block {}", backward.forward_block());
   const std::span<const std::string> outer = op.input_list("Out@GRAD");
   const auto called = op.attr_or<std::vector<std::string>>("original_output_grad", {});
   require(called.size() == outer.size(), "while_grad has {} Out@GRAD, but names for {}",
@@ -123,19 +176,24 @@ void ControlFlow::plan_round_back(const Block& block, const Op& op, Rounds& roun
   const int32_t more =
       draft.add({.name = "more rounds", .meta = {.dtype = boolean, .shape = {1}}, .pinned = true});
   const Step set_more = [&rounds, backend = &draft.host, cell = &draft.at(more).cell] {
-    const bool left = rounds.count > 0;
+    const bool left = rounds.left() > 0;
     backend->write(cell->data, &left, sizeof left);
   };
   host.add_node(set_more, {}, {more});
   plan_conditional(op, more, true, [&] {
     const Values before = drafter_.current();
-    host.add_node([&rounds] { --rounds.count; }, {}, {});
+    host.add_node([&rounds] { --rounds.counts.back(); }, {}, {});
     for (Rounds::Recorded& one : rounds.recorded) restore(one);
     const Values own = plan_own_block(sub_block(op));
     drafter_.current() = before;
     take_gradients_out(block, op, "X", own);
     host.add_node(set_more, {}, {more});
   });
+  host.add_node(
+      [&rounds] {
+        if (!rounds.counts.empty()) rounds.counts.pop_back();
+      },
+      {}, {});
 }
 
 }  // namespace flotilla::plan

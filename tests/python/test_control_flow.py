@@ -1,5 +1,6 @@
 """Branches and loops of programs, in the words of both eras."""
 
+import functools
 import gc
 import math
 import signal
@@ -305,16 +306,220 @@ def test_gradients_flow_through_a_loop(executor, x, rounds):
             assert found[2][axis] == pytest.approx(by_x / (2 * step), rel=1e-4, abs=1e-4)
 
 
-def test_gradients_stop_at_a_loop_inside_a_loop(executor, x):
-    w = static.create_parameter([3], "float32")
-    less = lambda s: paddle.sum(s) < 9  # noqa: E731
-    inner = lambda s: static.nn.while_loop(less, lambda a: [a + w], [s * 2])  # noqa: E731
-    loop = static.nn.while_loop(less, inner, [paddle.zeros([3])])
-    static.append_backward(paddle.mean(loop[0]))
+# ---- gradients through a loop inside a loop
+
+
+def by_differences(function, at, step=1e-6):
+    """The gradient of a function of one array, of numpy alone."""
+    moves = np.eye(at.size).reshape(at.size, *at.shape) * step
+    slopes = [(function(at + move) - function(at - move)) / (2 * step) for move in moves]
+    return np.array(slopes).reshape(at.shape)
+
+
+def assert_slopes(function, x, found):
+    """The gradients for x and for W of ``function`` of both, of numpy alone."""
+    w = np.array(W)
+    by_x = by_differences(lambda x: function(x, w), x)
+    by_w = by_differences(lambda w: function(x, w), w)
+    np.testing.assert_allclose(found[0], by_x, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(found[1], by_w, rtol=1e-6, atol=1e-7)
+
+
+def while_rounds(rounds, body, start):
+    """`body` applied `rounds` times, a variable; what `body` takes and gives is a list.
+
+    A loop writes to the variables that it starts from: copies, here."""
+    start = [paddle.zeros([1], "int64"), *map(paddle.assign, start)]
+    step = lambda i, *values: [i + 1, *body(i, *values)]  # noqa: E731
+    return static.nn.while_loop(lambda i, *_: i < rounds, step, start)[1:]
+
+
+def unrolled(rounds, body, start):
+    """The same for a number, without a loop."""
+    for i in range(rounds):
+        start = body(paddle.full([1], i, "int64"), *start)
+    return start
+
+
+def nest(repeat, outer, inner, x, w):
+    """A loop whose body has a loop before and behind other work, and a branch in the inner one."""
+
+    def deep(j, s, t):
+        new = static.nn.cond(paddle.sum(s) > 1, lambda: paddle.tanh(s) * w, lambda: s - w)
+        return [new + 0.25 * t, t + 0.5 * s * x]
+
+    def body(i, s, t, kept):
+        before = s * w
+        s, t2 = repeat(inner(i), deep, [before, 0.5 * t])
+        s = s + before * paddle.cast(i + 1, s.dtype)
+        return [paddle.tanh(s), t2 + t * s, t2 * w]
+
+    zero = paddle.zeros([3], x.dtype)
+    s, t, kept = repeat(outer, body, [x * w, zero + 0.5, x * x])
+    return paddle.sum(s * s) + paddle.sum(t) + paddle.sum(kept)
+
+
+def nest_by_numpy(outer, inner, x, w):
+    s, t, kept = x * w, np.full(3, 0.5), x * x
+    for i in range(outer):
+        before, t2 = s * w, 0.5 * t
+        s = before
+        for _ in range(inner(i)):
+            new = np.tanh(s) * w if s.sum() > 1 else s - w
+            s, t2 = new + 0.25 * t2, t2 + 0.5 * s * x
+        s = s + before * (i + 1)
+        s, t, kept = np.tanh(s), t2 + t * s, t2 * w
+    return np.sum(s * s) + np.sum(t) + np.sum(kept)
+
+
+def parameter(value, dtype="float64"):
+    start = paddle.nn.initializer.Assign(np.array(value))
+    return static.create_parameter([3], dtype, attr=paddle.ParamAttr(initializer=start))
+
+
+W = [0.7, -0.4, 0.9]
+
+
+@pytest.mark.parametrize("outer, inner", [(0, 2), (1, 0), (1, 1), (3, 2), (2, 5)])
+def test_gradients_flow_through_a_loop_inside_a_loop(executor, outer, inner):
+    x, w = static.data("x", [3], "float64"), parameter(W)
+    x.stop_gradient = False
+    rounds = [static.data(name, [1], "int64") for name in ("outer", "inner")]
+    loss = nest(while_rounds, rounds[0], lambda i: rounds[1], x, w)
+    plain = nest(unrolled, outer, lambda i: inner, x, w)
+    fetched = [loss, *static.gradients(loss, [x, w]), plain, *static.gradients(plain, [x, w])]
     executor.run(static.default_startup_program())
-    said = "gradients through a loop inside another are not implemented"
-    with pytest.raises(ValueError, match=said):
-        executor.run(feed={"x": X})
+    for value in (X / 2, -X / 3, X / 2):
+        value = value.astype("float64")
+        feed = {"x": value, "outer": np.array([outer]), "inner": np.array([inner])}
+        found = executor.run(feed=feed, fetch_list=fetched)
+        for ours, other in zip(found[:3], found[3:]):
+            np.testing.assert_allclose(ours, other, rtol=1e-9, atol=1e-12)
+        by_numpy = functools.partial(nest_by_numpy, outer, lambda i: inner)
+        assert found[0] == pytest.approx(by_numpy(value, np.array(W)), rel=1e-12)
+        assert_slopes(by_numpy, value, found[1:3])
+
+
+def test_the_inner_loop_may_run_another_number_of_times_in_each_round(executor):
+    """A triangle: as many inner rounds as the number of the outer one."""
+    x, w = static.data("x", [3], "float64"), parameter(W)
+    x.stop_gradient = False
+    limit = static.data("limit", [1], "int64")
+    loss = nest(while_rounds, limit, lambda i: i, x, w)
+    grads = static.gradients(loss, [x, w])
+    executor.run(static.default_startup_program())
+    value = X.astype("float64") / 2
+    for rounds in (4, 1, 3):
+        feed = {"x": value, "limit": np.array([rounds])}
+        found = executor.run(feed=feed, fetch_list=grads)
+        assert_slopes(functools.partial(nest_by_numpy, rounds, lambda i: i), value, found)
+
+
+def test_gradients_flow_through_three_loops(executor):
+    """s becomes tanh(s * w) + x, 2 * 3 * 2 times."""
+    x, w = static.data("x", [3], "float64"), parameter(W)
+    x.stop_gradient = False
+    deepest = lambda i, s: [paddle.tanh(s * w) + x]  # noqa: E731
+    middle = lambda i, s: while_rounds(2, deepest, [s])  # noqa: E731
+    (last,) = while_rounds(2, lambda i, s: while_rounds(3, middle, [s]), [x * 1.0])
+    grads = static.gradients(paddle.sum(last * last), [x, w])
+    executor.run(static.default_startup_program())
+
+    def by_numpy(x, w):
+        s = x
+        for _ in range(12):
+            s = np.tanh(s * w) + x
+        return np.sum(s * s)
+
+    value = X.astype("float64") / 2
+    found = executor.run(feed={"x": value}, fetch_list=grads)
+    assert_slopes(by_numpy, value, found)
+
+
+@pytest.mark.parametrize("inner", [0, 1, 3])
+def test_loops_of_1x_that_write_the_same_variable(executor, inner):
+    """Both loops and a branch in them change `total`, which stands outside of both."""
+    x, w = layers.data("x", [3], append_batch_size=False, dtype="float64"), parameter(W)
+    x.stop_gradient = False
+    total = layers.assign(x * w)
+    one, outer_end, inner_end = (layers.fill_constant([1], "int64", n) for n in (1, 3, inner))
+    i = layers.fill_constant([1], "int64", 0)
+    more = layers.less_than(i, outer_end)
+    outer = layers.While(cond=more)
+    with outer.block():
+        layers.assign(layers.tanh(total) * x, total)
+        j = layers.fill_constant([1], "int64", 0)
+        more_inside = layers.less_than(j, inner_end)
+        loop = layers.While(cond=more_inside)
+        with loop.block():
+            with layers.Switch() as switch, switch.case(layers.less_than(j, one)):
+                layers.assign(total * total, total)
+            layers.assign(total * w + x, total)
+            layers.increment(j)
+            layers.less_than(j, inner_end, cond=more_inside)
+        layers.increment(i)
+        layers.less_than(i, outer_end, cond=more)
+    grads = static.gradients(layers.reduce_sum(total * total), [x, w])
+    executor.run(static.default_startup_program())
+
+    def by_numpy(x, w):
+        total = x * w
+        for _ in range(3):
+            total = np.tanh(total) * x
+            for j in range(inner):
+                total = (total * total if j < 1 else total) * w + x
+        return np.sum(total * total)
+
+    value = X.astype("float64") / 2
+    found = executor.run(feed={"x": value}, fetch_list=grads)
+    assert_slopes(by_numpy, value, found)
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_what_a_loop_does_not_write_keeps_its_gradient(executor, x, rounds):
+    """Without a round `kept`, which the body never reads, is what it was in front of the loop."""
+    x.stop_gradient = False
+    limit = static.data("limit", [1], "int64")
+    kept = while_rounds(limit, lambda i, s, kept: [s, s * 2], [x * 1, x * 3])[1]
+    grads = static.gradients(paddle.sum(kept), [x])
+    found = executor.run(feed={"x": X, "limit": np.array([rounds])}, fetch_list=grads)
+    np.testing.assert_allclose(found[0], [2 if rounds else 3] * 3)
+
+
+def test_two_gradients_of_one_loop(executor, x):
+    x.stop_gradient = False
+    (cube,) = while_rounds(2, lambda i, s: [s * x], [x * 1])
+    first = static.gradients(paddle.sum(cube), [x])
+    second = static.gradients(paddle.sum(cube * cube), [x])
+    found = run(executor, [*first, *second])
+    np.testing.assert_allclose(found, [3 * X**2, 6 * X**5], rtol=1e-5)
+
+
+def test_a_branch_may_leave_what_was_there(executor, x):
+    x.stop_gradient = False
+    total = layers.assign(x * 2)
+    for factor, at_least in ((3.0, 0.0), (5.0, 100.0)):
+        limit = layers.fill_constant([1], "float32", at_least)
+        with layers.Switch() as switch, switch.case(layers.reduce_sum(x) > limit):
+            layers.assign(total * total * factor, total)
+    grads = static.gradients(paddle.sum(total), [x])
+    for value, slope in ((X, 24 * X), (-X, [2, 2, 2])):
+        np.testing.assert_allclose(run(executor, grads, value)[0], slope)
+    big = X * 100  # 5 * (3 * (2x)^2)^2 = 720 x^4
+    np.testing.assert_allclose(run(executor, grads, big)[0], 2880 * big**3, rtol=1e-5)
+
+
+def test_an_inner_loop_trains(executor, x):
+    """A Newton iteration in each step of an outer loop; the loss falls to nothing."""
+    w = static.create_parameter([3], "float32", attr=paddle.nn.initializer.Constant(0.5))
+    newton = lambda j, r, s: [(r + s / r) * 0.5, s]  # noqa: E731
+    outer = lambda i, s: [while_rounds(4, newton, [s, s * w * w + x])[0]]  # noqa: E731
+    (root,) = while_rounds(2, outer, [x * 1])
+    loss = paddle.mean((root - x * 1.5) ** 2)
+    paddle.optimizer.Adam(0.05).minimize(loss)
+    executor.run(static.default_startup_program())
+    losses = [run(executor, [loss])[0].item() for _ in range(200)]
+    assert losses[-1] < 1e-3 < losses[0]
 
 
 @pytest.mark.parametrize(
