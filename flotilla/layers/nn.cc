@@ -107,9 +107,8 @@ Variable prelu(Variable x, const std::string& mode, const PreluOptions& options)
   const Shape shape = shape_of_alpha(x.shape(), mode, options.data_format.ends_with('C'));
   LayerHelper helper("prelu", options.name);
   const Variable alpha = helper.parameter(options.alpha, shape, x.dtype(), constant(0.25), "w");
-  const Variable above = relu(x);
-  const Variable below = op("elementwise_mul", {{"X", x - above}, {"Y", alpha}});
-  return op("elementwise_add", {{"X", above}, {"Y", below}}, {}, {.name = helper.name()});
+  return op("prelu", {{"X", x}, {"Alpha", alpha}},
+            {{"mode", mode}, {"data_format", options.data_format}}, {.name = helper.name()});
 }
 
 Variable embedding(Variable ids, int64_t rows, int64_t width, const EmbeddingOptions& options) {

@@ -15,6 +15,11 @@ TEST(Prelu, AllKernelsAgree) {
   check_op({.type = "prelu",
             .inputs = {{"X", x}, {"Alpha", uniform({1, 3, 2, 2}, 0, 1, 2)}},
             .attrs = {{"mode", "element"}}});
+  for (const Shape& shape : {Shape{2, 3}, Shape{2, 3, 2}, Shape{2, 3, 1, 2, 2}}) {
+    check_op({.type = "prelu",
+              .inputs = {{"X", uniform(shape, -1, 1)}, {"Alpha", uniform({1, 3, 1, 1}, 0, 1, 2)}},
+              .attrs = {{"mode", "channel"}}});
+  }
   EXPECT_THAT(run_op("prelu", {{"X", tensor({-2, 2})}, {"Alpha", tensor({0.25})}}).at("Out"),
               near({-0.5, 2}, 0));
   EXPECT_REFUSED(

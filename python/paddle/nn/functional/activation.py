@@ -3,7 +3,7 @@
 import _flotilla as core
 from paddle._rows import rows
 from paddle.tensor.manipulation import split
-from paddle.tensor.math import add, multiply, subtract
+from paddle.tensor.math import multiply
 from paddle.tensor.ops import sigmoid, tanh  # noqa: F401
 
 __all__ = [*rows(globals()), "glu", "prelu", "sigmoid", "tanh"]
@@ -17,8 +17,8 @@ def glu(x, axis=-1, name=None):
 
 def prelu(x, weight, data_format="NCHW", name=None):
     """x above zero, weight * x below; one weight for all, or one for each channel."""
-    channel = -1 if weight.shape == (1,) or data_format[-1] == "C" else 1
-    above = core.op("relu", {"X": x})
-    below = subtract(x, above)
-    below = core.op("elementwise_mul", {"X": below, "Y": weight}, {"axis": channel})
-    return add(above, below, name)
+    attrs = {
+        "mode": "all" if weight.shape == (1,) else "channel",
+        "data_format": "NHWC" if data_format[-1] == "C" and len(data_format) > 2 else "NCHW",
+    }
+    return core.op("prelu", {"X": x, "Alpha": weight}, attrs, name=name)
