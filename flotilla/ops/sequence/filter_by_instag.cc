@@ -15,6 +15,7 @@
 
 #include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/sequences.h"
+#include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
@@ -26,8 +27,8 @@ void infer(InferContext& c) {
   check_sequences(c, "Ins_tag");
   check_labels(c, "Ins_tag");
   check_labels(c, "Filter_tag");
-  require(ins.shape.rank() == 2, "Ins must be a matrix, but has shape {}", ins.shape);
-  c.out("Out") = cut_anew({.dtype = ins.dtype}, Shape{-1, ins.shape[1]});
+  require(ins.shape.rank() >= 2, "Ins must have rows of numbers, but has shape {}", ins.shape);
+  c.out("Out") = cut_anew({.dtype = ins.dtype}, with_rows(ins.shape, -1));
   c.out("LossWeight") = cut_anew({.dtype = f32}, Shape{-1, 1});
   c.out("IndexMap") = cut_anew({.dtype = i64}, Shape{-1, 3});
 }
@@ -68,7 +69,8 @@ LoD one_by_one(int64_t count) {
 }
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  return [filter = filter_of(c), width = c.shape("Ins")[1],
+  const Shape& row = c.shape("Ins");
+  return [filter = filter_of(c), row, width = row.numel(1, row.rank()),
           empty = static_cast<T>(c.attr<int64_t>("out_val_if_empty")), ins = c.in<T>("Ins"),
           out = c.dynamic_out<T>("Out"), weights = c.dynamic_out<float>("LossWeight"),
           map = c.dynamic_out<int64_t>("IndexMap"), out_lod = c.lod_out("Out"),
@@ -77,7 +79,7 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
     const bool none = kept.empty();
     if (none) kept.push_back({0, 1, 1});
     const int64_t rows = kept.back().to + kept.back().rows, count = std::ssize(kept);
-    T* to = out.resize(Shape{rows, width});
+    T* to = out.resize(with_rows(row, rows));
     std::fill_n(weights.resize(Shape{count, 1}), count, none ? 0.0f : 1.0f);
     int64_t* places = map.resize(Shape{count, 3});
     LoD lod = {{0}};
@@ -98,8 +100,9 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 void infer_grad(InferContext& c) {
   const Shape &ins = c.in("Ins").shape, &map = c.in("IndexMap").shape,
               &out = c.in("Out@GRAD").shape, &weights = c.in("LossWeight").shape;
-  require(ins.rank() == 2 && out.rank() == 2 && fits(out[1], ins[1]),
-          "Out@GRAD must have the columns of Ins, but they are {} and {}", out, ins);
+  require(
+      ins.rank() >= 2 && out.rank() == ins.rank() && fits(with_rows(out, -1), with_rows(ins, -1)),
+      "Out@GRAD must have the columns of Ins, but they are {} and {}", out, ins);
   require(map.rank() == 2 && map[1] == 3 && (!weights.known() || weights.numel() > 0),
           "IndexMap must have three columns and LossWeight a number, but they are {} and {}", map,
           weights);
@@ -107,10 +110,11 @@ void infer_grad(InferContext& c) {
 }
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  return [n = c.shape("Ins").numel(), width = c.shape("Ins")[1], count = c.shape("IndexMap")[0],
-          rows = c.shape("Ins")[0], kept_rows = c.shape("Out@GRAD")[0],
-          weights = c.in<float>("LossWeight"), map = c.in<int64_t>("IndexMap"),
-          dout = c.in<T>("Out@GRAD"), dins = c.out<T>("Ins@GRAD")] {
+  const Shape& ins = c.shape("Ins");
+  return [n = ins.numel(), width = ins.numel(1, ins.rank()), count = c.shape("IndexMap")[0],
+          rows = ins[0], kept_rows = c.shape("Out@GRAD")[0], weights = c.in<float>("LossWeight"),
+          map = c.in<int64_t>("IndexMap"), dout = c.in<T>("Out@GRAD"),
+          dins = c.out<T>("Ins@GRAD")] {
     std::fill_n(dins.data(), n, T{0});
     if (weights.data()[0] == 0) return;
     for (int64_t i = 0; i < count; ++i) {

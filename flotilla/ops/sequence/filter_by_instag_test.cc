@@ -22,5 +22,21 @@ TEST(FilterByInstag, KeepsInstancesWithATag) {
                  "Ins has 5 instances, but Ins_tag has 3 sequences");
 }
 
+// Paddle 1.8 keeps the first numbers of as many as the second axis has.
+TEST(FilterByInstag, KeepsRowsOfSeveralAxesWhole) {
+  const Tensor tags = with_lod(ints({1, 2, 1}, Shape{3, 1}), {{0, 1, 2, 3}});
+  const Inputs inputs = {{"Ins", tensor({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, Shape{3, 2, 2})},
+                         {"Ins_tag", tags},
+                         {"Filter_tag", ints({1})}};
+  const Attrs by_row = {{"is_lod", false}};
+  EXPECT_THAT(run_op("filter_by_instag", inputs, by_row).at("Out"),
+              equal_to(tensor({1, 2, 3, 4, 9, 10, 11, 12}, Shape{2, 2, 2})));
+  check_op({.type = "filter_by_instag", .inputs = inputs, .attrs = by_row, .integers = false});
+  Inputs other = inputs;
+  other["Filter_tag"] = ints({9});
+  EXPECT_THAT(run_op("filter_by_instag", other, by_row).at("Out"),
+              equal_to(tensor({0, 0, 0, 0}, Shape{1, 2, 2})));
+}
+
 }  // namespace
 }  // namespace flotilla

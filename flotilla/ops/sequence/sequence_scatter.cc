@@ -1,7 +1,7 @@
 // flotilla/ops/sequence/sequence_scatter.cc
 //
 // sequence_scatter: Out = X, and to row i are added the numbers of sequence i of Updates, each at
-// the column that Ids names.
+// the column that Ids names. Rows of several axes count their columns through.
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ void infer(InferContext& c) {
   check_sequences(c, "Ids");
   check_labels(c, "Ids");
   const VarMeta &x = c.in("X"), &ids = c.in("Ids"), &updates = c.in("Updates");
-  require(x.shape.rank() == 2, "X must be a matrix, but has shape {}", x.shape);
+  require(x.shape.rank() >= 1, "X must have rows, but has shape {}", x.shape);
   require(fits(ids.shape.numel(), updates.shape.numel()),
           "Ids of shape {} and Updates of shape {} must hold as many numbers", ids.shape,
           updates.shape);
@@ -36,7 +36,7 @@ struct Places {
   LabelsIn ids;
 
   Places(PrepareContext& c, const Shape& x)
-      : rows(x[0]), columns(x[1]), sequences(c, "Ids"), ids(c, "Ids") {}
+      : rows(x[0]), columns(x.numel(1, x.rank())), sequences(c, "Ids"), ids(c, "Ids") {}
 
   template <typename F>
   void for_each(F f) const {
@@ -75,7 +75,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
 const OpDef& sequence_scatter = define_op({
     .type = "sequence_scatter",
     .doc = "Adds the numbers of a sequence to a row.",
-    .inputs = {{.name = "X", .doc = "[sequences, columns]"},
+    .inputs = {{.name = "X", .doc = "[sequences, columns...]"},
                constant("Ids", "columns, i32 or i64 with a LoD"),
                {.name = "Updates", .doc = "a number for each id"}},
     .outputs = {{.name = "Out", .doc = "same shape as X", .like = "X"}},

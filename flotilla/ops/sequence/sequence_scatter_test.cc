@@ -17,5 +17,20 @@ TEST(SequenceScatter, AddsToColumns) {
                  "id 3 of sequence 1 is no column of X: it has 3");
 }
 
+// As Paddle 1.8 counts them.
+TEST(SequenceScatter, CountsTheColumnsOfAllAxes) {
+  const LoD lod = {{0, 2, 3}};
+  const Inputs inputs = {{"X", full({2, 2, 3}, 1)},
+                         {"Ids", with_lod(ints({5, 3, 4}, Shape{3, 1}), lod)},
+                         {"Updates", with_lod(tensor({1, 2, 3}, Shape{3, 1}), lod)}};
+  EXPECT_THAT(run_op("sequence_scatter", inputs).at("Out"),
+              equal_to(tensor({1, 1, 1, 3, 1, 2, 1, 1, 1, 1, 4, 1}, Shape{2, 2, 3})));
+  check_op({.type = "sequence_scatter", .inputs = inputs});
+  Inputs one = inputs;
+  one["X"] = full({2}, 1);
+  one["Ids"] = with_lod(ints({0, 0, 0}, Shape{3, 1}), lod);
+  EXPECT_THAT(run_op("sequence_scatter", one).at("Out"), equal_to(tensor({4, 4})));
+}
+
 }  // namespace
 }  // namespace flotilla
