@@ -44,19 +44,22 @@ Variable batch_norm(Variable x, const BatchNormOptions& options) {
   Inputs inputs = with_learnt(helper, x, options.scale, options.bias, shape, dtype);
   inputs["Mean"] = statistic(options.moving_mean_name, 0);
   inputs["Variance"] = statistic(options.moving_variance_name, 1);
+  if (options.momentum.var() != nullptr) inputs["MomentumTensor"] = {*options.momentum.var()};
   const std::string saved_mean = helper.temporary(), saved_variance = helper.temporary(),
                     reserve = helper.temporary(), y = helper.temporary();
-  append_moving(helper, "batch_norm", inputs,
-                {{"Y", {y}},
-                 {"SavedMean", {saved_mean}},
-                 {"SavedVariance", {saved_variance}},
-                 {"ReserveSpace", {reserve}}},
-                {{"is_test", options.is_test},
-                 {"momentum", options.momentum},
-                 {"epsilon", options.epsilon},
-                 {"data_layout", options.data_layout},
-                 {"use_global_stats", options.use_global_stats},
-                 {"trainable_statistics", false}});
+  append_moving(
+      helper, "batch_norm", inputs,
+      {{"Y", {y}},
+       {"SavedMean", {saved_mean}},
+       {"SavedVariance", {saved_variance}},
+       {"ReserveSpace", {reserve}}},
+      {{"is_test", options.is_test},
+       {"momentum",
+        options.momentum.var() != nullptr ? 0.9f : static_cast<float>(options.momentum.number())},
+       {"epsilon", options.epsilon},
+       {"data_layout", options.data_layout},
+       {"use_global_stats", options.use_global_stats},
+       {"trainable_statistics", false}});
   for (const std::string& name : {saved_mean, saved_variance, reserve}) {
     helper.block().var(name).stop_gradient = true;
   }

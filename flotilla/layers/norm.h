@@ -15,7 +15,7 @@ namespace flotilla::layers {
 struct BatchNormOptions {
   std::string act = {};
   bool is_test = false;
-  float momentum = 0.9f;
+  Operand momentum = 0.9f;  // a number, or one float32
   float epsilon = 1e-5f;
   ParamAttr scale = {};
   ParamAttr bias = {};

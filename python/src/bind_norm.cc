@@ -25,14 +25,14 @@ double first_value(nb::handle values, const char* key, double otherwise) {
 void bind_batch_norm(nb::module_& m) {
   m.def(
       "batch_norm",
-      [](Var& x, Text act, bool is_test, float momentum, float epsilon, nb::object scale,
+      [](Var& x, Text act, bool is_test, nb::object momentum, float epsilon, nb::object scale,
          nb::object bias, const std::string& data_layout, Text name, Text moving_mean_name,
          Text moving_variance_name, bool do_model_average, bool use_global_stats) {
         mark_user_line();
         return wrap(
             layers::batch_norm(x, {.act = text(act),
                                    .is_test = is_test,
-                                   .momentum = momentum,
+                                   .momentum = to_operand(momentum),
                                    .epsilon = epsilon,
                                    .scale = to_needed_attr(scale, "the scale of batch_norm"),
                                    .bias = to_needed_attr(bias, "the bias of batch_norm"),

@@ -92,7 +92,11 @@ bool define_batch_norm(BatchNormOps ops) {
                               {.name = "Bias", .doc = "[C], zeros by default", .optional = true},
                               constant("Mean", "running mean, [C]"),
                               constant("Variance", "running variance, [C]"),
-                              optional_constant("MomentumTensor", "unused")};
+                              {.name = "MomentumTensor",
+                               .doc = "one float32, instead of `momentum`; Paddle passes over it",
+                               .optional = true,
+                               .no_grad = true,
+                               .one = true}};
   if (ops.add) inputs.push_back({"Z", "added before relu"});
   std::vector<Use> uses = {"X",           "Scale",     shape_of("Bias"), "MeanOut",
                            "VarianceOut", "SavedMean", "SavedVariance",  shape_of("ReserveSpace")};

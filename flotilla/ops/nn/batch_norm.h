@@ -25,6 +25,11 @@ inline int64_t check_channels(const InferContext& c) {
   require(x.rank() >= 2, "X of batch_norm must have at least 2 axes, but has shape {}", x);
   const DataFormat format(c.attr<std::string>("data_layout"));
   const int64_t channels = x[format.channel_axis(x.rank())];
+  if (c.has_in("MomentumTensor")) {
+    const DType dtype = c.in("MomentumTensor").dtype;
+    require(dtype == f32, "MomentumTensor of batch_norm must be float32, but is {}",
+            long_name_of(dtype));
+  }
   for (const char* slot : {"Scale", "Bias", "Mean", "Variance", "MeanOut", "VarianceOut",
                            "SavedMean", "SavedVariance"}) {
     if (!c.has_in(slot)) continue;
@@ -96,10 +101,11 @@ struct Statistics {
   In<T> mean = {}, variance = {};              // running
   Out<T> mean_out = {}, variance_out = {};     // running, the same memory
   Out<T> saved_mean = {}, saved_inverse = {};  // of the batch
+  In<float> momentum = {};                     // instead of that of the norm
 
   // The statistics of a strip: given, or computed and noted.
   FLT_INLINE void of(const Norm& n, const Strip& s, const T* x, double* m, double* inverse) const {
-    if (n.batch_statistics) {
+    if (n.batch_statistics && n.count > 0) {
       double v[kStrip];
       strip_statistics(n.blocks, s, x, m, v);
       for (int64_t i = 0; i < kStrip; ++i) inverse[i] = 1 / std::sqrt(v[i] + n.epsilon);
@@ -113,16 +119,20 @@ struct Statistics {
       if (mean_out) mean_out.data()[s.first + i] = running_mean;
       if (variance_out) variance_out.data()[s.first + i] = running;
     }
+    // A batch of nothing moves nothing.
+    if (saved_mean) put(s, m, saved_mean.data());
+    if (saved_inverse) put(s, inverse, saved_inverse.data());
   }
 
   FLT_INLINE void note(const Norm& n, const Strip& s, const double* m, const double* v,
                        const double* inverse) const {
     if (saved_mean) put(s, m, saved_mean.data());
     if (saved_inverse) put(s, inverse, saved_inverse.data());
+    const double kept = momentum ? static_cast<double>(*momentum.data()) : n.momentum;
     for (int64_t i = 0; i < s.width; ++i) {
       const int64_t c = s.first + i;
       const auto moved = [&](const T* from, double batch) {
-        return static_cast<T>(static_cast<double>(from[c]) * n.momentum + batch * (1 - n.momentum));
+        return static_cast<T>(static_cast<double>(from[c]) * kept + batch * (1 - kept));
       };
       if (mean_out) mean_out.data()[c] = moved(mean.data(), m[i]);
       if (variance_out) variance_out.data()[c] = moved(variance.data(), v[i]);
@@ -149,6 +159,7 @@ struct BatchNorm {
       statistics.variance_out = wanted<T>(c, "VarianceOut");
     }
     if (n.batch_statistics) {
+      statistics.momentum = given<float>(c, "MomentumTensor");
       statistics.saved_mean = wanted<T>(c, "SavedMean");
       statistics.saved_inverse = wanted<T>(c, "SavedVariance");
     }
