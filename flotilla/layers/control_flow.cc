@@ -78,9 +78,10 @@ auto all_or_nothing(const F& append) {
 
 // ---- blocks
 
+// What is not known yet is checked when the program runs.
 void check_one_bool(std::string_view type, const Var& condition) {
   const bool one = std::all_of(condition.shape.begin(), condition.shape.end(),
-                               [](int64_t extent) { return extent == 1; });
+                               [](int64_t extent) { return extent == 1 || extent < 0; });
   require(condition.dtype == boolean && one, "the condition of {} must be one bool, but {} is {}{}",
           type, condition.name, long_name_of(condition.dtype), condition.shape);
 }

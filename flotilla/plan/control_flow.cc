@@ -26,9 +26,20 @@ int32_t ControlFlow::condition_of(const Block& block, const Op& op, std::string_
   const std::string& name = op.input(slot);
   const int32_t value = drafter_.reading(block, name);
   const VarMeta& meta = drafter_.draft().at(value).meta;
-  require(meta.dtype == boolean && meta.shape.numel() == 1,
-          "the condition of {} must be one bool, but {} is {}{}", op.type(), name, meta.dtype,
-          meta.shape);
+  const auto check = [&meta, &op, &name] {
+    require(meta.dtype == boolean && meta.shape.numel() == 1,
+            "the condition of {} must be one bool, but {} is {}{}", op.type(), name, meta.dtype,
+            meta.shape);
+  };
+  if (!size_unknown(meta)) {
+    check();
+    return value;
+  }
+  // Refuses it each time that the op is reached.
+  drafter_.host().add_node({.op = &op, .side_effect = true}, [&] {
+    drafter_.host().read(value, {});
+    return Step(check);
+  });
   return value;
 }
 

@@ -9,12 +9,13 @@
 
 #include "flotilla/op/grad_context.h"
 #include "flotilla/ops/common/move.h"
+#include "flotilla/ops/common/shape_checks.h"
 
 namespace flotilla::ops {
 namespace {
 
 void check_mask(const InferContext& c) {
-  require(c.dtype("Mask") == i32 && c.in("Mask").shape.numel() == 1,
+  require(c.dtype("Mask") == i32 && fits(c.in("Mask").shape.numel(), 1),
           "Mask of {} must be one i32, but is {}{}", c.op().type(), c.dtype("Mask"),
           c.in("Mask").shape);
 }
