@@ -39,9 +39,10 @@ InferContext::Metas metas_of(const Draft& draft, const Ports& ports, Extents ext
   return metas;
 }
 
-InferContext::Metas infer(const Draft& draft, Prepared& op, const InferContext::Metas& declared) {
+InferContext::Metas infer(const Draft& draft, Prepared& op, const InferContext::Metas& declared,
+                          bool running) {
   const InferContext::Metas inputs = metas_of(draft, op.inputs);
-  InferContext context(*op.op, *op.def, inputs, without_extents(*op.def, declared), true);
+  InferContext context(*op.op, *op.def, inputs, without_extents(*op.def, declared), running);
   op.looked_at = {};
   check_inputs(*op.op, *op.def, inputs, op.looked_at);
   if (op.def->infer != nullptr) op.def->infer(context);

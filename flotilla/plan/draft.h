@@ -136,7 +136,8 @@ enum class Extents { kNow, kCapacity };
 InferContext::Metas metas_of(const Draft& draft, const Ports& ports,
                              Extents extents = Extents::kNow);
 // What `infer` says of the outputs, compared with the rules of the definition: what a kernel may
-// rely on.
-InferContext::Metas infer(const Draft& draft, Prepared& op, const InferContext::Metas& declared);
+// rely on. Not `running`: before the program runs, where it need not know the values of inputs.
+InferContext::Metas infer(const Draft& draft, Prepared& op, const InferContext::Metas& declared,
+                          bool running = true);
 
 }  // namespace flotilla::plan

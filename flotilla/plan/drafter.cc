@@ -119,17 +119,36 @@ bool writes_rows_in_place(const Draft& draft, const Prepared& op) {
   return found;
 }
 
+// Of an op that needs values of its inputs: the number of axes, where that is known without them.
+// No size counts as known.
+InferContext::Metas without_values(const Draft& draft, Prepared& op,
+                                   const InferContext::Metas& declared) {
+  InferContext::Metas metas = declared;
+  for (auto& [slot, outputs] : metas) {
+    for (VarMeta& meta : outputs) meta.shape = {-1};
+  }
+  try {
+    for (const auto& [slot, outputs] : infer(draft, op, declared, false)) {
+      for (size_t i = 0; i < outputs.size() && i < metas[slot].size(); ++i) {
+        const Shape& shape = outputs[i].shape;
+        if (shape.rank() == 0) continue;
+        metas[slot][i].shape = shape;
+        if (shape.known()) metas[slot][i].shape[0] = -1;
+      }
+    }
+  } catch (const Error&) {
+    // It says why when the op runs.
+  }
+  return metas;
+}
+
 // What is known of the outputs before the program runs.
 InferContext::Metas inferred(const Draft& draft, Prepared& op,
                              const InferContext::Metas& declared) {
   try {
     return infer(draft, op, declared);
   } catch (const NeedsValue&) {
-    InferContext::Metas metas = declared;
-    for (auto& [slot, outputs] : metas) {
-      for (VarMeta& meta : outputs) meta.shape = {-1};
-    }
-    return metas;
+    return without_values(draft, op, declared);
   }
 }
 

@@ -105,17 +105,22 @@ const PadForm& form_of(const Op& op) {
 }
 
 template <typename Context>
-Pads spatial_pads(const Context& c, const Shape& x, const PadForm& form) {
-  const size_t rank = x.dims().size();
+int64_t spatial_axis(const Context& c, const Shape& x, const PadForm& form, int64_t axis) {
   require(x.rank() == form.rank(), "{} takes an X of rank {}, but X has shape {}", c.op().type(),
           form.rank(), x);
+  const bool channels_last = c.template attr<std::string>("data_format").ends_with("C");
+  return axis + (channels_last ? 1 : 2);
+}
+
+template <typename Context>
+Pads spatial_pads(const Context& c, const Shape& x, const PadForm& form) {
+  const size_t rank = x.dims().size();
   const MaybeInts given = ints_of(c, kPaddings);
   require(given.size() == 2 * form.axes.size(), "paddings of {} must hold {} numbers, but holds {}",
           c.op().type(), 2 * form.axes.size(), given.size());
-  const bool channels_last = c.template attr<std::string>("data_format").ends_with("C");
   Pads pads{Ints(rank, 0), Ints(rank, 0)};
   for (size_t i = 0; i < form.axes.size(); ++i) {
-    const size_t axis = static_cast<size_t>(form.axes[i] + (channels_last ? 1 : 2));
+    const size_t axis = static_cast<size_t>(spatial_axis(c, x, form, form.axes[i]));
     if (!given[2 * i] || !given[2 * i + 1]) throw NeedsValue("Paddings", c.op().type());
     pads.before[axis] = *given[2 * i];
     pads.after[axis] = *given[2 * i + 1];
@@ -151,11 +156,18 @@ Border border_of(const PrepareContext& c) {
   refuse("mode of {} must be one of {}, but is \"{}\"", c.op().type(), known, mode);
 }
 
+// Before the paddings are known.
+Shape unknown_along_pads(const InferContext& c, Shape x) {
+  const PadForm& form = form_of(c.op());
+  for (const int64_t axis : form.axes) x[spatial_axis(c, x, form, axis)] = -1;
+  return x;
+}
+
 void infer_pad(InferContext& c) {
   const VarMeta& x = c.in("X");
   const bool later = !c.running() && c.has_in("Paddings");
-  c.out("Out") = VarMeta::tensor(x.dtype, later ? Shape(Ints(x.shape.dims().size(), -1))
-                                                : padded(x.shape, pads_of(c, x.shape)));
+  c.out("Out") = VarMeta::tensor(
+      x.dtype, later ? unknown_along_pads(c, x.shape) : padded(x.shape, pads_of(c, x.shape)));
 }
 
 // Where X is not given, its shape follows from that of the result.
