@@ -8,10 +8,11 @@ from .more_nn import *  # noqa: F403
 from .more_nn import __all__ as _more
 from .ops import *  # noqa: F403
 from .ops import __all__ as _ops
+from .tensor import variable_of
 
 __all__ = [
     *rows(globals()),
-    *("adaptive_pool2d", "dropout"),
+    *("adaptive_pool2d", "dropout", "sign"),
     *_more,
     *_ops,
 ]
@@ -41,3 +42,8 @@ def dropout(
         raise ValueError(f"dropout_implementation must be one of {words}")
     upscale = dropout_implementation == "upscale_in_train"
     return _flotilla.dropout(x, dropout_prob, is_test, seed, upscale, name)
+
+
+def sign(x):
+    """1 for what is positive, -1 for what is negative, 0 for 0; ``x`` may be an array."""
+    return _flotilla.op("sign", {"X": variable_of(x)})

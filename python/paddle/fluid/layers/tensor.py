@@ -17,5 +17,9 @@ def create_tensor(dtype, name=None, persistable=False):
 
 def diag(diagonal):
     """A matrix with ``diagonal`` on its diagonal."""
-    diagonal = diagonal if hasattr(diagonal, "block") else assign(diagonal)
-    return _flotilla.op("diag", {"Diagonal": diagonal}, stop_gradient=True)
+    return _flotilla.op("diag", {"Diagonal": variable_of(diagonal)}, stop_gradient=True)
+
+
+def variable_of(x):
+    """A variable, or one that holds an array."""
+    return x if hasattr(x, "block") else assign(x)
