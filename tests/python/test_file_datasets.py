@@ -192,6 +192,19 @@ def test_inference_changes_nothing(clicks, capsys):
     assert same(clicks.parameters(), before)
 
 
+@pytest.mark.parametrize("kind", ["QueueDataset", "InMemoryDataset"])
+def test_only_a_sample_in_each_line_is_read(clicks, kind):
+    dataset = clicks.dataset(getattr(paddle.distributed, kind), input_type=1)
+    said = "has input_type=1, but only 0 can be read: files with a sample in each line"
+    reads = dataset.load_into_memory if kind == "InMemoryDataset" else None
+    with pytest.raises(NotImplementedError, match=said):
+        (reads or (lambda: clicks.executor.train_from_dataset(dataset=dataset)))()
+    dataset._set_input_type(0)
+    if reads:
+        reads()
+    clicks.executor.train_from_dataset(dataset=dataset)
+
+
 def test_a_fetch_handler_sees_values(clicks):
     seen = []
 

@@ -225,6 +225,19 @@ def test_fleet_minimizes_too(alone):
     assert len(fleet.minimize(loss)[1]) == 2
 
 
+def test_the_fleet_may_be_told_after_its_optimizer(executor):
+    early = fleet.Fleet()
+    optimizer = early.distributed_optimizer(paddle.optimizer.SGD(0.1))
+    loss, _ = linear()
+    with pytest.raises(RuntimeError, match=r"who this process is: call fleet.init\(\) first"):
+        optimizer.minimize(loss)
+    early.init(is_collective=True)
+    optimizer.minimize(loss)
+    executor.run(paddle.static.default_startup_program())
+    before, after = (executor.run(feed=FEED, fetch_list=[loss])[0] for _ in range(2))
+    assert after < before
+
+
 def test_what_is_not_applied_is_said(alone):
     strategy = fleet.DistributedStrategy()
     strategy.amp = True

@@ -56,7 +56,6 @@ def _only(ok, name, value, what):
 @_also(
     """
 set_hdfs_config(fs_name, fs_ugi): Accepted: files of this machine are read; others are refused.
-set_input_type(input_type) if input_type == 0: 0 (text) is read
 set_rank_offset(rank_offset) if not rank_offset: page views are not implemented
 set_pv_batch_size(pv_batch_size) if pv_batch_size == 1: page views are not implemented
 _set_uid_slot(uid_slot) if not uid_slot: sorting records by user is not implemented
@@ -77,6 +76,7 @@ class DatasetBase:
         self._parser = ("multi_slot", {})
         self._texts = {}  # parse_ins_id and the like: whether each line has that text
         self._not_local = None
+        self._input_type = 0
 
     def init(
         self,
@@ -119,6 +119,10 @@ class DatasetBase:
         if int(batch_size) < 1:
             raise ValueError(f"batch_size must be positive, but is {batch_size}")
         self._core.batch_size = int(batch_size)
+
+    def set_input_type(self, input_type):
+        """What the files hold: 0, a sample in each line, which alone can be read."""
+        self._input_type = input_type
 
     def set_thread(self, thread_num):
         if int(thread_num) < 1:
@@ -206,6 +210,11 @@ class DatasetBase:
 
     def _prepare_to_run(self):
         """What is checked before files are read."""
+        if self._input_type != 0:
+            raise NotImplementedError(
+                f"the data set has input_type={self._input_type!r}, but only 0 can be read: files "
+                "with a sample in each line"
+            )
         far = [file for file in self._core.files if file.startswith(("afs:", "hdfs:"))]
         found = self._not_local or (f"the file {far[0]!r}" if far else None)
         if found is not None:

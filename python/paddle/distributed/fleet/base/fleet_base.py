@@ -38,22 +38,24 @@ class DistributedOptimizer(AroundOptimizer):
     Everything else (``get_lr``, ``set_lr``, ``state_dict``, ``backward`` …) is the optimizer's.
     """
 
-    def __init__(self, optimizer, strategy=None, role=None):
+    def __init__(self, optimizer, strategy=None, role_of=None):
+        """``role_of``: says when the program is made who this process is."""
         if not hasattr(optimizer, "minimize"):
             raise TypeError(
                 f"distributed_optimizer() takes an optimizer, but got {type(optimizer).__name__}"
             )
         super().__init__(optimizer)
         self._strategy = strategy or DistributedStrategy()
-        self._role = role or core.role_from_environment(True)
+        self._role_of = role_of or (lambda: core.role_from_environment(True))
         self.user_defined_optimizer = optimizer
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Add the backward pass, the exchange with other workers or with servers and the update;
         returns (ops, [(parameter, gradient)])."""
         words = (loss, startup_program, parameter_list, no_grad_set)
-        strategy = _how(self._role, self._strategy)
-        made, notices = core.fleet.minimize(self._optimizer.minimize, *words, self._role, strategy)
+        role = self._role_of()
+        strategy = _how(role, self._strategy)
+        made, notices = core.fleet.minimize(self._optimizer.minimize, *words, role, strategy)
         for notice in notices:
             warnings.warn(notice, stacklevel=2)
         return made
@@ -206,9 +208,8 @@ class Fleet(Who, Checkpoints):
 
     def distributed_optimizer(self, optimizer, strategy=None):
         """An optimizer whose ``minimize`` makes the program of this process."""
-        self._role()
-        strategy = strategy or self._user_defined_strategy
-        made = DistributedOptimizer(optimizer, strategy, self._role())
+        strategy = strategy or self._user_defined_strategy or DistributedStrategy()
+        made = DistributedOptimizer(optimizer, strategy, self._role)
         self._user_defined_strategy = strategy
         self._util._set_strategy(strategy)
         self._distributed_optimizer = made

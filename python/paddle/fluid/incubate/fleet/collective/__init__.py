@@ -63,7 +63,7 @@ class CollectiveOptimizer(_fleet.DistributedOptimizer):
     """An optimizer whose ``minimize`` makes the programs of the fleet."""
 
     def __init__(self, optimizer, strategy=None):
-        super().__init__(optimizer, strategy or DistributedStrategy(), fleet._role())
+        super().__init__(optimizer, strategy or DistributedStrategy(), fleet._role)
 
     def minimize(self, loss, startup_program=None, parameter_list=None, no_grad_set=None):
         """Add the backward pass and the update; then ``fleet.main_program`` exists."""

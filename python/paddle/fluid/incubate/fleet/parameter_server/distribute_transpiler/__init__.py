@@ -18,7 +18,7 @@ class TranspilerOptimizer(DistributedOptimizer):
     """An optimizer whose ``minimize`` makes the programs of the fleet."""
 
     def __init__(self, optimizer, strategy=None):
-        super().__init__(optimizer, strategy_of(strategy), fleet._role())
+        super().__init__(optimizer, strategy_of(strategy), fleet._role)
 
     def minimize(
         self, loss, scopes=None, startup_program=None, parameter_list=None, no_grad_set=None

@@ -38,7 +38,7 @@ class DownpourOptimizer(DistributedOptimizer):
     """An optimizer whose ``minimize`` makes the programs of the fleet."""
 
     def __init__(self, optimizer, strategy=None):
-        super().__init__(WithSummaries(optimizer), _strategy_of(strategy or {}), fleet._role())
+        super().__init__(WithSummaries(optimizer), _strategy_of(strategy or {}), fleet._role)
 
     def minimize(
         self, losses, scopes=None, startup_programs=None, parameter_list=None, no_grad_set=None
