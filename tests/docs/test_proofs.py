@@ -5,7 +5,7 @@ import re
 import pytest
 from documents import ROOT, Piece, inline_code
 
-PAGES = ("docs/promises.md", "docs/security.md")
+PAGES = ("docs/differences.md", "docs/promises.md", "docs/security.md")
 NAMED = re.compile(r"^((?:tests|flotilla)/\S+\.(?:py|cc))::([\w.]+)$")
 
 
@@ -45,16 +45,17 @@ def test_every_promise_has_a_proof():
     assert not bare, f"promises without a test: {bare}"
 
 
-def test_every_row_of_the_security_page_has_a_proof():
+@pytest.mark.parametrize("page, least", [("security", 20), ("differences", 20)])
+def test_every_row_of_a_page_has_a_proof(page, least):
     """Of the tables whose last column is headed "test": a test, or a fuzzer by its file."""
     rows, proved = [], False
-    for line in (ROOT / "docs/security.md").read_text().splitlines():
+    for line in (ROOT / f"docs/{page}.md").read_text().splitlines():
         last = line.rstrip("|").split("|")[-1].strip()
         proved = line.startswith("|") and (proved or last == "test")
         if proved and last != "test" and not last.startswith("---"):
             rows.append(line)
     bare = [row for row in rows if "::" not in row.split("|")[-2] and "_fuzz.cc`" not in row]
-    assert len(rows) > 20 and not bare, f"rows without a test: {bare}"
+    assert len(rows) > least and not bare, f"rows without a test: {bare}"
 
 
 def test_a_test_that_does_not_exist_is_seen():

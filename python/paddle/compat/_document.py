@@ -9,7 +9,7 @@ _HEAD = """\
 
 Made by `python -m paddle.compat table > docs/compatibility.md`; a test compares them. Names are those that the modules of
 Paddle 1.8.5 and 2.6.2 offer in `__all__`, and the fleet's. A name that is here does what Paddle's does in static programs, or
-refuses what it cannot do in one sentence. For a program of yours:
+refuses what it cannot do in one sentence; [differences.md](differences.md) lists where results differ on purpose. For a program of yours:
 
 ```sh
 python -m paddle.compat report train.py
