@@ -4,16 +4,16 @@ The classes are the C++ core's; this file adds the words of Paddle's Python API 
 """
 
 import contextlib
-import enum
 import warnings
 
 import numpy as np
 
 import _flotilla as core
 from paddle._names import names_of
-from paddle._words import named, of_kind
+from paddle._words import of_kind
 
 from .dtype import VarKind, dtype
+from .marks import GRAD_VAR_SUFFIX
 from .scope import global_scope
 
 Program = core.Program
@@ -24,49 +24,6 @@ Operator = core.Operator
 
 # The caller's mistakes are ValueErrors, everything else is a RuntimeError; `except` takes both.
 EnforceNotMet = (ValueError, RuntimeError)
-
-
-class OpRole(enum.IntEnum):
-    """What an operator is for: the numbers of its attribute ``op_role``."""
-
-    Forward = core.kForwardRole
-    Backward = core.kBackwardRole
-    Optimize = core.kOptimizeRole
-    RPC = 4
-    Dist = 8
-    LRSched = core.kLrSchedRole
-    Loss = 256
-
-
-class op_proto_and_checker_maker:  # noqa: N801 (Paddle's name)
-    """The roles of operators, and the names of attributes that all operators have."""
-
-    OpRole = OpRole
-    kOpRoleAttrName = staticmethod(lambda: "op_role")
-    kOpRoleVarAttrName = staticmethod(lambda: "op_role_var")
-    kOpNameScopeAttrName = staticmethod(lambda: "op_namescope")
-    kOpCreationCallstackAttrName = staticmethod(lambda: "op_callstack")
-    kOpDeviceAttrName = staticmethod(lambda: "op_device")
-    kOpWithQuantAttrName = staticmethod(lambda: "with_quant_attr")
-
-
-# Parts of names that mean something: fluid.core has them as functions.
-EMPTY_VAR_NAME, TEMP_VAR_NAME = "@EMPTY@", "@TEMP@"
-GRAD_VAR_SUFFIX, ZERO_VAR_SUFFIX = "@GRAD", "@ZERO"
-CONTROL_DEP_VAR_PREFIX = "__control_var"
-
-
-def _word(name, text, doc):
-    return named(lambda: text, name, doc)
-
-
-kEmptyVarName = _word("kEmptyVarName", EMPTY_VAR_NAME, "The name that stands for no variable.")
-kTempVarName = _word("kTempVarName", TEMP_VAR_NAME, "The name of a variable that nobody names.")
-kGradVarSuffix = _word("kGradVarSuffix", GRAD_VAR_SUFFIX, "What names of gradients end with.")
-kZeroVarSuffix = _word("kZeroVarSuffix", ZERO_VAR_SUFFIX, "What names of zeros end with.")
-kControlDepVarName = _word(
-    "kControlDepVarName", CONTROL_DEP_VAR_PREFIX, "What says in graphs which operator comes first."
-)
 
 
 def dtype_is_floating(what):
@@ -390,7 +347,7 @@ Variable.optimize_attr = property(
 
 def grad_var_name(var_name):
     """The name of a variable's gradient."""
-    return f"{var_name}@GRAD"
+    return var_name + GRAD_VAR_SUFFIX
 
 
 # ---- words of operators
