@@ -231,6 +231,19 @@ def test_flags_of_the_releases(name, value):
     assert fluid.get_flags(f"FLAGS_{name}") == {f"FLAGS_{name}": value}
 
 
+def test_all_flags():
+    flags = fluid.core.globals()
+    assert flags["FLAGS_fraction_of_gpu_memory_to_use"] == 0.92 and len(flags) > 140
+    assert "FLAGS_benchmark" in flags and "FLAGS_nothing" not in flags
+    flags["FLAGS_benchmark"] = True
+    try:
+        assert paddle.get_flags("FLAGS_benchmark") == {"FLAGS_benchmark": True}
+    finally:
+        flags["FLAGS_benchmark"] = False
+    with pytest.raises(TypeError, match="FLAGS_benchmark cannot be taken away"):
+        del flags["FLAGS_benchmark"]
+
+
 def test_a_flag_from_the_environment(monkeypatch):
     monkeypatch.setenv("FLAGS_use_mkldnn", "1")
     assert paddle.get_flags(["FLAGS_use_mkldnn"]) == {"FLAGS_use_mkldnn": True}

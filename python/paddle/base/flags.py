@@ -1,6 +1,7 @@
 """FLAGS_*: set by the program or by the environment."""
 
 import ast
+import collections.abc
 import functools
 import os
 
@@ -51,6 +52,33 @@ def get_flags(flags):
     """The values of one flag or of a list of flags, as a dict."""
     names = [flags] if isinstance(flags, str) else list(flags)
     return {name: _value(name) for name in names}
+
+
+class _Flags(collections.abc.MutableMapping):
+    """All flags: ``fluid.core.globals()["FLAGS_benchmark"] = True``."""
+
+    def __getitem__(self, name):
+        return _value(name)
+
+    def __setitem__(self, name, value):
+        set_flags({name: value})
+
+    def __delitem__(self, name):
+        raise TypeError(f"{name} cannot be taken away: give it another value")
+
+    def __iter__(self):
+        return iter({**_of_paddle(), **_DEFAULTS, **_set})
+
+    def __len__(self):
+        return len(list(iter(self)))
+
+    def __contains__(self, name):
+        return name in set(self)
+
+
+def all_flags():
+    """All flags, as a dict that sets them, too: ``fluid.core.globals()``."""
+    return _Flags()
 
 
 def _truth(name, value):
