@@ -31,6 +31,11 @@ def _assign_array(array, output):
     return core.op("assign_value", None, attrs, out=output, layer="assign", stop_gradient=True)
 
 
+def variable_of(x):
+    """A variable, or one that holds an array."""
+    return x if isinstance(x, Variable) else assign(x)
+
+
 @also(input="x")
 def assign(x, output=None):
     """Copy ``x``, a tensor, an array or numbers, to a new tensor or to ``output``.

@@ -3,12 +3,12 @@
 import _flotilla
 from paddle._rows import rows
 from paddle.nn.functional.pooling import max_with_places
+from paddle.tensor.creation import variable_of
 
 from .more_nn import *  # noqa: F403
 from .more_nn import __all__ as _more
 from .ops import *  # noqa: F403
 from .ops import __all__ as _ops
-from .tensor import variable_of
 
 __all__ = [
     *rows(globals()),

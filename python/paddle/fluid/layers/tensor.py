@@ -3,7 +3,7 @@
 import _flotilla
 from paddle._rows import rows
 from paddle.base.dtype import dtype as DType
-from paddle.tensor.creation import assign
+from paddle.tensor.creation import variable_of
 
 __all__ = [*rows(globals()), "create_tensor", "diag"]
 
@@ -18,8 +18,3 @@ def create_tensor(dtype, name=None, persistable=False):
 def diag(diagonal):
     """A matrix with ``diagonal`` on its diagonal."""
     return _flotilla.op("diag", {"Diagonal": variable_of(diagonal)}, stop_gradient=True)
-
-
-def variable_of(x):
-    """A variable, or one that holds an array."""
-    return x if hasattr(x, "block") else assign(x)
