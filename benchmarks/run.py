@@ -15,6 +15,7 @@ use AVX2: Paddle then runs twice, as it installs (which the goals are for) and "
     ./bench dp              training on two ranks of this host, beside PyTorch's DDP
     ./bench data            how fast data is fed; --only loader, text, images or dataset
     ./bench rpc             requests to a server of this host, with and without shared memory
+    ./bench predict         what a call of a predictor costs beside its plan
     ./bench ps              parameter servers: tables, and Wide&Deep beside two releases of Paddle;
                             --only tables, async, geo or sync
     ./bench against TREE    another checkout of Flotilla, built: how many times as fast this one is;
@@ -36,6 +37,7 @@ import collectives
 import feeding
 import launching
 import machine
+import predicting
 import replicas
 import servers
 import tables
@@ -291,7 +293,7 @@ def main():
     )
     names = [case.name for case in CASES] + ["import", "memory"]
     parser.add_argument("suite", nargs="?", default="steps",
-                        choices=["steps", "data", "launch", "comm", "dp", "rpc", "ps", "against"])  # fmt: skip
+                        choices=["steps", "data", "launch", "comm", "dp", "rpc", "predict", "ps", "against"])  # fmt: skip
     parser.add_argument("tree", nargs="?", type=Path, help="the other checkout of `against`")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", choices=[*names, *feeding.TOPICS, "tables", *servers.TITLES, *against.TOPICS],
@@ -326,6 +328,9 @@ def main():
         return
     if options.suite == "rpc":
         transport.run(options.quick, show, emit)
+        return
+    if options.suite == "predict":
+        predicting.run(options.quick, FLOTILLA, show, emit)
         return
     if options.suite == "ps":
         run_servers(options, emit)
