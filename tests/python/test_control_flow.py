@@ -415,6 +415,65 @@ def test_the_inner_loop_may_run_another_number_of_times_in_each_round(executor):
         assert_slopes(functools.partial(nest_by_numpy, rounds, lambda i: i), value, found)
 
 
+def loops_of_paddle(x, w, outer, inner, branch, tanh=np.tanh, repeat=None, cond=None):
+    """For numpy; for a program with ``repeat`` and ``cond``."""
+
+    def plain(rounds, body, start):
+        for i in range(rounds):
+            start = body(i, *start)
+        return start
+
+    cond = cond or (lambda s, yes, no: yes() if s.sum() > 1 else no())
+    repeat = repeat or plain
+
+    def deep(j, s, t):
+        slow = lambda: tanh(s) * w  # noqa: E731
+        new = cond(s, slow, lambda: s - w) if branch else slow()
+        return [new + 0.25 * t, t + 0.5 * s * x]
+
+    def body(i, s, t):
+        before = s * w
+        s, t_inside = repeat(inner, deep, [before, 0.5 * t])
+        s = s + before * 0.5
+        return [tanh(s), t_inside + t * s]
+
+    s, t = repeat(outer, body, [x * w, x * 0.3])
+    return (s * s).sum() + t.sum()
+
+
+@pytest.mark.parametrize(
+    "branch, outer, inner, recorded",
+    [
+        (False, 2, 3, [0.98149669, 2.86734200, -0.15673187, 1.17643785, 6.65943766, 0.19131798]),
+        (False, 1, 1, [0.63168174, 1.03407812, -0.14513892, 0.60920835, 2.13653469, 0.22629681]),
+        (False, 0, 2, [0.66000003, 1.01999998, 0.08399999, 0.30000001, 1.20000005, 0.10800001]),
+        # The slopes of 2.6.2's own losses are ours, not its gradients: 0.0566 and -1e10 first.
+        (True, 2, 3, None),
+        (True, 1, 1, None),
+        (False, 3, 0, None),
+    ],
+)
+def test_loops_inside_loops_have_the_gradients_of_paddle(executor, branch, outer, inner, recorded):
+    x = static.data("x", [3])
+    x.stop_gradient = False
+    same = paddle.nn.initializer.Constant(0.6)
+    w = static.create_parameter([3], "float32", default_initializer=same)
+    rounds = [static.data(name, [1], "int64") for name in ("outer", "inner")]
+    cond = lambda s, yes, no: static.nn.cond(paddle.sum(s) > 1, yes, no)  # noqa: E731
+    loss = loops_of_paddle(x, w, *rounds, branch, paddle.tanh, while_rounds, cond)
+    grads = static.gradients(loss, [x, w])
+    executor.run(static.default_startup_program())
+    value = np.array([0.5, 1.0, -0.3])
+    feed = {"x": value.astype("float32"), "outer": [outer], "inner": [inner]}
+    found = executor.run(feed=feed, fetch_list=grads)
+    if recorded is not None:
+        np.testing.assert_allclose(np.ravel(found), recorded, rtol=2e-6, atol=1e-7)
+    by_numpy = lambda x, w: loops_of_paddle(x, w, outer, inner, branch)  # noqa: E731
+    by_x = by_differences(lambda x: by_numpy(x, np.full(3, 0.6)), value)
+    by_w = by_differences(lambda w: by_numpy(value, w), np.full(3, 0.6))
+    np.testing.assert_allclose(np.ravel(found), np.ravel([by_x, by_w]), rtol=1e-5, atol=1e-6)
+
+
 def test_gradients_flow_through_three_loops(executor):
     """s becomes tanh(s * w) + x, 2 * 3 * 2 times."""
     x, w = static.data("x", [3], "float64"), parameter(W)
