@@ -352,3 +352,27 @@ def test_random_op(row):
     assert abs(first.mean() - mean) < 0.01
     assert abs(first.std() - deviation) < 0.01
     assert least <= first.min() and first.max() <= largest
+
+
+def test_rows_that_are_replaced_have_no_gradient():
+    import paddle
+    from paddle import static
+
+    def build():
+        x, i, u = (static.data(*one) for one in (("x", [3, 1]), ("i", [2], "int64"), ("u", [2, 1])))
+        x.stop_gradient = u.stop_gradient = False
+        out = paddle.scatter(x, i, u, overwrite=False)
+        return [out, *static.gradients([paddle.sum(out * out)], [x, u])]
+
+    feed = {"x": np.array([[1], [2], [3]], "float32"), "i": np.array([1, 1])}
+    feed["u"] = np.array([[5], [6]], "float32")
+    out, of_x, of_u = (value.ravel().tolist() for value in run(build, feed))
+    assert (out, of_x, of_u) == ([1, 11, 3], [2, 0, 6], [22, 22])
+
+
+def test_a_number_beside_an_array_that_lies_apart_is_an_array():
+    from paddle import static
+
+    values = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    (found,) = run(lambda: [static.data("m", [2, 3, 4])[0, :, [0, 3]]], {"m": values})
+    assert found.tolist() == values[0, :, [0, 3]].tolist() == [[0, 4, 8], [3, 7, 11]]
