@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "flotilla/ir/program.h"
 
@@ -24,5 +25,14 @@ class GradContext {
   virtual std::string input_grad(std::string_view slot, size_t i = 0) = 0;
   virtual void emit(std::string type, Slots inputs, Slots outputs, Attrs attrs) = 0;
 };
+
+// The gradient of X is what the op `type`, of X and Out too, makes of that of Out. Nothing where
+// nobody needs it.
+inline void hand_back(GradContext& g, std::string type, Attrs attrs = {},
+                      const std::string& x = "X") {
+  const std::string dout = g.output_grad("Out"), dx = g.input_grad(x);
+  if (dx.empty()) return;
+  g.emit(std::move(type), {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
+}
 
 }  // namespace flotilla

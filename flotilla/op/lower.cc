@@ -53,6 +53,41 @@ std::string LowerContext::apply(std::string type, std::string x, std::string y, 
   return append(std::move(type), {{"X", {std::move(x)}}, {"Y", {std::move(y)}}}, std::move(attrs));
 }
 
+std::string LowerContext::scale(std::string x, float factor, float summand) {
+  return apply("scale", std::move(x), {{"scale", factor}, {"bias", summand}});
+}
+
+std::string LowerContext::clip(std::string x, float least, float most) {
+  return apply("clip", std::move(x), {{"min", least}, {"max", most}});
+}
+
+std::string LowerContext::cast(std::string x, DType to) {
+  const int32_t from = to_paddle(var(x).dtype);
+  return apply("cast", std::move(x), {{"in_dtype", from}, {"out_dtype", to_paddle(to)}});
+}
+
+std::string LowerContext::sum(std::string x, Ints axes, bool keep) {
+  return apply("reduce_sum", std::move(x), {{"dim", std::move(axes)}, {"keep_dim", keep}});
+}
+
+std::string LowerContext::reshape(std::string x, Ints shape) {
+  return apply("reshape2", std::move(x), {{"shape", std::move(shape)}});
+}
+
+std::string LowerContext::flatten(std::string x, int32_t first, int32_t last) {
+  return apply("flatten_contiguous_range", std::move(x),
+               {{"start_axis", first}, {"stop_axis", last}});
+}
+
+std::string LowerContext::slice(std::string x, int32_t axis, int64_t begin, int64_t end,
+                                bool drop) {
+  return append("slice", {{"Input", {std::move(x)}}},
+                {{"axes", Ints{axis}},
+                 {"starts", std::vector<int64_t>{begin}},
+                 {"ends", std::vector<int64_t>{end}},
+                 {"decrease_axis", drop ? Ints{axis} : Ints{}}});
+}
+
 void LowerContext::result(std::string slot, std::string var, size_t i) {
   invariant(def_.find_output(slot) != nullptr, "{} has no output {}", def_.type, slot);
   results_[{std::move(slot), i}] = std::move(var);

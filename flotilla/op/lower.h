@@ -4,9 +4,8 @@
 // says which of their results are its outputs.
 //
 //   void lower(LowerContext& c) {  // Out = X + Weight (Y - X)
-//     const std::string way = c.apply("elementwise_sub", c.in("Y"), c.in("X"));
-//     c.result("Out", c.apply("elementwise_add", c.in("X"),
-//                             c.apply("elementwise_mul", way, c.in("Weight"))));
+//     const std::string way = c.sub(c.in("Y"), c.in("X"));
+//     c.result("Out", c.add(c.in("X"), c.mul(way, c.in("Weight"))));
 //   }
 //
 // passes/lower.h puts the body behind an op for which the device has no kernel. The op stays in
@@ -49,6 +48,8 @@ class LowerContext {
   T attr(std::string_view name) const {
     return attr_as<T>(attr_or_default(op_, def_, name), name);
   }
+  // Those of its attributes that the op names itself.
+  const Attrs& given_attrs() const { return op_.attrs(); }
   // Whether anybody asks for the output.
   bool wants(std::string_view slot, size_t i = 0) const;
 
@@ -57,6 +58,22 @@ class LowerContext {
   // The same for ops of X, and of X and Y.
   std::string apply(std::string type, std::string x, Attrs attrs = {});
   std::string apply(std::string type, std::string x, std::string y, Attrs attrs = {});
+
+  // The words that most bodies are made of. Element by element:
+  std::string add(std::string x, std::string y) { return apply("elementwise_add", x, y); }
+  std::string sub(std::string x, std::string y) { return apply("elementwise_sub", x, y); }
+  std::string mul(std::string x, std::string y) { return apply("elementwise_mul", x, y); }
+  std::string div(std::string x, std::string y) { return apply("elementwise_div", x, y); }
+  std::string scale(std::string x, float factor, float summand = 0);
+  std::string clip(std::string x, float least, float most);
+  std::string cast(std::string x, DType to);
+  // Axes count from the end where they are negative.
+  using Ints = std::vector<int32_t>;
+  std::string sum(std::string x, Ints axes, bool keep = false);
+  std::string reshape(std::string x, Ints shape);
+  std::string flatten(std::string x, int32_t first, int32_t last);  // these axes become one
+  // Elements [begin, end) of an axis, which is left out with `drop`.
+  std::string slice(std::string x, int32_t axis, int64_t begin, int64_t end, bool drop = false);
 
   // The output is this variable.
   void result(std::string slot, std::string var, size_t i = 0);
