@@ -1,7 +1,5 @@
 #include "flotilla/ops/common/known_value.h"
 
-#include <algorithm>
-
 #include "flotilla/op/needs_value.h"
 
 namespace flotilla::ops {
@@ -11,15 +9,6 @@ namespace {
 constexpr int64_t kMostElements = 64;
 
 bool is_whole(DType dtype) { return dtype == i32 || dtype == i64; }
-
-const VarMeta& meta_at(const InferContext& c, std::string_view slot, size_t i) {
-  return c.in(slot, i);
-}
-const VarMeta& meta_at(const PrepareContext& c, std::string_view slot, size_t i) {
-  return c.meta(slot, i);
-}
-size_t count_at(const InferContext& c, std::string_view slot) { return c.in_count(slot); }
-size_t count_at(const PrepareContext& c, std::string_view slot) { return c.count(slot); }
 
 template <typename Context>
 MaybeInts read_ints(const Context& c, const IntSource& source) {

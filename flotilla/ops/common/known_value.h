@@ -23,6 +23,16 @@
 
 namespace flotilla::ops {
 
+// The variables of an input slot, whichever context it is.
+inline const VarMeta& meta_at(const InferContext& c, std::string_view slot, size_t i) {
+  return c.in(slot, i);
+}
+inline const VarMeta& meta_at(const PrepareContext& c, std::string_view slot, size_t i) {
+  return c.meta(slot, i);
+}
+inline size_t count_at(const InferContext& c, std::string_view slot) { return c.in_count(slot); }
+inline size_t count_at(const PrepareContext& c, std::string_view slot) { return c.count(slot); }
+
 // Keeps `value` with `out` where it is a small tensor of whole numbers, and forgets it otherwise.
 // REQUIRES: out.shape and out.dtype are set.
 void remember(VarMeta& out, std::optional<Ints> value);

@@ -61,12 +61,12 @@ void zero_bytes(void* to, int64_t bytes) {
 }
 
 Step pass_through(PrepareContext& c, std::string_view in, std::string_view out,
-                  const Layout& layout) {
-  require(c.shape(in).numel() == c.shape(out).numel(),
-          "{} of shape {} cannot become {} of shape {}", in, c.shape(in), out, c.shape(out));
-  const int64_t bytes = layout.physical_numel(c.shape(in)) * size_of(c.dtype(in));
-  c.view(in, out);
-  return [bytes, from = c.in_bytes(in, 0, layout), to = c.out_bytes(out, 0, layout)] {
+                  const Layout& layout, size_t i) {
+  const Shape &x = c.shape(in, i), &y = c.shape(out, i);
+  require(x.numel() == y.numel(), "{} of shape {} cannot become {} of shape {}", in, x, out, y);
+  const int64_t bytes = layout.physical_numel(x) * size_of(c.dtype(in, i));
+  c.view(in, out, i, i);
+  return [bytes, from = c.in_bytes(in, i, layout), to = c.out_bytes(out, i, layout)] {
     copy_bytes(to.data(), from.data(), bytes);
   };
 }

@@ -21,9 +21,10 @@ std::vector<Kernel> every_dtype(Step (*prepare)(PrepareContext&));
 // Copies; large pieces on several threads. Does nothing where both are the same address.
 void copy_bytes(void* to, const void* from, int64_t bytes);
 
-// `out` holds the elements of `in` in the same order: a view where the plan can, else a copy.
+// `out` holds the elements of `in` in the same order: a view where the plan can, else a copy. Both
+// are the variables `i` of their slots.
 Step pass_through(PrepareContext& c, std::string_view in, std::string_view out,
-                  const Layout& layout = {});
+                  const Layout& layout = {}, size_t i = 0);
 
 // Copies a box of elements between two tensors, each with a stride of its own along every axis:
 // slices, transposes, repeats, flips. Decides the order of its loops when it is made.
@@ -53,6 +54,18 @@ class BoxCopy {
 
 // Row-major strides, in elements.
 Ints dense_strides(const Shape& shape);
+// Where element `i` of a walk over `extents` lies.
+inline int64_t place_in(const Ints& extents, const Ints& strides, int64_t i) {
+  int64_t place = 0;
+  for (size_t a = extents.size(); a-- > 0; i /= extents[a]) place += i % extents[a] * strides[a];
+  return place;
+}
+// The numbers of the axes in another order.
+inline Ints permuted(const Ints& numbers, const Ints& order) {
+  Ints made;
+  for (const int64_t axis : order) made.push_back(numbers[static_cast<size_t>(axis)]);
+  return made;
+}
 
 void zero_bytes(void* to, int64_t bytes);
 

@@ -5,7 +5,6 @@
 
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "flotilla/ops/common/labels.h"

@@ -35,16 +35,11 @@ FLT_FN float tanh_of(float x) { return fast_tanh(x); }
 FLT_FN float sigmoid_of(float x) { return fast_sigmoid(x); }
 #endif
 
-// As std::max and std::min, the first one where neither is larger; these also run on a GPU.
+// As std::max, the first one where neither is larger; it also runs on a GPU.
 template <typename T>
 FLT_FN T larger_of(T a, T b) {
   return a < b ? b : a;
 }
-template <typename T>
-FLT_FN T smaller_of(T a, T b) {
-  return b < a ? b : a;
-}
-
 // log(1 + exp(x)) without overflow, given exp(-|x|).
 template <typename T>
 FLT_FN T softplus_from(T x, T e) {

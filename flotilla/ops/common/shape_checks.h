@@ -30,6 +30,11 @@ inline void check_same_shape(const InferContext& c, std::string_view slot,
           found, model, wanted);
 }
 
+// Every output is as the input `model`.
+inline void set_all_like(InferContext& c, std::string_view model = "X") {
+  for (const Slot& slot : c.def().outputs) c.out(slot.name) = like(c.in(model));
+}
+
 // Refuses two inputs of different shapes.
 inline void check_one_shape(const InferContext& c, std::string_view x, std::string_view y) {
   const Shape &a = c.in(x).shape, &b = c.in(y).shape;

@@ -18,23 +18,29 @@
 
 namespace flotilla::ops {
 
-// Raises the smallest results to exp(-64) / sum, as Paddle does: 0 would have the logarithm of a
-// loss and its gradient end in inf * 0.
-template <typename T>
-void keep_above_zero(const Slices& s, T* y) {
-  const T least = std::exp(T{-64});
+// Raises results to `least`(the largest of their slice), as soon as one is below `bound`.
+template <typename T, typename Least>
+void keep_near_largest(const Slices& s, T* y, T bound, Least least) {
   const int64_t block = s.n * s.stride;
   parallel_for(s.outer, block, [=](int64_t outer) {
     T* const begin = y + outer * block;
     bool small = false;
-    for (int64_t i = 0; i < block; ++i) small |= begin[i] < least;
+    for (int64_t i = 0; i < block; ++i) small |= begin[i] < bound;
     if (!small) return;
     for (int64_t j = 0; j < s.stride; ++j) {
-      T max = 0;  // 1 / sum
+      T max = begin[j];
       for (int64_t i = j; i < block; i += s.stride) max = std::max(max, begin[i]);
-      for (int64_t i = j; i < block; i += s.stride) begin[i] = std::max(begin[i], least * max);
+      for (int64_t i = j; i < block; i += s.stride) begin[i] = std::max(begin[i], least(max));
     }
   });
+}
+
+// Raises the smallest results to exp(-64) / sum, as Paddle does: 0 would have the logarithm of a
+// loss and its gradient end in inf * 0. The largest one is 1 / sum.
+template <typename T>
+void keep_above_zero(const Slices& s, T* y) {
+  const T least = std::exp(T{-64});
+  keep_near_largest(s, y, least, [=](T max) { return least * max; });
 }
 
 // Whether a slice of X is beyond what oneDNN promises to treat as Paddle does: where it holds NaN
