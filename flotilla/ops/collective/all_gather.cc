@@ -9,13 +9,6 @@ namespace {
 
 using comm::Group;
 
-void infer_gather(InferContext& c) {
-  const int64_t ranks = ranks_of(c);
-  VarMeta out = VarMeta::tensor(c.dtype("X"), c.in("X").shape);
-  out.shape[0] = checked_multiple(out.shape[0], ranks);
-  c.out("Out") = std::move(out);
-}
-
 void infer_parts(InferContext& c) {
   const int64_t ranks = ranks_of(c), count = c.in("X").shape.numel();
   require(count < 0 || count % ranks == 0,
@@ -42,16 +35,13 @@ Step gather_parts(PrepareContext& c) {
                   });
 }
 
-// The gradient of gathering is the sum of the parts.
-void gather_grad(GradContext& g) { emit_collective(g, "c_reducescatter"); }
-
-const OpDef& c_allgather =
-    define_collective({.type = "c_allgather",
-                       .doc = "The X of all processes, concatenated along the first axis.",
-                       .attrs = {kRingId, kUseCalcStream, kRanks},
-                       .kernels = every_dtype(all_gather),
-                       .infer = infer_gather,
-                       .grad = custom_grad(gather_grad)});
+const OpDef& c_allgather = define_collective(
+    {.type = "c_allgather",
+     .doc = "The X of all processes, concatenated along the first axis.",
+     .attrs = {kRingId, kUseCalcStream, kRanks},
+     .kernels = every_dtype(all_gather),
+     .infer = infer_along<Axis::kFirst, true>,
+     .grad = custom_grad([](GradContext& g) { emit_collective(g, "c_reducescatter"); })});
 
 const OpDef& partial_allgather =
     define_collective({.type = "partial_allgather",

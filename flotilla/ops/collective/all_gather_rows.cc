@@ -4,7 +4,6 @@
 // before. Added up, that is the sum of the gradients. Ranks may have different numbers of rows.
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 
 #include "flotilla/ops/common/channel.h"

@@ -46,9 +46,6 @@ void infer_bucket(InferContext& c) {
   }
 }
 
-// The sum over all of the gradients that each of them got from the sum.
-void sum_grad(GradContext& g) { emit_collective(g, "c_allreduce_sum"); }
-
 template <Reduce kHow>
 bool define(const std::string& name, const std::string& what, GradRule grad) {
   define_collective(
@@ -60,7 +57,8 @@ bool define(const std::string& name, const std::string& what, GradRule grad) {
   return true;
 }
 
-const bool sum = define<Reduce::kSum>("sum", "the sum", custom_grad(sum_grad));
+const bool sum = define<Reduce::kSum>(
+    "sum", "the sum", custom_grad([](GradContext& g) { emit_collective(g, "c_allreduce_sum"); }));
 const bool max = define<Reduce::kMax>("max", "the largest", no_grad());
 const bool min = define<Reduce::kMin>("min", "the smallest", no_grad());
 const bool prod = define<Reduce::kProd>("prod", "the product", no_grad());

@@ -1,6 +1,7 @@
 #include "flotilla/ops/collective/collective.h"
 
 #include "flotilla/comm/world.h"
+#include "flotilla/kernel/in_order.h"
 #include "flotilla/op/grad_context.h"
 #include "flotilla/ops/common/move.h"
 
@@ -31,22 +32,12 @@ void infer_exchange(InferContext& c) {
 }
 
 Step identity(PrepareContext& c) {
-  struct Pair {
-    In<char> from = {};
-    Out<char> to = {};
-    int64_t bytes = 0;
-  };
   c.bytes_of_any_dtype();  // `infer` gives each Out the dtype of its X
-  std::vector<Pair> pairs;
+  std::vector<Step> copies;
   for (size_t i = 0; i < c.count("X"); ++i) {
-    const Layout layout = c.layout("X", i);
-    c.view("X", "Out", i, i);
-    pairs.push_back({c.in_bytes("X", i, layout), c.out_bytes("Out", i, layout),
-                     layout.physical_numel(c.shape("X", i)) * size_of(c.dtype("X", i))});
+    copies.push_back(pass_through(c, "X", "Out", c.layout("X", i), i));
   }
-  return [pairs = std::move(pairs)] {
-    for (const Pair& pair : pairs) copy_bytes(pair.to.data(), pair.from.data(), pair.bytes);
-  };
+  return in_order(std::move(copies));
 }
 
 const OpDef& define_collective(Collective row) {
@@ -62,14 +53,12 @@ const OpDef& define_collective(Collective row) {
 }
 
 void emit_collective(GradContext& g, const std::string& type) {
-  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
-  if (dx.empty()) return;
   Attrs attrs;
   for (const AttrSpec& attr : op_def(type).attrs) {
     const Attr* given = g.op().find_attr(attr.name);
     if (given != nullptr) attrs[attr.name] = *given;
   }
-  g.emit(type, {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
+  hand_back(g, type, std::move(attrs));
 }
 
 }  // namespace flotilla::ops

@@ -6,14 +6,6 @@
 namespace flotilla::ops {
 namespace {
 
-void infer_concat(InferContext& c) {
-  const int64_t ranks = ranks_of(c);
-  VarMeta out = like(c.in("X"));
-  int64_t& columns = out.shape[out.shape.rank() - 1];
-  columns = checked_multiple(columns, ranks);
-  c.out("Out") = std::move(out);
-}
-
 Step concat(PrepareContext& c) {
   const Columns columns(c, "X");
   return on_parts(c, "X",
@@ -27,15 +19,13 @@ Step concat(PrepareContext& c) {
                   });
 }
 
-void concat_grad(GradContext& g) { emit_collective(g, "c_split"); }
-
 const OpDef& c_concat = define_collective(
     {.type = "c_concat",
      .doc = "Out holds the X of all processes, one beside the other along the last axis.",
      .attrs = {kRingId, kAtOnce, kRanks, kRank, kModelParallel},
      .kernels = every_dtype(concat),
-     .infer = infer_concat,
-     .grad = custom_grad(concat_grad)});
+     .infer = infer_along<Axis::kLast, true>,
+     .grad = custom_grad([](GradContext& g) { emit_collective(g, "c_split"); })});
 
 constexpr Plain kPlain = {"dist_concat", "c_concat"};
 const bool plain = define_plain<kPlain>({kPlainRanks});

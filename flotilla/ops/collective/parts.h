@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <string_view>
-#include <utility>
 
 #include "flotilla/ops/collective/collective.h"
 #include "flotilla/ops/common/channel.h"
@@ -23,15 +22,20 @@ inline int64_t ranks_of(const InferContext& c) {
   return ranks;
 }
 
-// Out is the part of a rank, along the first axis.
-inline void infer_part(InferContext& c) {
+enum class Axis { kFirst, kLast };
+
+// Out holds the X of all ranks (`kAll`), or is the part of one, along an axis. Cut along the first
+// one, sequences are no longer whole.
+template <Axis kAxis, bool kAll>
+void infer_along(InferContext& c) {
   const int64_t ranks = ranks_of(c);
-  VarMeta out = VarMeta::tensor(c.dtype("X"), c.in("X").shape);
-  require(out.shape[0] < 0 || out.shape[0] % ranks == 0,
-          "the first axis of X must be a multiple of nranks, {}, but X has shape {}", ranks,
-          out.shape);
-  if (out.shape[0] >= 0) out.shape[0] /= ranks;
-  c.out("Out") = std::move(out);
+  Shape out = c.in("X").shape;
+  int64_t& extent = out[kAxis == Axis::kFirst ? 0 : out.rank() - 1];
+  require(kAll || extent < 0 || extent % ranks == 0,
+          "the {} axis of X must be a multiple of nranks, {}, but X has shape {}",
+          kAxis == Axis::kFirst ? "first" : "last", ranks, c.in("X").shape);
+  extent = kAll ? checked_multiple(extent, ranks) : extent < 0 ? -1 : extent / ranks;
+  c.out("Out") = kAxis == Axis::kFirst ? VarMeta::tensor(c.dtype("X"), out) : like(c.in("X"), out);
 }
 
 // work(group, x, out, elements of a part) where there are others, the identity where not.

@@ -14,15 +14,13 @@ Step reduce_scatter(PrepareContext& c) {
       });
 }
 
-void part_grad(GradContext& g) { emit_collective(g, "c_allgather"); }
-
 const OpDef& c_reducescatter = define_collective(
     {.type = "c_reducescatter",
      .doc = "Out is this process' part of the sum of all X, along the first axis.",
      .attrs = {kRingId, kUseCalcStream, kRanks},
      .kernels = reducible_dtypes(reduce_scatter),
-     .infer = infer_part,
-     .grad = custom_grad(part_grad)});
+     .infer = infer_along<Axis::kFirst, false>,
+     .grad = custom_grad([](GradContext& g) { emit_collective(g, "c_allgather"); })});
 
 constexpr Plain kPlain = {"reduce_scatter", "c_reducescatter"};
 const bool plain = define_plain<kPlain>({kPlainRanks});

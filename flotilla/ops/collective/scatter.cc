@@ -19,7 +19,7 @@ const OpDef& c_scatter =
                        .doc = "Out is this process' part of the X of one, along the first axis.",
                        .attrs = {kRingId, kUseCalcStream, kRanks, kRoot},
                        .kernels = every_dtype(scatter),
-                       .infer = infer_part});
+                       .infer = infer_along<Axis::kFirst, false>});
 
 }  // namespace
 }  // namespace flotilla::ops

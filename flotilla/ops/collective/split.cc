@@ -8,13 +8,7 @@ namespace {
 void infer_split(InferContext& c) {
   const int64_t ranks = ranks_of(c), rank = c.attr<int64_t>("rank");
   require(0 <= rank && rank < ranks, "rank must lie in [0, {}), but is {}", ranks, rank);
-  VarMeta out = like(c.in("X"));
-  int64_t& columns = out.shape[out.shape.rank() - 1];
-  require(columns < 0 || columns % ranks == 0,
-          "the last axis of X must be a multiple of nranks, {}, but X has shape {}", ranks,
-          c.in("X").shape);
-  if (columns >= 0) columns /= ranks;
-  c.out("Out") = std::move(out);
+  infer_along<Axis::kLast, false>(c);
 }
 
 // Nobody else is asked.
@@ -23,15 +17,13 @@ Step split(PrepareContext& c) {
           out = c.out_bytes("Out")] { columns.take(x.data(), out.data(), rank); };
 }
 
-void split_grad(GradContext& g) { emit_collective(g, "c_concat"); }
-
-const OpDef& c_split =
-    define_collective({.type = "c_split",
-                       .doc = "Out is this process' part of X, along the last axis.",
-                       .attrs = {kRingId, kUseCalcStream, kRanks, kRank, kModelParallel},
-                       .kernels = every_dtype(split),
-                       .infer = infer_split,
-                       .grad = custom_grad(split_grad)});
+const OpDef& c_split = define_collective(
+    {.type = "c_split",
+     .doc = "Out is this process' part of X, along the last axis.",
+     .attrs = {kRingId, kUseCalcStream, kRanks, kRank, kModelParallel},
+     .kernels = every_dtype(split),
+     .infer = infer_split,
+     .grad = custom_grad([](GradContext& g) { emit_collective(g, "c_concat"); })});
 
 }  // namespace
 }  // namespace flotilla::ops
