@@ -4,8 +4,6 @@
 //
 //   Y = the mean over all classes j but the label of log(1 + exp(X[j] - X[label])), row by row
 
-#include <cmath>
-
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/scalar.h"
@@ -66,7 +64,7 @@ const OpDef& bpr_loss = define_op({
                constant("Label", "a class for each row")},
     .outputs = {{.name = "Y", .doc = "a loss for each row"}},
     .infer = infer,
-    .grad = grad_op({"X", "Label"}, {.kernels = kernels_for<float, double>(backward)}),
+    .grad = float_grad({"X", "Label"}, backward),
     .kernels = kernels_for<float, double>(forward),
     .dtype_slot = "X",
 });

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/in_order.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/slots.h"
@@ -118,21 +119,19 @@ Step score_grads(PrepareContext& c, const ScoreSlots& slots, const Rows& rows, F
     steps.push_back(spread_scores(c, slots.weight, rows, slope, c.in<T>(slots.x)));
   }
   if (c.has("Bias@GRAD")) steps.push_back(spread_scores(c, "Bias", rows, slope, In<T>()));
-  return [steps] {
-    for (const Step& step : steps) step();
-  };
+  return in_order(std::move(steps));
 }
 
 // Attributes of these operators that follow those of their own.
 inline std::vector<AttrSpec> with_score_attrs(std::vector<AttrSpec> attrs) {
-  attrs.insert(attrs.end(), {{"is_sparse", false,
-                              "whether gradients of the weights hold only rows that were used"},
-                             {"remote_prefetch", false, "of no effect"},
-                             {"trainer_id", 0, "of no effect"},
-                             {"height_sections", std::vector<int64_t>{}, "of no effect"},
-                             {"epmap", std::vector<std::string>{}, "of no effect"},
-                             {"table_names", std::vector<std::string>{}, "of no effect"}});
-  return attrs;
+  return joined(
+      std::move(attrs),
+      {{"is_sparse", false, "whether gradients of the weights hold only rows that were used"},
+       {"remote_prefetch", false, "of no effect"},
+       {"trainer_id", 0, "of no effect"},
+       {"height_sections", std::vector<int64_t>{}, "of no effect"},
+       {"epmap", std::vector<std::string>{}, "of no effect"},
+       {"table_names", std::vector<std::string>{}, "of no effect"}});
 }
 
 }  // namespace flotilla::ops

@@ -119,7 +119,7 @@ const OpDef& cross_entropy = define_op({
     .outputs = {{"Y", "[..., 1]"}},
     .attrs = {{"soft_label", false, "whether Label holds probabilities"}, kIgnore},
     .infer = infer,
-    .grad = grad_op({"X", "Label"}, {.kernels = kernels_for<float, double>(backward)}),
+    .grad = float_grad({"X", "Label"}, backward),
     .kernels = kernels_for<float, double>(forward),
 });
 

@@ -12,17 +12,13 @@
 namespace flotilla::ops {
 
 inline std::string times(LowerContext& c, const std::string& x, float factor) {
-  return factor == 1 ? x : c.apply("scale", x, {{"scale", factor}});
-}
-
-inline std::string cut_off(LowerContext& c, const std::string& x, float low, float high) {
-  return c.apply("clip", x, {{"min", low}, {"max", high}});
+  return factor == 1 ? x : c.scale(x, factor);
 }
 
 // `slope` is what has become of `r`.
 inline std::string cut_square(LowerContext& c, const std::string& r, const std::string& slope,
                               float half = 0.5f) {
-  return c.apply("elementwise_mul", slope, c.apply("elementwise_sub", r, times(c, slope, half)));
+  return c.mul(slope, c.sub(r, times(c, slope, half)));
 }
 
 }  // namespace flotilla::ops

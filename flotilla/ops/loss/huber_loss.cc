@@ -8,28 +8,27 @@
 namespace flotilla::ops {
 namespace {
 
-void infer_huber(InferContext& c) {
+void infer(InferContext& c) {
   check_same_shape(c, "Y");
-  c.out("Out") = c.out("Residual") = c.in("X");
+  set_all_like(c);
 }
 
 std::string huber_slope(LowerContext& c, const std::string& residual) {
   const auto delta = c.attr<float>("delta");
-  return cut_off(c, residual, -delta, delta);
+  return c.clip(residual, -delta, delta);
 }
 
 void lower_huber(LowerContext& c) {
-  const std::string residual = c.apply("elementwise_sub", c.in("Y"), c.in("X"));
+  const std::string residual = c.sub(c.in("Y"), c.in("X"));
   c.result("Residual", residual);
   c.result("Out", cut_square(c, residual, huber_slope(c, residual)));
 }
 
-void infer_huber_grad(InferContext& c) { c.out("X@GRAD") = c.out("Y@GRAD") = c.in("Residual"); }
+void infer_huber_grad(InferContext& c) { set_all_like(c, "Residual"); }
 
 void lower_huber_grad(LowerContext& c) {
-  const std::string slope =
-      c.apply("elementwise_mul", huber_slope(c, c.in("Residual")), c.in("Out@GRAD"));
-  c.result("X@GRAD", times(c, slope, -1));
+  const std::string slope = c.mul(huber_slope(c, c.in("Residual")), c.in("Out@GRAD"));
+  c.result("X@GRAD", c.scale(slope, -1));
   c.result("Y@GRAD", slope);
 }
 
@@ -40,35 +39,22 @@ const OpDef& huber_loss = define_op({
     .outputs = {{.name = "Out", .doc = "a loss for each prediction", .like = "X"},
                 {.name = "Residual", .doc = "Y - X", .no_grad = true, .like = "X"}},
     .attrs = {{"delta", 1.0f, "where the square becomes a straight line"}},
-    .infer = infer_huber,
+    .infer = infer,
     .grad = grad_op({"Residual"}, {.lower = lower_huber_grad, .infer = infer_huber_grad}),
     .lower = lower_huber,
 });
 
-void infer_modified(InferContext& c) {
-  check_same_shape(c, "Y");
-  c.out("Out") = c.out("IntermediateVal") = c.in("X");
-}
-
-std::string sign_of_label(LowerContext& c) {
-  return c.apply("scale", c.in("Y"), {{"scale", 2.0f}, {"bias", -1.0f}});
-}
-
-std::string room_of(LowerContext& c, const std::string& value) {
-  return c.apply("scale", value, {{"scale", -1.0f}, {"bias", 1.0f}});
-}
-
 void lower_modified(LowerContext& c) {
-  const std::string value = c.apply("elementwise_mul", c.in("X"), sign_of_label(c));
-  const std::string room = room_of(c, value);
+  const std::string value = c.mul(c.in("X"), c.scale(c.in("Y"), 2, -1));
+  const std::string room = c.scale(value, -1, 1);
   c.result("IntermediateVal", value);
-  c.result("Out", times(c, cut_square(c, room, cut_off(c, room, 0, 2)), 2));
+  c.result("Out", c.scale(cut_square(c, room, c.clip(room, 0, 2)), 2));
 }
 
 void lower_modified_grad(LowerContext& c) {
-  const std::string slope = cut_off(c, room_of(c, c.in("IntermediateVal")), 0, 2);
-  const std::string towards_x = c.apply("elementwise_mul", slope, sign_of_label(c));
-  c.result("X@GRAD", times(c, c.apply("elementwise_mul", towards_x, c.in("Out@GRAD")), -2));
+  const std::string slope = c.clip(c.scale(c.in("IntermediateVal"), -1, 1), 0, 2);
+  const std::string towards_x = c.mul(slope, c.scale(c.in("Y"), 2, -1));
+  c.result("X@GRAD", c.scale(c.mul(towards_x, c.in("Out@GRAD")), -2));
 }
 
 const OpDef& modified_huber_loss = define_op({
@@ -77,7 +63,7 @@ const OpDef& modified_huber_loss = define_op({
     .inputs = {{"X", "predictions"}, constant("Y", "0 or 1")},
     .outputs = {{.name = "IntermediateVal", .doc = "(2 Y - 1) X", .no_grad = true, .like = "X"},
                 {.name = "Out", .doc = "a loss for each prediction", .like = "X"}},
-    .infer = infer_modified,
+    .infer = infer,
     .grad = grad_op({"Y", "IntermediateVal"}, {.lower = lower_modified_grad}),
     .lower = lower_modified,
 });

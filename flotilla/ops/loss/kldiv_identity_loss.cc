@@ -24,7 +24,7 @@ std::string reduced(LowerContext& c, std::string loss, const std::string& reduct
   if (reduction == "batchmean") {
     loss = c.apply("reduce_mean", loss, {{"dim", std::vector<int32_t>{0}}});
   }
-  return c.apply("reduce_sum", loss, {{"reduce_all", true}});
+  return c.sum(loss, {});
 }
 
 void infer_kldiv(InferContext& c) {
@@ -40,10 +40,10 @@ void infer_kldiv(InferContext& c) {
 void lower_kldiv(LowerContext& c) {
   const std::string none = c.apply("fill_zeros_like", c.in("Target"));
   const std::string chance = c.apply("relu", c.in("Target"));
-  const std::string gap = c.apply("elementwise_sub", c.apply("log", chance), c.in("X"));
+  const std::string gap = c.sub(c.apply("log", chance), c.in("X"));
   const std::string loss =
       c.append("where", {{"Condition", {c.apply("greater_than", chance, none)}},
-                         {"X", {c.apply("elementwise_mul", chance, gap)}},
+                         {"X", {c.mul(chance, gap)}},
                          {"Y", {none}}});
   c.result("Loss", reduced(c, loss, c.attr<std::string>("reduction")));
 }

@@ -3,6 +3,7 @@
 // label_smooth: Out = (1 - epsilon) * X + epsilon * PriorDist, by default 1 / classes.
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/op/lower.h"
 #include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/common/slots.h"
@@ -31,14 +32,9 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const int64_t n = c.shape("Out@GRAD").numel();
-  c.in_place("Out@GRAD", "X@GRAD");
-  return [n, factor = 1 - static_cast<T>(c.attr<float>("epsilon")), dout = c.in<T>("Out@GRAD"),
-          dx = c.out<T>("X@GRAD")] {
-    parallel_for(n, 2, [&](int64_t i) { dx.data()[i] = factor * dout.data()[i]; });
-  };
-};
+void lower_grad(LowerContext& c) {
+  c.result("X@GRAD", c.scale(c.in("Out@GRAD"), 1 - c.attr<float>("epsilon")));
+}
 
 const OpDef& label_smooth = define_op({
     .type = "label_smooth",
@@ -47,7 +43,7 @@ const OpDef& label_smooth = define_op({
     .outputs = {{.name = "Out", .doc = "like X", .like = "X"}},
     .attrs = {{"epsilon", 0.0f, "how much of the labels is given away"}},
     .infer = infer,
-    .grad = grad_op({}, {.kernels = kernels_for<float, double>(backward)}),
+    .grad = grad_op({}, {.lower = lower_grad}),
     .kernels = kernels_for<float, double>(forward),
 });
 

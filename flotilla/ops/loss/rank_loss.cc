@@ -12,16 +12,15 @@
 namespace flotilla::ops {
 namespace {
 
-void infer_rank(InferContext& c) {
-  for (const char* slot : {"Left", "Right"}) check_same_shape(c, slot, "Label");
-  c.out("Out") = like(c.in("Label"));
+void infer(InferContext& c) {
+  for (const Slot& slot : c.def().inputs) check_same_shape(c, slot.name, "Label");
+  set_all_like(c, "Label");
 }
 
 // From the threshold on softplus is its argument, to the last bit of a double.
 void lower_rank(LowerContext& c) {
-  const std::string d = c.apply("elementwise_sub", c.in("Left"), c.in("Right"));
-  c.result("Out", c.apply("elementwise_sub", c.apply("softplus", d, {{"threshold", 40.0f}}),
-                          c.apply("elementwise_mul", c.in("Label"), d)));
+  const std::string d = c.sub(c.in("Left"), c.in("Right"));
+  c.result("Out", c.sub(c.apply("softplus", d, {{"threshold", 40.0f}}), c.mul(c.in("Label"), d)));
 }
 
 const OpDef& rank_loss = define_op({
@@ -31,35 +30,23 @@ const OpDef& rank_loss = define_op({
                {.name = "Left", .doc = "scores"},
                {.name = "Right", .doc = "scores"}},
     .outputs = {{.name = "Out", .doc = "a loss for each pair"}},
-    .infer = infer_rank,
+    .infer = infer,
     .grad = grad_of_body(),
     .lower = lower_rank,
 });
 
-void infer_margin(InferContext& c) {
-  for (const char* slot : {"X1", "X2"}) check_same_shape(c, slot, "Label");
-  c.out("Out") = like(c.in("Label"));
-  c.out("Activated") = like(c.in("Label"));
-}
-
 void lower_margin(LowerContext& c) {
-  const std::string order = c.apply("elementwise_sub", c.in("X1"), c.in("X2"));
-  const std::string room = c.apply("elementwise_mul", c.in("Label"), order);
-  const std::string loss = c.apply(
-      "relu", c.apply("scale", room, {{"scale", -1.0f}, {"bias", c.attr<float>("margin")}}));
+  const std::string room = c.mul(c.in("Label"), c.sub(c.in("X1"), c.in("X2")));
+  const std::string loss = c.apply("relu", c.scale(room, -1, c.attr<float>("margin")));
   c.result("Out", loss);
   c.result("Activated", c.apply("sign", loss));
 }
 
-void infer_margin_grad(InferContext& c) {
-  c.out("X1@GRAD") = like(c.in("Label"));
-  c.out("X2@GRAD") = like(c.in("Label"));
-}
+void infer_margin_grad(InferContext& c) { set_all_like(c, "Label"); }
 
 void lower_margin_grad(LowerContext& c) {
-  const std::string label = c.apply("elementwise_mul", c.in("Activated"), c.in("Label"));
-  const std::string slope = c.apply("elementwise_mul", c.in("Out@GRAD"), label);
-  c.result("X1@GRAD", c.apply("scale", slope, {{"scale", -1.0f}}));
+  const std::string slope = c.mul(c.in("Out@GRAD"), c.mul(c.in("Activated"), c.in("Label")));
+  c.result("X1@GRAD", c.scale(slope, -1));
   c.result("X2@GRAD", slope);
 }
 
@@ -73,7 +60,7 @@ const OpDef& margin_rank_loss = define_op({
         {{.name = "Activated", .doc = "1 where there is a loss", .no_grad = true, .like = "Label"},
          {.name = "Out", .doc = "a loss for each pair", .like = "Label"}},
     .attrs = {{"margin", 0.0f, "how far apart a pair must be to cost nothing"}},
-    .infer = infer_margin,
+    .infer = infer,
     .grad =
         grad_op({"Label", "Activated"}, {.lower = lower_margin_grad, .infer = infer_margin_grad}),
     .lower = lower_margin,

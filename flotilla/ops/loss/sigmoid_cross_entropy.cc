@@ -97,8 +97,7 @@ const OpDef& sigmoid_cross_entropy = define_op({
     .attrs = {{"normalize", false, "whether to divide by the number of elements that count"},
               {"ignore_index", -100, "elements with this label cost nothing"}},
     .infer = infer,
-    .grad =
-        grad_op({"X", "Label", "pos_weight"}, {.kernels = kernels_for<float, double>(backward)}),
+    .grad = float_grad({"X", "Label", "pos_weight"}, backward),
     .kernels = kernels_for<float, double>(forward),
 });
 

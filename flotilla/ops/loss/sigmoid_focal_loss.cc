@@ -96,7 +96,7 @@ const OpDef& sigmoid_focal_loss = define_op({
     .attrs = {{"gamma", 2.0f, "how little counts what is right anyway"},
               {"alpha", 0.25f, "weight of the class of a row"}},
     .infer = infer,
-    .grad = grad_op({"X", "Label", "FgNum"}, {.kernels = kernels_for<float, double>(backward)}),
+    .grad = float_grad({"X", "Label", "FgNum"}, backward),
     .kernels = kernels_for<float, double>(forward),
 });
 

@@ -17,20 +17,18 @@ void infer_smooth(InferContext& c) {
 float sigma2_of(const LowerContext& c) { return c.attr<float>("sigma") * c.attr<float>("sigma"); }
 
 std::string weighted(LowerContext& c, const std::string& x, std::string_view slot) {
-  return c.has(slot) ? c.apply("elementwise_mul", x, c.in(slot)) : x;
+  return c.has(slot) ? c.mul(x, c.in(slot)) : x;
 }
 
 void lower_smooth(LowerContext& c) {
   const float sigma2 = sigma2_of(c);
-  const std::string diff =
-      weighted(c, c.apply("elementwise_sub", c.in("X"), c.in("Y")), "InsideWeight");
-  const std::string slope = cut_off(c, times(c, diff, sigma2), -1, 1);
+  const std::string diff = weighted(c, c.sub(c.in("X"), c.in("Y")), "InsideWeight");
+  const std::string slope = c.clip(times(c, diff, sigma2), -1, 1);
   const std::string loss = weighted(c, cut_square(c, diff, slope, 0.5f / sigma2), "OutsideWeight");
   std::vector<int32_t> axes;
   for (int64_t a = 1; a < c.shape("X").rank(); ++a) axes.push_back(static_cast<int32_t>(a));
   c.result("Diff", diff);
-  c.result("Out", c.apply("reshape2", c.apply("reduce_sum", loss, {{"dim", axes}}),
-                          {{"shape", std::vector<int32_t>{-1, 1}}}));
+  c.result("Out", c.reshape(c.sum(loss, axes), {-1, 1}));
 }
 
 void infer_smooth_grad(InferContext& c) {
@@ -38,13 +36,12 @@ void infer_smooth_grad(InferContext& c) {
   require(diff.rank() >= 2 && (!gradient.known() || diff[0] < 0 || gradient.numel() == diff[0]),
           "Out@GRAD must have a number for each row of Diff, but they are {} and {}", gradient,
           diff);
-  c.out("X@GRAD") = c.out("Y@GRAD") = c.in("Diff");
+  set_all_like(c, "Diff");
 }
 
 void lower_smooth_grad(LowerContext& c) {
-  const std::string rows =
-      c.apply("reshape2", c.in("Out@GRAD"), {{"shape", std::vector<int32_t>{-1}}});
-  std::string slope = cut_off(c, times(c, c.in("Diff"), sigma2_of(c)), -1, 1);
+  const std::string rows = c.reshape(c.in("Out@GRAD"), {-1});
+  std::string slope = c.clip(times(c, c.in("Diff"), sigma2_of(c)), -1, 1);
   slope = c.apply("elementwise_mul", slope, rows, {{"axis", 0}});
   slope = weighted(c, weighted(c, slope, "InsideWeight"), "OutsideWeight");
   c.result("X@GRAD", slope);

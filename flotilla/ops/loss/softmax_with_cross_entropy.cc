@@ -4,7 +4,6 @@
 // labels Loss = -sum(Label * log(Softmax)). Without use_softmax, Logits hold probabilities already.
 
 #include <algorithm>
-#include <cmath>
 
 #include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/slots.h"
@@ -106,7 +105,7 @@ const OpDef& softmax_with_cross_entropy = define_op({
               {"ignore_index", -100, "slices with this label cost nothing"},
               {"axis", -1, "direction of the classes; negative counts from the end"}},
     .infer = infer,
-    .grad = grad_op({"Label", "Softmax"}, {.kernels = kernels_for<float, double>(backward)}),
+    .grad = float_grad({"Label", "Softmax"}, backward),
     .kernels = kernels_for<float, double>(forward),
 });
 

@@ -22,13 +22,10 @@ void infer(InferContext& c) {
 }
 
 void lower(LowerContext& c) {
-  const auto rows = [&](const char* slot) {
-    return c.apply("reshape2", c.in(slot), {{"shape", std::vector<int32_t>{0, -1}}});
-  };
-  const std::string difference = c.apply("elementwise_sub", rows("X"), rows("Y"));
+  const auto rows = [&](const char* slot) { return c.reshape(c.in(slot), {0, -1}); };
+  const std::string difference = c.sub(rows("X"), rows("Y"));
   c.result("sub_result", difference);
-  c.result("Out", c.apply("reduce_sum", c.apply("square", difference),
-                          {{"dim", std::vector<int32_t>{1}}, {"keep_dim", true}}));
+  c.result("Out", c.sum(c.apply("square", difference), {1}, true));
 }
 
 const OpDef& squared_l2_distance = define_op({
