@@ -11,25 +11,9 @@
 #include "flotilla/device/cpu/onednn.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/common/move.h"
 
 namespace flotilla::ops {
-
-inline int64_t count_of(const std::vector<int64_t>& batch) {
-  int64_t count = 1;
-  for (const int64_t extent : batch) count *= extent;
-  return count;
-}
-
-// Where matrix `index` of a batch begins.
-inline int64_t batch_offset(int64_t index, const std::vector<int64_t>& batch,
-                            const std::vector<int64_t>& strides) {
-  int64_t at = 0;
-  for (size_t axis = batch.size(); axis-- > 0;) {
-    at += index % batch[axis] * strides[axis];
-    index /= batch[axis];
-  }
-  return at;
-}
 
 template <typename T>
 class Product {
@@ -58,12 +42,12 @@ class Product {
   }
 
  private:
-  int64_t batches() const { return count_of(p_.batch); }
+  int64_t batches() const { return Shape(p_.batch).numel(); }
   bool empty() const { return batches() * p_.m * p_.n * p_.k == 0; }
 
   // How far the operand moves to reach batch `index`.
   int64_t move(int64_t index, const std::vector<int64_t>& strides, int64_t dense) const {
-    return strides.empty() ? index * dense : batch_offset(index, p_.batch, strides);
+    return strides.empty() ? index * dense : place_in(p_.batch, strides, index);
   }
 
   void loop(const T* a, const T* b, T* out) const {

@@ -21,11 +21,10 @@ void infer(InferContext& c) {
 
 void lower(LowerContext& c) {
   const auto times = [&](const std::string& x, const char* factor) {
-    const auto number = c.attr<float>(factor);
-    return number == 1 ? x : c.apply("scale", x, {{"scale", number}});
+    return c.attr<float>(factor) == 1 ? x : c.scale(x, c.attr<float>(factor));
   };
   const std::string product = times(c.apply("matmul_v2", c.in("X"), c.in("Y")), "Alpha");
-  c.result("Out", c.apply("elementwise_add", product, times(c.in("Input"), "Beta")));
+  c.result("Out", c.add(product, times(c.in("Input"), "Beta")));
 }
 
 const OpDef& addmm = define_op({

@@ -14,10 +14,9 @@ void infer(InferContext& c) { c.out("Out") = like(c.in("X")); }
 void lower_angle(LowerContext& c) {
   const std::string zeros = c.apply("fill_zeros_like", c.in("X"));
   const std::string negative =
-      c.apply("cast", c.apply("less_than", c.in("X"), zeros),
-              {{"in_dtype", to_paddle(boolean)}, {"out_dtype", to_paddle(c.var(c.in("X")).dtype)}});
+      c.cast(c.apply("less_than", c.in("X"), zeros), c.var(c.in("X")).dtype);
   // The angle whose cosine is -1, or 1.
-  c.result("Out", c.apply("acos", c.apply("scale", negative, {{"scale", -2.0f}, {"bias", 1.0f}})));
+  c.result("Out", c.apply("acos", c.scale(negative, -2, 1)));
 }
 
 const OpDef& angle = define_op({
@@ -30,18 +29,13 @@ const OpDef& angle = define_op({
     .lower = lower_angle,
 });
 
-void conj_grad(GradContext& g) {
-  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
-  if (!dx.empty()) g.emit("conj", {{"X", {dout}}}, {{"Out", {dx}}}, {});
-}
-
 const OpDef& conj = define_op({
     .type = "conj",
     .doc = "X, whose numbers are real.",
     .inputs = {{.name = "X", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "the same"}},
     .infer = infer,
-    .grad = custom_grad(conj_grad),
+    .grad = custom_grad([](GradContext& g) { hand_back(g, "conj"); }),
     .lower = [](LowerContext& c) { c.result("Out", c.apply("assign", c.in("X"))); },
 });
 

@@ -47,24 +47,21 @@ constexpr auto arg_forward = []<typename T>(PrepareContext& c) -> Step {
   return c.dtype("Out") == i32 ? arg_as<T, int32_t>(c) : arg_as<T, int64_t>(c);
 };
 
-void define_arg(const std::string& type, const std::string& what) {
-  define_op({.type = type,
-             .doc = "The index of the " + what + " element of each slice.",
-             .inputs = {{.name = "X", .doc = "tensor", .no_grad = true}},
-             .outputs = {{.name = "Out", .doc = "X without the axis"}},
-             .attrs = {{"axis", int64_t{0}, "direction of a slice"},
-                       {"keepdims", false, "the axis stays, with extent 1"},
-                       {"flatten", false, "X as one long row"},
-                       {"dtype", int32_t{3}, "code of the dtype of Out; -1: int64"}},
-             .infer = infer_arg,
-             .kernels = kernels_for<float, double, int32_t, int64_t, uint8_t>(arg_forward)});
+const OpDef& define_arg(const std::string& type, const std::string& what) {
+  return define_op({.type = type,
+                    .doc = "The index of the " + what + " element of each slice.",
+                    .inputs = {{.name = "X", .doc = "tensor", .no_grad = true}},
+                    .outputs = {{.name = "Out", .doc = "X without the axis"}},
+                    .attrs = {{"axis", int64_t{0}, "direction of a slice"},
+                              {"keepdims", false, "the axis stays, with extent 1"},
+                              {"flatten", false, "X as one long row"},
+                              {"dtype", int32_t{3}, "code of the dtype of Out; -1: int64"}},
+                    .infer = infer_arg,
+                    .kernels = kernels_for<float, double, int32_t, int64_t, uint8_t>(arg_forward)});
 }
 
-const bool kArgs = [] {
-  define_arg("arg_max", "largest");
-  define_arg("arg_min", "smallest");
-  return true;
-}();
+const OpDef& arg_max = define_arg("arg_max", "largest");
+const OpDef& arg_min = define_arg("arg_min", "smallest");
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -36,12 +36,10 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 };
 
 void lower_grad(LowerContext& c) {
-  const std::string squares =
-      c.apply("elementwise_add", c.apply("square", c.in("X1")), c.apply("square", c.in("X2")));
-  const std::string slope = c.apply("elementwise_div", c.in("Out@GRAD"), squares);
-  c.result("X1@GRAD", c.apply("elementwise_mul", slope, c.in("X2")));
-  c.result("X2@GRAD",
-           c.apply("elementwise_mul", c.apply("scale", slope, {{"scale", -1.0f}}), c.in("X1")));
+  const std::string squares = c.add(c.apply("square", c.in("X1")), c.apply("square", c.in("X2")));
+  const std::string slope = c.div(c.in("Out@GRAD"), squares);
+  c.result("X1@GRAD", c.mul(slope, c.in("X2")));
+  c.result("X2@GRAD", c.mul(c.scale(slope, -1), c.in("X1")));
 }
 
 const OpDef& atan2 = define_op({

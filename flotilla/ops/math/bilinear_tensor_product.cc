@@ -24,13 +24,11 @@ void infer(InferContext& c) {
 
 void lower(LowerContext& c) {
   // [size, rows, width of Y]
-  const std::string products =
-      c.apply("elementwise_mul", c.apply("matmul_v2", c.in("X"), c.in("Weight")), c.in("Y"));
-  const std::string sums = c.apply("reduce_sum", products, {{"dim", std::vector<int32_t>{-1}}});
+  const std::string products = c.mul(c.apply("matmul_v2", c.in("X"), c.in("Weight")), c.in("Y"));
+  const std::string sums = c.sum(products, {-1});
   const std::string out = c.apply("transpose2", sums, {{"axis", std::vector<int32_t>{1, 0}}});
   if (!c.has("Bias")) return c.result("Out", out);
-  const std::string bias = c.apply("reshape2", c.in("Bias"), {{"shape", std::vector<int32_t>{-1}}});
-  c.result("Out", c.apply("elementwise_add", out, bias));
+  c.result("Out", c.add(out, c.reshape(c.in("Bias"), {-1})));
 }
 
 const OpDef& bilinear_tensor_product = define_op({

@@ -3,8 +3,7 @@
 // Operators that answer with bools: comparisons of two tensors, logic, and which elements are
 // finite. Whatever is not zero is true. Beside them those that work bit by bit.
 
-#include <algorithm>
-
+#include "flotilla/op/lower.h"
 #include "flotilla/ops/common/compare_formulas.h"
 #include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/shape_checks.h"
@@ -46,16 +45,6 @@ Step each(PrepareContext& c) {
   };
 }
 
-// Whether F holds for some element, or for all.
-template <typename F, bool kAll, typename T>
-Step once(PrepareContext& c) {
-  return [n = c.shape("X").numel(), in = c.in<T>("X"), out = c.out<bool>("Out")] {
-    const auto holds = [](T x) { return F{}(widen(x)); };
-    const T *begin = in.data(), *end = begin + n;
-    *out.data() = kAll ? std::all_of(begin, end, holds) : std::any_of(begin, end, holds);
-  };
-}
-
 // Out = X sign Y
 template <typename F>
 void define_binary(std::vector<AttrSpec> attrs, void (*infer)(InferContext&),
@@ -94,11 +83,14 @@ void define_question(const std::string& what) {
   define_op(question(type + "_v2", "Whether each element of X is " + what + ".", infer_unary,
                      kernels_for<float, double, Half, BFloat16>(
                          []<typename T>(PrepareContext& c) { return each<F, T>(c); })));
-  define_op(question(
-      type, fmt::format("Whether {} of X is {}.", kAll ? "every element" : "some element", what),
-      infer_one, kernels_for<float, double, Half, BFloat16>([]<typename T>(PrepareContext& c) {
-        return once<F, kAll, T>(c);
-      })));
+  OpDef together = question(
+      type, "Whether " + std::string(kAll ? "every" : "some") + " element of X is " + what + ".",
+      infer_one, {});
+  together.lower = [](LowerContext& c) {
+    const std::string each = c.apply(std::string(F::kType) + "_v2", c.in("X"));
+    c.result("Out", c.apply(kAll ? "reduce_all" : "reduce_any", each, {{"reduce_all", true}}));
+  };
+  define_op(std::move(together));
 }
 
 const bool kDefined = [] {

@@ -27,23 +27,18 @@ void infer(InferContext& c) {
 std::string row_sums(LowerContext& c, const std::string& x, const std::string& y) {
   std::vector<int32_t> axes;
   for (int64_t a = 1; a < c.shape("X").rank(); ++a) axes.push_back(static_cast<int32_t>(a));
-  const std::string sums = c.apply("reduce_sum", c.apply("elementwise_mul", x, y), {{"dim", axes}});
-  return c.apply("reshape2", sums, {{"shape", std::vector<int32_t>{-1, 1}}});
+  return c.reshape(c.sum(c.mul(x, y), axes), {-1, 1});
 }
 
 void lower(LowerContext& c) {
   const auto length_of = [&](const std::string& x) {
-    return c.apply("sqrt", c.apply("clip", row_sums(c, x, x), {{"min", 1e-8f}, {"max", 3e38f}}));
+    return c.apply("sqrt", c.clip(row_sums(c, x, x), 1e-8f, 3e38f));
   };
   const std::string x = length_of(c.in("X")), y = length_of(c.in("Y"));
   c.result("XNorm", x);
   c.result("YNorm", y);
-  c.result("Out", c.apply("elementwise_div", row_sums(c, c.in("X"), c.in("Y")),
-                          c.apply("elementwise_mul", x, y)));
+  c.result("Out", c.div(row_sums(c, c.in("X"), c.in("Y")), c.mul(x, y)));
 }
-
-const std::vector<AttrSpec> kAttrs = {
-    {"@ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@", true, "of programs of 1.8; ignored"}};
 
 const OpDef& cos_sim = define_op({
     .type = "cos_sim",
@@ -52,7 +47,7 @@ const OpDef& cos_sim = define_op({
     .outputs = {{.name = "Out", .doc = "[rows, 1]"},
                 {.name = "XNorm", .doc = "lengths of the rows of X", .no_grad = true},
                 {.name = "YNorm", .doc = "lengths of the rows of Y", .no_grad = true}},
-    .attrs = kAttrs,
+    .attrs = {{"@ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@", true, "of programs of 1.8; ignored"}},
     .infer = infer,
     .grad = grad_of_body({"X", "Y", "XNorm", "YNorm", "Out"}),
     .lower = lower,

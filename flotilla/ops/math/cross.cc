@@ -44,9 +44,9 @@ void lower(LowerContext& c) {
     return c.apply("roll", c.in(slot), {{"shifts", Ints{-by}}, {"axis", Ints{axis}}});
   };
   const auto products = [&](int64_t of_x, int64_t of_y) {
-    return c.apply("elementwise_mul", moved("X", of_x), moved("Y", of_y));
+    return c.mul(moved("X", of_x), moved("Y", of_y));
   };
-  c.result("Out", c.apply("elementwise_sub", products(1, 2), products(2, 1)));
+  c.result("Out", c.sub(products(1, 2), products(2, 1)));
 }
 
 const OpDef& cross = define_op({

@@ -4,11 +4,11 @@
 // and where it stands: of equal ones the last. From a NaN on all are NaN.
 
 #include <algorithm>
-#include <cmath>
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/slices.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -83,8 +83,7 @@ bool define(const std::string& type, const std::string& what) {
              .attrs = {{"axis", int32_t{-1}, "direction of the walk"},
                        {"dtype", int32_t{3}, "code of the dtype of the indices"}},
              .infer = infer,
-             .grad = grad_op({shape_of("x"), "indices"},
-                             {.kernels = kernels_for<float, double>(backward)}),
+             .grad = float_grad({shape_of("x"), "indices"}, backward),
              .kernels = kernels_for<float, double, int32_t, int64_t>(
                  []<typename T>(PrepareContext& c) { return forward<kLargest, T>(c); })});
   return true;

@@ -15,9 +15,8 @@ void infer(InferContext& c) {
 }
 
 void lower(LowerContext& c) {
-  const std::string difference = c.apply("elementwise_sub", c.in("X"), c.in("Y"));
-  c.result("Out",
-           c.apply("p_norm", difference, {{"porder", c.attr<float>("p")}, {"asvector", true}}));
+  c.result("Out", c.apply("p_norm", c.sub(c.in("X"), c.in("Y")),
+                          {{"porder", c.attr<float>("p")}, {"asvector", true}}));
 }
 
 const OpDef& dist = define_op({

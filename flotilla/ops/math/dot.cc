@@ -16,7 +16,7 @@ void infer_dot(InferContext& c) {
 }
 
 void lower_dot(LowerContext& c) {
-  const std::string products = c.apply("elementwise_mul", c.in("X"), c.in("Y"));
+  const std::string products = c.mul(c.in("X"), c.in("Y"));
   c.result("Out", c.apply("reduce_sum", products,
                           {{"dim", std::vector<int32_t>{-1}},
                            {"out_dtype", to_paddle(c.var(c.in("X")).dtype)}}));

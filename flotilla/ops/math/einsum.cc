@@ -15,8 +15,10 @@
 #include <map>
 #include <optional>
 
+#include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/product.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -161,12 +163,6 @@ int64_t count_of(const Labels& labels, const Extents& extents) {
   return shape_of(labels, extents).numel();
 }
 
-Labels joined(const Labels& a, const Labels& b) {
-  Labels all = a;
-  all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
-
 // Moves a tensor to another one that may lack some of its labels, or have others.
 BoxCopy moved(const Labels& labels, const Ints& to, const Labelled& from, const Extents& extents,
               int64_t size) {
@@ -293,12 +289,6 @@ Equation equation_of(const PrepareContext& c, std::string_view slot) {
   return parse(c.attr<std::string>("equation"), shapes);
 }
 
-Step all_of(std::vector<Step> steps) {
-  return [steps = std::move(steps)] {
-    for (const Step& step : steps) step();
-  };
-}
-
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Equation e = equation_of(c, "Operands");
   std::optional<Part> second;
@@ -306,14 +296,9 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   std::vector<Step> steps = {
       contract<T>(c, e.extents, {"Operands", 0, e.operands[0]}, second, {"Out", 0, e.out})};
   for (size_t i = 0; i < c.count("InnerCache"); ++i) {
-    if (!c.has("InnerCache", i)) continue;
-    c.view("Operands", "InnerCache", i, i);
-    steps.push_back([bytes = c.shape("Operands", i).numel() * static_cast<int64_t>(sizeof(T)),
-                     from = c.in<T>("Operands", i), to = c.out<T>("InnerCache", i)] {
-      copy_bytes(to.data(), from.data(), bytes);
-    });
+    if (c.has("InnerCache", i)) steps.push_back(pass_through(c, "Operands", "InnerCache", {}, i));
   }
-  return all_of(std::move(steps));
+  return in_order(std::move(steps));
 };
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
@@ -326,7 +311,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
     steps.push_back(contract<T>(c, e.extents, {"Out@GRAD", 0, e.out}, other,
                                 {"Operands@GRAD", i, e.operands[i]}));
   }
-  return all_of(std::move(steps));
+  return in_order(std::move(steps));
 };
 
 // Real Paddle wants the shapes, by another name than that of the output.
@@ -352,19 +337,11 @@ const OpDef& einsum = define_op({
                  .list = true,
                  .no_grad = true,
                  .like = "Operands"},
-                {.name = "XShape",
-                 .doc = "empty; their shapes hold the extents of the operands",
-                 .optional = true,
-                 .list = true,
-                 .no_grad = true}},
+                several(optional_constant("XShape", "empty, [0, extents of the operand...]"))},
     .attrs = {{"equation", std::string(), "labels of the axes: ij,jk->ik"}},
     .infer = infer,
     .grad = grad_op({"InnerCache"}, {.kernels = kernels_for<float, double>(backward),
-                                     .inputs = {{.name = "x_shape",
-                                                 .doc = "not needed",
-                                                 .optional = true,
-                                                 .list = true,
-                                                 .shape_only = true}},
+                                     .inputs = {several(unread("x_shape"))},
                                      .to_paddle = give_shapes}),
     .kernels = kernels_for<float, double>(forward),
 });

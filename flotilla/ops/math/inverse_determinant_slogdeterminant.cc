@@ -152,8 +152,7 @@ std::string product(LowerContext& c, const std::string& x, bool trans_x, const s
 
 void lower_inverse_grad(LowerContext& c) {
   const std::string left = product(c, c.in("Output"), true, c.in("Output@GRAD"), false);
-  c.result("Input@GRAD",
-           c.apply("scale", product(c, left, false, c.in("Output"), true), {{"scale", -1.0f}}));
+  c.result("Input@GRAD", c.scale(product(c, left, false, c.in("Output"), true), -1));
 }
 
 // `factors`, one for each matrix, times the transposed inverse.
@@ -166,21 +165,16 @@ void give_transposed(LowerContext& c, std::string factors) {
   for (int32_t a = 0; a < rank; ++a) axes.push_back(a);
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
   if (rank > 2) factors = c.apply("unsqueeze2", factors, {{"axes", ends}});
-  c.result("Input@GRAD",
-           c.apply("elementwise_mul", c.apply("transpose2", inverse, {{"axis", axes}}), factors));
+  c.result("Input@GRAD", c.mul(c.apply("transpose2", inverse, {{"axis", axes}}), factors));
 }
 
 void lower_determinant_grad(LowerContext& c) {
-  give_transposed(c, c.apply("elementwise_mul", c.in("Out@GRAD"), c.in("Out")));
+  give_transposed(c, c.mul(c.in("Out@GRAD"), c.in("Out")));
 }
 
 // The sign has no slope.
 void lower_log_grad(LowerContext& c) {
-  const std::vector<int32_t> first = {0}, from = {1}, to = {2};
-  std::string factors = c.append("slice", {{"Input", {c.in("Out@GRAD")}}},
-                                 {{"axes", first}, {"starts", from}, {"ends", to}});
-  if (c.shape("Input").rank() > 2) factors = c.apply("squeeze2", factors, {{"axes", first}});
-  give_transposed(c, factors);
+  give_transposed(c, c.slice(c.in("Out@GRAD"), 0, 1, 2, c.shape("Input").rank() > 2));
 }
 
 const Slot kInput = {.name = "Input", .doc = "square matrices in the last two axes"};

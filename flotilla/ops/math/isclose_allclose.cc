@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "flotilla/op/lower.h"
 #include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/shape_checks.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -45,78 +47,52 @@ class Tolerance {
   double number_ = 0;
 };
 
-template <typename T>
-class Closeness {
- public:
-  explicit Closeness(PrepareContext& c)
-      : n_(c.shape("Input").numel()),
-        relative_(c, "Rtol", "rtol", 1e-5),
-        absolute_(c, "Atol", "atol", 1e-8),
-        equal_nan_(c.attr<bool>("equal_nan")),
-        input_(c.in<T>("Input")),
-        other_(c.in<T>("Other")) {}
-
-  // Calls f(place, whether the elements there are close).
-  template <typename F>
-  void for_each(F f) const {
-    const double relative = relative_.get(), absolute = absolute_.get();
-    for (int64_t i = 0; i < n_; ++i) {
-      const double a = static_cast<double>(input_.data()[i]);
-      const double b = static_cast<double>(other_.data()[i]);
-      const bool both_nan = std::isnan(a) && std::isnan(b);
-      f(i,
-        a == b || std::abs(a - b) <= absolute + relative * std::abs(b) || (equal_nan_ && both_nan));
-    }
-  }
-
- private:
-  int64_t n_ = 0;
-  Tolerance relative_, absolute_;
-  bool equal_nan_ = false;
-  In<T> input_, other_;
-};
-
 constexpr auto isclose = []<typename T>(PrepareContext& c) -> Step {
-  return [closeness = Closeness<T>(c), out = c.out<bool>("Out")] {
-    closeness.for_each([&](int64_t i, bool close) { out.data()[i] = close; });
+  return [n = c.shape("Input").numel(), rtol = Tolerance(c, "Rtol", "rtol", 1e-5),
+          atol = Tolerance(c, "Atol", "atol", 1e-8), equal_nan = c.attr<bool>("equal_nan"),
+          x = c.in<T>("Input"), y = c.in<T>("Other"), out = c.out<bool>("Out")] {
+    const double relative = rtol.get(), absolute = atol.get();
+    for (int64_t i = 0; i < n; ++i) {
+      const double a = static_cast<double>(x.data()[i]), b = static_cast<double>(y.data()[i]);
+      const bool both_nan = std::isnan(a) && std::isnan(b);
+      out.data()[i] =
+          a == b || std::abs(a - b) <= absolute + relative * std::abs(b) || (equal_nan && both_nan);
+    }
   };
 };
 
-constexpr auto allclose = []<typename T>(PrepareContext& c) -> Step {
-  return [closeness = Closeness<T>(c), out = c.out<bool>("Out")] {
-    bool all = true;
-    closeness.for_each([&](int64_t, bool close) { all = all && close; });
-    *out.data() = all;
-  };
-};
+void lower_allclose(LowerContext& c) {
+  Slots inputs;
+  for (const char* slot : {"Input", "Other", "Rtol", "Atol"}) {
+    if (c.has(slot)) inputs[slot] = {c.in(slot)};
+  }
+  c.result("Out", c.apply("reduce_all", c.append("isclose", std::move(inputs), c.given_attrs()),
+                          {{"reduce_all", true}}));
+}
 
-OpDef definition(std::string type, std::string doc, void (*infer)(InferContext&),
-                 std::vector<Kernel> kernels) {
-  const auto tolerance = [](std::string name) {
-    return Slot{
-        .name = std::move(name), .doc = "one f64", .optional = true, .no_grad = true, .one = true};
-  };
+OpDef definition(std::string type, std::string doc, void (*infer)(InferContext&)) {
   return {.type = std::move(type),
           .doc = std::move(doc),
-          .inputs = {{.name = "Input", .doc = "tensor", .no_grad = true},
-                     {.name = "Other", .doc = "same shape as Input", .no_grad = true},
-                     tolerance("Rtol"),
-                     tolerance("Atol")},
-          .outputs = {{.name = "Out", .doc = "bool", .no_grad = true}},
+          .inputs = {constant("Input", "tensor"), constant("Other", "same shape as Input"),
+                     single(optional_constant("Rtol", "one f64")),
+                     single(optional_constant("Atol", "one f64"))},
+          .outputs = {constant("Out", "bool")},
           .attrs = {{"rtol", {}, "what may differ for each 1 of Other; 1e-5"},
                     {"atol", {}, "what may differ anyway; 1e-8"},
                     {"equal_nan", false, "two that are no numbers are close"}},
           .infer = infer,
-          .kernels = std::move(kernels),
           .dtype_slot = "Input"};
 }
 
-const OpDef& isclose_op =
-    define_op(definition("isclose", "Whether elements are close.", infer_isclose,
-                         kernels_for<float, double, int32_t, int64_t>(isclose)));
-const OpDef& allclose_op =
-    define_op(definition("allclose", "Whether all elements are close.", infer_allclose,
-                         kernels_for<float, double, int32_t, int64_t>(allclose)));
+const bool kDefined = [] {
+  OpDef each = definition("isclose", "Whether elements are close.", infer_isclose);
+  each.kernels = kernels_for<float, double, int32_t, int64_t>(isclose);
+  OpDef all = definition("allclose", "Whether all elements are close.", infer_allclose);
+  all.lower = lower_allclose;
+  define_op(std::move(each));
+  define_op(std::move(all));
+  return true;
+}();
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -37,9 +37,9 @@ void lower(LowerContext& c) {
     }
     return c.apply("unsqueeze2", c.in(slot), {{"axes", inserted}});
   };
-  std::string out = c.apply("elementwise_mul", spread("X", 0), spread("Y", 1));
+  std::string out = c.mul(spread("X", 0), spread("Y", 1));
   for (int32_t a = 0; a < rank; ++a) {
-    out = c.apply("flatten_contiguous_range", out, {{"start_axis", a}, {"stop_axis", a + 1}});
+    out = c.flatten(out, a, a + 1);
   }
   c.result("Out", out);
 }

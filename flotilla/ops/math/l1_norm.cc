@@ -5,9 +5,7 @@
 namespace flotilla::ops {
 namespace {
 
-void lower_l1(LowerContext& c) {
-  c.result("Out", c.apply("reduce_sum", c.apply("abs", c.in("X")), {{"reduce_all", true}}));
-}
+void lower_l1(LowerContext& c) { c.result("Out", c.sum(c.apply("abs", c.in("X")), {})); }
 
 const OpDef& l1_norm = define_op({
     .type = "l1_norm",

@@ -5,6 +5,7 @@
 
 #include "flotilla/op/lower.h"
 #include "flotilla/ops/common/shape_checks.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -17,17 +18,7 @@ void infer(InferContext& c) {
 }
 
 void lower(LowerContext& c) {
-  const std::string way = c.apply("elementwise_sub", c.in("Y"), c.in("X"));
-  const std::string part = c.apply("elementwise_mul", way, c.in("Weight"));
-  c.result("Out", c.apply("elementwise_add", c.in("X"), part));
-}
-
-// Some releases of Paddle give the gradient op Out, some do not.
-GradRule gradient() {
-  GradRule rule = grad_of_body({"X", "Y", "Weight", "Out"});
-  rule.op.inputs = {
-      {.name = "Out", .doc = "result of the op", .optional = true, .shape_only = true}};
-  return rule;
+  c.result("Out", c.add(c.in("X"), c.mul(c.sub(c.in("Y"), c.in("X")), c.in("Weight"))));
 }
 
 const OpDef& lerp = define_op({
@@ -38,7 +29,8 @@ const OpDef& lerp = define_op({
                {.name = "Weight", .doc = "tensor", .no_grad = true}},
     .outputs = {{.name = "Out", .doc = "of the common shape"}},
     .infer = infer,
-    .grad = gradient(),
+    // Some releases of Paddle give the gradient op Out, some do not.
+    .grad = body_gradient({"X", "Y", "Weight", "Out"}, {.inputs = {unread("Out")}}),
     .lower = lower,
 });
 

@@ -7,7 +7,6 @@
 
 #include "flotilla/ops/common/reduce_engine.h"
 #include "flotilla/ops/common/scalar.h"
-#include "flotilla/ops/math/fold_backward.h"
 #include "flotilla/ops/math/folded_axes.h"
 
 namespace flotilla::ops {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/common/product.h"
 
 namespace flotilla::ops {
@@ -39,7 +40,7 @@ void infer_mul(InferContext& c) {
 
 // One operand: the axes before the last two, and the matrix as it lies in memory.
 struct Operand {
-  std::vector<int64_t> batch = {};
+  Ints batch = {};
   int64_t rows = 1, columns = 1;
   bool vector = false;
 };
@@ -72,9 +73,8 @@ Transposes transposes(const Context& c) {
 }
 
 // The extents that both batches repeat to. REQUIRES: nothing; refuses what does not broadcast.
-std::vector<int64_t> broadcast_batch(const Shape& x, const Shape& y, const Operand& a,
-                                     const Operand& b) {
-  std::vector<int64_t> batch(std::max(a.batch.size(), b.batch.size()), 1);
+Ints broadcast_batch(const Shape& x, const Shape& y, const Operand& a, const Operand& b) {
+  Ints batch(std::max(a.batch.size(), b.batch.size()), 1);
   for (size_t i = 0; i < batch.size(); ++i) {
     const auto extent = [&](const Operand& o) {
       const size_t missing = batch.size() - o.batch.size();
@@ -112,14 +112,13 @@ void infer_matmul(InferContext& c) {
 // What one product of the forward or backward pass looks like.
 struct Problem {
   onednn::MatmulProblem p = {};
-  std::vector<int64_t> batch = {};                      // of Out
-  std::vector<int64_t> x_strides = {}, y_strides = {};  // in elements, 0 where repeated
+  Ints batch = {};                      // of Out
+  Ints x_strides = {}, y_strides = {};  // in elements, 0 where repeated
   bool x_repeats = false, y_repeats = false;
 };
 
-std::vector<int64_t> strides_over(const Operand& o, const std::vector<int64_t>& batch,
-                                  bool& repeats) {
-  std::vector<int64_t> strides(batch.size(), 0);
+Ints strides_over(const Operand& o, const Ints& batch, bool& repeats) {
+  Ints strides(batch.size(), 0);
   int64_t stride = o.rows * o.columns;
   const size_t missing = batch.size() - o.batch.size();
   for (size_t i = batch.size(); i-- > 0;) {
@@ -162,7 +161,7 @@ template <typename T>
 Product<T> forward_product(PrepareContext& c, const Problem& q) {
   onednn::MatmulProblem p = q.p;
   if (is_tall(q)) {
-    p.m *= count_of(q.batch);
+    p.m *= Shape(q.batch).numel();
   } else {
     p.batch = q.batch;
     p.batch_stride_a = q.x_strides;
@@ -199,8 +198,8 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 template <typename T>
 class OperandGrad {
  public:
-  OperandGrad(PrepareContext& c, const onednn::MatmulProblem& p, std::vector<int64_t> batch,
-              std::vector<int64_t> left, std::vector<int64_t> right, std::vector<int64_t> out)
+  OperandGrad(PrepareContext& c, const onednn::MatmulProblem& p, Ints batch, Ints left, Ints right,
+              Ints out)
       : first_(c, p),
         batch_(std::move(batch)),
         left_(std::move(left)),
@@ -212,7 +211,7 @@ class OperandGrad {
   }
 
   void run(const T* left, const T* right, T* out) const {
-    for (int64_t i = 0, n = count_of(batch_); i < n; ++i) {
+    for (int64_t i = 0, n = Shape(batch_).numel(); i < n; ++i) {
       // The first batch that reaches a place of the operand is the one with index 0 on every axis
       // along which it is repeated.
       bool is_first = true;
@@ -221,9 +220,7 @@ class OperandGrad {
         is_first = is_first && (out_[axis] != 0 || rest % batch_[axis] == 0);
         rest /= batch_[axis];
       }
-      const auto at = [&](const std::vector<int64_t>& strides) {
-        return batch_offset(i, batch_, strides);
-      };
+      const auto at = [&](const Ints& strides) { return place_in(batch_, strides, i); };
       (is_first ? first_ : *more_).run(left + at(left_), right + at(right_), out + at(out_));
     }
   }
@@ -231,11 +228,11 @@ class OperandGrad {
  private:
   Product<T> first_;                // writes
   std::optional<Product<T>> more_;  // adds
-  std::vector<int64_t> batch_, left_, right_, out_;
+  Ints batch_, left_, right_, out_;
 };
 
-std::vector<int64_t> dense_strides(const std::vector<int64_t>& batch, int64_t size) {
-  std::vector<int64_t> strides(batch.size());
+Ints dense_strides(const Ints& batch, int64_t size) {
+  Ints strides(batch.size());
   for (size_t i = batch.size(); i-- > 0; size *= batch[i]) strides[i] = size;
   return strides;
 }
@@ -243,7 +240,7 @@ std::vector<int64_t> dense_strides(const std::vector<int64_t>& batch, int64_t si
 // Folds the batch of a tall product into its rows, so that it is one product here too.
 Problem folded(Problem q) {
   if (!is_tall(q)) return q;
-  q.p.m *= count_of(q.batch);
+  q.p.m *= Shape(q.batch).numel();
   q.batch.clear();
   q.x_strides.clear();
   q.y_strides.clear();
@@ -253,7 +250,7 @@ Problem folded(Problem q) {
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   struct Factor {
     std::string_view slot;
-    std::vector<int64_t> strides;
+    Ints strides;
   };
   const Problem q = folded(problem_of(c));
   const auto [m, n, k] = std::tuple(q.p.m, q.p.n, q.p.k);
@@ -279,10 +276,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Step dy =
       ty ? side(y, {.m = n, .n = k, .k = m, .transpose_a = true, .transpose_b = tx}, d, x)
          : side(y, {.m = k, .n = n, .k = m, .transpose_a = !tx}, x, d);
-  return [dx, dy] {
-    if (dx) dx();
-    if (dy) dy();
-  };
+  return in_order({dx, dy});
 };
 
 // ---- Definitions --------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ void lower_power(LowerContext& c) {
     const int64_t rows = x.shape[x.shape.rank() - 1];
     const std::string one = c.append(
         "eye", {}, {{"num_rows", rows}, {"num_columns", rows}, {"dtype", to_paddle(x.dtype)}});
-    power = c.apply("elementwise_add", c.apply("fill_zeros_like", c.in("X")), one);
+    power = c.add(c.apply("fill_zeros_like", c.in("X")), one);
   }
   c.result("Out", power);
 }

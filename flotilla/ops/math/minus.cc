@@ -17,13 +17,8 @@ void infer(InferContext& c) {
 
 // There is no minus_grad in Paddle.
 void grad(GradContext& g) {
-  const auto side = [&](const char* slot, float factor) {
-    const std::string dx = g.input_grad(slot);
-    if (dx.empty()) return;
-    g.emit("scale", {{"X", {g.output_grad("Out")}}}, {{"Out", {dx}}}, {{"scale", factor}});
-  };
-  side("X", 1);
-  side("Y", -1);
+  hand_back(g, "scale", {{"scale", 1.0f}}, "X");
+  hand_back(g, "scale", {{"scale", -1.0f}}, "Y");
 }
 
 const OpDef& minus = define_op({
@@ -33,8 +28,7 @@ const OpDef& minus = define_op({
     .outputs = {{.name = "Out", .doc = "same shape as X"}},
     .infer = infer,
     .grad = custom_grad(grad),
-    .lower =
-        [](LowerContext& c) { c.result("Out", c.apply("elementwise_sub", c.in("X"), c.in("Y"))); },
+    .lower = [](LowerContext& c) { c.result("Out", c.sub(c.in("X"), c.in("Y"))); },
 });
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "flotilla/ops/common/binary_formulas.h"
 #include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/reduce_engine.h"
-#include "flotilla/ops/math/fold_backward.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/math/folded_axes.h"
 
 namespace flotilla::ops {
@@ -219,11 +219,9 @@ OpDef definition(std::string type, std::string what, void (*infer)(InferContext&
 void define(OpDef def, bool reads_elements, std::vector<Kernel> backward) {
   std::vector<Use> uses = {shape_of("X")};
   if (reads_elements) uses = {"X", "Out"};
-  def.grad = grad_op(std::move(uses), {.kernels = std::move(backward),
-                                       .inputs = {{.name = "Out",
-                                                   .doc = "result of the op",
-                                                   .optional = true,
-                                                   .shape_only = !reads_elements}}});
+  def.grad =
+      grad_op(std::move(uses), {.kernels = std::move(backward),
+                                .inputs = {maybe("Out", "result of the op", reads_elements)}});
   define_op(std::move(def));
 }
 

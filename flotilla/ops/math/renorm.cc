@@ -27,15 +27,12 @@ void lower(LowerContext& c) {
     if (a != (axis < 0 ? axis + rank : axis)) others.push_back(static_cast<int32_t>(a));
   }
   const std::string powers = c.apply("pow", c.apply("abs", c.in("X")), {{"factor", p}});
-  const std::string sums = c.apply("reduce_sum", powers, {{"dim", others}, {"keep_dim", true}});
+  const std::string sums = c.sum(powers, others, true);
   // The slope of a root has no end at 0.
-  const std::string bounded = c.apply("clip", sums, {{"min", 1e-30f}, {"max", 3e38f}});
-  const std::string norms = c.apply("pow", bounded, {{"factor", 1 / p}});
-  const std::string inverse =
-      c.apply("reciprocal", c.apply("scale", norms, {{"scale", 1.0f}, {"bias", 1e-7f}}));
-  const std::string shrunk = c.apply("scale", inverse, {{"scale", c.attr<float>("max_norm")}});
-  const std::string factors = c.apply("clip", shrunk, {{"min", 0.0f}, {"max", 1.0f}});
-  c.result("Out", c.apply("elementwise_mul", c.in("X"), factors));
+  const std::string norms = c.apply("pow", c.clip(sums, 1e-30f, 3e38f), {{"factor", 1 / p}});
+  const std::string inverse = c.apply("reciprocal", c.scale(norms, 1, 1e-7f));
+  const std::string factors = c.clip(c.scale(inverse, c.attr<float>("max_norm")), 0, 1);
+  c.result("Out", c.mul(c.in("X"), factors));
 }
 
 const OpDef& renorm = define_op({

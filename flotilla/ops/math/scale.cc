@@ -4,6 +4,7 @@
 // whole numbers first. Sparse rows stay sparse.
 
 #include "flotilla/op/grad_context.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/math/unary.h"
 
 namespace flotilla::ops {
@@ -83,11 +84,7 @@ const OpDef& scale = define_op({
     .type = "scale",
     .doc = "Out = scale * X + bias.",
     .inputs = {{.name = "X", .doc = "tensor or sparse rows"},
-               {.name = "ScaleTensor",
-                .doc = "one element, instead of `scale`",
-                .optional = true,
-                .no_grad = true,
-                .one = true}},
+               single(optional_constant("ScaleTensor", "one element, instead of `scale`"))},
     .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
     .attrs = {{"scale", 1.0f, "factor"},
               {"bias", 0.0f, "summand"},

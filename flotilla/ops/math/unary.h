@@ -12,6 +12,7 @@
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/map.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/common/unary_formula.h"
 #include "flotilla/ops/common/unary_params.h"
 
@@ -83,11 +84,8 @@ inline OpDef unary_definition(const UnaryInfo& info) {
   for (const UnaryParam& param : info.params) {
     if (param.name != nullptr) def.attrs.push_back({param.name, param.initial, param.doc});
     if (param.tensor == nullptr) continue;
-    def.inputs.push_back({.name = param.tensor,
-                          .doc = "one element, instead of the attribute",
-                          .optional = true,
-                          .no_grad = true,
-                          .one = true});
+    def.inputs.push_back(
+        single(optional_constant(param.tensor, "one element, instead of the attribute")));
   }
   return def;
 }
@@ -117,14 +115,8 @@ GradRule unary_gradient() {
                  {.kernels = kernels_for<float, double, Half, BFloat16>(kUnaryBackward<F>),
                   .infer = infer_unary_grad<F>,
                   // Releases differ in which of both they write.
-                  .inputs = {{.name = kInfo.x,
-                              .doc = "input of the op",
-                              .optional = true,
-                              .shape_only = !(kInfo.reads & kReadsX)},
-                             {.name = kInfo.out,
-                              .doc = "result of the op",
-                              .optional = true,
-                              .shape_only = kInfo.reads == kReadsNothing}}});
+                  .inputs = {maybe(kInfo.x, "input of the op", kInfo.reads & kReadsX),
+                             maybe(kInfo.out, "result of the op", kInfo.reads != kReadsNothing)}});
 }
 
 // Defines the operator F, with forward kernels for floats and the dtypes T and gradients for
