@@ -10,7 +10,14 @@
 //
 // BatchGate holds k, i, f, o of each row and BatchCellPreAct holds cell(c), both in the order of
 // Input.
+//
+// lstm_unit: one step for each row of a batch, whose parts of X are i, f, o, and the candidate g.
+//
+//   C = sigmoid(f + forget_bias) C_prev + sigmoid(i) tanh(g);  H = sigmoid(o) tanh(C)
 
+#include "flotilla/kernel/in_order.h"
+#include "flotilla/op/lower.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/sequence/recurrent.h"
 
 namespace flotilla::ops {
@@ -163,7 +170,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Network<T> n(c);
   const Out<T> dgates = n.gate_gradients(c);
   const In<T> cell = c.in<T>("Cell");
-  return one_by_one({walk_back(c, n, dgates, cell), sum_up(c, n, dgates, cell)});
+  return in_order({walk_back(c, n, dgates, cell), sum_up(c, n, dgates, cell)});
 };
 
 const OpDef& lstm = define_op({
@@ -184,10 +191,46 @@ const OpDef& lstm = define_op({
               {"cell_activation", "tanh", "likewise"},
               {"candidate_activation", "tanh", "likewise"}},
     .infer = infer,
-    .grad = grad_op({shape_of("Input"), "H0", "C0", "Weight", "Bias", "Hidden", "Cell", "BatchGate",
-                     "BatchCellPreAct"},
-                    {.kernels = kernels_for<float, double>(backward)}),
+    .grad = float_grad({shape_of("Input"), "H0", "C0", "Weight", "Bias", "Hidden", "Cell",
+                        "BatchGate", "BatchCellPreAct"},
+                       backward),
     .kernels = kernels_for<float, double>(forward),
+});
+
+// ---- lstm_unit ----------------------------------------------------------------------------------
+
+void infer_unit(InferContext& c) {
+  const Shape &x = c.in("X").shape, &before = c.in("C_prev").shape;
+  require(x.rank() == 2 && before.rank() == 2 && fits(x[0], before[0]) &&
+              (x[1] == 4 * before[1] || x[1] < 0 || before[1] < 0),
+          "X and C_prev must have shapes [rows, 4 * width] and [rows, width], but have {} and {}",
+          x, before);
+  c.out("C") = like(c.in("C_prev"));
+  c.out("H") = like(c.in("C_prev"));
+}
+
+void lower_unit(LowerContext& c) {
+  const std::string parts = c.reshape(c.in("X"), {0, 4, -1});
+  const auto part = [&](int32_t k) { return c.slice(parts, 1, k, k + 1, true); };
+  const auto gate = [&](const std::string& x) { return c.apply("sigmoid", x); };
+  const std::string forget = c.scale(part(1), 1, c.attr<float>("forget_bias"));
+  const std::string kept = c.mul(gate(forget), c.in("C_prev"));
+  const std::string added = c.mul(gate(part(0)), c.apply("tanh", part(3)));
+  const std::string cell = c.add(kept, added);
+  c.result("C", cell);
+  c.result("H", c.mul(gate(part(2)), c.apply("tanh", cell)));
+}
+
+const OpDef& lstm_unit = define_op({
+    .type = "lstm_unit",
+    .doc = "One step of long short-term memory.",
+    .inputs = {{.name = "X", .doc = "[rows, 4 * width]"},
+               {.name = "C_prev", .doc = "the cell before, [rows, width]"}},
+    .outputs = {{.name = "C", .doc = "the cell"}, {.name = "H", .doc = "the hidden state"}},
+    .attrs = {{"forget_bias", 0.0f, "added to what goes into the forget gate"}},
+    .infer = infer_unit,
+    .grad = grad_of_body({"X", "C_prev", "C"}),
+    .lower = lower_unit,
 });
 
 }  // namespace

@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
@@ -34,33 +32,17 @@ inline Activation activation_of(const std::string& name) {
 
 template <typename T>
 T activate(Activation kind, T x) {
-  switch (kind) {
-    case Activation::kSigmoid:
-      return exact::sigmoid(x);
-    case Activation::kTanh:
-      return std::tanh(x);
-    case Activation::kRelu:
-      return unary::Relu::f(x, Params<T>{});
-    case Activation::kIdentity:
-      break;
-  }
-  return x;
+  if (kind == Activation::kSigmoid) return exact::sigmoid(x);
+  if (kind == Activation::kTanh) return std::tanh(x);
+  return kind == Activation::kRelu ? unary::Relu::f(x, Params<T>{}) : x;
 }
 
 // The derivative where the activation gave `y`.
 template <typename T>
 T slope(Activation kind, T y) {
-  switch (kind) {
-    case Activation::kSigmoid:
-      return unary::Sigmoid::df(y, y, T{1}, Params<T>{});
-    case Activation::kTanh:
-      return unary::Tanh::df(y, y, T{1}, Params<T>{});
-    case Activation::kRelu:
-      return unary::Relu::df(y, y, T{1}, Params<T>{});
-    case Activation::kIdentity:
-      break;
-  }
-  return T{1};
+  if (kind == Activation::kSigmoid) return unary::Sigmoid::df(y, y, T{1}, Params<T>{});
+  if (kind == Activation::kTanh) return unary::Tanh::df(y, y, T{1}, Params<T>{});
+  return kind == Activation::kRelu ? unary::Relu::df(y, y, T{1}, Params<T>{}) : T{1};
 }
 
 // The width of a recurrent operator with `gates` gates. Refuses Input and Weight of other shapes.
@@ -217,13 +199,6 @@ void sum_products(int64_t rows, int64_t lines, int64_t columns, L left, R right,
       for (int64_t j = 0; j < columns; ++j) to[j] += factor * line[j];
     }
   });
-}
-
-// Runs all of them.
-inline Step one_by_one(std::vector<Step> steps) {
-  return [steps = std::move(steps)] {
-    for (const Step& step : steps) step();
-  };
 }
 
 // out = sum over rows of values, [columns]

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/sequences.h"
@@ -143,7 +142,7 @@ const OpDef& sequence_pool = define_op({
               {"pooltype", "AVERAGE", "SUM, AVERAGE, SQRT, MAX, FIRST or LAST"},
               {"pad_value", 0.0f, "what a sequence without rows gives"}},
     .infer = infer,
-    .grad = grad_op({shape_of("X"), "MaxIndex"}, {.kernels = kernels_for<float, double>(backward)}),
+    .grad = float_grad({shape_of("X"), "MaxIndex"}, backward),
     .kernels = kernels_for<float, double>(forward),
 });
 

@@ -1,23 +1,64 @@
-// flotilla/ops/sequence/linear_chain_crf.cc
+// flotilla/ops/sequence/linear_chain_crf_decoding.cc
+//
+// A chain of tags with a score for each tag at each step (Emission) and for each tag behind another
+// (Transition, [tags + 2, tags]: row 0 for the first tag, row 1 for the last, row 2 + i for what
+// stands behind tag i). The steps of a chain are a sequence, or the first Length[i] of padded row
+// i.
 //
 // linear_chain_crf: minus the logarithm of the probability that a chain has the tags of Label,
 // where the probability of tags is proportional to the exponential of the sum of their scores
-// (Lafferty, McCallum and Pereira, 2001). See crf.h for the scores.
+// (Lafferty, McCallum and Pereira, 2001).
 //
 //   LogLikelihood = log(sum over all tags of exp(score)) - score(Label)
 //
 // Alpha is scaled to sum to one at each step; EmissionExps = exp(Emission - its row's largest),
 // TransitionExps = exp(Transition).
+//
+// crf_decoding: the tags with the largest sum of scores (Viterbi, 1967). With Label, 1 where the
+// tag is that of Label and 0 elsewhere.
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "flotilla/ops/common/optional_slots.h"
-#include "flotilla/ops/sequence/crf.h"
+#include "flotilla/ops/common/pieces.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
+
+struct Chains {
+  int64_t tags = 0;
+  Pieces pieces;  // the rows of Emission, one for each step, that a chain consists of
+
+  explicit Chains(PrepareContext& c)
+      : tags(c.shape("Transition")[1]), pieces(c, "Emission", "Length") {}
+};
+
+// How many chains there are; -1 where not known yet. Refuses shapes that do not fit.
+int64_t check_chains(const InferContext& c) {
+  const Shape &emission = c.in("Emission").shape, &transition = c.in("Transition").shape;
+  const int64_t chains = check_pieces(c, "Emission", "Length");
+  const int64_t rank = c.has_in("Length") ? 3 : 2;
+  require(emission.rank() == rank, "Emission must have {} axes, but has shape {}", rank, emission);
+  const int64_t tags = emission[rank - 1];
+  require(transition.rank() == 2 && transition[0] == transition[1] + 2 && transition[1] != 0 &&
+              fits(tags, transition[1]),
+          "Transition must have shape [{}, {}], but has {}", tags + 2, tags, transition);
+  if (c.has_in("Label")) {
+    check_labels(c, "Label");
+    check_count(c, "Label", emission.numel(0, rank - 1));
+  }
+  return chains;
+}
+
+Slot chain_lengths() {
+  return optional_constant("Length", "steps of each chain, where rows are padded");
+}
+
+// ---- linear_chain_crf ---------------------------------------------------------------------------
 
 void infer(InferContext& c) {
   const int64_t chains = check_chains(c);
@@ -192,10 +233,82 @@ const OpDef& linear_chain_crf = define_op({
                 constant("TransitionExps", "for the gradient"),
                 {.name = "LogLikelihood", .doc = "[chains, 1]: the cost of each"}},
     .infer = infer,
-    .grad = grad_op({shape_of("Emission"), shape_of("Transition"), "Label", "Length", "Alpha",
-                     "EmissionExps", "TransitionExps"},
-                    {.kernels = kernels_for<float, double>(backward)}),
+    .grad = float_grad({shape_of("Emission"), shape_of("Transition"), "Label", "Length", "Alpha",
+                        "EmissionExps", "TransitionExps"},
+                       backward),
     .kernels = kernels_for<float, double>(forward),
+});
+
+// ---- crf_decoding -------------------------------------------------------------------------------
+
+void infer_decoding(InferContext& c) {
+  check_chains(c);
+  const VarMeta& emission = c.in("Emission");
+  const bool padded = c.has_in("Length");
+  VarMeta out = like(
+      emission, padded ? Shape{emission.shape[0], emission.shape[1]} : Shape{emission.shape[0], 1});
+  out.dtype = i64;
+  c.out("ViterbiPath") = std::move(out);
+}
+
+template <typename T>
+void best_tags(const Chains& s, const Piece& chain, const T* emission, const T* w, int64_t* to) {
+  if (chain.length == 0) return;
+  const int64_t n = s.tags;
+  const T* x = emission + chain.begin * n;
+  std::vector<T> score(static_cast<size_t>(chain.length * n));
+  std::vector<int64_t> from(score.size());
+  for (int64_t j = 0; j < n; ++j) score[static_cast<size_t>(j)] = w[j] + x[j];
+  for (int64_t k = 1; k < chain.length; ++k) {
+    for (int64_t j = 0; j < n; ++j) {
+      const size_t at = static_cast<size_t>(k * n + j);
+      T most = std::numeric_limits<T>::lowest();
+      for (int64_t i = 0; i < n; ++i) {
+        const T found = score[static_cast<size_t>((k - 1) * n + i)] + w[(i + 2) * n + j];
+        if (found > most) {
+          most = found;
+          from[at] = i;
+        }
+      }
+      score[at] = most + x[k * n + j];
+    }
+  }
+  int64_t tag = 0;
+  const size_t last = static_cast<size_t>((chain.length - 1) * n);
+  for (int64_t j = 1; j < n; ++j) {
+    const T here = score[last + static_cast<size_t>(j)] + w[n + j];
+    if (here > score[last + static_cast<size_t>(tag)] + w[n + tag]) tag = j;
+  }
+  for (int64_t k = chain.length; k-- > 0;) {
+    to[chain.begin + k] = tag;
+    tag = from[static_cast<size_t>(k * n + tag)];
+  }
+}
+
+constexpr auto decode = []<typename T>(PrepareContext& c) -> Step {
+  return [s = Chains(c), n = c.shape("ViterbiPath").numel(), x = c.in<T>("Emission"),
+          w = c.in<T>("Transition"), labelled = c.has("Label"),
+          label = c.has("Label") ? LabelsIn(c, "Label") : LabelsIn(),
+          out = c.out<int64_t>("ViterbiPath")] {
+    std::fill_n(out.data(), n, int64_t{0});
+    for (const Piece& chain : s.pieces.all()) {
+      best_tags(s, chain, x.data(), w.data(), out.data());
+      for (int64_t i = chain.begin; labelled && i < chain.begin + chain.length; ++i) {
+        out.data()[i] = out.data()[i] == label[i] ? 1 : 0;
+      }
+    }
+  };
+};
+
+const OpDef& crf_decoding = define_op({
+    .type = "crf_decoding",
+    .doc = "The best tags of chains.",
+    .inputs = {constant("Emission", "scores of the tags of each step"),
+               constant("Transition", "[tags + 2, tags]"),
+               optional_constant("Label", "tags to compare with"), chain_lengths()},
+    .outputs = {{.name = "ViterbiPath", .doc = "i64: a tag for each step"}},
+    .infer = infer_decoding,
+    .kernels = kernels_for<float, double>(decode),
 });
 
 }  // namespace
