@@ -45,11 +45,9 @@ Step forward(PrepareContext& c) {
 }
 
 void grad(GradContext& g) {
-  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
-  if (dx.empty()) return;
-  g.emit("cast", {{"X", {dout}}}, {{"Out", {dx}}},
-         {{"in_dtype", g.op().attr<int32_t>("out_dtype")},
-          {"out_dtype", to_paddle(g.block().var(g.op().input("X")).dtype)}});
+  hand_back(g, "cast",
+            {{"in_dtype", g.op().attr<int32_t>("out_dtype")},
+             {"out_dtype", to_paddle(g.block().var(g.op().input("X")).dtype)}});
 }
 
 const OpDef& cast = define_op({

@@ -4,6 +4,7 @@
 // -1 takes what is left of an axis.
 
 #include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -83,34 +84,28 @@ Step crop_backward(PrepareContext& c) {
   return put_box(c, "Out@GRAD", "X@GRAD", box_of(c, c.shape("Out@GRAD"), c.shape("X@GRAD")));
 }
 
-void define_crop(const std::string& type, std::vector<Slot> inputs, std::vector<Use> uses) {
+const OpDef& define_crop(const std::string& type, std::vector<Slot> inputs, std::vector<Use> uses) {
   const std::vector<int32_t> none;
   inputs.insert(inputs.begin(), {.name = "X", .doc = "tensor"});
-  define_op({.type = type,
-             .doc = "A box of X.",
-             .inputs = std::move(inputs),
-             .outputs = {{.name = "Out", .doc = "the elements inside the box"}},
-             .attrs = {{"offsets", none, "where the box begins along each axis"},
-                       {"shape", none, "its extents; -1: what is left"}},
-             .infer = infer_crop,
-             .grad = grad_op(std::move(uses), {.kernels = every_dtype(crop_backward),
-                                               .infer = infer_moved_grad<kOffsets>}),
-             .kernels = every_dtype(crop_forward),
-             .dtype_slot = "X"});
+  return define_op({.type = type,
+                    .doc = "A box of X.",
+                    .inputs = std::move(inputs),
+                    .outputs = {{.name = "Out", .doc = "the elements inside the box"}},
+                    .attrs = {{"offsets", none, "where the box begins along each axis"},
+                              {"shape", none, "its extents; -1: what is left"}},
+                    .infer = infer_crop,
+                    .grad = grad_op(std::move(uses), {.kernels = every_dtype(crop_backward),
+                                                      .infer = infer_moved_grad<kOffsets>}),
+                    .kernels = every_dtype(crop_forward),
+                    .dtype_slot = "X"});
 }
 
-const bool kDefined = [] {
-  const Slot pattern = {.name = "Y",
-                        .doc = "has the extents, instead of `shape`",
-                        .optional = true,
-                        .no_grad = true,
-                        .shape_only = true};
-  define_crop("crop", with_slots_of({{.tensor = "Offsets", .attr = "offsets"}}, {pattern}),
-              {shape_of("X"), "Offsets"});
-  define_crop("crop_tensor", with_slots_of({kShape, kOffsets}),
-              {shape_of("X"), "Offsets", "OffsetsTensor"});
-  return true;
-}();
+const Slot kPattern = shape_giver("Y", "has the extents, instead of `shape`");
+const OpDef& crop =
+    define_crop("crop", with_slots_of({{.tensor = "Offsets", .attr = "offsets"}}, {kPattern}),
+                {shape_of("X"), "Offsets"});
+const OpDef& crop_tensor = define_crop("crop_tensor", with_slots_of({kShape, kOffsets}),
+                                       {shape_of("X"), "Offsets", "OffsetsTensor"});
 
 }  // namespace
 }  // namespace flotilla::ops

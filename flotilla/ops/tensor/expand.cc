@@ -10,9 +10,11 @@
 #include <algorithm>
 
 #include "flotilla/ir/structure.h"
+#include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/reduce_engine.h"
 #include "flotilla/ops/common/shape_checks.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -75,103 +77,78 @@ const IntSource kExpandShape = {"Shape", "expand_shapes_tensor", "shape"};
 const IntSource kTileTimes = {"RepeatTimes", "repeat_times_tensor", "repeat_times"};
 const IntSource kExpandTimes = {"ExpandTimes", "expand_times_tensor", "expand_times"};
 
-const Shape& shape_in(const InferContext& c, std::string_view slot, size_t i = 0) {
-  return c.in(slot, i).shape;
-}
-const Shape& shape_in(const PrepareContext& c, std::string_view slot, size_t i = 0) {
-  return c.shape(slot, i);
+const Shape& shape_in(const auto& c, std::string_view slot, size_t i = 0) {
+  return meta_at(c, slot, i).shape;
 }
 Ints numbers(const InferContext& c, const IntSource& source) { return extents_of(c, source); }
 Ints numbers(const PrepareContext& c, const IntSource& source) { return known_ints(c, source); }
-size_t count_in(const InferContext& c) { return c.in_count("X"); }
-size_t count_in(const PrepareContext& c) { return c.count("X"); }
 
-struct ExpandV2 {
-  static std::vector<Repeats> of(const auto& c) {
-    return {widening(shape_in(c, "X"), numbers(c, kExpandShape))};
-  }
+constexpr auto kExpandV2 = [](const auto& c) -> std::vector<Repeats> {
+  return {widening(shape_in(c, "X"), numbers(c, kExpandShape))};
 };
 
-struct ExpandAsV2 {
-  static std::vector<Repeats> of(const auto& c) {
-    const Ints target = c.template attr<Ints>("target_shape");
-    return {widening(shape_in(c, "X"), target.empty() ? shape_in(c, "Y").dims() : target)};
-  }
+constexpr auto kExpandAsV2 = [](const auto& c) -> std::vector<Repeats> {
+  const Ints target = c.template attr<Ints>("target_shape");
+  return {widening(shape_in(c, "X"), target.empty() ? shape_in(c, "Y").dims() : target)};
 };
 
-struct Tile {
-  static std::vector<Repeats> of(const auto& c) {
-    return {tiling(shape_in(c, "X"), numbers(c, kTileTimes))};
-  }
+constexpr auto kTile = [](const auto& c) -> std::vector<Repeats> {
+  return {tiling(shape_in(c, "X"), numbers(c, kTileTimes))};
 };
 
-struct Expand {
-  static std::vector<Repeats> of(const auto& c) {
-    const Ints times = numbers(c, kExpandTimes);
-    const Shape& x = shape_in(c, "X");
-    require(static_cast<int64_t>(times.size()) == x.rank(),
-            "expand_times must hold one number for each axis of X, which has shape {}, but is {}",
-            x, Shape(times));
-    return {tiling(x, times)};
-  }
+constexpr auto kExpand = [](const auto& c) -> std::vector<Repeats> {
+  const Ints times = numbers(c, kExpandTimes);
+  const Shape& x = shape_in(c, "X");
+  require(static_cast<int64_t>(times.size()) == x.rank(),
+          "expand_times must hold one number for each axis of X, which has shape {}, but is {}", x,
+          Shape(times));
+  return {tiling(x, times)};
 };
 
-struct ExpandAs {
-  static std::vector<Repeats> of(const auto& c) {
-    const Shape &x = shape_in(c, "X"), &target = shape_in(c, "target_tensor");
-    require(x.rank() == target.rank(), "X and target_tensor must have one rank, but are {} and {}",
-            x, target);
-    Ints times;
-    for (int64_t a = 0; a < x.rank(); ++a) {
-      require(x[a] < 0 || target[a] < 0 || (x[a] > 0 && target[a] % x[a] == 0),
-              "copies of X of shape {} do not fill target_tensor of shape {}", x, target);
-      times.push_back(x[a] < 0 || target[a] < 0 ? -1 : target[a] / x[a]);
-    }
-    return {{x.dims(), times}};
+constexpr auto kExpandAs = [](const auto& c) -> std::vector<Repeats> {
+  const Shape &x = shape_in(c, "X"), &target = shape_in(c, "target_tensor");
+  require(x.rank() == target.rank(), "X and target_tensor must have one rank, but are {} and {}", x,
+          target);
+  Ints times;
+  for (int64_t a = 0; a < x.rank(); ++a) {
+    require(x[a] < 0 || target[a] < 0 || (x[a] > 0 && target[a] % x[a] == 0),
+            "copies of X of shape {} do not fill target_tensor of shape {}", x, target);
+    times.push_back(x[a] < 0 || target[a] < 0 ? -1 : target[a] / x[a]);
   }
+  return {{x.dims(), times}};
 };
 
 // Vector i moves along axis i of the grid and is repeated along the others.
-struct Meshgrid {
-  static std::vector<Repeats> of(const auto& c) {
-    Ints lengths;
-    for (size_t i = 0; i < count_in(c); ++i) {
-      const Shape& x = shape_in(c, "X", i);
-      require(x.rank() <= 1, "{} takes vectors, but X[{}] has shape {}", c.op().type(), i, x);
-      lengths.push_back(x.rank() == 0 ? 1 : x[0]);
-    }
-    std::vector<Repeats> grid(lengths.size(), {Ints(lengths.size(), 1), lengths});
-    for (size_t i = 0; i < lengths.size(); ++i) std::swap(grid[i].extents[i], grid[i].times[i]);
-    return grid;
+constexpr auto kMeshgrid = [](const auto& c) -> std::vector<Repeats> {
+  Ints lengths;
+  for (size_t i = 0; i < count_at(c, "X"); ++i) {
+    const Shape& x = shape_in(c, "X", i);
+    require(x.rank() <= 1, "{} takes vectors, but X[{}] has shape {}", c.op().type(), i, x);
+    lengths.push_back(x.rank() == 0 ? 1 : x[0]);
   }
+  std::vector<Repeats> grid(lengths.size(), {Ints(lengths.size(), 1), lengths});
+  for (size_t i = 0; i < lengths.size(); ++i) std::swap(grid[i].extents[i], grid[i].times[i]);
+  return grid;
 };
 
-struct BroadcastTensors {
-  static std::vector<Repeats> of(const auto& c) {
-    Shape all = shape_in(c, "X");
-    for (size_t i = 1; i < count_in(c); ++i) all = broadcast(all, shape_in(c, "X", i), -1);
-    std::vector<Repeats> repeats;
-    for (size_t i = 0; i < count_in(c); ++i) {
-      repeats.push_back(widening(shape_in(c, "X", i), all.dims()));
-    }
-    return repeats;
+constexpr auto kBroadcastTensors = [](const auto& c) -> std::vector<Repeats> {
+  Shape all = shape_in(c, "X");
+  for (size_t i = 1; i < count_at(c, "X"); ++i) all = broadcast(all, shape_in(c, "X", i), -1);
+  std::vector<Repeats> repeats;
+  for (size_t i = 0; i < count_at(c, "X"); ++i) {
+    repeats.push_back(widening(shape_in(c, "X", i), all.dims()));
   }
+  return repeats;
 };
 
 // ---- The walk -----------------------------------------------------------------------------------
 
-template <typename Op>
+template <auto kRepeats>
 void infer(InferContext& c) {
-  const std::vector<Repeats> repeats = Op::of(c);
+  const std::vector<Repeats> repeats = kRepeats(c);
   for (size_t i = 0; i < repeats.size(); ++i) {
     c.out("Out", i) = VarMeta::tensor(c.dtype("X", i), repeats[i].out());
   }
-}
-
-Step run_all(std::vector<Step> steps) {
-  return [steps = std::move(steps)] {
-    for (const Step& step : steps) step();
-  };
 }
 
 Step repeat(PrepareContext& c, const Repeats& r, size_t i) {
@@ -182,14 +159,14 @@ Step repeat(PrepareContext& c, const Repeats& r, size_t i) {
   return take_box(c, "X", "Out", copies, i);
 }
 
-template <typename Op>
+template <auto kRepeats>
 Step forward(PrepareContext& c) {
   std::vector<Step> steps;
-  const std::vector<Repeats> repeats = Op::of(c);
+  const std::vector<Repeats> repeats = kRepeats(c);
   for (size_t i = 0; i < repeats.size(); ++i) {
     if (c.has("Out", i)) steps.push_back(repeat(c, repeats[i], i));
   }
-  return run_all(std::move(steps));
+  return in_order(std::move(steps));
 }
 
 template <typename T>
@@ -207,37 +184,39 @@ Step add_up(PrepareContext& c, const Repeats& r, std::string_view dout, size_t i
 }
 
 // Programs of 2.6 call the slot of meshgrid's gradients outputs@GRAD.
-template <typename Op, typename T>
+template <auto kRepeats, typename T>
 Step backward(PrepareContext& c) {
   const char* dout = c.count("outputs@GRAD") > 0 ? "outputs@GRAD" : "Out@GRAD";
   std::vector<Step> steps;
-  const std::vector<Repeats> repeats = Op::of(c);
+  const std::vector<Repeats> repeats = kRepeats(c);
   for (size_t i = 0; i < repeats.size(); ++i) {
     if (c.has("X@GRAD", i)) steps.push_back(add_up<T>(c, repeats[i], dout, i));
   }
-  return run_all(std::move(steps));
+  return in_order(std::move(steps));
 }
 
 // ---- Definitions --------------------------------------------------------------------------------
 
-template <typename Op>
+template <auto kRepeats>
 void define(const std::string& type, const std::string& doc, std::vector<Slot> inputs,
             std::vector<AttrSpec> attrs = {}, GradOp grad = {}) {
-  constexpr auto backward_of = []<typename T>(PrepareContext& c) { return backward<Op, T>(c); };
+  constexpr auto backward_of = []<typename T>(PrepareContext& c) {
+    return backward<kRepeats, T>(c);
+  };
   grad.kernels = kernels_for<float, double>(backward_of);
   define_op({.type = type,
              .doc = doc,
              .inputs = inputs,
              .outputs = {{.name = "Out", .doc = "copies of X", .list = inputs[0].list}},
              .attrs = std::move(attrs),
-             .infer = infer<Op>,
+             .infer = infer<kRepeats>,
              .grad = grad_op(shape_and_others(inputs), std::move(grad)),
-             .kernels = every_dtype(forward<Op>),
+             .kernels = every_dtype(forward<kRepeats>),
              .dtype_slot = "X"});
 }
 
 void infer_grid_grad(InferContext& c) {
-  const std::vector<Repeats> grid = Meshgrid::of(c);
+  const std::vector<Repeats> grid = kMeshgrid(c);
   for (size_t i = 0; i < grid.size(); ++i) {
     c.out("X@GRAD", i) = like(c.in("X", i));
     if (i >= c.in_count("outputs@GRAD")) continue;
@@ -256,38 +235,33 @@ void name_gradients_as_2x(Block& block, size_t position) {
 const bool kDefined = [] {
   const std::vector<int32_t> none;
   const Slot x = {.name = "X", .doc = "tensor"};
-  define<ExpandV2>("expand_v2", "Repeats X along axes of extent 1 until it has the shape `shape`.",
-                   with_slots_of({kExpandShape}, {x}),
-                   {{"shape", none, "extents; -1 keeps one of X"}},
-                   {.infer = infer_moved_grad<kExpandShape>});
-  define<ExpandAsV2>("expand_as_v2", "Repeats X along axes of extent 1 until it has Y's shape.",
-                     {x,
-                      {.name = "Y",
-                       .doc = "gives the shape",
-                       .optional = true,
-                       .no_grad = true,
-                       .shape_only = true}},
-                     {{"target_shape", none, "extents, instead of Y"}});
-  define<Tile>("tile", "Lays copies of X side by side.", with_slots_of({kTileTimes}, {x}),
-               {{"repeat_times", none, "how many along each axis"}},
-               {.infer = infer_moved_grad<kTileTimes>});
-  define<Expand>("expand", "Lays copies of X side by side.", with_slots_of({kExpandTimes}, {x}),
-                 {{"expand_times", none, "how many along each axis"}},
-                 {.infer = infer_moved_grad<kExpandTimes>});
-  define<ExpandAs>(
+  define<kExpandV2>("expand_v2", "Repeats X along axes of extent 1 until it has the shape `shape`.",
+                    with_slots_of({kExpandShape}, {x}),
+                    {{"shape", none, "extents; -1 keeps one of X"}},
+                    {.infer = infer_moved_grad<kExpandShape>});
+  define<kExpandAsV2>("expand_as_v2", "Repeats X along axes of extent 1 until it has Y's shape.",
+                      {x, shape_giver("Y", "gives the shape")},
+                      {{"target_shape", none, "extents, instead of Y"}});
+  define<kTile>("tile", "Lays copies of X side by side.", with_slots_of({kTileTimes}, {x}),
+                {{"repeat_times", none, "how many along each axis"}},
+                {.infer = infer_moved_grad<kTileTimes>});
+  define<kExpand>("expand", "Lays copies of X side by side.", with_slots_of({kExpandTimes}, {x}),
+                  {{"expand_times", none, "how many along each axis"}},
+                  {.infer = infer_moved_grad<kExpandTimes>});
+  define<kExpandAs>(
       "expand_as", "Lays copies of X side by side until they have the shape of target_tensor.",
       {x,
        {.name = "target_tensor", .doc = "gives the shape", .no_grad = true, .shape_only = true}});
   const Slot grads = {.name = "Out@GRAD", .doc = "gradients", .optional = true, .list = true};
   Slot same = grads;
   same.name = "outputs@GRAD";
-  define<Meshgrid>(
+  define<kMeshgrid>(
       "meshgrid", "Repeats each vector of X over the grid that all of them span.",
       {{.name = "X", .doc = "vectors", .list = true}}, {},
       {.infer = infer_grid_grad, .inputs = {grads, same}, .to_paddle = name_gradients_as_2x});
-  define<BroadcastTensors>("broadcast_tensors",
-                           "Repeats each tensor of X until it has the shape of all.",
-                           {{.name = "X", .doc = "tensors", .list = true}});
+  define<kBroadcastTensors>("broadcast_tensors",
+                            "Repeats each tensor of X until it has the shape of all.",
+                            {{.name = "X", .doc = "tensors", .list = true}});
   return true;
 }();
 

@@ -33,16 +33,12 @@ const bool flatten = define_reshapings(
      {{"axis", int32_t{1}, "the first axis of the columns"}},
      infer_flatten});
 
-const bool flatten_contiguous_range = [] {
-  const Reshaping row = {"flatten_contiguous_range",
-                         "Makes one axis of the axes from `start_axis` to `stop_axis`.",
-                         {{.name = "X", .doc = "tensor"}},
-                         {{"start_axis", int32_t{1}, "first axis to merge"},
-                          {"stop_axis", int32_t{1}, "last axis to merge"}},
-                         infer_flatten_range};
-  define_reshaping(row, row.type, true);
-  return true;
-}();
+const bool flatten_contiguous_range =
+    define_reshaping({.doc = "Makes one axis of the axes from `start_axis` to `stop_axis`.",
+                      .attrs = {{"start_axis", int32_t{1}, "first axis to merge"},
+                                {"stop_axis", int32_t{1}, "last axis to merge"}},
+                      .infer = infer_flatten_range},
+                     "flatten_contiguous_range", true);
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -32,32 +32,28 @@ Step flip_forward(PrepareContext& c) {
 }
 
 void flip_grad(GradContext& g) {
-  const std::string dout = g.output_grad("Out"), dx = g.input_grad("X");
-  if (dx.empty()) return;
   Attrs attrs;
   for (const std::string_view name : {"axis", "dims"}) {
     if (const Attr* attr = g.op().find_attr(name)) attrs.emplace(name, *attr);
   }
-  g.emit(g.op().type(), {{"X", {dout}}}, {{"Out", {dx}}}, std::move(attrs));
+  hand_back(g, g.op().type(), std::move(attrs));
 }
 
-void define_flip(const std::string& type, std::vector<AttrSpec> attrs) {
-  define_op({.type = type,
-             .doc = "X with some axes in reverse order.",
-             .inputs = {{.name = "X", .doc = "tensor"}},
-             .outputs = {{.name = "Out", .doc = "same shape as X"}},
-             .attrs = std::move(attrs),
-             .infer = infer_flip,
-             .grad = custom_grad(flip_grad),
-             .kernels = every_dtype(flip_forward)});
+const OpDef& define_flip(const std::string& type, std::vector<AttrSpec> attrs) {
+  return define_op({.type = type,
+                    .doc = "X with some axes in reverse order.",
+                    .inputs = {{.name = "X", .doc = "tensor"}},
+                    .outputs = {{.name = "Out", .doc = "same shape as X"}},
+                    .attrs = std::move(attrs),
+                    .infer = infer_flip,
+                    .grad = custom_grad(flip_grad),
+                    .kernels = every_dtype(flip_forward)});
 }
 
-const bool kFlips = [] {
-  const std::vector<int32_t> none;
-  define_flip("flip", {{"axis", none, "the axes to reverse"}, {"dims", none, "of 1.8: the same"}});
-  define_flip("reverse", {{"axis", none, "the axes to reverse"}});
-  return true;
-}();
+const std::vector<int32_t> kNone;
+const OpDef& flip = define_flip(
+    "flip", {{"axis", kNone, "the axes to reverse"}, {"dims", kNone, "of 1.8: the same"}});
+const OpDef& reverse = define_flip("reverse", {{"axis", kNone, "the axes to reverse"}});
 
 }  // namespace
 }  // namespace flotilla::ops

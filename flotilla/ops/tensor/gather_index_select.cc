@@ -48,9 +48,9 @@ constexpr auto gather_backward = []<typename T>(PrepareContext& c) -> Step {
   return give_back<T>(c, "Out@GRAD", "X@GRAD", rows_of(c, "X@GRAD"), overwrite);
 };
 
-void define_gather(const std::string& type, const std::vector<Slot>& inputs,
-                   std::vector<AttrSpec> attrs) {
-  define_op(
+const OpDef& define_gather(const std::string& type, const std::vector<Slot>& inputs,
+                           std::vector<AttrSpec> attrs) {
+  return define_op(
       {.type = type,
        .doc = "The rows of X with the numbers in Index.",
        .inputs = inputs,
@@ -64,13 +64,12 @@ void define_gather(const std::string& type, const std::vector<Slot>& inputs,
        .dtype_slot = "X"});
 }
 
-const bool kDefined = [] {
-  define_gather("gather", with_slots_of({{.tensor = "Axis", .attr = "axis"}}, {kX, kIndex}),
-                {{"axis", 0, "the axis whose rows are taken"},
-                 {"overwrite", false, "of 1.x: a number's last gradient stays, not the sum"}});
-  define_gather("index_select", {kX, kIndex}, {{"dim", 0, "the axis whose rows are taken"}});
-  return true;
-}();
+const OpDef& gather =
+    define_gather("gather", with_slots_of({{.tensor = "Axis", .attr = "axis"}}, {kX, kIndex}),
+                  {{"axis", 0, "the axis whose rows are taken"},
+                   {"overwrite", false, "of 1.x: a number's last gradient stays, not the sum"}});
+const OpDef& index_select =
+    define_gather("index_select", {kX, kIndex}, {{"dim", 0, "the axis whose rows are taken"}});
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -38,10 +38,7 @@ const bool kDefined = [] {
   const std::vector<AttrSpec> bell = {
       {"mean", 0.0f, "mean of the distribution"}, {"std", 1.0f, "standard deviation"}, kSeed};
   const auto normal_attrs = [&](const AttrSpec& extents) {
-    std::vector<AttrSpec> attrs = {extents};
-    attrs.insert(attrs.end(), bell.begin(), bell.end());
-    attrs.push_back(dtype_spec());
-    return attrs;
+    return joined(joined<AttrSpec>({extents}, bell), {dtype_spec()});
   };
   const std::vector<Kernel> normal_kernels = kernels_for<float, double>(gaussian);
   define_random("gaussian_random", "Normally distributed numbers.", with_slots_of({kNewShape}),

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "flotilla/ops/common/move.h"
+#include "flotilla/ops/common/optional_slots.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -35,13 +37,6 @@ Ints repeated_strides(const Shape& tensor, const Ints& extents, std::string_view
   return strides;
 }
 
-// Where element `i` of a walk over `extents` lies.
-int64_t place(int64_t i, const Ints& extents, const Ints& strides) {
-  int64_t found = 0;
-  for (size_t a = extents.size(); a-- > 0; i /= extents[a]) found += i % extents[a] * strides[a];
-  return found;
-}
-
 // The rows that the indices name, in the extents they are repeated to.
 struct Named {
   Ints extents = {};
@@ -59,11 +54,12 @@ class Indices {
       axes_ += one.dtype == boolean ? one.shape.rank() : 1;
       indices_.push_back(one);
     }
-    width_ = whole.numel(axes_, whole.rank());
+    rest_.assign(whole.begin() + axes_, whole.end());
   }
 
-  // Elements in what one row of numbers names.
-  int64_t width() const { return width_; }
+  // The extents of the axes that no index names, and their elements.
+  const Ints& rest() const { return rest_; }
+  int64_t width() const { return Shape(rest_).numel(); }
 
   Named named() const {
     std::vector<std::pair<Shape, Ints>> numbers;  // for an axis each
@@ -83,7 +79,7 @@ class Indices {
       const Ints strides = repeated_strides(shape, made.extents, "an index");
       const int64_t extent = whole_[static_cast<int64_t>(a)];
       for (size_t i = 0; i < made.rows.size(); ++i) {
-        const int64_t at = place(static_cast<int64_t>(i), made.extents, strides);
+        const int64_t at = place_in(made.extents, strides, static_cast<int64_t>(i));
         const int64_t number = list[static_cast<size_t>(at)];
         require(-extent <= number && number < extent,
                 "an index must lie in [{}, {}) along axis {}, but is {}", -extent, extent, a,
@@ -128,20 +124,20 @@ class Indices {
   const Shape whole_;
   std::vector<Index> indices_;
   int64_t axes_ = 0;
-  int64_t width_ = 0;
+  Ints rest_ = {};
 };
 
 // Calls f(element of the tensor, element of the value) in order.
 template <typename F>
-void for_elements(const Indices& indices, const Shape& value, const Ints& rest, F f) {
+void for_elements(const Indices& indices, const Shape& value, F f) {
   const Named named = indices.named();
   Ints extents = named.extents;
-  extents.insert(extents.end(), rest.begin(), rest.end());
+  extents.insert(extents.end(), indices.rest().begin(), indices.rest().end());
   const Ints strides = repeated_strides(value, extents, "a value");
   int64_t i = 0;
   for (const int64_t row : named.rows) {
-    for (int64_t j = 0; j < indices.width(); ++j, ++i) {
-      f(row * indices.width() + j, place(i, extents, strides));
+    for (int64_t j = 0, width = indices.width(); j < width; ++j, ++i) {
+      f(row * width + j, place_in(extents, strides, i));
     }
   }
 }
@@ -179,24 +175,15 @@ void infer(InferContext& c) {
   c.out("out") = like(x);
 }
 
-// The extents of the axes that no index names.
-Ints rest_of(const PrepareContext& c, const Shape& whole) {
-  int64_t axes = 0;
-  for (size_t i = 0; i < c.count("indices"); ++i) {
-    axes += c.dtype("indices", i) == boolean ? c.shape("indices", i).rank() : 1;
-  }
-  return {whole.begin() + axes, whole.end()};
-}
-
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& whole = c.shape("x");
   c.in_place("x", "out");
   return
-      [indices = Indices(c, whole), rest = rest_of(c, whole), shape = c.shape("value"),
+      [indices = Indices(c, whole), shape = c.shape("value"),
        bytes = whole.numel() * static_cast<int64_t>(sizeof(T)), adds = c.attr<bool>("accumulate"),
        x = c.in<T>("x"), value = c.in<T>("value"), out = c.out<T>("out")] {
         copy_bytes(out.data(), x.data(), bytes);
-        for_elements(indices, shape, rest, [&](int64_t to, int64_t from) {
+        for_elements(indices, shape, [&](int64_t to, int64_t from) {
           const T given = value.data()[from];
           out.data()[to] = adds ? static_cast<T>(out.data()[to] + given) : given;
         });
@@ -205,21 +192,19 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& whole = c.shape("out@GRAD");
-  const bool of_x = c.has("x@GRAD"), of_value = c.has("value@GRAD");
   return
-      [indices = Indices(c, whole), rest = rest_of(c, whole), shape = c.shape("value"),
+      [indices = Indices(c, whole), shape = c.shape("value"),
        bytes = whole.numel() * static_cast<int64_t>(sizeof(T)), adds = c.attr<bool>("accumulate"),
-       dout = c.in<T>("out@GRAD"), dx = of_x ? c.out<T>("x@GRAD") : Out<T>(),
-       dv = of_value ? c.out<T>("value@GRAD") : Out<T>()] {
+       dout = c.in<T>("out@GRAD"), dx = wanted<T>(c, "x@GRAD"), dv = wanted<T>(c, "value@GRAD")] {
         if (dv) {
           std::fill_n(dv.data(), shape.numel(), T{0});
-          for_elements(indices, shape, rest,
+          for_elements(indices, shape,
                        [&](int64_t of, int64_t to) { dv.data()[to] += dout.data()[of]; });
         }
         if (!dx) return;
         copy_bytes(dx.data(), dout.data(), bytes);
         if (adds) return;
-        for_elements(indices, shape, rest, [&](int64_t to, int64_t) { dx.data()[to] = T{0}; });
+        for_elements(indices, shape, [&](int64_t to, int64_t) { dx.data()[to] = T{0}; });
       };
 };
 
@@ -227,16 +212,12 @@ const OpDef& index_put = define_op({
     .type = "index_put",
     .doc = "x with the elements that numbers or masks name replaced, or added to.",
     .inputs = {{.name = "x", .doc = "tensor"},
-               {.name = "indices",
-                .doc = "whole numbers for an axis, or a mask for several",
-                .list = true,
-                .no_grad = true},
+               several(constant("indices", "whole numbers for an axis, or a mask for several")),
                {.name = "value", .doc = "repeated to what the indices name"}},
     .outputs = {{.name = "out", .doc = "same shape as x", .like = "x"}},
     .attrs = {{"accumulate", false, "whether the value is added"}},
     .infer = infer,
-    .grad = grad_op({shape_of("x"), "indices", shape_of("value")},
-                    {.kernels = kernels_for<float, double>(backward)}),
+    .grad = float_grad({shape_of("x"), "indices", shape_of("value")}, backward),
     .kernels = kernels_for_all(forward),
     .dtype_slot = "x",
 });

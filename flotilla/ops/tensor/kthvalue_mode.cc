@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/tensor/places.h"
 
 namespace flotilla::ops {
@@ -66,29 +67,25 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return give_back<T>(c, slices(c.shape("X"), c.attr<int64_t>("axis")), 1);
 };
 
-void define(const std::string& type, const std::string& doc, std::vector<AttrSpec> attrs) {
+const OpDef& define(const std::string& type, const std::string& doc, std::vector<AttrSpec> attrs) {
   attrs.insert(attrs.end(), {{"axis", int32_t{-1}, "direction of a slice"},
                              {"keepdim", false, "the axis stays, with extent 1"}});
-  define_op({.type = type,
-             .doc = doc,
-             .inputs = {{.name = "X", .doc = "tensor"}},
-             .outputs = {{.name = "Out", .doc = "X without the axis"},
-                         {.name = "Indices",
-                          .doc = "int64: where the elements stand along the axis",
-                          .no_grad = true}},
-             .attrs = std::move(attrs),
-             .infer = infer,
-             .grad = grad_op({shape_of("X"), "Indices"},
-                             {.kernels = kernels_for<float, double>(backward)}),
-             .kernels = kernels_for<float, double, int32_t, int64_t>(forward)});
+  return define_op(
+      {.type = type,
+       .doc = doc,
+       .inputs = {{.name = "X", .doc = "tensor"}},
+       .outputs = {{.name = "Out", .doc = "X without the axis"},
+                   constant("Indices", "int64: where the elements stand along the axis")},
+       .attrs = std::move(attrs),
+       .infer = infer,
+       .grad = float_grad({shape_of("X"), "Indices"}, backward),
+       .kernels = kernels_for<float, double, int32_t, int64_t>(forward)});
 }
 
-const bool kDefined = [] {
-  define("kthvalue", "The k-th smallest element of each slice, and its index.",
-         {{"k", int32_t{1}, "which one, from 1 on"}});
-  define("mode", "The most frequent element of each slice, and its index.", {});
-  return true;
-}();
+const OpDef& kthvalue =
+    define("kthvalue", "The k-th smallest element of each slice, and its index.",
+           {{"k", int32_t{1}, "which one, from 1 on"}});
+const OpDef& mode = define("mode", "The most frequent element of each slice, and its index.", {});
 
 }  // namespace
 }  // namespace flotilla::ops

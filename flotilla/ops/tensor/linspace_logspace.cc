@@ -52,16 +52,13 @@ void infer_logspace(InferContext& c) {
 
 // Powers of Base, worked out in f64 whatever their dtype is.
 void lower_logspace(LowerContext& c) {
-  const int32_t wide = to_paddle(f64), code = c.attr<int32_t>("dtype");
-  const auto widened = [&](const char* slot) {
-    return c.apply("cast", c.in(slot), {{"out_dtype", wide}});
-  };
+  const int32_t code = c.attr<int32_t>("dtype");
+  const auto widened = [&](const char* slot) { return c.cast(c.in(slot), f64); };
   const Slots ends = {
       {"Start", {widened("Start")}}, {"Stop", {widened("Stop")}}, {"Num", {c.in("Num")}}};
-  const std::string exponents = c.append("linspace", ends, {{"dtype", wide}});
+  const std::string exponents = c.append("linspace", ends, {{"dtype", to_paddle(f64)}});
   const std::string powers = c.apply("elementwise_pow", widened("Base"), exponents);
-  const int32_t own = to_paddle(c.var(c.in("Start")).dtype);
-  c.result("Out", c.apply("cast", powers, {{"out_dtype", code < 0 ? own : code}}));
+  c.result("Out", c.cast(powers, code < 0 ? c.var(c.in("Start")).dtype : from_paddle(code)));
 }
 
 const OpDef& logspace = define_op({

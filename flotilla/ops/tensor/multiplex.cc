@@ -7,6 +7,7 @@
 
 #include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/labels.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -84,11 +85,7 @@ const OpDef& multiplex = define_op({
     .grad = grad_op({"Ids", "X"}, {.kernels = kernels_for<float, double>(backward),
                                    .infer = infer_grad,
                                    // Paddle 1.8 leaves them out.
-                                   .inputs = {{.name = "X",
-                                               .doc = "inputs of the op",
-                                               .optional = true,
-                                               .list = true,
-                                               .shape_only = true}}}),
+                                   .inputs = {several(unread("X", "inputs of the op"))}}),
     .kernels = kernels_for<float, double, int32_t, int64_t>(forward),
     .dtype_slot = "X",
 });

@@ -7,6 +7,7 @@
 #include "flotilla/op/lower.h"
 #include "flotilla/ops/common/dtype_attr.h"
 #include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 
@@ -30,8 +31,7 @@ inline const AttrSpec kInputAxis = {"input_dim_idx", int32_t{0},
 inline const AttrSpec kOutputAxis = {"output_dim_idx", int32_t{0}, "the axis of Out that gets it"};
 
 inline std::vector<AttrSpec> with_batch_axes(std::vector<AttrSpec> attrs) {
-  attrs.insert(attrs.end(), {kInputAxis, kOutputAxis});
-  return attrs;
+  return joined(std::move(attrs), {kInputAxis, kOutputAxis});
 }
 
 inline void infer_batch_like(InferContext& c) {

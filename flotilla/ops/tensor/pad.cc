@@ -6,6 +6,7 @@
 
 #include "flotilla/device/allocator.h"
 #include "flotilla/op/needs_value.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/tensor/index_map.h"
 
 namespace flotilla::ops {
@@ -210,12 +211,10 @@ const bool kPads = [] {
         .outputs = {{.name = "Out", .doc = "X inside a border"}},
         .attrs = {{"paddings", std::vector<int32_t>{}, "width of the border, before and after"}},
         .infer = infer_pad,
-        .grad = grad_op(
-            all ? std::vector<Use>{} : std::vector<Use>{"X", "Paddings"},
-            {.kernels = kernels_for<float, double>(pad_backward),
-             .infer = infer_pad_grad,
-             .inputs =
-                 {{.name = "X", .doc = "input of the op", .optional = true, .shape_only = true}}}),
+        .grad = grad_op(all ? std::vector<Use>{} : std::vector<Use>{"X", "Paddings"},
+                        {.kernels = kernels_for<float, double>(pad_backward),
+                         .infer = infer_pad_grad,
+                         .inputs = {unread("X", "input of the op")}}),
         .kernels = kernels_for<float, double, int32_t, int64_t>(pad_forward),
         .dtype_slot = "X"};
     if (!all) def.inputs = with_slots_of({kPaddings}, std::move(def.inputs));

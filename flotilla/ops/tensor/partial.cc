@@ -11,8 +11,6 @@
 namespace flotilla::ops {
 namespace {
 
-using Numbers = std::vector<int32_t>;
-
 void infer(InferContext& c) {
   const VarMeta& first = c.in("X");
   for (size_t i = 0; i < c.in_count("X"); ++i) {
@@ -38,34 +36,31 @@ void lower(LowerContext& c) {
   const int32_t end = start + length;
   // Behind a start that counts from the end, an end of 0 is that of the matrix.
   const bool open = length < 0 || (start < 0 && end == 0);
-  const Attrs columns = {{"axes", Numbers{1}},
-                         {"starts", Numbers{start}},
-                         {"ends", Numbers{open ? std::numeric_limits<int32_t>::max() : end}}};
   std::vector<std::string> parts;
   for (size_t i = 0; i < c.count("X"); ++i) {
-    parts.push_back(c.append("slice", {{"Input", {c.in("X", i)}}}, columns));
+    parts.push_back(
+        c.slice(c.in("X", i), 1, start, open ? std::numeric_limits<int32_t>::max() : end));
   }
   c.result("Out", kSum ? c.append("sum", {{"X", parts}})
                        : c.append("concat", {{"X", parts}}, {{"axis", 1}}));
 }
 
-void define(const std::string& type, const std::string& doc, void (*lower)(LowerContext&)) {
-  define_op({.type = type,
-             .doc = doc,
-             .inputs = {{.name = "X", .doc = "matrices of one shape", .list = true}},
-             .outputs = {{.name = "Out", .doc = "a matrix with as many rows"}},
-             .attrs = {{"start_index", 0, "the first column; from the end where negative"},
-                       {"length", -1, "how many; -1: all that follow"}},
-             .infer = infer,
-             .grad = grad_of_body(),
-             .lower = lower});
+const OpDef& define(const std::string& type, const std::string& doc, void (*lower)(LowerContext&)) {
+  return define_op({.type = type,
+                    .doc = doc,
+                    .inputs = {{.name = "X", .doc = "matrices of one shape", .list = true}},
+                    .outputs = {{.name = "Out", .doc = "a matrix with as many rows"}},
+                    .attrs = {{"start_index", 0, "the first column; from the end where negative"},
+                              {"length", -1, "how many; -1: all that follow"}},
+                    .infer = infer,
+                    .grad = grad_of_body(),
+                    .lower = lower});
 }
 
-const bool kDefined = [] {
-  define("partial_concat", "Some columns of several matrices, side by side.", lower<false>);
-  define("partial_sum", "Some columns of several matrices, added up.", lower<true>);
-  return true;
-}();
+const OpDef& partial_concat =
+    define("partial_concat", "Some columns of several matrices, side by side.", lower<false>);
+const OpDef& partial_sum =
+    define("partial_sum", "Some columns of several matrices, added up.", lower<true>);
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -1,5 +1,6 @@
 // put_along_axis: elements are replaced or added along an axis, as take_along_axis takes them.
 
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/tensor/put_rows.h"
 
 namespace flotilla::ops {
@@ -60,8 +61,8 @@ const OpDef& put_along_axis = define_op({
               {"Reduce", std::string("assign"), "assign or add"},
               {"Include_self", true, "whether what Input holds there is a part of the sum"}},
     .infer = infer_put_along,
-    .grad = grad_op({shape_of("Input"), "Index", shape_of("Value"), shape_of("Result")},
-                    {.kernels = kernels_for<float, double>(put_along_backward)}),
+    .grad = float_grad({shape_of("Input"), "Index", shape_of("Value"), shape_of("Result")},
+                       put_along_backward),
     .kernels = kernels_for<float, double, int32_t, int64_t>(put_along_forward),
     .dtype_slot = "Input",
 });

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/tensor/named_rows.h"
@@ -39,10 +40,7 @@ Step put_backward(PrepareContext& c, std::string_view dout, std::string_view din
       clear_rows(rows, to.data());
     };
   }
-  return [of_list, of_whole] {
-    if (of_list) of_list();
-    if (of_whole) of_whole();
-  };
+  return in_order({of_list, of_whole});
 }
 
 inline Slot numbers_slot(std::string name) {

@@ -27,8 +27,7 @@ void lower(LowerContext& c) {
   const std::vector<int32_t> behind = {axis + 1};
   const std::string rows = c.apply("unsqueeze", c.in("X"), {{"axes", behind}});
   const std::string copies = c.apply("tile", rows, {{"repeat_times", times}});
-  c.result("Out", c.apply("flatten_contiguous_range", copies,
-                          {{"start_axis", axis}, {"stop_axis", axis + 1}}));
+  c.result("Out", c.flatten(copies, axis, axis + 1));
 }
 
 const OpDef& repeat_interleave = define_op({

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "flotilla/ops/common/slots.h"
+
 namespace flotilla::ops {
 namespace {
 
@@ -39,7 +41,7 @@ const bool kDefined = define_reshapings(
 
 }  // namespace
 
-void define_reshaping(const Reshaping& row, const std::string& type, bool with_x_shape) {
+bool define_reshaping(const Reshaping& row, const std::string& type, bool with_x_shape) {
   OpDef def{.type = type,
             .doc = row.doc,
             .inputs = row.inputs,
@@ -54,16 +56,15 @@ void define_reshaping(const Reshaping& row, const std::string& type, bool with_x
     def.grad = grad_op(
         {"XShape"}, {.kernels = every_dtype(backward), .infer = infer_grad2, .inputs = {x_shape}});
   } else {
-    const Slot out = {.name = "Out", .doc = "its result", .optional = true, .shape_only = true};
-    def.grad = grad_op({shape_of("X")}, {.kernels = every_dtype(backward), .inputs = {out}});
+    def.grad =
+        grad_op({shape_of("X")}, {.kernels = every_dtype(backward), .inputs = {unread("Out")}});
   }
   define_op(std::move(def));
+  return true;
 }
 
 bool define_reshapings(const Reshaping& row) {
-  define_reshaping(row, row.type, false);
-  define_reshaping(row, row.type + "2", true);
-  return true;
+  return define_reshaping(row, row.type, false) && define_reshaping(row, row.type + "2", true);
 }
 
 }  // namespace flotilla::ops

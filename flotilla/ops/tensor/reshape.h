@@ -27,7 +27,7 @@ struct Reshaping {
 };
 
 // `type` in the form with XShape, or without.
-void define_reshaping(const Reshaping& row, const std::string& type, bool with_x_shape);
+bool define_reshaping(const Reshaping& row, const std::string& type, bool with_x_shape);
 // Both forms: the type, and with a 2 behind it.
 bool define_reshapings(const Reshaping& row);
 

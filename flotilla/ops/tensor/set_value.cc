@@ -2,6 +2,7 @@
 // does it. Python's x[1:3, 0] = v.
 
 #include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/tensor/slice_range.h"
 
 namespace flotilla::ops {
@@ -142,26 +143,21 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 
 // What was replaced has no gradient; the value has that of the places it was set to, summed up.
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const bool of_input = c.has("Input@GRAD"), of_value = c.has("ValueTensor@GRAD");
+  const bool of_value = c.has("ValueTensor@GRAD");
   const Shape& whole = c.shape("Out@GRAD");
   const Shape value = of_value ? c.shape("ValueTensor@GRAD") : Shape{1};
   const Target target(c, whole, value);
   const BoxCopy clear(target.box.extents, target.box.strides, Ints(target.box.extents.size()),
                       sizeof(T));
   return [target, clear, n = whole.numel(), values = value.numel(), dout = c.in<T>("Out@GRAD"),
-          dx = of_input ? c.out<T>("Input@GRAD") : Out<T>(),
-          dv = of_value ? c.out<T>("ValueTensor@GRAD") : Out<T>()] {
+          dx = wanted<T>(c, "Input@GRAD"), dv = wanted<T>(c, "ValueTensor@GRAD")] {
     const Box& box = target.box;
     if (dv) {
       std::fill_n(dv.data(), values, T{0});
       const int64_t count = Shape(box.extents).numel();
       for (int64_t i = 0; i < count; ++i) {
-        int64_t from = box.first, to = 0, rest = i;
-        for (size_t a = box.extents.size(); a-- > 0; rest /= box.extents[a]) {
-          from += rest % box.extents[a] * box.strides[a];
-          to += rest % box.extents[a] * target.value_strides[a];
-        }
-        dv.data()[to] += dout.data()[from];
+        const int64_t from = box.first + place_in(box.extents, box.strides, i);
+        dv.data()[place_in(box.extents, target.value_strides, i)] += dout.data()[from];
       }
     }
     if (!dx) return;

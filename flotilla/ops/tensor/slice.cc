@@ -111,7 +111,7 @@ Step backward(PrepareContext& c) {
 }
 
 template <const IntSource&... kNumbers>
-void define(const std::string& type, const std::string& doc, std::vector<AttrSpec> attrs) {
+const OpDef& define(const std::string& type, const std::string& doc, std::vector<AttrSpec> attrs) {
   const std::vector<Slot> inputs =
       with_slots_of({kNumbers...}, {{.name = "Input", .doc = "tensor"}});
   const std::vector<int32_t> none;
@@ -120,7 +120,7 @@ void define(const std::string& type, const std::string& doc, std::vector<AttrSpe
                                {"ends", none, "element along each of them to stop before"}});
   attrs.push_back({"infer_flags", none, "-1 where a start or end comes from a tensor"});
   attrs.push_back({"decrease_axis", none, "axes of extent 1 to drop from the result"});
-  define_op({
+  return define_op({
       .type = type,
       .doc = doc,
       .inputs = inputs,
@@ -134,13 +134,10 @@ void define(const std::string& type, const std::string& doc, std::vector<AttrSpe
   });
 }
 
-const bool kDefined = [] {
-  define<kStarts, kEnds>("slice", "Cuts ranges out of some axes.", {});
-  define<kStarts, kEnds, kStrides>(
-      "strided_slice", "Cuts ranges with a step out of some axes.",
-      {{"strides", std::vector<int32_t>{}, "step along each of them"}});
-  return true;
-}();
+const OpDef& slice = define<kStarts, kEnds>("slice", "Cuts ranges out of some axes.", {});
+const OpDef& strided_slice = define<kStarts, kEnds, kStrides>(
+    "strided_slice", "Cuts ranges with a step out of some axes.",
+    {{"strides", std::vector<int32_t>{}, "step along each of them"}});
 
 }  // namespace
 }  // namespace flotilla::ops

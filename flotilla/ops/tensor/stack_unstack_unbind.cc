@@ -1,6 +1,7 @@
 // stack joins tensors of one shape along a new axis; unstack and unbind cut a tensor into slices,
 // which lose the axis. See pieces.h.
 
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/tensor/pieces.h"
 
 namespace flotilla::ops {
@@ -103,33 +104,26 @@ const OpDef& stack = define_op({
     .infer = infer_stack,
     .grad = grad_op({"X"}, {.kernels = every_dtype(stack_backward),
                             .infer = infer_stack_grad,
-                            .inputs = {{.name = "X",
-                                        .doc = "inputs of stack",
-                                        .optional = true,
-                                        .list = true,
-                                        .shape_only = true}}}),
+                            .inputs = {several(unread("X", "inputs of stack"))}}),
     .kernels = every_dtype(stack_forward),
 });
 
-void define_slices(const std::string& type, const std::string& out, std::vector<AttrSpec> attrs,
-                   GradRule grad) {
-  define_op({.type = type,
-             .doc = "Cuts X into its slices along an axis, which disappears.",
-             .inputs = {kWhole},
-             .outputs = {{.name = out, .doc = "the slices", .list = true}},
-             .attrs = std::move(attrs),
-             .infer = infer_slices,
-             .grad = std::move(grad),
-             .kernels = every_dtype(slices_forward)});
+const OpDef& define_slices(const std::string& type, const std::string& out,
+                           std::vector<AttrSpec> attrs, GradRule grad) {
+  return define_op({.type = type,
+                    .doc = "Cuts X into its slices along an axis, which disappears.",
+                    .inputs = {kWhole},
+                    .outputs = {{.name = out, .doc = "the slices", .list = true}},
+                    .attrs = std::move(attrs),
+                    .infer = infer_slices,
+                    .grad = std::move(grad),
+                    .kernels = every_dtype(slices_forward)});
 }
 
-const bool kDefined = [] {
-  define_slices(
-      "unstack", "Y", {kPiecesAxis, {"num", int32_t{0}, "number of slices"}},
-      grad_op({}, {.kernels = every_dtype(unstack_backward), .infer = infer_unstack_grad}));
-  define_slices("unbind", "Out", {kPiecesAxis}, custom_grad(unbind_grad));
-  return true;
-}();
+const OpDef& unstack = define_slices(
+    "unstack", "Y", {kPiecesAxis, {"num", int32_t{0}, "number of slices"}},
+    grad_op({}, {.kernels = every_dtype(unstack_backward), .infer = infer_unstack_grad}));
+const OpDef& unbind = define_slices("unbind", "Out", {kPiecesAxis}, custom_grad(unbind_grad));
 
 }  // namespace
 }  // namespace flotilla::ops

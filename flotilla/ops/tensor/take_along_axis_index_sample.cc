@@ -1,6 +1,7 @@
 // take_along_axis: Result[i, j, k] = Input[i, Index[i, j, k], k], where Axis is 1; index_sample:
 // the same of the rows of a matrix.
 
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/tensor/named_rows.h"
 
 namespace flotilla::ops {
@@ -48,8 +49,7 @@ const OpDef& take_along_axis = define_op({
     .outputs = {{.name = "Result", .doc = "the shape of Index"}},
     .attrs = {{"Axis", 0, "the axis that Index counts along; negative numbers from its end"}},
     .infer = infer_along,
-    .grad = grad_op({shape_of("Input"), "Index"},
-                    {.kernels = kernels_for<float, double>(along_backward)}),
+    .grad = float_grad({shape_of("Input"), "Index"}, along_backward),
     .kernels = kernels_for_all(take_along),
     .dtype_slot = "Input",
 });
@@ -60,8 +60,7 @@ const OpDef& index_sample = define_op({
     .inputs = {kX, kIndex},
     .outputs = {{.name = "Out", .doc = "same shape as Index"}},
     .infer = infer_sample,
-    .grad =
-        grad_op({shape_of("X"), "Index"}, {.kernels = kernels_for<float, double>(sample_backward)}),
+    .grad = float_grad({shape_of("X"), "Index"}, sample_backward),
     .kernels = kernels_for<float, double, int32_t, int64_t>(sample),
     .dtype_slot = "X",
 });

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/tensor/places.h"
 
 namespace flotilla::ops {
@@ -137,9 +138,7 @@ void define(const std::string& type, const std::string& doc, std::vector<Slot> i
              .doc = doc,
              .inputs = std::move(inputs),
              .outputs = {{.name = "Out", .doc = "the elements"},
-                         {.name = "Indices",
-                          .doc = "int64: where they stand along the axis",
-                          .no_grad = true}},
+                         constant("Indices", "int64: where they stand along the axis")},
              .attrs = std::move(attrs),
              .infer = infer,
              .grad = grad_op(

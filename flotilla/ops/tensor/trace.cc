@@ -20,7 +20,7 @@ void lower_trace(LowerContext& c) {
                                         {{"offset", c.attr<int32_t>("offset")},
                                          {"axis1", c.attr<int32_t>("axis1")},
                                          {"axis2", c.attr<int32_t>("axis2")}});
-  c.result("Out", c.apply("reduce_sum", diagonal, {{"dim", std::vector<int32_t>{-1}}}));
+  c.result("Out", c.sum(diagonal, {-1}));
 }
 
 // 1.8 has other names for the axes.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/common/x_shape.h"
 
 namespace flotilla::ops {
@@ -35,12 +36,6 @@ Ints back(const Ints& order) {
   return made;
 }
 
-Ints permuted(const Ints& numbers, const Ints& order) {
-  Ints made;
-  for (const int64_t axis : order) made.push_back(numbers[static_cast<size_t>(axis)]);
-  return made;
-}
-
 void infer(InferContext& c) {
   const VarMeta& x = c.in("X");
   c.out("Out") = VarMeta::tensor(x.dtype, Shape(permuted(x.shape.dims(), order_of(c, x.shape))));
@@ -63,11 +58,11 @@ Step backward(PrepareContext& c) {
   return turn(c, "Out@GRAD", "X@GRAD", back(order_of(c, c.shape("Out@GRAD"))));
 }
 
-void define(const std::string& type, std::vector<Slot> outputs, GradRule grad) {
+const OpDef& define(const std::string& type, std::vector<Slot> outputs, GradRule grad) {
   outputs.insert(outputs.begin(), {.name = "Out", .doc = "the elements of X"});
   grad.op.kernels = every_dtype(backward);
   grad.op.infer = infer_grad;
-  define_op(
+  return define_op(
       {.type = type,
        .doc = "The axes of X in another order.",
        .inputs = {{.name = "X", .doc = "tensor"}},
@@ -79,14 +74,9 @@ void define(const std::string& type, std::vector<Slot> outputs, GradRule grad) {
        .kernels = every_dtype(forward)});
 }
 
-const bool kDefined = [] {
-  const auto unneeded = [](const char* slot) {
-    return Slot{.name = slot, .doc = "not needed", .optional = true, .shape_only = true};
-  };
-  define("transpose", {}, grad_op({"X"}, {.inputs = {unneeded("X"), unneeded("Out")}}));
-  define("transpose2", {x_shape_slot()}, grad_op({shape_of("XShape")}));
-  return true;
-}();
+const OpDef& transpose =
+    define("transpose", {}, grad_op({"X"}, {.inputs = {unread("X"), unread("Out")}}));
+const OpDef& transpose2 = define("transpose2", {x_shape_slot()}, grad_op({shape_of("XShape")}));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -102,23 +102,21 @@ constexpr auto places = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-void define_places(const std::string& type, const char* rows, const char* columns) {
-  define_op({.type = type,
-             .doc = "The rows and the columns of the places in a triangle of a matrix.",
-             .outputs = {{.name = "out", .doc = "[2, places]"}},
-             .attrs = {{rows, 0, "rows of the matrix"},
-                       {columns, 0, "its columns"},
-                       {"offset", 0, "the diagonal it ends with; above the main one if positive"},
-                       dtype_spec(3)},
-             .infer = infer_places,
-             .kernels = kernels_for<int32_t, int64_t>(places)});
+const OpDef& define_places(const std::string& type, const char* rows, const char* columns) {
+  return define_op(
+      {.type = type,
+       .doc = "The rows and the columns of the places in a triangle of a matrix.",
+       .outputs = {{.name = "out", .doc = "[2, places]"}},
+       .attrs = {{rows, 0, "rows of the matrix"},
+                 {columns, 0, "its columns"},
+                 {"offset", 0, "the diagonal it ends with; above the main one if positive"},
+                 dtype_spec(3)},
+       .infer = infer_places,
+       .kernels = kernels_for<int32_t, int64_t>(places)});
 }
 
-const bool kPlaces = [] {
-  define_places("tril_indices", "rows", "cols");
-  define_places("triu_indices", "row", "col");
-  return true;
-}();
+const OpDef& tril_indices = define_places("tril_indices", "rows", "cols");
+const OpDef& triu_indices = define_places("triu_indices", "row", "col");
 
 }  // namespace
 }  // namespace flotilla::ops

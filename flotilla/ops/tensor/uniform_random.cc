@@ -30,9 +30,7 @@ const bool kDefined = [] {
       {"diag_step", int32_t{0}, "elements from one of them to the next in its row"},
       {"diag_val", 1.0f, "their value"}};
   const auto uniform_attrs = [&](const AttrSpec& extents) {
-    std::vector<AttrSpec> attrs = {extents, dtype_spec()};
-    attrs.insert(attrs.end(), spread.begin(), spread.end());
-    return attrs;
+    return joined<AttrSpec>({extents, dtype_spec()}, spread);
   };
   const std::vector<Kernel> uniform_kernels = kernels_for<float, double>(uniform);
   define_random(

@@ -3,6 +3,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/shape_checks.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -54,8 +55,7 @@ const OpDef& where = define_op({
                {.name = "Y", .doc = "tensor"}},
     .outputs = {{.name = "Out", .doc = "same shape and dtype as X"}},
     .infer = infer_where,
-    .grad = grad_op({"Condition", shape_of("X"), shape_of("Y")},
-                    {.kernels = kernels_for<float, double>(where_backward)}),
+    .grad = float_grad({"Condition", shape_of("X"), shape_of("Y")}, where_backward),
     .kernels = kernels_for_all(where_forward),
     .dtype_slot = "X",
 });
