@@ -5,14 +5,16 @@
 // are never made, only their shapes are known.
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "flotilla/device/cpu/fast_math.h"
 #include "flotilla/device/cpu/onednn.h"
 #include "flotilla/device/cpu/simd.h"
+#include "flotilla/kernel/in_order.h"
+#include "flotilla/ops/common/activation_formulas.h"
 #include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/product.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/fused/fc_column.h"
 
 namespace flotilla::ops {
@@ -68,32 +70,6 @@ void infer(InferContext& c) {
   }
 }
 
-void infer_grad(InferContext& c) {
-  const int64_t rows = check_operands(c);
-  const Shape &input = c.in("Input").shape, &w = c.in("W").shape, &dout = c.in("Out@GRAD").shape;
-  const int64_t count =
-      input.numel(0, rows) < 0 || w[1] < 0 ? -1 : checked_product(input.numel(0, rows), w[1]);
-  require(count < 0 || !dout.known() || dout.numel() == count,
-          "Out@GRAD must hold {} elements because Input is {} and W is {}, but has shape {}", count,
-          input, w, dout);
-  for (const char* slot : {"Input", "W", "Bias"}) {
-    c.out(std::string(slot) + "@GRAD") = VarMeta::tensor(c.dtype(slot), c.in(slot).shape);
-  }
-}
-
-onednn::Activation to_onednn(Act act) {
-  switch (act) {
-    case Act::kRelu:
-      return {onednn::Act::kRelu};
-    case Act::kTanh:
-      return {onednn::Act::kTanh};
-    case Act::kSigmoid:
-      return {onednn::Act::kSigmoid};
-    default:
-      return {};
-  }
-}
-
 // tanh of oneDNN is fused into the product but slower than a loop of our own behind it.
 bool runs_behind(Act act) { return act == Act::kTanh || act == Act::kSigmoid; }
 
@@ -113,41 +89,35 @@ void add_and_activate(Act act, const float* bias, float* y, int64_t m, int64_t n
                   });
 }
 
-// Calls f with the activation as a function of one number.
+struct Identity {
+  static float f(float x, const Params<float>&) { return x; }
+  static float df(float, float, float g, const Params<float>&) { return g; }
+};
+
+// Calls f with the formula of the activation.
 template <typename F>
-void with_activation(Act act, F f) {
-  switch (act) {
-    case Act::kRelu:
-      return f([](float x) { return x > 0 ? x : 0.0f; });
-    case Act::kTanh:
-      return f([](float x) { return fast_tanh(x); });
-    case Act::kSigmoid:
-      return f([](float x) { return fast_sigmoid(x); });
-    default:
-      return f([](float x) { return x; });
-  }
+void with_formula(Act act, F f) {
+  if (act == Act::kRelu) return f(unary::Relu());
+  if (act == Act::kTanh) return f(unary::Tanh());
+  if (act == Act::kSigmoid) return f(unary::Sigmoid());
+  f(Identity());
 }
 
 // Calls f with dOut * act'(Out) as a function of both.
 template <typename F>
 void with_derivative(Act act, F f) {
-  switch (act) {
-    case Act::kRelu:
-      return f([](float y, float dy) { return y > 0 ? dy : 0.0f; });
-    case Act::kTanh:
-      return f([](float y, float dy) { return dy * (1 - y * y); });
-    case Act::kSigmoid:
-      return f([](float y, float dy) { return dy * y * (1 - y); });
-    default:
-      return f([](float, float dy) { return dy; });
-  }
+  with_formula(act, [&]<typename Formula>(Formula) {
+    f([](float y, float dy) -> float { return Formula::df(0.0f, y, dy, Params<float>()); });
+  });
 }
 
 Step forward_column(PrepareContext& c, const Sizes& s, Act act) {
   return [=, x = c.in<float>("Input"), w = c.in<float>("W"), b = c.in<float>("Bias"),
           y = c.out<float>("Out")] {
-    with_activation(
-        act, [&](auto f) { column_forward(x.data(), w.data(), *b.data(), y.data(), s.m, s.k, f); });
+    with_formula(act, [&]<typename Formula>(Formula) {
+      column_forward(x.data(), w.data(), *b.data(), y.data(), s.m, s.k,
+                     [](float x) -> float { return Formula::f(x, Params<float>()); });
+    });
   };
 }
 
@@ -161,7 +131,7 @@ Step forward(PrepareContext& c) {
                             .n = s.n,
                             .k = s.k,
                             .has_bias = !behind,
-                            .act = behind ? onednn::Activation{} : to_onednn(act)});
+                            .act = {act == Act::kRelu ? onednn::Act::kRelu : onednn::Act::kNone}});
   Out<char> scratch;
   if (product->scratch_bytes() > 0) scratch = c.workspace(product->scratch_bytes());
   return [=, x = c.in<float>("Input"), w = c.in<float>("W"), b = c.in<float>("Bias"),
@@ -268,50 +238,31 @@ Step backward(PrepareContext& c) {
           x = c.in<float>("Input"),
           to = c.out<float>("W@GRAD")] { product.run(x.data(), d_data(), to.data()); };
   }
-  return [=] {
-    if (act != Act::kNone || db) {
-      derive(act, out.data(), dout.data(), d.data(), partial.data(), db ? db.data() : nullptr, s.m,
-             s.n);
-    }
-    if (dx) dx();
-    if (dw) dw();
-  };
+  return in_order({[=] {
+                     if (act == Act::kNone && !db) return;
+                     derive(act, out.data(), dout.data(), d.data(), partial.data(),
+                            db ? db.data() : nullptr, s.m, s.n);
+                   },
+                   dx, dw});
 }
-
-const std::vector<AttrSpec> kAttrs = {
-    {"in_num_col_dims", int32_t{1}, "axes of Input that become rows"},
-    {"activation_type", std::string(), "relu, tanh, sigmoid, or none"},
-};
 
 const OpDef& fc = define_op({
     .type = "fc",
     .doc = "act(Input W + Bias), Input flattened to a matrix.",
     .inputs = {{"Input", "left operand"}, {"W", "weight, [columns, size]"}, {"Bias", "[size]"}},
     .outputs = {{"Out", "result"},
-                {.name = "MulOut", .doc = "shape of the product", .optional = true},
-                {.name = "AddOut", .doc = "shape of the sum", .optional = true}},
-    .attrs = kAttrs,
+                optional_constant("MulOut", "shape of the product"),
+                optional_constant("AddOut", "shape of the sum")},
+    .attrs = {{"in_num_col_dims", int32_t{1}, "axes of Input that become rows"},
+              {"activation_type", std::string(), "relu, tanh, sigmoid, or none"}},
     .infer = infer,
+    .grad =
+        grad_op({"Input", "W", shape_of("Bias"), "Out"},
+                {.kernels = {{kCpu, f32, backward}},
+                 // Not needed without an activation.
+                 .inputs = {{.name = "Out", .doc = "result", .optional = true, .like = "Out@GRAD"}},
+                 .type = "fused_fc_grad"}),
     .kernels = {{kCpu, f32, forward}},
-});
-
-const OpDef& fc_grad = define_op({
-    .type = "fused_fc_grad",
-    .doc = "Gradient of fc.",
-    .inputs = {{"Input", "left operand"},
-               {"W", "weight"},
-               {.name = "Bias", .doc = "bias", .shape_only = true},
-               {.name = "Out",
-                .doc = "result; not needed without activation",
-                .optional = true,
-                .like = "Out@GRAD"},
-               {"Out@GRAD", "its gradient"}},
-    .outputs = {{.name = "Input@GRAD", .doc = "gradient of Input", .optional = true},
-                {.name = "W@GRAD", .doc = "gradient of W", .optional = true},
-                {.name = "Bias@GRAD", .doc = "gradient of Bias", .optional = true}},
-    .attrs = kAttrs,
-    .infer = infer_grad,
-    .kernels = {{kCpu, f32, backward}},
 });
 
 }  // namespace

@@ -12,9 +12,9 @@
 // other in the order of Ids; dense ones added up lookup by lookup.
 
 #include <algorithm>
-#include <numeric>
 
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/table_rows.h"
@@ -365,21 +365,10 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
       });
     });
   }
-  return [steps = std::move(steps)] {
-    for (const Step& step : steps) step();
-  };
+  return in_order(std::move(steps));
 };
 
 // ---- Definitions --------------------------------------------------------------------------------
-
-const std::vector<AttrSpec> kAttrs = {
-    {"tables", std::vector<int64_t>{}, "for each of Ids: which of W it looks into"},
-    {"offsets", std::vector<int64_t>{},
-     "for each of Ids: the column of Out where its piece begins"},
-    {"columns", std::vector<int64_t>{}, "for each of Ids: how many columns its piece has"},
-    {"padding_idx", std::vector<int64_t>{}, "for each of Ids: the id of zeros; -1: none"},
-    {"x_offsets", std::vector<int64_t>{}, "for each of X: the column of Out where it begins"},
-    {"is_sparse", std::vector<int64_t>{}, "for each of W: whether its gradient holds rows only"}};
 
 const Slot kIds = {
     .name = "Ids", .doc = "row numbers, i64 or i32, of any shape", .list = true, .no_grad = true};
@@ -394,7 +383,16 @@ const OpDef& lookup_concat = define_op({
                 .optional = true,
                 .list = true}},
     .outputs = {{"Out", "the pieces side by side"}},
-    .attrs = kAttrs,
+    .attrs = {{"tables", std::vector<int64_t>{}, "for each of Ids: which of W it looks into"},
+              {"offsets", std::vector<int64_t>{},
+               "for each of Ids: the column of Out where its piece begins"},
+              {"columns", std::vector<int64_t>{},
+               "for each of Ids: how many columns its piece has"},
+              {"padding_idx", std::vector<int64_t>{}, "for each of Ids: the id of zeros; -1: none"},
+              {"x_offsets", std::vector<int64_t>{},
+               "for each of X: the column of Out where it begins"},
+              {"is_sparse", std::vector<int64_t>{},
+               "for each of W: whether its gradient holds rows only"}},
     .infer = infer,
     .grad = grad_op({"Ids", shape_of("W"), shape_of("X")},
                     {.kernels = kernels_for<float, double>(backward), .infer = infer_grad}),

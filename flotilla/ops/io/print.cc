@@ -18,37 +18,13 @@
 
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #include "flotilla/op/grad_context.h"
 #include "flotilla/ops/common/known_value.h"
 
 namespace flotilla::ops {
 namespace {
-
-// What the attributes ask for.
-struct Wanted {
-  explicit Wanted(const PrepareContext& c)
-      : name(c.op().input("In")),
-        message(c.attr<std::string>("message")),
-        first_n(c.attr<int64_t>("first_n")),
-        summarize(c.attr<int64_t>("summarize")),
-        show_name(c.attr<bool>("print_tensor_name")),
-        show_type(c.attr<bool>("print_tensor_type")),
-        show_shape(c.attr<bool>("print_tensor_shape")),
-        show_lod(c.attr<bool>("print_tensor_lod")),
-        speaks(phase_fits(c)) {}
-
-  static bool phase_fits(const PrepareContext& c) {
-    const auto phase = c.attr<std::string>("print_phase");
-    return phase == "BOTH" || phase == (c.attr<bool>("is_forward") ? "FORWARD" : "BACKWARD");
-  }
-
-  std::string name, message;
-  int64_t first_n = -1;
-  int64_t summarize = 20;
-  bool show_name = true, show_type = true, show_shape = true, show_lod = true;
-  bool speaks = true;
-};
 
 template <typename T>
 std::string elements(const T* data, int64_t count, int64_t limit) {
@@ -65,32 +41,42 @@ std::string elements(const T* data, int64_t count, int64_t limit) {
   return text + (shown < count ? " ..." : "");
 }
 
-template <typename T>
-std::string described(const Wanted& wanted, const Shape& shape, const LoD* lod, const T* data) {
-  std::string text;
-  if (wanted.show_name) text += fmt::format("Variable: {}\n", wanted.name);
-  if (!wanted.message.empty()) text += fmt::format("  - message: {}\n", wanted.message);
-  if (wanted.show_lod && lod != nullptr && !lod->empty()) {
-    std::vector<std::string> levels;
-    for (const auto& level : *lod) levels.push_back(fmt::format("{{{}}}", fmt::join(level, ", ")));
-    text += fmt::format("  - lod: {{{}}}\n", fmt::join(levels, ", "));
+std::string line_of(const LoD& lod) {
+  std::vector<std::string> levels;
+  for (const auto& level : lod) levels.push_back(fmt::format("{{{}}}", fmt::join(level, ", ")));
+  return fmt::format("  - lod: {{{}}}\n", fmt::join(levels, ", "));
+}
+
+// What stands before and behind the sequences, which are known only in a run.
+std::pair<std::string, std::string> lines_around(const PrepareContext& c) {
+  std::string before, behind = "  - place: Place(cpu)\n";
+  const auto message = c.attr<std::string>("message");
+  if (c.attr<bool>("print_tensor_name")) before = fmt::format("Variable: {}\n", c.op().input("In"));
+  if (!message.empty()) before += fmt::format("  - message: {}\n", message);
+  if (c.attr<bool>("print_tensor_shape")) behind += fmt::format("  - shape: {}\n", c.shape("In"));
+  if (c.attr<bool>("print_tensor_type")) {
+    behind += fmt::format("  - dtype: {}\n", long_name_of(c.dtype("In")));
   }
-  text += "  - place: Place(cpu)\n";
-  if (wanted.show_shape) text += fmt::format("  - shape: {}\n", shape);
-  if (wanted.show_type) text += fmt::format("  - dtype: {}\n", long_name_of(dtype_of<T>));
-  return text + fmt::format("  - data: [{}]\n", elements(data, shape.numel(), wanted.summarize));
+  return {before, behind};
 }
 
 constexpr auto prepare = []<typename T>(PrepareContext& c) -> Step {
-  const auto times = std::make_shared<int64_t>(0);
+  const auto phase = c.attr<std::string>("print_phase");
+  const bool fits = phase == (c.attr<bool>("is_forward") ? "FORWARD" : "BACKWARD");
+  const int64_t first_n = c.attr<int64_t>("first_n");
+  const int64_t most = phase != "BOTH" && !fits ? 0 : first_n < 0 ? -1 : first_n;
   c.view("In", "Out");
-  return [wanted = Wanted(c), shape = c.shape("In"), lod = c.lod("In"), times, in = c.in<T>("In"),
-          out = c.out<T>("Out")] {
+  return [most, around = lines_around(c), times = std::make_shared<int64_t>(0),
+          summarize = c.attr<int64_t>("summarize"), shows_lod = c.attr<bool>("print_tensor_lod"),
+          n = c.shape("In").numel(), lod = c.lod("In"), in = c.in<T>("In"), out = c.out<T>("Out")] {
     const T* x = in.data();
-    if (x != out.data()) std::copy_n(x, shape.numel(), out.data());
-    if (!wanted.speaks || (wanted.first_n >= 0 && *times >= wanted.first_n)) return;
+    if (x != out.data()) std::copy_n(x, n, out.data());
+    if (most >= 0 && *times >= most) return;
     ++*times;
-    const std::string text = described(wanted, shape, lod.get(), x);
+    const LoD* levels = lod.get();
+    const bool has_lod = shows_lod && levels != nullptr && !levels->empty();
+    const std::string text = around.first + (has_lod ? line_of(*levels) : "") + around.second +
+                             fmt::format("  - data: [{}]\n", elements(x, n, summarize));
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   };

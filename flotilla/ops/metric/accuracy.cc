@@ -2,8 +2,6 @@
 //
 // accuracy: the share of rows of Indices (the best classes of each sample) that hold the label.
 
-#include <algorithm>
-
 #include "flotilla/ops/common/labels.h"
 
 namespace flotilla::ops {

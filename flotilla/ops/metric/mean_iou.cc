@@ -85,12 +85,6 @@ Step prepare(PrepareContext& c) {
   };
 }
 
-Slot several(Slot slot, bool one = false) {
-  slot.list = true;
-  slot.one = one;
-  return slot;
-}
-
 const OpDef& mean_iou = define_op({
     .type = "mean_iou",
     .doc = "The mean over classes of what was right of all that belonged to a class or was taken "
@@ -99,7 +93,7 @@ const OpDef& mean_iou = define_op({
                constant("Labels", "classes that are right"),
                several(optional_constant("InWrongs", "added to the counts")),
                several(optional_constant("InCorrects", "added to the counts")),
-               several(optional_constant("InMeanIou", "added to the mean"), true)},
+               several(single(optional_constant("InMeanIou", "added to the mean")))},
     .outputs = {{"OutMeanIou", "one f32"},
                 {"OutWrong", "i32: for each class, pixels missed and wrongly taken for it"},
                 {"OutCorrect", "i32: for each class, pixels that are right"}},
