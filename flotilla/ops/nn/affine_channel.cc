@@ -31,7 +31,7 @@ void infer(InferContext& c) {
 
 // A number for each channel, beside the channels of X.
 std::string combine(LowerContext& c, std::string type, const std::string& x, std::string numbers) {
-  numbers = c.apply("reshape2", std::move(numbers), {{"shape", std::vector<int32_t>{-1}}});
+  numbers = c.reshape(std::move(numbers), {-1});
   const auto axis = static_cast<int32_t>(axis_of(c, c.shape("X")));
   return c.apply(std::move(type), x, std::move(numbers), {{"axis", axis}});
 }
@@ -55,12 +55,11 @@ void lower_grad(LowerContext& c) {
     if (a != axis_of(c, x)) others.push_back(static_cast<int32_t>(a));
   }
   const auto of_channels = [&](const std::string& elements) {
-    return c.apply("reshape2", c.apply("reduce_sum", elements, {{"dim", others}}),
-                   {{"shape", c.shape("Scale").dims()}});
+    return c.apply("reshape2", c.sum(elements, others), {{"shape", c.shape("Scale").dims()}});
   };
   c.result("X@GRAD", combine(c, "elementwise_mul", dout, c.in("Scale")));
   if (c.wants("Scale@GRAD")) {
-    c.result("Scale@GRAD", of_channels(c.apply("elementwise_mul", dout, c.in("X"))));
+    c.result("Scale@GRAD", of_channels(c.mul(dout, c.in("X"))));
   }
   if (c.wants("Bias@GRAD")) c.result("Bias@GRAD", of_channels(dout));
 }

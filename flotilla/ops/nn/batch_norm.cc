@@ -45,17 +45,15 @@ Step backward(PrepareContext& c) {
 
 // Made when it is asked for: ops are defined while static objects are built, in any order.
 std::vector<AttrSpec> all_attrs(const std::vector<AttrSpec>& more) {
-  std::vector<AttrSpec> attrs = {
-      {"is_test", false, "use the running statistics"},
-      {"momentum", 0.9f, "share of the old running statistics in the new ones"},
-      {"epsilon", 1e-5f, "added to the variance"},
-      {"data_layout", std::string("NCHW"), "where the channels stand: NCHW or NHWC"},
-      {"use_global_stats", false, "use the running statistics in training too"},
-      {"trainable_statistics", false, "use the batch's statistics in inference too"},
-      {"fuse_with_relu", false, "a hint of Paddle's"},
-  };
-  attrs.insert(attrs.end(), more.begin(), more.end());
-  return attrs;
+  return joined<AttrSpec>(
+      {{"is_test", false, "use the running statistics"},
+       {"momentum", 0.9f, "share of the old running statistics in the new ones"},
+       {"epsilon", 1e-5f, "added to the variance"},
+       {"data_layout", std::string("NCHW"), "where the channels stand: NCHW or NHWC"},
+       {"use_global_stats", false, "use the running statistics in training too"},
+       {"trainable_statistics", false, "use the batch's statistics in inference too"},
+       {"fuse_with_relu", false, "a hint of Paddle's"}},
+      more);
 }
 
 template <bool kAdd, bool kRelu>

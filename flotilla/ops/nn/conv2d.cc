@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/nn/conv_loops.h"
 #include "flotilla/ops/nn/window.h"
 
@@ -106,19 +107,13 @@ std::optional<Layout> chosen(const Layout& layout) {
 Step forward_f32(PrepareContext& c) {
   if (c.shape("Output").numel() == 0) return [] {};
   const DataFormat format(c.attr<std::string>("data_format"));
-  const ConvProblem problem = problem_of(c, "Output");
   const std::optional<Layout> src = chosen(format.first(c.layout("Input"), 4));
   const std::optional<Layout> weights = chosen(c.layout("Filter"));
   std::vector<ConvLayouts> wishes;
   if (src || weights) wishes.push_back({.src = src, .weights = weights});
   if (src && weights) wishes.push_back({.src = src});
-  const auto conv = choose<onednn::ConvForward>(problem, wishes);
-  return [conv, x = c.in<float>("Input", 0, format.program(conv->src(), 4)),
-          w = c.in<float>("Filter", 0, conv->weights()),
-          y = c.out<float>("Output", 0, format.program(conv->dst(), 4)),
-          scratch = c.workspace(conv->scratch_bytes())] {
-    conv->run(x.data(), w.data(), nullptr, y.data(), scratch.data());
-  };
+  return conv_step(c, choose<onednn::ConvForward>(problem_of(c, "Output"), wishes), "Input",
+                   "Output");
 }
 
 Step backward_data_f32(PrepareContext& c, const ConvProblem& problem, const DataFormat& format) {
@@ -126,13 +121,8 @@ Step backward_data_f32(PrepareContext& c, const ConvProblem& problem, const Data
   const std::optional<Layout> dst = chosen(format.first(c.layout("Output@GRAD"), 4));
   std::vector<ConvLayouts> wishes;
   if (src || dst) wishes.push_back({.src = src, .dst = dst});
-  const auto conv = choose<onednn::ConvBackwardData>(problem, wishes);
-  return [conv, dy = c.in<float>("Output@GRAD", 0, format.program(conv->dst(), 4)),
-          w = c.in<float>("Filter", 0, conv->weights()),
-          dx = c.out<float>("Input@GRAD", 0, format.program(conv->src(), 4)),
-          scratch = c.workspace(conv->scratch_bytes())] {
-    conv->run(dy.data(), w.data(), dx.data(), scratch.data());
-  };
+  return conv_back_step(c, choose<onednn::ConvBackwardData>(problem, wishes), "Output@GRAD",
+                        "Input@GRAD");
 }
 
 Step backward_weights_f32(PrepareContext& c, const ConvProblem& problem, const DataFormat& format) {
@@ -144,12 +134,7 @@ Step backward_weights_f32(PrepareContext& c, const ConvProblem& problem, const D
       problem, {{.src = src, .weights = weights, .dst = dst},
                 {.src = chosen(src), .weights = weights, .dst = dst},
                 {.src = chosen(src), .dst = dst}});
-  return [conv, x = c.in<float>("Input", 0, format.program(conv->src(), 4)),
-          dy = c.in<float>("Output@GRAD", 0, format.program(conv->dst(), 4)),
-          dw = c.out<float>("Filter@GRAD", 0, conv->weights()),
-          scratch = c.workspace(conv->scratch_bytes())] {
-    conv->run(x.data(), dy.data(), dw.data(), nullptr, scratch.data());
-  };
+  return conv_weights_step(c, conv, "Input", "Output@GRAD");
 }
 
 Step backward_f32(PrepareContext& c) {
@@ -166,9 +151,7 @@ Step backward_f32(PrepareContext& c) {
   std::vector<Step> steps;
   if (weights) steps.push_back(backward_weights_f32(c, problem, format));
   if (c.has("Input@GRAD")) steps.push_back(backward_data_f32(c, problem, format));
-  return [steps] {
-    for (const Step& step : steps) step();
-  };
+  return in_order(std::move(steps));
 }
 
 Step forward_f64(PrepareContext& c) { return conv_forward_f64(c, problem_of(c, "Output"), false); }
@@ -178,42 +161,42 @@ Step backward_f64(PrepareContext& c) {
 
 using Ints = std::vector<int32_t>;
 
-const std::vector<AttrSpec> kAttrs = {
-    {"strides", Ints{1, 1}, "steps of the window, down and right"},
-    {"paddings", Ints{0, 0}, "zeros around Input: two numbers, or top, bottom, left, right"},
-    {"padding_algorithm", "EXPLICIT", "EXPLICIT, or SAME or VALID to work the paddings out"},
-    {"dilations", Ints{1, 1}, "distances of the window's elements"},
-    {"groups", 1, "how many parts the channels are cut into"},
-    {"data_format", "NCHW", "NCHW or NHWC"},
-    // Hints of other devices and marks of inference passes, which programs carry along.
-    {"exhaustive_search", false, "of no effect"},
-    {"workspace_size_MB", 512, "of no effect"},
-    {"force_fp32_output", false, "of no effect"},
-    {"use_addto", false, "of no effect"},
-    {"fuse_relu_before_depthwise_conv", false, "must be false"},
-    {"fuse_relu", false, "must be false"},
-    {"fuse_brelu", false, "must be false"},
-    {"fuse_brelu_threshold", 6.0f, "of no effect"},
-    {"fuse_activation", "", "must be empty"},
-    {"fuse_alpha", 0.0f, "of no effect"},
-    {"fuse_beta", 0.0f, "of no effect"},
-    {"fuse_residual_connection", false, "must be false"},
-    {"Scale_in", 1.0f, "of no effect"},
-    {"Scale_out", 1.0f, "of no effect"},
-    {"Scale_in_eltwise", 1.0f, "of no effect"},
-    {"Scale_weights", std::vector<float>{1.0f}, "of no effect"}};
-
 OpDef definition(std::string type, std::string doc) {
-  return {.type = std::move(type),
-          .doc = std::move(doc),
-          .inputs = {{"Input", "images, [N, C, H, W] or [N, H, W, C]"},
-                     {"Filter", "[filters, C / groups, height, width]"}},
-          .outputs = {{"Output", "images with a channel for each filter"}},
-          .attrs = kAttrs,
-          .infer = infer,
-          .grad = grad_op({"Input", "Filter"},
-                          {.kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}}}),
-          .kernels = {{kCpu, f32, forward_f32}, {kCpu, f64, forward_f64}}};
+  return {
+      .type = std::move(type),
+      .doc = std::move(doc),
+      .inputs = {{"Input", "images, [N, C, H, W] or [N, H, W, C]"},
+                 {"Filter", "[filters, C / groups, height, width]"}},
+      .outputs = {{"Output", "images with a channel for each filter"}},
+      .attrs = {{"strides", Ints{1, 1}, "steps of the window, down and right"},
+                {"paddings", Ints{0, 0},
+                 "zeros around Input: two numbers, or top, bottom, left, right"},
+                {"padding_algorithm", "EXPLICIT",
+                 "EXPLICIT, or SAME or VALID to work the paddings out"},
+                {"dilations", Ints{1, 1}, "distances of the window's elements"},
+                {"groups", 1, "how many parts the channels are cut into"},
+                {"data_format", "NCHW", "NCHW or NHWC"},
+                // Hints of other devices and marks of inference passes, which programs carry along.
+                {"exhaustive_search", false, "of no effect"},
+                {"workspace_size_MB", 512, "of no effect"},
+                {"force_fp32_output", false, "of no effect"},
+                {"use_addto", false, "of no effect"},
+                {"fuse_relu_before_depthwise_conv", false, "must be false"},
+                {"fuse_relu", false, "must be false"},
+                {"fuse_brelu", false, "must be false"},
+                {"fuse_brelu_threshold", 6.0f, "of no effect"},
+                {"fuse_activation", "", "must be empty"},
+                {"fuse_alpha", 0.0f, "of no effect"},
+                {"fuse_beta", 0.0f, "of no effect"},
+                {"fuse_residual_connection", false, "must be false"},
+                {"Scale_in", 1.0f, "of no effect"},
+                {"Scale_out", 1.0f, "of no effect"},
+                {"Scale_in_eltwise", 1.0f, "of no effect"},
+                {"Scale_weights", std::vector<float>{1.0f}, "of no effect"}},
+      .infer = infer,
+      .grad = grad_op({"Input", "Filter"},
+                      {.kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}}}),
+      .kernels = {{kCpu, f32, forward_f32}, {kCpu, f64, forward_f64}}};
 }
 
 const OpDef& conv2d =

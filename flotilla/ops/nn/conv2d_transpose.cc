@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/nn/conv_loops.h"
 #include "flotilla/ops/nn/window.h"
 
@@ -28,18 +29,8 @@ struct Spread {
   int64_t pad_end = 0;
 };
 
-// The number for an axis of an attribute that has one for each of the two.
 template <typename Context>
-int64_t of_axis(const Context& c, const char* name, int axis, int64_t least) {
-  const auto numbers = c.template attr<std::vector<int64_t>>(name);
-  require(numbers.size() == 2 && std::ranges::min(numbers) >= least,
-          "{} must be two numbers of at least {}, but are {}", name, least,
-          fmt::join(numbers, ", "));
-  return numbers[static_cast<size_t>(axis)];
-}
-
-template <typename Context>
-Spread spread(const Context& c, int axis, int64_t input, int64_t filter) {
+Spread spread(const Context& c, size_t axis, int64_t input, int64_t filter) {
   using Ints = std::vector<int64_t>;
   const int64_t stride = of_axis(c, "strides", axis, 1);
   const int64_t dilation = of_axis(c, "dilations", axis, 1);
@@ -108,45 +99,22 @@ ConvProblem problem_of(const PrepareContext& c, const char* output) {
 }
 
 Step forward_f32(PrepareContext& c) {
-  const DataFormat format(c.attr<std::string>("data_format"));
-  const auto conv = std::make_shared<onednn::ConvBackwardData>(problem_of(c, "Output"));
-  return [conv, x = c.in<float>("Input", 0, format.program(conv->dst(), 4)),
-          w = c.in<float>("Filter", 0, conv->weights()),
-          y = c.out<float>("Output", 0, format.program(conv->src(), 4)),
-          scratch = c.workspace(conv->scratch_bytes())] {
-    conv->run(x.data(), w.data(), y.data(), scratch.data());
-  };
-}
-
-Step backward_data_f32(PrepareContext& c, const ConvProblem& problem, const DataFormat& format) {
-  const auto conv = std::make_shared<onednn::ConvForward>(problem);
-  return [conv, dy = c.in<float>("Output@GRAD", 0, format.program(conv->src(), 4)),
-          w = c.in<float>("Filter", 0, conv->weights()),
-          dx = c.out<float>("Input@GRAD", 0, format.program(conv->dst(), 4)),
-          scratch = c.workspace(conv->scratch_bytes())] {
-    conv->run(dy.data(), w.data(), nullptr, dx.data(), scratch.data());
-  };
-}
-
-Step backward_weights_f32(PrepareContext& c, const ConvProblem& problem, const DataFormat& format) {
-  const auto conv = std::make_shared<onednn::ConvBackwardWeights>(problem);
-  return [conv, dy = c.in<float>("Output@GRAD", 0, format.program(conv->src(), 4)),
-          x = c.in<float>("Input", 0, format.program(conv->dst(), 4)),
-          dw = c.out<float>("Filter@GRAD", 0, conv->weights()),
-          scratch = c.workspace(conv->scratch_bytes())] {
-    conv->run(dy.data(), x.data(), dw.data(), nullptr, scratch.data());
-  };
+  return conv_back_step(c, std::make_shared<onednn::ConvBackwardData>(problem_of(c, "Output")),
+                        "Input", "Output");
 }
 
 Step backward_f32(PrepareContext& c) {
-  const DataFormat format(c.attr<std::string>("data_format"));
   const ConvProblem problem = problem_of(c, "Output@GRAD");
   std::vector<Step> steps;
-  if (c.has("Filter@GRAD")) steps.push_back(backward_weights_f32(c, problem, format));
-  if (c.has("Input@GRAD")) steps.push_back(backward_data_f32(c, problem, format));
-  return [steps] {
-    for (const Step& step : steps) step();
-  };
+  if (c.has("Filter@GRAD")) {
+    steps.push_back(conv_weights_step(c, std::make_shared<onednn::ConvBackwardWeights>(problem),
+                                      "Output@GRAD", "Input"));
+  }
+  if (c.has("Input@GRAD")) {
+    steps.push_back(
+        conv_step(c, std::make_shared<onednn::ConvForward>(problem), "Output@GRAD", "Input@GRAD"));
+  }
+  return in_order(std::move(steps));
 }
 
 Step forward_f64(PrepareContext& c) { return conv_forward_f64(c, problem_of(c, "Output"), true); }
@@ -156,35 +124,35 @@ Step backward_f64(PrepareContext& c) {
 
 using Ints = std::vector<int32_t>;
 
-const std::vector<AttrSpec> kAttrs = {
-    {"strides", Ints{1, 1}, "steps of the filter in Output, down and right"},
-    {"paddings", Ints{0, 0}, "cut off from Output: two numbers, or top, bottom, left, right"},
-    {"padding_algorithm", "EXPLICIT", "EXPLICIT, or VALID for none"},
-    {"dilations", Ints{1, 1}, "distances of the filter's elements"},
-    {"groups", 1, "how many parts the channels are cut into"},
-    {"output_size", Ints{}, "height and width of Output, where they are not the least"},
-    {"output_padding", Ints{}, "elements above the least, where output_size says nothing"},
-    {"data_format", "NCHW", "NCHW or NHWC"},
-    {"workspace_size_MB", 512, "of no effect"},
-    {"use_cudnn", false, "of no effect"},
-    {"force_fp32_output", false, "of no effect"},
-    {"fuse_relu", false, "of no effect"},
-    {"fuse_activation", "", "of no effect"},
-    {"fuse_alpha", 0.0f, "of no effect"},
-    {"fuse_beta", 0.0f, "of no effect"},
-    {"is_test", false, "of no effect"}};
-
 OpDef definition(std::string type) {
-  return {.type = std::move(type),
-          .doc = "Adds a filter to an image for each element of another.",
-          .inputs = {{"Input", "images, [N, C, H, W] or [N, H, W, C]"},
-                     {"Filter", "[C, filters / groups, height, width]"}},
-          .outputs = {{"Output", "larger images with a channel for each filter"}},
-          .attrs = kAttrs,
-          .infer = infer,
-          .grad = grad_op({"Input", "Filter"},
-                          {.kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}}}),
-          .kernels = {{kCpu, f32, forward_f32}, {kCpu, f64, forward_f64}}};
+  return {
+      .type = std::move(type),
+      .doc = "Adds a filter to an image for each element of another.",
+      .inputs = {{"Input", "images, [N, C, H, W] or [N, H, W, C]"},
+                 {"Filter", "[C, filters / groups, height, width]"}},
+      .outputs = {{"Output", "larger images with a channel for each filter"}},
+      .attrs = {{"strides", Ints{1, 1}, "steps of the filter in Output, down and right"},
+                {"paddings", Ints{0, 0},
+                 "cut off from Output: two numbers, or top, bottom, left, right"},
+                {"padding_algorithm", "EXPLICIT", "EXPLICIT, or VALID for none"},
+                {"dilations", Ints{1, 1}, "distances of the filter's elements"},
+                {"groups", 1, "how many parts the channels are cut into"},
+                {"output_size", Ints{}, "height and width of Output, where they are not the least"},
+                {"output_padding", Ints{},
+                 "elements above the least, where output_size says nothing"},
+                {"data_format", "NCHW", "NCHW or NHWC"},
+                {"workspace_size_MB", 512, "of no effect"},
+                {"use_cudnn", false, "of no effect"},
+                {"force_fp32_output", false, "of no effect"},
+                {"fuse_relu", false, "of no effect"},
+                {"fuse_activation", "", "of no effect"},
+                {"fuse_alpha", 0.0f, "of no effect"},
+                {"fuse_beta", 0.0f, "of no effect"},
+                {"is_test", false, "of no effect"}},
+      .infer = infer,
+      .grad = grad_op({"Input", "Filter"},
+                      {.kernels = {{kCpu, f32, backward_f32}, {kCpu, f64, backward_f64}}}),
+      .kernels = {{kCpu, f32, forward_f32}, {kCpu, f64, forward_f64}}};
 }
 
 const OpDef& conv2d_transpose = define_op(definition("conv2d_transpose"));

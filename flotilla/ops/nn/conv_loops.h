@@ -1,6 +1,7 @@
 // flotilla/ops/nn/conv_loops.h
 //
-// Convolutions as loops over everything: what f64 runs, and the reference for f32.
+// The steps of convolutions, from images `src` to images `dst`: for conv2d from Input to Output,
+// for conv2d_transpose the other way round. oneDNN runs f32; loops over everything run f64.
 
 #pragma once
 
@@ -13,6 +14,40 @@
 #include "flotilla/ops/nn/channels.h"
 
 namespace flotilla::ops {
+
+inline Step conv_step(PrepareContext& c, std::shared_ptr<onednn::ConvForward> conv, const char* src,
+                      const char* dst) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  return [conv, x = c.in<float>(src, 0, format.program(conv->src(), 4)),
+          w = c.in<float>("Filter", 0, conv->weights()),
+          y = c.out<float>(dst, 0, format.program(conv->dst(), 4)),
+          scratch = c.workspace(conv->scratch_bytes())] {
+    conv->run(x.data(), w.data(), nullptr, y.data(), scratch.data());
+  };
+}
+
+// What is a gradient of images for one is the way forward for the other.
+inline Step conv_back_step(PrepareContext& c, std::shared_ptr<onednn::ConvBackwardData> conv,
+                           const char* dst, const char* src) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  return [conv, y = c.in<float>(dst, 0, format.program(conv->dst(), 4)),
+          w = c.in<float>("Filter", 0, conv->weights()),
+          x = c.out<float>(src, 0, format.program(conv->src(), 4)),
+          scratch = c.workspace(conv->scratch_bytes())] {
+    conv->run(y.data(), w.data(), x.data(), scratch.data());
+  };
+}
+
+inline Step conv_weights_step(PrepareContext& c, std::shared_ptr<onednn::ConvBackwardWeights> conv,
+                              const char* src, const char* dst) {
+  const DataFormat format(c.attr<std::string>("data_format"));
+  return [conv, x = c.in<float>(src, 0, format.program(conv->src(), 4)),
+          y = c.in<float>(dst, 0, format.program(conv->dst(), 4)),
+          dw = c.out<float>("Filter@GRAD", 0, conv->weights()),
+          scratch = c.workspace(conv->scratch_bytes())] {
+    conv->run(x.data(), y.data(), dw.data(), nullptr, scratch.data());
+  };
+}
 
 // An index of the program's image is
 // n * strides[0] + c * strides[1] + y * strides[2] + x * strides[3].

@@ -26,10 +26,7 @@ void lower(LowerContext& c) {
   for (int32_t j = 0; j < n; ++j) {
     const std::string turned =
         c.apply("roll", c.in("X"), {{"shifts", Ints{n / 2 - j}}, {"axis", Ints{1}}});
-    const std::string factor =
-        c.append("slice", {{"Input", {c.in("Y")}}},
-                 {{"axes", Ints{1}}, {"starts", Ints{j}}, {"ends", Ints{j + 1}}});
-    terms.push_back(c.apply("elementwise_mul", turned, factor));
+    terms.push_back(c.mul(turned, c.slice(c.in("Y"), 1, j, j + 1)));
   }
   c.result("Out", c.append("sum", {{"X", terms}}));
 }

@@ -13,6 +13,7 @@
 // of rows, as parameter servers expect, which add them to decayed summaries.
 
 #include "flotilla/op/lower.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -50,35 +51,27 @@ class Shown {
  public:
   explicit Shown(LowerContext& c) : c_(c), slot_(c.attr<int32_t>("slot_dim")) {
     if (slot_ <= 0) return;
-    const std::string first = c.append("slice", {{"Input", {in_slots(c.in("X"))}}},
-                                       {{"axes", Ints{2}}, {"starts", Ints{0}}, {"ends", Ints{1}}});
+    const std::string first = c.slice(in_slots(c.in("X")), 2, 0, 1);
     const std::string least = c.append("fill_constant", {},
                                        {{"shape", std::vector<int64_t>{1}},
                                         {"value", 1e-7f},
                                         {"dtype", to_paddle(c.var(first).dtype)}});
-    counts_ =
-        c.apply("cast", c.apply("greater_equal", c.apply("abs", first), least),
-                {{"in_dtype", to_paddle(boolean)}, {"out_dtype", to_paddle(c.var(first).dtype)}});
+    counts_ = c.cast(c.apply("greater_equal", c.apply("abs", first), least), c.var(first).dtype);
   }
 
   // `elements` with zeros in slots that were never shown.
   std::string of(const std::string& elements) const {
     if (slot_ <= 0) return elements;
-    const std::string kept = c_.apply("elementwise_mul", in_slots(elements), counts_);
-    return c_.apply("flatten_contiguous_range", kept, {{"start_axis", 1}, {"stop_axis", 2}});
+    return c_.flatten(c_.mul(in_slots(elements), counts_), 1, 2);
   }
   // Their sum, column by column.
-  std::string sum(const std::string& elements) const {
-    return c_.apply("reduce_sum", of(elements), {{"dim", Ints{0}}});
-  }
+  std::string sum(const std::string& elements) const { return c_.sum(of(elements), {0}); }
 
  private:
-  using Ints = std::vector<int32_t>;
-
   // [rows, slots, numbers of a slot]
   std::string in_slots(const std::string& elements) const {
     const auto columns = static_cast<int32_t>(c_.shape("X")[1]);
-    return c_.apply("reshape2", elements, {{"shape", Ints{-1, columns / slot_, slot_}}});
+    return c_.reshape(elements, {-1, columns / slot_, slot_});
   }
 
   LowerContext& c_;
@@ -86,17 +79,12 @@ class Shown {
   std::string counts_ = {};  // [rows, slots, 1]: one or zero
 };
 
-std::string times(LowerContext& c, const std::string& x, const std::string& y) {
-  return c.apply("elementwise_mul", x, y);
-}
-
 void lower(LowerContext& c) {
-  const std::string means = c.apply("elementwise_div", c.in("BatchSum"), c.in("BatchSize"));
-  const std::string scales =
-      c.apply("sqrt", c.apply("elementwise_div", c.in("BatchSize"), c.in("BatchSquareSum")));
-  std::string y = times(c, c.apply("elementwise_sub", c.in("X"), means), scales);
+  const std::string means = c.div(c.in("BatchSum"), c.in("BatchSize"));
+  const std::string scales = c.apply("sqrt", c.div(c.in("BatchSize"), c.in("BatchSquareSum")));
+  std::string y = c.mul(c.sub(c.in("X"), means), scales);
   if (c.attr<bool>("enable_scale_and_shift")) {
-    y = c.apply("elementwise_add", times(c, y, c.in("scale_w")), c.in("bias"));
+    y = c.add(c.mul(y, c.in("scale_w")), c.in("bias"));
   }
   c.result("Means", means);
   c.result("Scales", scales);
@@ -116,15 +104,15 @@ void lower_summaries(LowerContext& c, const Shown& shown, const std::string& off
   const std::string rows = shown.sum(c.apply("fill_any_like", c.in("X"), {{"value", 1.0f}}));
   std::string size = rows, sum = shown.sum(c.in("X")), square = shown.sum(c.apply("square", off));
   if (c.attr<int64_t>("slot_dim") > 0) {
-    const std::string divisor = c.apply("clip", rows, {{"min", 1.0f}, {"max", 3e38f}});
+    const std::string divisor = c.clip(rows, 1, 3e38f);
     size = c.apply("sign", rows);
-    sum = c.apply("elementwise_div", sum, divisor);
-    square = c.apply("elementwise_div", square, divisor);
+    sum = c.div(sum, divisor);
+    square = c.div(square, divisor);
   }
-  const std::string least = c.apply("scale", rows, {{"scale", c.attr<float>("epsilon")}});
+  const std::string least = c.scale(rows, c.attr<float>("epsilon"));
   c.result("BatchSize@GRAD", size);
   c.result("BatchSum@GRAD", sum);
-  c.result("BatchSquareSum@GRAD", c.apply("elementwise_add", square, least));
+  c.result("BatchSquareSum@GRAD", c.add(square, least));
 }
 
 // dX = dY * Scales, times scale_w where there is one. As in Paddle, only then do slots that were
@@ -132,18 +120,13 @@ void lower_summaries(LowerContext& c, const Shown& shown, const std::string& off
 void lower_grad(LowerContext& c) {
   const Shown shown(c);
   const std::string &dy = c.in("Y@GRAD"), &scales = c.in("Scales");
-  const std::string off = c.apply("elementwise_sub", c.in("X"), c.in("Means"));
+  const std::string off = c.sub(c.in("X"), c.in("Means"));
   const bool shifts = c.attr<bool>("enable_scale_and_shift");
-  const std::string dx = times(c, dy, scales);
-  c.result("X@GRAD", shifts ? shown.of(times(c, dx, c.in("scale_w"))) : dx);
+  const std::string dx = c.mul(dy, scales);
+  c.result("X@GRAD", shifts ? shown.of(c.mul(dx, c.in("scale_w"))) : dx);
   lower_summaries(c, shown, off);
-  if (c.wants("scale_w@GRAD")) c.result("scale_w@GRAD", shown.sum(times(c, dx, off)));
+  if (c.wants("scale_w@GRAD")) c.result("scale_w@GRAD", shown.sum(c.mul(dx, off)));
   if (c.wants("bias@GRAD")) c.result("bias@GRAD", shown.sum(dy));
-}
-
-// Real Paddle's gradient op has no summaries.
-Slot left_out(std::string summary) {
-  return {.name = std::move(summary), .doc = "as before", .optional = true, .shape_only = true};
 }
 
 const OpDef& data_norm = define_op({
@@ -170,7 +153,8 @@ const OpDef& data_norm = define_op({
         {"scale_w", "bias", "X", "BatchSize", "BatchSum", "BatchSquareSum", "Means", "Scales"},
         {.lower = lower_grad,
          .infer = infer_grad,
-         .inputs = {left_out("BatchSize"), left_out("BatchSum"), left_out("BatchSquareSum")}}),
+         // Real Paddle's gradient op has no summaries.
+         .inputs = {unread("BatchSize"), unread("BatchSum"), unread("BatchSquareSum")}}),
     .lower = lower,
     .dtype_slot = "X",
 });

@@ -11,6 +11,7 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/device/cpu/simd.h"
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -118,26 +119,19 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-const std::vector<AttrSpec> kAttrs = {
-    {"dropout_prob", 0.5f, "how probable it is that an element is left out"},
-    {"is_test", false, "whether nothing is left out"},
-    {"fix_seed", false, "whether `seed` counts"},
-    {"seed", 0, "repeats the masks of a program from run to run"},
-    {"dropout_implementation", "downgrade_in_infer", "or upscale_in_train"}};
-
 const OpDef& dropout = define_op({
     .type = "dropout",
     .doc = "Leaves out elements at random while training.",
     .inputs = {{"X", "any tensor"},
-               {.name = "Seed",
-                .doc = "one i32 in the place of `seed`",
-                .optional = true,
-                .no_grad = true,
-                .one = true}},
+               single(optional_constant("Seed", "one i32 in the place of `seed`"))},
     .outputs =
         {{.name = "Out", .doc = "like X", .like = "X"},
          {.name = "Mask", .doc = "1 where an element stayed, u8", .no_grad = true, .like = "X"}},
-    .attrs = kAttrs,
+    .attrs = {{"dropout_prob", 0.5f, "how probable it is that an element is left out"},
+              {"is_test", false, "whether nothing is left out"},
+              {"fix_seed", false, "whether `seed` counts"},
+              {"seed", 0, "repeats the masks of a program from run to run"},
+              {"dropout_implementation", "downgrade_in_infer", "or upscale_in_train"}},
     .infer = infer,
     .grad = grad_op({"Mask"}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>([]<typename T>(PrepareContext& c) {

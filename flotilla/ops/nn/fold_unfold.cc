@@ -12,6 +12,7 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/nn/window.h"
 
 namespace flotilla::ops {
@@ -119,12 +120,11 @@ Step add_columns(PrepareContext& c, const Windows& w, int64_t channels, const ch
 using Ints = std::vector<int32_t>;
 
 std::vector<AttrSpec> attrs(std::vector<AttrSpec> more = {}) {
-  more.insert(more.end(),
-              {{"kernel_sizes", Ints{}, "height and width of the window"},
-               {"strides", Ints{1, 1}, "steps from place to place"},
-               {"paddings", Ints{0, 0, 0, 0}, "zeros above, left, below, right of the image"},
-               {"dilations", Ints{1, 1}, "steps from element to element of the window"}});
-  return more;
+  return joined(std::move(more),
+                {{"kernel_sizes", Ints{}, "height and width of the window"},
+                 {"strides", Ints{1, 1}, "steps from place to place"},
+                 {"paddings", Ints{0, 0, 0, 0}, "zeros above, left, below, right of the image"},
+                 {"dilations", Ints{1, 1}, "steps from element to element of the window"}});
 }
 
 // ---- unfold -------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ const OpDef& unfold = define_op({
     .outputs = {{.name = "Y", .doc = "[N, C times the elements of a window, places]"}},
     .attrs = attrs(),
     .infer = infer_unfold,
-    .grad = grad_op({shape_of("X")}, {.kernels = kernels_for<float, double>(unfold_step<true>)}),
+    .grad = float_grad({shape_of("X")}, unfold_step<true>),
     .kernels = kernels_for<float, double>(unfold_step<false>),
 });
 
@@ -196,7 +196,7 @@ const OpDef& fold = define_op({
     .outputs = {{.name = "Y", .doc = "images, [N, C, H, W]"}},
     .attrs = attrs({{"output_sizes", Ints{}, "height and width of the images"}}),
     .infer = infer_fold,
-    .grad = grad_op({shape_of("X")}, {.kernels = kernels_for<float, double>(fold_step<true>)}),
+    .grad = float_grad({shape_of("X")}, fold_step<true>),
     .kernels = kernels_for<float, double>(fold_step<false>),
 });
 

@@ -22,15 +22,12 @@ void infer(InferContext& c) {
 }
 
 void lower(LowerContext& c) {
-  const auto places = [&](const char* slot) {
-    return c.apply("flatten_contiguous_range", c.in(slot), {{"start_axis", 2}, {"stop_axis", 3}});
-  };
+  const auto places = [&](const char* slot) { return c.flatten(c.in(slot), 2, 3); };
   const std::string x = places("X");
   const std::string sums = c.apply("matmul_v2", x, places("Y"), {{"trans_y", true}});
   const std::string ones = c.apply("fill_any_like", x, {{"value", 1.0f}});
-  const std::string counts =
-      c.apply("reduce_sum", ones, {{"dim", std::vector<int32_t>{2}}, {"keep_dim", true}});
-  c.result("Out", c.apply("elementwise_div", sums, counts));
+  const std::string counts = c.sum(ones, {2}, true);
+  c.result("Out", c.div(sums, counts));
 }
 
 const OpDef& fsp = define_op({

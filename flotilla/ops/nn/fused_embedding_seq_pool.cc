@@ -8,7 +8,8 @@
 #include "flotilla/op/lower.h"
 #include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/sequences.h"
-#include "flotilla/ops/nn/table_grad.h"
+#include "flotilla/ops/common/slots.h"
+#include "flotilla/ops/common/table_rows.h"
 
 namespace flotilla::ops {
 namespace {
@@ -29,15 +30,8 @@ void lower(LowerContext& c) {
   const std::string found = c.append(
       "lookup_table_v2", {{"Ids", {c.in("Ids")}}, {"W", {c.in("W")}}},
       {{"padding_idx", c.attr<int64_t>("padding_idx")}, {"is_sparse", c.attr<bool>("is_sparse")}});
-  const std::string rows =
-      c.apply("flatten_contiguous_range", found, {{"start_axis", 1}, {"stop_axis", -1}});
+  const std::string rows = c.flatten(found, 1, -1);
   c.result("Out", c.apply("sequence_pool", rows, {{"pooltype", "SUM"}}));
-}
-
-GradRule gradient() {
-  GradRule rule = grad_of_body({"W", "Ids"});
-  rule.op.infer = infer_table_grad;
-  return rule;
 }
 
 const OpDef& fused_embedding_seq_pool = define_op({
@@ -51,7 +45,7 @@ const OpDef& fused_embedding_seq_pool = define_op({
               {"padding_idx", int64_t{-1}, "the id of padding, whose row is zeros; -1: none"},
               {"grad_inplace", false, "of no effect"}},
     .infer = infer,
-    .grad = gradient(),
+    .grad = body_gradient({"W", "Ids"}, {.infer = infer_table_grad}),
     .lower = lower,
     .dtype_slot = "W",
 });

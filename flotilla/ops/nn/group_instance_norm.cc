@@ -5,7 +5,6 @@
 // instance_norm: the same with a group for each channel; SavedVariance holds 1 / sqrt(variance +
 //                epsilon)
 
-#include <algorithm>
 #include <cmath>
 
 #include "flotilla/device/cpu/parallel.h"
@@ -211,11 +210,6 @@ const AttrSpec kEpsilon = {"epsilon", 1e-5f, "keeps the divisor above zero"};
 const Slot kScale = {.name = "Scale", .doc = "of each channel; by default 1", .optional = true};
 const Slot kBias = {.name = "Bias", .doc = "of each channel; by default 0", .optional = true};
 
-// What the gradient op has in some releases of Paddle and not in others.
-Slot maybe(std::string name) {
-  return {.name = std::move(name), .doc = "as before", .optional = true};
-}
-
 const OpDef& group_norm = define_op({
     .type = "group_norm",
     .doc = "Shifts and scales groups of channels of each image to mean zero and variance one.",
@@ -227,10 +221,11 @@ const OpDef& group_norm = define_op({
               {"groups", -1, "how many the channels are cut into"},
               {"data_layout", "NCHW", "NCHW or NHWC"}},
     .infer = infer,
-    .grad = grad_op({"X", "Scale", "Bias", "Y", "Mean", "Variance"},
-                    {.kernels = kernels_for<float, double>(backward),
-                     .infer = infer_grad,
-                     .inputs = {maybe("X"), maybe("Y"), maybe("Mean")}}),
+    .grad = grad_op(
+        {"X", "Scale", "Bias", "Y", "Mean", "Variance"},
+        {.kernels = kernels_for<float, double>(backward),
+         .infer = infer_grad,
+         .inputs = {maybe("X", "as before"), maybe("Y", "as before"), maybe("Mean", "as before")}}),
     .kernels = kernels_for<float, double>(forward),
 });
 
@@ -246,7 +241,7 @@ const OpDef& instance_norm = define_op({
     .grad = grad_op({"X", "Scale", "SavedMean", "SavedVariance"},
                     {.kernels = kernels_for<float, double>(backward),
                      .infer = infer_grad,
-                     .inputs = {maybe("Bias"), maybe("Y")}}),
+                     .inputs = {maybe("Bias", "as before"), maybe("Y", "as before")}}),
     .kernels = kernels_for<float, double>(forward),
 });
 

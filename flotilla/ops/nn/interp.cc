@@ -240,11 +240,7 @@ OpDef definition(std::string type, AttrSpec scale) {
           .doc = "Images of another size.",
           .inputs = {{"X", "images, with channels as second or last axis"},
                      optional_constant("OutSize", "the size of Out"),
-                     {.name = "SizeTensor",
-                      .doc = "the same, a tensor for each axis",
-                      .optional = true,
-                      .list = true,
-                      .no_grad = true},
+                     several(optional_constant("SizeTensor", "the same, a tensor for each axis")),
                      optional_constant("Scale", "not implemented")},
           .outputs = {{"Out", "images of the new size"}},
           .attrs = {{"data_layout", "NCHW", "NCHW or NHWC"},
@@ -256,8 +252,7 @@ OpDef definition(std::string type, AttrSpec scale) {
                     {"align_corners", true, "whether corners come from corners"},
                     {"align_mode", 1, "0: positions count from the middle of an element"}},
           .infer = infer,
-          .grad = grad_op({shape_of("X"), "OutSize", "SizeTensor", "Scale"},
-                          {.kernels = kernels_for<float, double>(resize<true>)}),
+          .grad = float_grad({shape_of("X"), "OutSize", "SizeTensor", "Scale"}, resize<true>),
           .kernels = kernels_for<float, double>(resize<false>)};
 }
 

@@ -54,8 +54,7 @@ struct Sizes {
 };
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  const Sizes s(c);
-  return [s, epsilon = static_cast<T>(c.attr<float>("epsilon")), in = c.in<T>("X"),
+  return [s = Sizes(c), epsilon = static_cast<T>(c.attr<float>("epsilon")), in = c.in<T>("X"),
           scale = given<T>(c, "Scale"), bias = given<T>(c, "Bias"), out = c.out<T>("Y"),
           mean = c.out<T>("Mean"), variance = c.out<T>("Variance")] {
     const T* factor = scale ? scale.data() : nullptr;
@@ -81,72 +80,50 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 
 // With g = dY * Scale and h = (X - Mean) / sqrt(Variance + epsilon):
 //   dX = (g - mean(g) - h * mean(g * h)) / sqrt(Variance + epsilon)
-template <typename T>
-void input_gradient(const Sizes& s, const T* x, const T* dy, const T* factor, const T* mean,
-                    const T* variance, T epsilon, T* dx) {
-  parallel_for(s.rows, 12 * s.width, [=](int64_t row) {
-    const T* xs = x + row * s.width;
-    const T* gs = dy + row * s.width;
-    T* to = dx + row * s.width;
-    const T m = mean[row], unit = 1 / std::sqrt(variance[row] + epsilon);
-    T sum = 0, dot = 0;
-    for (int64_t i = 0; i < s.width; ++i) {
-      const T g = gs[i] * (factor != nullptr ? factor[i] : T{1});
-      sum += g;
-      dot += g * (xs[i] - m) * unit;
-    }
-    const T n = static_cast<T>(s.width), mean_g = sum / n, mean_gh = dot / n;
-    for (int64_t i = 0; i < s.width; ++i) {
-      const T g = gs[i] * (factor != nullptr ? factor[i] : T{1});
-      to[i] = (g - mean_g - (xs[i] - m) * unit * mean_gh) * unit;
-    }
-  });
-}
-
-// dScale = sum of dY * h and dBias = sum of dY over the rows. Threads share out the columns, so
-// that their number does not change the order of a sum. Either may be null.
-template <typename T>
-void parameter_gradients(const Sizes& s, const T* x, const T* dy, const T* mean, const T* variance,
-                         T epsilon, T* dscale, T* dbias) {
-  const int64_t grain = kGrainOperations / (4 * s.rows + 1) + 16;
-  parallel_ranges(s.width, grain, [=](int64_t begin, int64_t end) {
-    for (T* to : {dscale, dbias}) {
-      if (to != nullptr) std::fill(to + begin, to + end, T{0});
-    }
-    for (int64_t row = 0; row < s.rows; ++row) {
-      const T* xs = x + row * s.width;
-      const T* gs = dy + row * s.width;
-      const T m = mean[row], unit = 1 / std::sqrt(variance[row] + epsilon);
-      if (dscale != nullptr) {
-        for (int64_t i = begin; i < end; ++i) dscale[i] += gs[i] * (xs[i] - m) * unit;
-      }
-      if (dbias != nullptr) {
-        for (int64_t i = begin; i < end; ++i) dbias[i] += gs[i];
-      }
-    }
-  });
-}
-
+//   dScale = sum of dY * h and dBias = sum of dY over the rows
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const Sizes s(c);
-  return [s, epsilon = static_cast<T>(c.attr<float>("epsilon")), x = c.in<T>("X"),
+  return [s = Sizes(c), epsilon = static_cast<T>(c.attr<float>("epsilon")), x = c.in<T>("X"),
           scale = given<T>(c, "Scale"), mean = c.in<T>("Mean"), variance = c.in<T>("Variance"),
           dy = c.in<T>("Y@GRAD"), dx = wanted<T>(c, "X@GRAD"), dscale = wanted<T>(c, "Scale@GRAD"),
           dbias = wanted<T>(c, "Bias@GRAD")] {
-    if (dx) {
-      input_gradient(s, x.data(), dy.data(), scale ? scale.data() : nullptr, mean.data(),
-                     variance.data(), epsilon, dx.data());
-    }
-    if (dscale || dbias) {
-      parameter_gradients(s, x.data(), dy.data(), mean.data(), variance.data(), epsilon,
-                          dscale ? dscale.data() : nullptr, dbias ? dbias.data() : nullptr);
-    }
+    const T* const factor = scale ? scale.data() : nullptr;
+    const auto unit_of = [&](int64_t row) { return 1 / std::sqrt(variance.data()[row] + epsilon); };
+    const auto to_input = [&](int64_t row) {
+      const T *xs = x.data() + row * s.width, *gs = dy.data() + row * s.width;
+      T* to = dx.data() + row * s.width;
+      const T m = mean.data()[row], unit = unit_of(row);
+      T sum = 0, dot = 0;
+      for (int64_t i = 0; i < s.width; ++i) {
+        const T g = gs[i] * (factor != nullptr ? factor[i] : T{1});
+        sum += g;
+        dot += g * (xs[i] - m) * unit;
+      }
+      const T n = static_cast<T>(s.width), mean_g = sum / n, mean_gh = dot / n;
+      for (int64_t i = 0; i < s.width; ++i) {
+        const T g = gs[i] * (factor != nullptr ? factor[i] : T{1});
+        to[i] = (g - mean_g - (xs[i] - m) * unit * mean_gh) * unit;
+      }
+    };
+    // Threads share out the columns, so that their number does not change the order of a sum.
+    const auto to_parameters = [&](int64_t begin, int64_t end) {
+      T *const of_scale = dscale ? dscale.data() : nullptr,
+               *of_bias = dbias ? dbias.data() : nullptr;
+      for (T* to : {of_scale, of_bias}) {
+        if (to != nullptr) std::fill(to + begin, to + end, T{0});
+      }
+      for (int64_t row = 0; row < s.rows; ++row) {
+        const T *xs = x.data() + row * s.width, *gs = dy.data() + row * s.width;
+        const T m = mean.data()[row], unit = unit_of(row);
+        for (int64_t i = begin; of_scale != nullptr && i < end; ++i) {
+          of_scale[i] += gs[i] * (xs[i] - m) * unit;
+        }
+        for (int64_t i = begin; of_bias != nullptr && i < end; ++i) of_bias[i] += gs[i];
+      }
+    };
+    if (dx) parallel_for(s.rows, 12 * s.width, to_input);
+    const int64_t grain = kGrainOperations / (4 * s.rows + 1) + 16;
+    if (dscale || dbias) parallel_ranges(s.width, grain, to_parameters);
   };
-};
-
-const std::vector<AttrSpec> kAttrs = {
-    {"epsilon", 1e-5f, "added to the variance"},
-    {"begin_norm_axis", int32_t{1}, "the first axis that belongs to a sample"},
 };
 
 const OpDef& layer_norm = define_op({
@@ -159,7 +136,8 @@ const OpDef& layer_norm = define_op({
     .outputs = {{.name = "Y", .doc = "same shape and dtype as X"},
                 {.name = "Mean", .doc = "of each sample", .no_grad = true},
                 {.name = "Variance", .doc = "of each sample, biased", .no_grad = true}},
-    .attrs = kAttrs,
+    .attrs = {{"epsilon", 1e-5f, "added to the variance"},
+              {"begin_norm_axis", int32_t{1}, "the first axis that belongs to a sample"}},
     .infer = infer,
     .grad = grad_op({"X", "Scale", shape_of("Bias"), "Mean", "Variance"},
                     {.kernels = kernels_for<float, double>(backward),

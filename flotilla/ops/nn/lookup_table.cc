@@ -10,7 +10,6 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/table_rows.h"
-#include "flotilla/ops/nn/table_grad.h"
 
 namespace flotilla::ops {
 namespace {
@@ -100,30 +99,28 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return c.is_sparse("W@GRAD") ? backward_sparse<T>(c) : backward_dense<T>(c);
 };
 
-const std::vector<AttrSpec> kAttrs = {
-    {"padding_idx", int64_t{-1}, "the id of padding, whose row is zeros; -1: none"},
-    {"is_sparse", false, "whether the gradient of W holds only the rows that were looked up"},
-    // Marks that parameter-server programs carry along.
-    {"is_distributed", false, "of no effect"},
-    {"remote_prefetch", false, "of no effect"},
-    {"grad_inplace", false, "of no effect"},
-    {"entry_config", "", "of no effect"},
-    {"entry", "none", "of no effect"},
-    {"table_class", "none", "of no effect"},
-    {"table_names", std::vector<std::string>{}, "of no effect"},
-    {"epmap", std::vector<std::string>{}, "of no effect"},
-    {"height_sections", std::vector<int64_t>{}, "of no effect"},
-    {"trainer_id", 0, "of no effect"},
-    {"slot", 0, "of no effect"},
-    {"is_test", false, "of no effect"}};
-
 OpDef definition(std::string type, std::string ids_doc, void (*infer)(InferContext&)) {
   return {.type = std::move(type),
           .doc = "Looks up rows of a table.",
           .inputs = {{.name = "Ids", .doc = std::move(ids_doc), .no_grad = true},
                      {"W", "the table, [rows, width]"}},
           .outputs = {{"Out", "a row for each id"}},
-          .attrs = kAttrs,
+          .attrs = {{"padding_idx", int64_t{-1}, "the id of padding, whose row is zeros; -1: none"},
+                    {"is_sparse", false,
+                     "whether the gradient of W holds only the rows that were looked up"},
+                    // Marks that parameter-server programs carry along.
+                    {"is_distributed", false, "of no effect"},
+                    {"remote_prefetch", false, "of no effect"},
+                    {"grad_inplace", false, "of no effect"},
+                    {"entry_config", "", "of no effect"},
+                    {"entry", "none", "of no effect"},
+                    {"table_class", "none", "of no effect"},
+                    {"table_names", std::vector<std::string>{}, "of no effect"},
+                    {"epmap", std::vector<std::string>{}, "of no effect"},
+                    {"height_sections", std::vector<int64_t>{}, "of no effect"},
+                    {"trainer_id", 0, "of no effect"},
+                    {"slot", 0, "of no effect"},
+                    {"is_test", false, "of no effect"}},
           .infer = infer,
           .grad = grad_op({"Ids", shape_of("W")}, {.kernels = kernels_for<float, double>(backward),
                                                    .infer = infer_table_grad}),

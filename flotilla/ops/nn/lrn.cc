@@ -26,8 +26,7 @@ std::string mean_around(LowerContext& c, const std::string& x) {
   using Ints = std::vector<int32_t>;
   const bool last = DataFormat(c.attr<std::string>("data_format")).channels_last();
   const auto n = c.attr<int32_t>("n");
-  const std::string flat = c.apply("flatten_contiguous_range", x,
-                                   {{"start_axis", last ? 1 : 2}, {"stop_axis", last ? 2 : 3}});
+  const std::string flat = c.flatten(x, last ? 1 : 2, last ? 2 : 3);
   const std::string image = c.apply("unsqueeze2", flat, {{"axes", Ints{1}}});
   const std::string mean = c.apply("pool2d", image,
                                    {{"pooling_type", "avg"},
@@ -41,20 +40,12 @@ std::string mean_around(LowerContext& c, const std::string& x) {
 void lower(LowerContext& c) {
   const std::string& x = c.in("X");
   const float alpha = c.attr<float>("alpha") * c.attr<float>("n");
-  const std::string mid = c.apply("scale", mean_around(c, c.apply("square", x)),
-                                  {{"scale", alpha}, {"bias", c.attr<float>("k")}});
+  const std::string mid = c.scale(mean_around(c, c.apply("square", x)), alpha, c.attr<float>("k"));
   c.result("MidOut", mid);
   // MidOut^-beta, by functions that run as vector code.
-  const std::string power =
-      c.apply("scale", c.apply("log", mid), {{"scale", -c.attr<float>("beta")}});
-  c.result("Out", c.apply("elementwise_mul", x, c.apply("exp", power)));
+  const std::string power = c.scale(c.apply("log", mid), -c.attr<float>("beta"));
+  c.result("Out", c.mul(x, c.apply("exp", power)));
 }
-
-const std::vector<AttrSpec> kAttrs = {
-    {"n", 5, "channels that are summed"}, {"k", 2.0f, "what is added to their sum"},
-    {"alpha", 1e-4f, "its factor"},       {"beta", 0.75f, "the exponent"},
-    {"use_mkldnn", false, "ignored"},     {"data_format", "AnyLayout", "NCHW or NHWC"},
-    {"is_test", false, "ignored"}};
 
 const OpDef& lrn = define_op({
     .type = "lrn",
@@ -62,7 +53,13 @@ const OpDef& lrn = define_op({
     .inputs = {{.name = "X", .doc = "images"}},
     .outputs = {{.name = "Out", .doc = "same shape as X"},
                 {.name = "MidOut", .doc = "for the gradient", .no_grad = true}},
-    .attrs = kAttrs,
+    .attrs = {{"n", 5, "channels that are summed"},
+              {"k", 2.0f, "what is added to their sum"},
+              {"alpha", 1e-4f, "its factor"},
+              {"beta", 0.75f, "the exponent"},
+              {"use_mkldnn", false, "ignored"},
+              {"data_format", "AnyLayout", "NCHW or NHWC"},
+              {"is_test", false, "ignored"}},
     .infer = infer,
     .grad = grad_of_body({"X", "Out", "MidOut"}),
     .lower = lower,

@@ -10,32 +10,23 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
+#include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/nn/pool_axis.h"
 
 namespace flotilla::ops {
 namespace {
-
-// The number for an axis of an attribute that has one for each of the two.
-template <typename Context>
-int64_t of_axis(const Context& c, const char* name, size_t axis) {
-  const auto numbers = c.template attr<std::vector<int64_t>>(name);
-  require(numbers.size() == 2, "{} must hold two numbers, but holds {}", name, numbers.size());
-  return numbers[axis];
-}
 
 template <typename Context>
 PoolAxis windows(const Context& c, const Shape& x, size_t axis) {
   const int64_t extent = x[static_cast<int64_t>(axis) + 2];
   if (c.template attr<bool>("global_pooling")) return adaptive_axis(extent, 1);
   const bool adaptive = c.template attr<bool>("adaptive");
-  const int64_t padding = of_axis(c, "paddings", axis);
-  const Window w = {.size = of_axis(c, "ksize", axis),
-                    .stride = of_axis(c, "strides", axis),
+  const int64_t padding = of_axis(c, "paddings", axis, 0);
+  const Window w = {.size = of_axis(c, "ksize", axis, 1),
+                    .stride = of_axis(c, "strides", axis, 1),
                     .pad_begin = padding,
                     .pad_end = padding};
-  require(w.size > 0 && w.stride > 0, "ksize and strides must be positive, but are {} and {}",
-          w.size, w.stride);
-  require(0 <= padding && (adaptive || padding < w.size),
+  require(adaptive || padding < w.size,
           "paddings must lie in [0, {}), the size of a window, but hold {}", w.size, padding);
   if (adaptive) return adaptive_axis(extent, w.size);
   require(w.pool_places(extent, false) != 0,
@@ -118,22 +109,19 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
 
 using Ints = std::vector<int32_t>;
 
-const std::vector<AttrSpec> kAttrs = {
-    {"ksize", Ints{1, 1}, "height and width of a window; adaptive: of Out"},
-    {"strides", Ints{1, 1}, "steps from window to window"},
-    {"paddings", Ints{0, 0}, "elements around the image that never count"},
-    {"global_pooling", false, "one window, the whole image"},
-    {"adaptive", false, "windows are chosen so that Out has ksize"}};
-
 const OpDef& max_pool2d_with_index = define_op({
     .type = "max_pool2d_with_index",
     .doc = "The largest elements of windows of images, and where they lie.",
     .inputs = {{.name = "X", .doc = "images, [N, C, H, W]"}},
     .outputs = {{.name = "Out", .doc = "[N, C, windows down, windows right]"},
                 {.name = "Mask", .doc = "i32: places in the channel", .no_grad = true}},
-    .attrs = kAttrs,
+    .attrs = {{"ksize", Ints{1, 1}, "height and width of a window; adaptive: of Out"},
+              {"strides", Ints{1, 1}, "steps from window to window"},
+              {"paddings", Ints{0, 0}, "elements around the image that never count"},
+              {"global_pooling", false, "one window, the whole image"},
+              {"adaptive", false, "windows are chosen so that Out has ksize"}},
     .infer = infer,
-    .grad = grad_op({shape_of("X"), "Mask"}, {.kernels = kernels_for<float, double>(backward)}),
+    .grad = float_grad({shape_of("X"), "Mask"}, backward),
     .kernels = kernels_for<float, double>(forward),
 });
 
@@ -154,8 +142,8 @@ void infer_unpool(InferContext& c) {
     int64_t& extent = out[static_cast<int64_t>(axis) + 2];
     if (size.empty() && extent < 0) continue;
     extent = !size.empty() ? size[size.size() - 2 + axis]
-                           : (extent - 1) * of_axis(c, "strides", axis) -
-                                 2 * of_axis(c, "paddings", axis) + of_axis(c, "ksize", axis);
+                           : (extent - 1) * of_axis(c, "strides", axis, 1) -
+                                 2 * of_axis(c, "paddings", axis, 0) + of_axis(c, "ksize", axis, 1);
     require(extent > 0, "Out must have rows and columns, but would have {}", extent);
   }
   c.out("Out") = like(c.in("X"), out);
@@ -200,8 +188,7 @@ const OpDef& unpool = define_op({
               {"output_size", Ints{}, "height and width of Out, where they do not follow"},
               {"data_format", "NCHW", "NCHW"}},
     .infer = infer_unpool,
-    .grad = grad_op({shape_of("X"), "Indices", shape_of("Out")},
-                    {.kernels = kernels_for<float, double>(unpool_backward)}),
+    .grad = float_grad({shape_of("X"), "Indices", shape_of("Out")}, unpool_backward),
     .kernels = kernels_for<float, double>(unpool_forward),
     .to_paddle = size_to_paddle,
 });

@@ -6,6 +6,7 @@
 
 #include "flotilla/op/lower.h"
 #include "flotilla/ops/common/slices.h"
+#include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
@@ -40,23 +41,14 @@ void lower(LowerContext& c) {
                            {"data_format", axis == 1 ? "NHWC" : "NCHW"}}));
 }
 
-GradRule gradient() {
-  GradRule rule = grad_of_body({"X", "Out"});
-  rule.op.inputs = {{.name = "Out", .doc = "not needed", .optional = true, .shape_only = true}};
-  return rule;
-}
-
-const std::vector<AttrSpec> kAttrs = {{"groups", 0, "channels of which one stays"},
-                                      {"axis", 1, "where the channels are"}};
-
 const OpDef& maxout = define_op({
     .type = "maxout",
     .doc = "The largest of each `groups` channels that follow one another.",
     .inputs = {{.name = "X", .doc = "images"}},
     .outputs = {{.name = "Out", .doc = "X with fewer channels"}},
-    .attrs = kAttrs,
+    .attrs = {{"groups", 0, "channels of which one stays"}, {"axis", 1, "where the channels are"}},
     .infer = infer,
-    .grad = gradient(),
+    .grad = body_gradient({"X", "Out"}, {.inputs = {unread("Out")}}),
     .lower = lower,
 });
 

@@ -2,10 +2,7 @@
 //
 // norm: Norm = sqrt(sum(X^2) + epsilon), slice by slice along `axis`, and Out = X / Norm.
 
-#include <cmath>
-
-#include "flotilla/device/cpu/parallel.h"
-#include "flotilla/kernel/prepare.h"
+#include "flotilla/op/lower.h"
 #include "flotilla/ops/common/slices.h"
 
 namespace flotilla::ops {
@@ -20,54 +17,32 @@ void infer(InferContext& c) {
   c.out("Norm").shape[x.axis(axis)] = 1;
 }
 
-constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"));
-  return [s, epsilon = static_cast<T>(c.attr<float>("epsilon")), in = c.in<T>("X"),
-          out = c.out<T>("Out"), norm = c.has("Norm") ? c.out<T>("Norm") : Out<T>()] {
-    const T* x = in.data();
-    parallel_for(s.count(), s.n * 4, [&](int64_t slice) {
-      T sum = epsilon;
-      for (int64_t i = s.begin(slice); i < s.end(slice); i += s.stride) sum += x[i] * x[i];
-      const T length = std::sqrt(sum);
-      for (int64_t i = s.begin(slice); i < s.end(slice); i += s.stride)
-        out.data()[i] = x[i] / length;
-      if (norm) norm.data()[slice] = length;
-    });
-  };
-};
+void lower(LowerContext& c) {
+  const std::string squares = c.sum(c.apply("square", c.in("X")), {c.attr<int32_t>("axis")}, true);
+  const std::string norm = c.apply("sqrt", c.scale(squares, 1, c.attr<float>("epsilon")));
+  c.result("Norm", norm);
+  c.result("Out", c.div(c.in("X"), norm));
+}
 
 // dX = (dOut - X * sum(dOut * X) / Norm^2) / Norm
-constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"));
-  return [s, in = c.in<T>("X"), norm = c.in<T>("Norm"), dout = c.in<T>("Out@GRAD"),
-          dx = c.out<T>("X@GRAD")] {
-    const T* x = in.data();
-    const T* dy = dout.data();
-    parallel_for(s.count(), s.n * 4, [&](int64_t slice) {
-      const T length = norm.data()[slice];
-      T dot = 0;
-      for (int64_t i = s.begin(slice); i < s.end(slice); i += s.stride) dot += dy[i] * x[i];
-      dot /= length * length;
-      for (int64_t i = s.begin(slice); i < s.end(slice); i += s.stride) {
-        dx.data()[i] = (dy[i] - x[i] * dot) / length;
-      }
-    });
-  };
-};
-
-const std::vector<AttrSpec> kAttrs = {{"axis", -1, "direction of a slice"},
-                                      {"epsilon", 1e-10f, "keeps the norm above zero"},
-                                      {"is_test", false, "of no effect"}};
+void lower_grad(LowerContext& c) {
+  const std::string &x = c.in("X"), &norm = c.in("Norm"), &dout = c.in("Out@GRAD");
+  const std::string dot = c.sum(c.mul(dout, x), {c.attr<int32_t>("axis")}, true);
+  const std::string along = c.mul(x, c.div(dot, c.apply("square", norm)));
+  c.result("X@GRAD", c.div(c.sub(dout, along), norm));
+}
 
 const OpDef& norm = define_op({
     .type = "norm",
     .doc = "Scales each slice of X along `axis` to length one.",
     .inputs = {{"X", "tensor of rank 1 or more"}},
     .outputs = {{"Out", "like X"}, {.name = "Norm", .doc = "lengths", .no_grad = true}},
-    .attrs = kAttrs,
+    .attrs = {{"axis", -1, "direction of a slice"},
+              {"epsilon", 1e-10f, "keeps the norm above zero"},
+              {"is_test", false, "of no effect"}},
     .infer = infer,
-    .grad = grad_op({"X", "Norm"}, {.kernels = kernels_for<float, double>(backward)}),
-    .kernels = kernels_for<float, double>(forward),
+    .grad = grad_op({"X", "Norm"}, {.lower = lower_grad}),
+    .lower = lower,
 });
 
 }  // namespace

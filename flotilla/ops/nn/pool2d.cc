@@ -265,24 +265,22 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
 
 using Ints = std::vector<int32_t>;
 
-const std::vector<AttrSpec> kAttrs = {
-    {"pooling_type", "", "max or avg"},
-    {"ksize", Ints{}, "height and width of a window; of Out where adaptive"},
-    {"global_pooling", false, "whether one window covers the whole image"},
-    {"strides", Ints{1, 1}, "steps of the window, down and right"},
-    {"paddings", Ints{0, 0}, "around X: two numbers, or top, bottom, left, right"},
-    {"exclusive", true, "whether a mean leaves padding out"},
-    {"adaptive", false, "whether windows of about the same size cover the image"},
-    {"ceil_mode", false, "whether a window may reach beyond the image to cover its rest"},
-    {"padding_algorithm", "EXPLICIT", "EXPLICIT, or SAME or VALID to work the paddings out"},
-    {"data_format", "NCHW", "NCHW or NHWC"}};
-
 const OpDef& pool2d = define_op({
     .type = "pool2d",
     .doc = "The largest element or the mean of each window of an image.",
     .inputs = {{"X", "images, [N, C, H, W] or [N, H, W, C]"}},
     .outputs = {{"Out", "images with an element for each window"}},
-    .attrs = kAttrs,
+    .attrs = {{"pooling_type", "", "max or avg"},
+              {"ksize", Ints{}, "height and width of a window; of Out where adaptive"},
+              {"global_pooling", false, "whether one window covers the whole image"},
+              {"strides", Ints{1, 1}, "steps of the window, down and right"},
+              {"paddings", Ints{0, 0}, "around X: two numbers, or top, bottom, left, right"},
+              {"exclusive", true, "whether a mean leaves padding out"},
+              {"adaptive", false, "whether windows of about the same size cover the image"},
+              {"ceil_mode", false, "whether a window may reach beyond the image to cover its rest"},
+              {"padding_algorithm", "EXPLICIT",
+               "EXPLICIT, or SAME or VALID to work the paddings out"},
+              {"data_format", "NCHW", "NCHW or NHWC"}},
     .infer = infer,
     .grad = grad_op({"X", "Out"}, {.kernels = kernels_for<float, double>(backward)}),
     .kernels = kernels_for<float, double>(forward),

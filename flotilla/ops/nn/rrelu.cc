@@ -28,12 +28,10 @@ void lower(LowerContext& c) {
   const std::string noise =
       c.append("where", {{"Condition", {below}}, {"X", {slope}}, {"Y", {filled(1)}}});
   c.result("Noise", noise);
-  c.result("Out", c.apply("elementwise_mul", x, noise));
+  c.result("Out", c.mul(x, noise));
 }
 
-void lower_grad(LowerContext& c) {
-  c.result("X@GRAD", c.apply("elementwise_mul", c.in("Out@GRAD"), c.in("Noise")));
-}
+void lower_grad(LowerContext& c) { c.result("X@GRAD", c.mul(c.in("Out@GRAD"), c.in("Noise"))); }
 
 const OpDef& rrelu = define_op({
     .type = "rrelu",

@@ -124,20 +124,13 @@ void infer(InferContext& c) {
   c.out(kBack ? "X@GRAD" : "Out") = like(x, turn_of(c, kRow, x.shape, kBack).out);
 }
 
-Ints permuted(const Ints& numbers, const Ints& order) {
-  Ints made;
-  for (const int64_t axis : order) made.push_back(numbers[static_cast<size_t>(axis)]);
-  return made;
-}
-
 template <const Row& kRow, bool kBack>
 Step turned(PrepareContext& c) {
   const std::string_view in = kBack ? "Out@GRAD" : "X", out = kBack ? "X@GRAD" : "Out";
   const Turn turn = turn_of(c, kRow, c.shape(in), kBack);
-  const Ints extents = permuted(turn.cut, turn.order);
-  const BoxCopy copy(extents, dense_strides(Shape(extents)),
-                     permuted(dense_strides(Shape(turn.cut)), turn.order), size_of(c.dtype(in)));
-  return [copy, from = c.in_bytes(in), to = c.out_bytes(out)] { copy.run(to.data(), from.data()); };
+  return take_box(
+      c, in, out,
+      {permuted(turn.cut, turn.order), permuted(dense_strides(Shape(turn.cut)), turn.order)});
 }
 
 template <const Row& kRow>

@@ -24,19 +24,7 @@ void infer(InferContext& c) {
 // Raises the smallest logarithms to 64 below the largest of their slice, as Paddle does.
 template <typename T>
 void keep_logs_near(const Slices& s, T* y) {
-  constexpr T kDepth = 64;
-  const int64_t block = s.n * s.stride;
-  parallel_for(s.outer, block, [=](int64_t outer) {
-    T* const begin = y + outer * block;
-    bool small = false;
-    for (int64_t i = 0; i < block; ++i) small |= begin[i] < -kDepth;  // none is above 0
-    if (!small) return;
-    for (int64_t j = 0; j < s.stride; ++j) {
-      T max = begin[j];
-      for (int64_t i = j; i < block; i += s.stride) max = std::max(max, begin[i]);
-      for (int64_t i = j; i < block; i += s.stride) begin[i] = std::max(begin[i], max - kDepth);
-    }
-  });
+  keep_near_largest(s, y, T{-64}, [](T max) { return max - 64; });  // none is above 0
 }
 
 template <typename T>
@@ -160,13 +148,13 @@ void infer_triangle(InferContext& c) {
 }
 
 void lower_masked(LowerContext& c) {
-  c.result("Out", c.apply("softmax", c.apply("elementwise_add", c.in("X"), c.in("Mask"))));
+  c.result("Out", c.apply("softmax", c.add(c.in("X"), c.in("Mask"))));
 }
 
 void lower_triangle(LowerContext& c) {
   const std::string far = c.apply("fill_any_like", c.in("X"), {{"value", -1e30f}});
   const std::string mask = c.apply("tril_triu", far, {{"diagonal", 1}});
-  const std::string near = c.apply("softmax", c.apply("elementwise_add", c.in("X"), mask));
+  const std::string near = c.apply("softmax", c.add(c.in("X"), mask));
   c.result("Out", c.apply("tril_triu", near, {{"lower", true}}));
 }
 

@@ -34,8 +34,7 @@ std::string shifted(LowerContext& c, const std::string& films, int32_t by) {
   Ints paddings(10, 0);
   paddings[by > 0 ? 2 : 3] = 1;
   const int32_t begin = by > 0 ? 0 : 1, end = begin + c.attr<int32_t>("seg_num");
-  return c.append("slice", {{"Input", {c.apply("pad", films, {{"paddings", paddings}})}}},
-                  {{"axes", Ints{1}}, {"starts", Ints{begin}}, {"ends", Ints{end}}});
+  return c.slice(c.apply("pad", films, {{"paddings", paddings}}), 1, begin, end);
 }
 
 template <bool kBack>
@@ -48,20 +47,14 @@ void lower(LowerContext& c) {
   cut[0] = c.attr<int64_t>("seg_num");
   cut.insert(cut.begin(), -1);
   const std::string films = c.apply("reshape2", x, {{"shape", cut}});
-  const auto part = [&](int64_t begin, int64_t end) {
-    return c.append("slice", {{"Input", {films}}},
-                    {{"axes", Ints{axis}},
-                     {"starts", std::vector<int64_t>{begin}},
-                     {"ends", std::vector<int64_t>{end}}});
-  };
+  const auto part = [&](int64_t begin, int64_t end) { return c.slice(films, axis, begin, end); };
   const auto share = static_cast<float>(channels) * c.attr<float>("shift_ratio");
   const auto first = static_cast<int64_t>(share), second = static_cast<int64_t>(2 * share);
   std::vector<std::string> parts = {part(second, channels)};
   if (second > first) parts.insert(parts.begin(), shifted(c, part(first, second), -by));
   if (first > 0) parts.insert(parts.begin(), shifted(c, part(0, first), by));
   const std::string joined = c.append("concat", {{"X", parts}}, {{"axis", axis}});
-  c.result(kBack ? "X@GRAD" : "Out",
-           c.apply("flatten_contiguous_range", joined, {{"start_axis", 0}, {"stop_axis", 1}}));
+  c.result(kBack ? "X@GRAD" : "Out", c.flatten(joined, 0, 1));
 }
 
 const OpDef& temporal_shift = define_op({

@@ -88,4 +88,14 @@ inline std::vector<Window> windows(const std::vector<int64_t>& extents,
   return found;
 }
 
+// The number for an axis of an attribute that has one for each of the two.
+template <typename Context>
+int64_t of_axis(const Context& c, const char* name, size_t axis, int64_t least) {
+  const auto numbers = c.template attr<std::vector<int64_t>>(name);
+  require(numbers.size() == 2 && std::ranges::min(numbers) >= least,
+          "{} must be two numbers of at least {}, but are {}", name, least,
+          fmt::join(numbers, ", "));
+  return numbers[axis];
+}
+
 }  // namespace flotilla::ops
