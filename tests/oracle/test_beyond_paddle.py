@@ -376,3 +376,14 @@ def test_a_number_beside_an_array_that_lies_apart_is_an_array():
     values = np.arange(24, dtype="float32").reshape(2, 3, 4)
     (found,) = run(lambda: [static.data("m", [2, 3, 4])[0, :, [0, 3]]], {"m": values})
     assert found.tolist() == values[0, :, [0, 3]].tolist() == [[0, 4, 8], [3, 7, 11]]
+
+
+def test_the_largest_of_adaptive_windows():
+    image = {"shape": [1, 1, 2, 2], "dtype": "float32", "rule": ["values", [1, 2, 3, 4]]}
+    attrs = {
+        "pooling_type": ["string", "max"],
+        "ksize": ["ints", [1, 1]],
+        "adaptive": ["bool", True],
+    }
+    case = one_op("adaptive", "pool2d", {"X": ["x"]}, {"Out": ["out"]}, attrs, {"x": image})
+    assert op_program.run(case)["out"].tolist() == [[[[4]]]]

@@ -79,7 +79,9 @@ def cases():
                     )
     for sizes in ([1, 1], [2, 3], [4, 5], [6, 5]):
         adaptive = {"ksize": sizes, "adaptive": True}
-        yield pools(f"pool2d.adaptive_{sizes[0]}x{sizes[1]}", [{**adaptive, **KINDS[1]}])
+        # Both releases pool the largest by windows of that size instead, from each element on.
+        attrs = [{**adaptive, **kind} for kind in KINDS[1:]]
+        yield pools(f"pool2d.adaptive_{sizes[0]}x{sizes[1]}", attrs)
         yield case(
             f"max_pool2d_with_index.adaptive_{sizes[0]}x{sizes[1]}",
             {"X": uniform(1, 2, *EXTENTS)},
@@ -90,3 +92,11 @@ def cases():
         )
     attrs = [{"ksize": [2, 2], "global_pooling": True, **kind} for kind in KINDS]
     yield pools("pool2d.global", attrs)
+    yield case(
+        "max_pool2d_with_index.global",
+        {"X": uniform(1, 2, *EXTENTS)},
+        "Out Mask",
+        {"ksize": [2, 2], "global_pooling": True},
+        grad="X",
+        dtypes={"Mask": "int32"},
+    )
