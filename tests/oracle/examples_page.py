@@ -18,12 +18,12 @@ run there here, each in a process of its own. What follows are the others, by re
 
 # The reasons, in the order of the page, and the errors that mean them.
 REASONS = [
+    ("Something that is refused", r"NotImplementedError|trains static programs only"),
     ("The package `six` is not installed", r"No module named 'six'"),
     (
         "A name that is not here",
         r"is not implemented|has no \"|has no attribute|cannot import name|No module named",
     ),
-    ("Something that is refused", r"NotImplementedError|trains static programs only"),
     ("A rule that is stricter here", r""),
 ]
 MODULE = re.compile(r"(?:module )?(paddle[\w.]*) has no \"(\w+)\"")
