@@ -91,10 +91,6 @@ Variable frac(Variable x) { return subtract(x, op("trunc", {{"X", x}})); }
 
 Variable addcmul(Variable x, Variable y, Variable z, double value) { return x + y * z * value; }
 
-Variable log_of_softmax(Variable x, int64_t axis, const std::string& name) {
-  return op("log", {{"X", softmax(x, axis)}}, {}, {.name = name});
-}
-
 Variable sum_over(Variable x, const std::vector<int64_t>& axes, bool keep_dim,
                   const std::string& name) {
   return fold("reduce_sum", "sum", x, axes, keep_dim, name);

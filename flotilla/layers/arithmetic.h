@@ -39,8 +39,6 @@ Variable rad2deg(Variable x);
 Variable frac(Variable x);  // x - trunc(x)
 // x + value * y * z.
 Variable addcmul(Variable x, Variable y, Variable z, double value = 1);
-// The logarithm of softmax in two ops, as 1.8 writes it.
-Variable log_of_softmax(Variable x, int64_t axis = -1, const std::string& name = {});
 
 // ---- over axes
 

@@ -24,6 +24,10 @@ inline Variable abs(Variable x) { return op("abs", {{"X", x}}); }
 inline Variable softmax(Variable x, int64_t axis = -1) {
   return op("softmax", {{"X", x}}, {{"axis", axis}});
 }
+// Its logarithm in two ops, as 1.8 writes it.
+inline Variable log_of_softmax(Variable x, int64_t axis = -1, const std::string& name = {}) {
+  return op("log", {{"X", softmax(x, axis)}}, {}, {.name = name});
+}
 inline Variable concat(const Variables& x, int64_t axis = 0) {
   return op("concat", {{"X", x}}, {{"axis", axis}});
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "flotilla/layers/functions.h"
+
 namespace flotilla::layers {
 namespace {
 
@@ -106,11 +108,9 @@ Variable sampled_softmax_with_cross_entropy(Variable logits, Variable label, int
                                        {.outputs = {"SampledLogits", "SampledLabels", "Samples",
                                                     "Probabilities", "LogitsDim", "LabelsDim"}});
   const Variable soft = op("one_hot", {{"X", sampled[1]}}, {{"depth", samples + 1}});
-  const Variables made =
-      op_outputs("softmax_with_cross_entropy", {{"Logits", sampled[0]}, {"Label", soft}},
-                 {{"soft_label", true}, {"ignore_index", 0}, {"numeric_stable_mode", false}},
-                 {.outputs = {"Softmax", "Loss"}});
-  return made[1] / options.num_true;
+  const LossAndSoftmax made = softmax_with_cross_entropy(
+      sampled[0], soft, {.soft_label = true, .ignore_index = 0, .numeric_stable_mode = false});
+  return made.loss / options.num_true;
 }
 
 AliasTable alias_table(const std::vector<double>& probabilities) {

@@ -1,6 +1,7 @@
 // Functions of variables that are more than one op, or that work something out first.
 
 #include "flotilla/layers/arithmetic.h"
+#include "flotilla/layers/functions.h"
 #include "flotilla/layers/linalg.h"
 #include "layer_function.h"
 
