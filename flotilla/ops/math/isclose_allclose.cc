@@ -13,15 +13,11 @@
 namespace flotilla::ops {
 namespace {
 
-void infer_isclose(InferContext& c) {
+void infer(InferContext& c) {
   check_one_shape(c, "Input", "Other");
-  c.out("Out") = like(c.in("Input"));
+  const bool each = c.def().type == "isclose";
+  c.out("Out") = each ? like(c.in("Input")) : VarMeta::tensor(boolean, {1});
   c.out("Out").dtype = boolean;
-}
-
-void infer_allclose(InferContext& c) {
-  check_one_shape(c, "Input", "Other");
-  c.out("Out") = VarMeta::tensor(boolean, {1});
 }
 
 // A tolerance is text in 2.x, so that it is exact, and a number in 1.8; a tensor stands before it.
@@ -70,29 +66,28 @@ void lower_allclose(LowerContext& c) {
                           {{"reduce_all", true}}));
 }
 
-OpDef definition(std::string type, std::string doc, void (*infer)(InferContext&)) {
-  return {.type = std::move(type),
-          .doc = std::move(doc),
-          .inputs = {constant("Input", "tensor"), constant("Other", "same shape as Input"),
-                     single(optional_constant("Rtol", "one f64")),
-                     single(optional_constant("Atol", "one f64"))},
-          .outputs = {constant("Out", "bool")},
-          .attrs = {{"rtol", {}, "what may differ for each 1 of Other; 1e-5"},
-                    {"atol", {}, "what may differ anyway; 1e-8"},
-                    {"equal_nan", false, "two that are no numbers are close"}},
-          .infer = infer,
-          .dtype_slot = "Input"};
+const OpDef& define(std::string type, std::string doc, std::vector<Kernel> kernels,
+                    void (*lower)(LowerContext&) = nullptr) {
+  return define_op(
+      {.type = std::move(type),
+       .doc = std::move(doc),
+       .inputs = {constant("Input", "tensor"), constant("Other", "same shape as Input"),
+                  single(optional_constant("Rtol", "one f64")),
+                  single(optional_constant("Atol", "one f64"))},
+       .outputs = {constant("Out", "bool")},
+       .attrs = {{"rtol", {}, "what may differ for each 1 of Other; 1e-5"},
+                 {"atol", {}, "what may differ anyway; 1e-8"},
+                 {"equal_nan", false, "two that are no numbers are close"}},
+       .infer = infer,
+       .kernels = std::move(kernels),
+       .lower = lower,
+       .dtype_slot = "Input"});
 }
 
-const bool kDefined = [] {
-  OpDef each = definition("isclose", "Whether elements are close.", infer_isclose);
-  each.kernels = kernels_for<float, double, int32_t, int64_t>(isclose);
-  OpDef all = definition("allclose", "Whether all elements are close.", infer_allclose);
-  all.lower = lower_allclose;
-  define_op(std::move(each));
-  define_op(std::move(all));
-  return true;
-}();
+const OpDef& isclose_op = define("isclose", "Whether elements are close.",
+                                 kernels_for<float, double, int32_t, int64_t>(isclose));
+const OpDef& allclose_op =
+    define("allclose", "Whether all elements are close.", {}, lower_allclose);
 
 }  // namespace
 }  // namespace flotilla::ops

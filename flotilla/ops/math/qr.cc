@@ -124,8 +124,8 @@ std::string mirrored(LowerContext& c, const std::string& square, int64_t rank) {
   std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
   const std::string below =
       c.apply("tril_triu", square, {{"lower", true}, {"diagonal", int32_t{-1}}});
-  return c.apply("elementwise_add", c.apply("tril_triu", square, {{"lower", true}}),
-                 c.apply("transpose2", below, {{"axis", axes}}));
+  return c.add(c.apply("tril_triu", square, {{"lower", true}}),
+               c.apply("transpose2", below, {{"axis", axes}}));
 }
 
 void lower_grad(LowerContext& c) {
@@ -139,12 +139,11 @@ void lower_grad(LowerContext& c) {
   std::string square;
   if (c.has("R@GRAD")) square = product(c, r, c.in("R@GRAD"), false, true);
   if (c.has("Q@GRAD")) {
-    const std::string turned =
-        c.apply("scale", product(c, c.in("Q@GRAD"), q, true, false), {{"scale", -1.0f}});
-    square = square.empty() ? turned : c.apply("elementwise_add", square, turned);
+    const std::string turned = c.scale(product(c, c.in("Q@GRAD"), q, true, false), -1);
+    square = square.empty() ? turned : c.add(square, turned);
   }
   std::string sum = product(c, q, mirrored(c, square, rank), false, false);
-  if (c.has("Q@GRAD")) sum = c.apply("elementwise_add", c.in("Q@GRAD"), sum);
+  if (c.has("Q@GRAD")) sum = c.add(c.in("Q@GRAD"), sum);
   c.result("X@GRAD", product(c, sum, c.append("inverse", {{"Input", {r}}}), false, true));
 }
 

@@ -121,89 +121,65 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-// An input shifted and scaled, before Scale and Bias: from X and the statistics or, in programs of
-// Paddle 1.8, whose gradient op has no X, from Y.
-template <typename T>
-class Normalized {
- public:
-  explicit Normalized(PrepareContext& c)
-      : instance_(is_instance(c)),
-        epsilon_(static_cast<double>(c.attr<float>("epsilon"))),
-        spreads_(c.in<T>(instance_ ? "SavedVariance" : "Variance")) {
-    if (c.has("X")) {
-      x_ = c.in<T>("X");
-      means_ = c.in<T>(instance_ ? "SavedMean" : "Mean");
-    } else {
-      y_ = c.in<T>("Y");
-      scale_ = given<T>(c, "Scale");
-      bias_ = given<T>(c, "Bias");
-    }
-  }
-
-  double inverse(int64_t group) const {
-    const auto spread = static_cast<double>(spreads_.data()[group]);
-    return instance_ ? spread : 1 / std::sqrt(spread + epsilon_);
-  }
-  // Element i, of that group and channel; `inverse` is the group's.
-  double at(int64_t group, int64_t channel, int64_t i, double inverse) const {
-    if (x_) {
-      const auto mean = static_cast<double>(means_.data()[group]);
-      return (static_cast<double>(x_.data()[i]) - mean) * inverse;
-    }
-    const double bias = bias_ ? static_cast<double>(bias_.data()[channel]) : 0.0;
-    const double scale = scale_ ? static_cast<double>(scale_.data()[channel]) : 1.0;
-    return scale == 0 ? 0.0 : (static_cast<double>(y_.data()[i]) - bias) / scale;
-  }
-
- private:
-  bool instance_;
-  double epsilon_;
-  In<T> spreads_;
-  In<T> x_, means_;
-  In<T> y_, scale_, bias_;
-};
-
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  require(c.has("X") || (!is_instance(c) && c.has("Y")), "{} needs the input \"X\" (as before)",
+  const bool instance = is_instance(c), from_x = c.has("X");
+  require(from_x || (!instance && c.has("Y")), "{} needs the input \"X\" (as before)",
           c.op().type());
-  return [g = Groups(c, "Y@GRAD"), x = Normalized<T>(c), scale = given<T>(c, "Scale"),
-          dy = c.in<T>("Y@GRAD"), dx = wanted<T>(c, "X@GRAD"), dscale = wanted<T>(c, "Scale@GRAD"),
-          dbias = wanted<T>(c, "Bias@GRAD")] {
-    if (dx) {
-      parallel_for(g.count(), g.cost(), [&](int64_t group) {
-        const auto gradient = [&](int64_t channel, int64_t i) {
-          return static_cast<double>(dy.data()[i]) *
-                 (scale ? static_cast<double>(scale.data()[channel]) : 1.0);
+  return
+      [g = Groups(c, "Y@GRAD"), instance, epsilon = static_cast<double>(c.attr<float>("epsilon")),
+       spreads = c.in<T>(instance ? "SavedVariance" : "Variance"),
+       means = from_x ? c.in<T>(instance ? "SavedMean" : "Mean") : In<T>(),
+       x = c.in<T>(from_x ? "X" : "Y"), scale = given<T>(c, "Scale"),
+       bias = from_x ? In<T>() : given<T>(c, "Bias"), dy = c.in<T>("Y@GRAD"),
+       dx = wanted<T>(c, "X@GRAD"), dscale = wanted<T>(c, "Scale@GRAD"),
+       dbias = wanted<T>(c, "Bias@GRAD")] {
+        const auto number = [](const In<T>& in, int64_t i, double otherwise) {
+          return in ? static_cast<double>(in.data()[i]) : otherwise;
         };
-        const double n = static_cast<double>(g.size()), inverse = x.inverse(group);
-        double sum = 0, dot = 0;
-        g.for_each(group, [&](int64_t channel, int64_t i) {
-          sum += gradient(channel, i);
-          dot += gradient(channel, i) * x.at(group, channel, i, inverse);
-        });
-        g.for_each(group, [&](int64_t channel, int64_t i) {
-          const double along = x.at(group, channel, i, inverse) * dot / n;
-          dx.data()[i] = static_cast<T>(inverse * (gradient(channel, i) - sum / n - along));
-        });
-      });
-    }
-    if (!dscale && !dbias) return;
-    parallel_for(g.channels, g.batch * g.spatial * 4, [&](int64_t channel) {
-      double products = 0, sum = 0;
-      for (int64_t image = 0; image < g.batch; ++image) {
-        const int64_t group = image * g.groups + channel / g.width();
-        const double inverse = x.inverse(group);
-        for (int64_t place = 0; place < g.spatial; ++place) {
-          const int64_t i = g.at(image, channel, place);
-          const auto d = static_cast<double>(dy.data()[i]);
-          products += d * x.at(group, channel, i, inverse);
-          sum += d;
+        const auto inverse_of = [&](int64_t group) {
+          const double spread = number(spreads, group, 0);
+          return instance ? spread : 1 / std::sqrt(spread + epsilon);
+        };
+        // Element i before Scale and Bias: from X and the statistics or, in programs of Paddle 1.8,
+        // whose gradient op has no X, from Y.
+        const auto normal = [&](int64_t group, int64_t channel, int64_t i, double inverse) {
+          if (means) return (number(x, i, 0) - number(means, group, 0)) * inverse;
+          const double by = number(scale, channel, 1);
+          return by == 0 ? 0.0 : (number(x, i, 0) - number(bias, channel, 0)) / by;
+        };
+        if (dx) {
+          parallel_for(g.count(), g.cost(), [&](int64_t group) {
+            const auto gradient = [&](int64_t channel, int64_t i) {
+              return number(dy, i, 0) * number(scale, channel, 1);
+            };
+            const double n = static_cast<double>(g.size()), inverse = inverse_of(group);
+            double sum = 0, dot = 0;
+            g.for_each(group, [&](int64_t channel, int64_t i) {
+              sum += gradient(channel, i);
+              dot += gradient(channel, i) * normal(group, channel, i, inverse);
+            });
+            g.for_each(group, [&](int64_t channel, int64_t i) {
+              const double along = normal(group, channel, i, inverse) * dot / n;
+              dx.data()[i] = static_cast<T>(inverse * (gradient(channel, i) - sum / n - along));
+            });
+          });
         }
-      }
-      if (dscale) dscale.data()[channel] = static_cast<T>(products);
-      if (dbias) dbias.data()[channel] = static_cast<T>(sum);
-    });
-  };
+        if (!dscale && !dbias) return;
+        parallel_for(g.channels, g.batch * g.spatial * 4, [&](int64_t channel) {
+          double products = 0, sum = 0;
+          for (int64_t image = 0; image < g.batch; ++image) {
+            const int64_t group = image * g.groups + channel / g.width();
+            const double inverse = inverse_of(group);
+            for (int64_t place = 0; place < g.spatial; ++place) {
+              const int64_t i = g.at(image, channel, place);
+              products += number(dy, i, 0) * normal(group, channel, i, inverse);
+              sum += number(dy, i, 0);
+            }
+          }
+          if (dscale) dscale.data()[channel] = static_cast<T>(products);
+          if (dbias) dbias.data()[channel] = static_cast<T>(sum);
+        });
+      };
 };
 
 const AttrSpec kEpsilon = {"epsilon", 1e-5f, "keeps the divisor above zero"};

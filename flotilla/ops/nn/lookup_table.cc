@@ -14,24 +14,19 @@
 namespace flotilla::ops {
 namespace {
 
-Shape rows_of(const InferContext& c, bool drop_last) {
-  const Shape& ids = c.in("Ids").shape;
-  if (!drop_last) return ids;
-  require(ids.rank() >= 1 && (ids[ids.rank() - 1] == 1 || ids[ids.rank() - 1] == -1),
-          "the last extent of Ids must be 1, but Ids has shape {}", ids);
-  return Shape(std::vector<int64_t>(ids.begin(), ids.end() - 1));
-}
-
-void infer(InferContext& c, bool drop_last) {
+void infer(InferContext& c) {
   check_labels(c, "Ids");
   const VarMeta& table = c.in("W");
   require(table.shape.rank() == 2, "W must have rank 2, but has shape {}", table.shape);
-  Shape shape = rows_of(c, drop_last);
-  shape.push_back(table.shape[1]);
-  VarMeta out = c.in("Ids");
+  VarMeta out = like(c.in("Ids"));
   out.dtype = table.dtype;
-  out.shape = std::move(shape);
-  out.value = {};
+  if (c.def().type == "lookup_table") {
+    const Shape& ids = c.in("Ids").shape;
+    require(ids.rank() >= 1 && fits(ids[ids.rank() - 1], 1),
+            "the last extent of Ids must be 1, but Ids has shape {}", ids);
+    out.shape = Shape(std::vector<int64_t>(ids.begin(), ids.end() - 1));
+  }
+  out.shape.push_back(table.shape[1]);
   c.out("Out") = std::move(out);
 }
 
@@ -99,40 +94,38 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return c.is_sparse("W@GRAD") ? backward_sparse<T>(c) : backward_dense<T>(c);
 };
 
-OpDef definition(std::string type, std::string ids_doc, void (*infer)(InferContext&)) {
-  return {.type = std::move(type),
-          .doc = "Looks up rows of a table.",
-          .inputs = {{.name = "Ids", .doc = std::move(ids_doc), .no_grad = true},
-                     {"W", "the table, [rows, width]"}},
-          .outputs = {{"Out", "a row for each id"}},
-          .attrs = {{"padding_idx", int64_t{-1}, "the id of padding, whose row is zeros; -1: none"},
-                    {"is_sparse", false,
-                     "whether the gradient of W holds only the rows that were looked up"},
-                    // Marks that parameter-server programs carry along.
-                    {"is_distributed", false, "of no effect"},
-                    {"remote_prefetch", false, "of no effect"},
-                    {"grad_inplace", false, "of no effect"},
-                    {"entry_config", "", "of no effect"},
-                    {"entry", "none", "of no effect"},
-                    {"table_class", "none", "of no effect"},
-                    {"table_names", std::vector<std::string>{}, "of no effect"},
-                    {"epmap", std::vector<std::string>{}, "of no effect"},
-                    {"height_sections", std::vector<int64_t>{}, "of no effect"},
-                    {"trainer_id", 0, "of no effect"},
-                    {"slot", 0, "of no effect"},
-                    {"is_test", false, "of no effect"}},
-          .infer = infer,
-          .grad = grad_op({"Ids", shape_of("W")}, {.kernels = kernels_for<float, double>(backward),
-                                                   .infer = infer_table_grad}),
-          .kernels = kernels_for<float, double>(forward),
-          .dtype_slot = "W"};
+const OpDef& define(std::string type, std::string ids_doc) {
+  return define_op(
+      {.type = std::move(type),
+       .doc = "Looks up rows of a table.",
+       .inputs = {{.name = "Ids", .doc = std::move(ids_doc), .no_grad = true},
+                  {"W", "the table, [rows, width]"}},
+       .outputs = {{"Out", "a row for each id"}},
+       .attrs = {{"padding_idx", int64_t{-1}, "the id of padding, whose row is zeros; -1: none"},
+                 {"is_sparse", false,
+                  "whether the gradient of W holds only the rows that were looked up"},
+                 // Marks that parameter-server programs carry along.
+                 {"is_distributed", false, "of no effect"},
+                 {"remote_prefetch", false, "of no effect"},
+                 {"grad_inplace", false, "of no effect"},
+                 {"entry_config", "", "of no effect"},
+                 {"entry", "none", "of no effect"},
+                 {"table_class", "none", "of no effect"},
+                 {"table_names", std::vector<std::string>{}, "of no effect"},
+                 {"epmap", std::vector<std::string>{}, "of no effect"},
+                 {"height_sections", std::vector<int64_t>{}, "of no effect"},
+                 {"trainer_id", 0, "of no effect"},
+                 {"slot", 0, "of no effect"},
+                 {"is_test", false, "of no effect"}},
+       .infer = infer,
+       .grad = grad_op({"Ids", shape_of("W")}, {.kernels = kernels_for<float, double>(backward),
+                                                .infer = infer_table_grad}),
+       .kernels = kernels_for<float, double>(forward),
+       .dtype_slot = "W"});
 }
 
-const OpDef& lookup_table_v2 =
-    define_op(definition("lookup_table_v2", "row numbers, i64 or i32, of any shape",
-                         [](InferContext& c) { infer(c, false); }));
-const OpDef& lookup_table = define_op(definition(
-    "lookup_table", "row numbers, i64 or i32, [..., 1]", [](InferContext& c) { infer(c, true); }));
+const OpDef& lookup_table_v2 = define("lookup_table_v2", "row numbers, i64 or i32, of any shape");
+const OpDef& lookup_table = define("lookup_table", "row numbers, i64 or i32, [..., 1]");
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -4,9 +4,6 @@
 // writes one of X, so the others need not hold anything. Its gradient is select_output, which
 // writes X to Out[Mask] and zeros to the others.
 
-#include <cstring>
-#include <optional>
-
 #include "flotilla/op/grad_context.h"
 #include "flotilla/ops/common/move.h"
 #include "flotilla/ops/common/shape_checks.h"
@@ -61,7 +58,7 @@ void infer_select_output(InferContext& c) {
 }
 
 Step prepare_select_output(PrepareContext& c) {
-  std::vector<std::optional<Out<char>>> outputs(c.count("Out"));
+  std::vector<Out<char>> outputs(c.count("Out"));
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (c.has("Out", i)) outputs[i] = c.out_bytes("Out", i);
   }
@@ -71,9 +68,9 @@ Step prepare_select_output(PrepareContext& c) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!outputs[i]) continue;
       if (i == one) {
-        copy_bytes(outputs[i]->data(), x.data(), bytes);
+        copy_bytes(outputs[i].data(), x.data(), bytes);
       } else {
-        std::memset(outputs[i]->data(), 0, static_cast<size_t>(bytes));
+        zero_bytes(outputs[i].data(), bytes);
       }
     }
   };
