@@ -39,7 +39,7 @@ struct Cuts {
 
 int64_t axes_of(const Index& place) {
   const bool mask = place.kind == Index::kTensor && place.tensor->dtype == boolean;
-  if (mask) return place.tensor->shape.rank();
+  if (mask) return place.along_new_axis ? 0 : place.tensor->shape.rank();
   return place.kind == Index::kNewAxis || place.kind == Index::kEllipsis ? 0 : 1;
 }
 
@@ -67,6 +67,19 @@ void check_element(const Var& x, int64_t axis, const Index& place) {
       x.shape);
 }
 
+Variable with_axis(Variable x, int32_t axis) {
+  return op("unsqueeze2", {{"X", x}}, {{"axes", Ints{axis}}}, {.outputs = {"Out", "XShape"}});
+}
+
+void check_mask(const Var& x, int64_t axis, const Shape& mask) {
+  for (int64_t a = 0; a < mask.rank(); ++a) {
+    const int64_t extent = x.shape[axis + a];
+    require(extent < 0 || mask[a] < 0 || extent == mask[a],
+            "a mask of shape {} stands for axis {} and those after it, but \"{}\" has shape {}",
+            mask, axis, x.name, x.shape);
+  }
+}
+
 Cuts read_index(const Var& x, const std::vector<Index>& places) {
   Cuts cuts;
   int64_t named = 0;
@@ -84,7 +97,7 @@ Cuts read_index(const Var& x, const std::vector<Index>& places) {
   const auto pass = [&](int64_t axes) {
     result += axes;
     kept += axes;
-    passed = picked && axes > 0;
+    passed = passed || (picked && axes > 0);
   };
   for (const Index& place : places) {
     switch (place.kind) {
@@ -105,12 +118,21 @@ Cuts read_index(const Var& x, const std::vector<Index>& places) {
         cut(cuts, axis++, place);
         pass(1);
         break;
-      case Index::kTensor:
-        cuts.picks.push_back({*place.tensor, result});
+      case Index::kTensor: {
+        Variable tensor = *place.tensor;
+        const bool mask = tensor.dtype() == boolean;
+        if (mask && axes_of(place) == 0) {
+          cuts.new_axes.push_back(result);
+          if (tensor.shape().rank() == 0) tensor = with_axis(tensor, 0);
+        } else if (mask) {
+          check_mask(x, axis, tensor.shape());
+        }
+        cuts.picks.push_back({tensor, result});
         axis += axes_of(place);
-        result += axes_of(place);
+        result += mask ? tensor.shape().rank() : 1;
         pick();
         break;
+      }
     }
   }
   return cuts;
@@ -125,7 +147,8 @@ Inputs variable_bounds(const Cuts& cuts, Attrs& attrs) {
   Variables starts, ends;
   const auto bound = [](Var* var, int64_t number) {
     if (var == nullptr) return full({1}, static_cast<double>(number), i64);
-    return var->dtype == i64 ? Variable(*var) : cast(*var, i64);
+    const Variable whole = var->dtype == i64 ? Variable(*var) : cast(*var, i64);
+    return whole.shape().rank() == 0 ? with_axis(whole, 0) : whole;
   };
   for (size_t i = 0; i < cuts.ranges.size(); ++i) {
     const Index& range = cuts.ranges[i];
@@ -159,8 +182,12 @@ Variable cut_out(Variable x, const Cuts& cuts) {
     out = op(cuts.strided ? "strided_slice" : "slice", inputs, std::move(attrs),
              {.out = context().names.generate(x.name() + "_slice")});
   }
-  if (cuts.new_axes.empty()) return out;
-  return op("unsqueeze2", {{"X", out}}, {{"axes", narrow(cuts.new_axes)}},
+  Longs new_axes = cuts.new_axes;
+  // A single element has one axis already.
+  const bool single = std::ssize(cuts.decrease) == x.shape().rank() && !cuts.decrease.empty();
+  if (single && !new_axes.empty()) new_axes.pop_back();
+  if (new_axes.empty()) return out;
+  return op("unsqueeze2", {{"X", out}}, {{"axes", narrow(new_axes)}},
             {.outputs = {"Out", "XShape"}});
 }
 
@@ -199,7 +226,7 @@ Variable places_of(const Cuts& cuts) {
   if (cuts.picks.size() == 1) {
     const Variable tensor = cuts.picks[0].tensor;
     if (is_mask(cuts.picks[0])) return where(tensor);
-    return op("unsqueeze2", {{"X", tensor}}, {{"axes", Ints{-1}}}, {.outputs = {"Out", "XShape"}});
+    return with_axis(tensor, -1);
   }
   Variables numbers;
   for (const Cuts::Pick& pick : cuts.picks) {
@@ -256,6 +283,18 @@ Variable as_variable(const Operand& value, DType dtype) {
   return value.var()->dtype == dtype ? Variable(*value.var()) : cast(*value.var(), dtype);
 }
 
+// What is set backwards up to a place in front of an axis has its first element, too; what is taken
+// so does not, as in Paddle.
+void set_first_elements(const Var& x, Cuts& cuts) {
+  for (size_t i = 0; i < cuts.axes.size(); ++i) {
+    const int64_t extent = x.shape[cuts.axes[i]];
+    if (cuts.steps[i] < 0 && cuts.ranges[i].end_var == nullptr && extent >= 0 &&
+        cuts.ends[i] < -extent) {
+      cuts.ends[i] = -1;
+    }
+  }
+}
+
 // set_value: the ranges of x become `value`.
 Variable set_ranges(Variable x, const Cuts& cuts, const Operand& value, bool in_place) {
   Attrs attrs = {{"dtype", to_paddle(x.dtype())},
@@ -295,7 +334,8 @@ Variable index(Variable x, const std::vector<Index>& places) {
 }
 
 Variable set(Variable x, const std::vector<Index>& places, const Operand& value, bool in_place) {
-  const Cuts cuts = read_index(x, places);
+  Cuts cuts = read_index(x, places);
+  set_first_elements(x, cuts);
   if (cuts.picks.empty()) return set_ranges(x, cuts, value, in_place);
   const Variable taken = cut_out(x, cuts);
   const Longs order = picked_first(cuts, taken.shape().rank());

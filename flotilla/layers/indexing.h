@@ -30,6 +30,7 @@ struct Index {
   Var* end_var = nullptr;
   // kTensor: whole numbers, which pick along one axis, or a mask over as many axes as it has.
   Var* tensor = nullptr;
+  bool along_new_axis = false;  // kTensor: a mask of one element, which keeps all of x or nothing
 };
 inline Index at(int64_t element) { return {.kind = Index::kAt, .begin = element}; }
 inline Index at(Variable element) {
@@ -41,6 +42,10 @@ inline Index range(int64_t begin, int64_t end = Index::kEnd, int64_t step = 1) {
 inline Index all() { return {}; }
 inline Index by(Variable tensor) {
   return {.kind = Index::kTensor, .tensor = &static_cast<Var&>(tensor)};
+}
+// Python's True and False as an index.
+inline Index all_if(Variable mask) {
+  return {.kind = Index::kTensor, .tensor = &static_cast<Var&>(mask), .along_new_axis = true};
 }
 
 // Elements of x, as Python's x[...] picks them. Variables are named <x>_slice_<n>.

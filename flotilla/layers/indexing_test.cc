@@ -56,14 +56,48 @@ TEST_F(Indexing, PicksByMasks) {
               has_shape({0, 4}));
 }
 
+TEST_F(Indexing, TrueKeepsAllAlongANewAxis) {
+  const Variable yes = constant(bools({true})), no = constant(bools({false}));
+  EXPECT_THAT(value(index(x_, {all_if(yes), at(0)})), equal_to(tensor({{0, 1, 2, 3}})));
+  EXPECT_THAT(value(index(x_, {all_if(no)})), has_shape({0, 3, 4}));
+  EXPECT_THAT(value(index(x_, {all(), all_if(yes), range(0, 1)})),
+              equal_to(tensor({0, 4, 8}, Shape{3, 1, 1})));
+}
+
+TEST_F(Indexing, AMaskMeetsTensorsOfOneElement) {
+  const Variable third = data("m", {3}, boolean);
+  EXPECT_THAT(
+      value(index(x_, {by(third), by(constant(ints({1})))}), {{"m", bools({true, false, true})}}),
+      equal_to(tensor({1, 9})));
+}
+
+TEST_F(Indexing, RefusesAMaskOfOtherExtents) {
+  EXPECT_REFUSED(index(x_, {all(), by(data("m", {3}, boolean))}),
+                 "a mask of shape [3] stands for axis 1 and those after it, but \"x\" has shape "
+                 "[3, 4]");
+}
+
+TEST_F(Indexing, NewAxesOfASingleElement) {
+  EXPECT_THAT(value(index(x_, {{.kind = Index::kNewAxis}, at(0), at(1)})), equal_to(tensor({1})));
+}
+
+TEST_F(Indexing, SetsTheFirstElementBackwards) {
+  EXPECT_THAT(value(set(x_, {range(1, -5, -1), at(0)}, 7)),
+              equal_to(tensor({{7, 1, 2, 3}, {7, 5, 6, 7}, {8, 9, 10, 11}})));
+}
+
 TEST_F(Indexing, TakesNumbersFromVariables) {
   const Variable i = data("i", {1}, i64);
   const Feed last = {"i", ints({-1})}, middle = {"i", ints({1})};
   EXPECT_THAT(value(index(x_, {at(i)}), {last}), equal_to(tensor({8, 9, 10, 11})));
   EXPECT_THAT(value(index(x_, {all(), at(i)}), {middle}), equal_to(tensor({1, 5, 9})));
+  const Variable none = data("n", {}, i64);
+  const Tensor two = Tensor::of<int64_t>(std::array<int64_t, 1>{2}, {});
+  EXPECT_THAT(value(index(x_, {at(none)}), {{"n", two}, last}), equal_to(tensor({8, 9, 10, 11})));
   Index from = all();
   from.begin_var = &static_cast<Var&>(i);
-  EXPECT_THAT(value(index(x_, {from}), {middle}), equal_to(tensor({{4, 5, 6, 7}, {8, 9, 10, 11}})));
+  EXPECT_THAT(value(index(x_, {from}), {middle, {"n", two}}),
+              equal_to(tensor({{4, 5, 6, 7}, {8, 9, 10, 11}})));
 }
 
 TEST_F(Indexing, Sets) {

@@ -214,6 +214,10 @@ layers::Index to_place(nb::handle item) {
     if (is_whole(var.dtype) && is_number(var)) return layers::at(layers::Variable(var));
     return layers::by(var);
   }
+  const auto mask = [](nb::handle one) {
+    return layers::all_if(layers::full({1}, nb::cast<bool>(nb::bool_(one)) ? 1 : 0, boolean));
+  };
+  if (PyBool_Check(item.ptr())) return mask(item);
   if (PyIndex_Check(item.ptr()) != 0 && !nb::hasattr(item, "shape")) {
     return layers::at(to_int(item));
   }
@@ -221,8 +225,12 @@ layers::Index to_place(nb::handle item) {
   require(array || is_list(item),
           "an index may hold numbers, slices, None, ..., lists, arrays and variables, but holds {}",
           shown(item));
-  const Tensor tensor = from_numpy(item);
-  if (tensor.shape().rank() == 0) return layers::at(to_int(item));
+  Tensor tensor = from_numpy(item);
+  // Of an empty list numpy makes numbers that are not whole, but nothing of them is picked.
+  if (is_list(item) && tensor.numel() == 0) tensor = Tensor(i64, tensor.shape());
+  if (tensor.shape().rank() == 0) {
+    return tensor.dtype() == boolean ? mask(item) : layers::at(to_int(item));
+  }
   require(is_whole(tensor.dtype()) || tensor.dtype() == boolean,
           "an index must hold int32, int64 or bool, but holds {}", tensor.dtype());
   return layers::by(layers::constant(tensor));

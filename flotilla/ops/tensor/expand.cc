@@ -64,6 +64,15 @@ Repeats widening(const Shape& x, const Ints& to) {
   return r;
 }
 
+// The repeats that give X the shape of another tensor, whose -1 is not known yet.
+Repeats widening(const Shape& x, const Shape& to) {
+  Repeats r = widening(x, to.dims());
+  for (size_t a = 0; a < r.times.size(); ++a) {
+    if (r.extents[a] == 1 && to.dims()[a] < 0) r.times[a] = -1;
+  }
+  return r;
+}
+
 // The repeats of tile: the shorter one of X and `times` is filled up with ones in front.
 Repeats tiling(const Shape& x, Ints times) {
   const size_t rank = std::max(times.size(), x.dims().size());
@@ -89,7 +98,8 @@ constexpr auto kExpandV2 = [](const auto& c) -> std::vector<Repeats> {
 
 constexpr auto kExpandAsV2 = [](const auto& c) -> std::vector<Repeats> {
   const Ints target = c.template attr<Ints>("target_shape");
-  return {widening(shape_in(c, "X"), target.empty() ? shape_in(c, "Y").dims() : target)};
+  const Shape& x = shape_in(c, "X");
+  return {target.empty() ? widening(x, shape_in(c, "Y")) : widening(x, target)};
 };
 
 constexpr auto kTile = [](const auto& c) -> std::vector<Repeats> {
@@ -136,7 +146,7 @@ constexpr auto kBroadcastTensors = [](const auto& c) -> std::vector<Repeats> {
   for (size_t i = 1; i < count_at(c, "X"); ++i) all = broadcast(all, shape_in(c, "X", i), -1);
   std::vector<Repeats> repeats;
   for (size_t i = 0; i < count_at(c, "X"); ++i) {
-    repeats.push_back(widening(shape_in(c, "X", i), all.dims()));
+    repeats.push_back(widening(shape_in(c, "X", i), all));
   }
   return repeats;
 };

@@ -29,7 +29,10 @@ struct Target {
     const Ints chosen = c.attr<Ints>("decrease_axes");
     Ints places;  // the axis of the box where an axis of the value stands; -1: a new one
     for (size_t a = 0; a < box.extents.size(); ++a) {
-      if (!holds(chosen, static_cast<int64_t>(a))) places.push_back(static_cast<int64_t>(a));
+      const bool stays = !holds(chosen, static_cast<int64_t>(a));
+      require(stays || box.extents[a] == 1,
+              "the element that was named along axis {} is none of shape {}", a, whole);
+      if (stays) places.push_back(static_cast<int64_t>(a));
     }
     for (const int64_t axis : c.attr<Ints>("none_axes")) {
       require(0 <= axis && axis <= std::ssize(places), "none_axes names axis {} of {}", axis,

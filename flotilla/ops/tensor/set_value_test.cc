@@ -63,6 +63,10 @@ TEST(SetValue, AllKernelsAgree) {
 }
 
 TEST(SetValue, Refusals) {
+  Attrs outside = ranges({1}, {3}, {4}, {1});
+  outside["decrease_axes"] = Longs{1};
+  EXPECT_REFUSED(run_op("set_value", {{"Input", kX}, {"ValueTensor", tensor({7})}}, outside),
+                 "the element that was named along axis 1 is none of shape [2, 3]");
   EXPECT_REFUSED(run_op("set_value", {{"Input", kX}, {"ValueTensor", tensor({7, 8})}},
                         ranges({1}, {0}, {3}, {1})),
                  "a value of shape [2] cannot be repeated to the extents 2x3 that it is set to");
