@@ -32,6 +32,8 @@ FUZZ_SECONDS, FUZZ_SECONDS_FULL = 4, 120
 # The fuzzers of programs reach every operator: they get more, shared out to the cores.
 LONG_FUZZERS = ("run_program_fuzz", "infer_fuzz")
 LONG_RUNS, LONG_SECONDS, LONG_SECONDS_FULL = 1_000_000, 30, 3600
+# Needs the operators, too, but bends few models.
+MODEL_FUZZER = "predictor_fuzz"
 
 
 @dataclasses.dataclass
@@ -168,14 +170,18 @@ def fuzz(full):
     """Each fuzzer for a bounded number of runs and seconds, with a fixed seed."""
     runs, seconds = (FUZZ_RUNS_FULL, FUZZ_SECONDS_FULL) if full else (FUZZ_RUNS, FUZZ_SECONDS)
     known = sorted(path.stem for path in ROOT.glob("tests/fuzz/*_fuzz.cc"))
-    others = [name for name in known if name not in LONG_FUZZERS]
+    others = [name for name in known if name not in (*LONG_FUZZERS, MODEL_FUZZER)]
     command = [sys.executable, "tests/fuzz/run.py"]
     results = check(
         "tests/fuzz/run.py", [*command, f"--runs={runs}", f"--seconds={seconds}", *others]
     )
     # Not libFuzzer's: clang takes longer to compile all operators than the other tests take, and
     # following what each program covers takes ten times as long as running it.
-    preset, seconds = ("asan", LONG_SECONDS_FULL) if full else ("dev", LONG_SECONDS)
+    preset = "asan" if full else "dev"
+    limits = [f"--preset={preset}", f"--runs={runs}", f"--seconds={seconds}", "--shared"]
+    name = f"tests/fuzz/run.py {MODEL_FUZZER}"
+    results += check(name, [*command, *limits, MODEL_FUZZER])
+    seconds = LONG_SECONDS_FULL if full else LONG_SECONDS
     limits = [f"--preset={preset}", f"--runs={LONG_RUNS}", f"--seconds={seconds}", "--shared"]
     # The seconds keep a hang from lasting: all of the programs must have been run before.
     limits += [f"--at-least={LONG_RUNS}"] if full else []

@@ -9,8 +9,8 @@ hang, and prints where the input that caused it lies: give that file to the bina
 build/fuzz/bin to see it again; with --at-least also where time ran out before that many programs,
 which the fuzzers of programs count, were run. With --shared as many processes as there are cores share
 the runs of a fuzzer, each with a seed of its own. <name>_fuzz.cc starts from the files under
-corpus/<name>, and may try the words in <name>.dict. Other presets than fuzz have run_program_fuzz and
-infer_fuzz alone, driven by drive.cc.
+corpus/<name>, and may try the words in <name>.dict. Other presets than fuzz have run_program_fuzz,
+infer_fuzz and predictor_fuzz alone, driven by drive.cc.
 """
 
 import argparse
