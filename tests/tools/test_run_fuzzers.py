@@ -64,4 +64,4 @@ def test_a_full_run_asks_for_all_programs(monkeypatch):
     run_tests.fuzz(full=False)
     asks = [[word for word in command if word.startswith("--at-least")] for command in commands]
     all_ = ["--at-least=1000000"]
-    assert asks == [[], all_, all_, [], [], []]
+    assert asks == [[], [], all_, all_, [], [], [], []]
