@@ -114,7 +114,9 @@ def test_a_strategy_without_effect(monkeypatch):
 
 def test_fleet_init_was_forgotten(said):
     own = Fleet()
-    for call in (own.worker_index, lambda: own.distributed_optimizer(paddle.optimizer.SGD(0.1))):
+    loss = paddle.mean(paddle.static.data("x", [2, 3]))
+    optimizer = own.distributed_optimizer(paddle.optimizer.SGD(0.1))
+    for call in (own.worker_index, lambda: optimizer.minimize(loss)):
         assert said(call, RuntimeError)[0] == (
             "fleet does not know who this process is: call fleet.init() first"
         )

@@ -69,8 +69,12 @@ def test_suggestions_are_close_or_none(name):
 
 def test_gpus_are_counted():
     assert paddle.device.cuda.device_count() == 0
-    with pytest.raises(AttributeError, match="paddle.device.cuda.Stream is not implemented"):
-        paddle.device.cuda.Stream()
+    with pytest.raises(ValueError) as error:
+        paddle.device.cuda.get_device_properties()
+    assert str(error.value) == (
+        "get_device_properties needs a GPU, but there is none on this machine; "
+        "ask paddle.device.cuda.device_count() first"
+    )
 
 
 # ---- the dynamic graph
