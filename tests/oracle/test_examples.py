@@ -30,7 +30,9 @@ def test_the_page_says_why_the_others_do_not():
 
 def run_in_a_new_process(codes):
     """Other tests have left programs and threads in this one, which each example would begin with."""
-    program = "import json, sys, examples; print(json.dumps(examples.run_all(json.load(sys.stdin))))"
+    program = (
+        "import json, sys, examples; print(json.dumps(examples.run_all(json.load(sys.stdin))))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program],
         input=json.dumps(codes),

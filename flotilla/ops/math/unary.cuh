@@ -19,9 +19,10 @@ namespace flotilla::ops {
 template <typename F, typename T>
 Step cuda_unary_forward(PrepareContext& c) {
   c.in_place("X", "Out");
-  return [n = c.shape("X").numel(), processors = cuda::multiprocessors(), stream = c.around().stream,
-          f = UnaryForward<F, Compute<T>>{ParamSource<F, T>(c).get()}, x = c.in<T>("X"),
-          out = c.out<T>("Out")] { cuda::map(stream, processors, n, f, out.data(), x.data()); };
+  return
+      [n = c.shape("X").numel(), processors = cuda::multiprocessors(), stream = c.around().stream,
+       f = UnaryForward<F, Compute<T>>{ParamSource<F, T>(c).get()}, x = c.in<T>("X"),
+       out = c.out<T>("Out")] { cuda::map(stream, processors, n, f, out.data(), x.data()); };
 }
 
 template <typename F, typename T>
@@ -29,7 +30,8 @@ Step cuda_unary_backward(PrepareContext& c) {
   const UnaryGradReads reads(c, F::kInfo);
   c.in_place("Out@GRAD", "X@GRAD");
   return [n = c.shape("Out@GRAD").numel(), processors = cuda::multiprocessors(),
-          stream = c.around().stream, reads, f = UnaryBackward<F, Compute<T>>{ParamSource<F, T>(c).get()},
+          stream = c.around().stream, reads,
+          f = UnaryBackward<F, Compute<T>>{ParamSource<F, T>(c).get()},
           in = reads.x ? c.in<T>("X") : In<T>(), result = reads.out ? c.in<T>("Out") : In<T>(),
           dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
     const T* g = dout.data();
