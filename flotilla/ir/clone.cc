@@ -151,6 +151,15 @@ class Pruner {
     const Block& global = program.global_block();
     for (const std::string& name : feeds) feeds_.insert(&global.var(name));
     for (const std::string& name : targets) targets_.insert(&global.var(name));
+    replaced_ = feeds_;
+    std::unordered_set<const Var*> written;
+    for (const auto& op : global.ops()) {
+      const Effects effects = effects_of(global, *op);
+      std::erase_if(replaced_, [&](const Var* var) {
+        return effects.reads.contains(var) && !written.contains(var);
+      });
+      written.insert(effects.writes.begin(), effects.writes.end());
+    }
   }
 
   Selection run() {
@@ -170,10 +179,9 @@ class Pruner {
   }
 
  private:
-  // A variable that is fed comes from outside: whoever writes it here is not needed.
   void need(const std::unordered_set<const Var*>& vars) {
     for (const Var* var : vars) {
-      if (!feeds_.contains(var)) needed_.insert(var);
+      if (!replaced_.contains(var)) needed_.insert(var);
     }
   }
 
@@ -221,6 +229,9 @@ class Pruner {
 
   const Program& program_;
   std::unordered_set<const Var*> feeds_;
+  // Feeds in the place of what an op computes: whoever writes them is not needed. What the program
+  // itself reads first, and then changes, as a loop does, begins with its feed.
+  std::unordered_set<const Var*> replaced_;
   std::unordered_set<const Var*> targets_;
   std::unordered_set<const Var*> needed_;
   std::unordered_map<int32_t, Effects> blocks_;

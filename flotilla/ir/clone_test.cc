@@ -152,6 +152,20 @@ TEST(Prune, FedVariablesAreSources) {
             nullptr);
 }
 
+TEST(Prune, KeepsWhatChangesAFeed) {
+  const auto program = parse(R"(
+    var i i64[1] data
+    var more bool[1]
+    less(X=i) -> more
+    while(Condition=more, X=i) -> Out=i {sub_block=block 1}
+    block 1 in 0 {
+      increment(X=i) -> i
+      less(X=i) -> more
+    }
+  )");
+  EXPECT_EQ(print(*program->prune({"i"}, {"i"})), print(*program));
+}
+
 TEST(Prune, KeepsBlocksWholeAndWhatTheyRead) {
   const auto program = parse(R"(
     var i i64[1]
