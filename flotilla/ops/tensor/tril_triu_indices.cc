@@ -3,6 +3,7 @@
 // Triangles of matrices: tril_triu keeps one, tril_indices and triu_indices tell its places.
 
 #include <algorithm>
+#include <limits>
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
@@ -60,6 +61,12 @@ const OpDef& tril_triu = define_op({
 
 // ---- tril_indices, triu_indices -----------------------------------------------------------------
 
+// 0 + 1 + ... + n
+int64_t sum_to(int64_t n) {
+  if (n <= 0) return 0;
+  return n % 2 == 0 ? n / 2 * (n + 1) : (n + 1) / 2 * n;
+}
+
 // The columns of each row that lie in a triangle of a matrix.
 struct Triangle {
   bool lower;
@@ -70,30 +77,44 @@ struct Triangle {
       : lower(c.op().type() == "tril_indices"),
         rows(c.template attr<int64_t>(lower ? "rows" : "row")),
         columns(c.template attr<int64_t>(lower ? "cols" : "col")),
-        offset(c.template attr<int64_t>("offset")) {}
+        offset(c.template attr<int64_t>("offset")) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // the sums below fit then
+    require(0 <= std::min(rows, columns) && std::max(rows, columns) <= kMost,
+            "the extents of a matrix must lie in [0, 2^31), but are {} and {}", rows, columns);
+    offset = std::clamp(offset, -rows, columns);
+  }
   int64_t begin(int64_t row) const {
     return lower ? 0 : std::clamp<int64_t>(row + offset, 0, columns);
   }
   int64_t end(int64_t row) const {
     return lower ? std::clamp<int64_t>(row + offset + 1, 0, columns) : columns;
   }
+  // The rows that have any.
+  int64_t first_row() const { return lower ? std::clamp<int64_t>(-offset, 0, rows) : 0; }
+  int64_t end_row() const {
+    if (columns == 0) return 0;
+    return lower ? rows : std::clamp<int64_t>(columns - offset, 0, rows);
+  }
+  int64_t count() const { return lower ? clamped(offset + 1) : rows * columns - clamped(offset); }
+
+ private:
+  // What clamp(row + start, 0, columns) adds up to over all rows.
+  int64_t clamped(int64_t start) const {
+    const auto positive = [this](int64_t from) {
+      return sum_to(rows - 1 + from) - sum_to(from - 1);
+    };
+    return positive(start) - positive(start - columns);
+  }
 };
 
 void infer_places(InferContext& c) {
-  const Triangle triangle(c);
-  require(triangle.rows >= 0 && triangle.columns >= 0,
-          "the extents of a matrix must not be negative, but are {} and {}", triangle.rows,
-          triangle.columns);
-  int64_t count = 0;
-  for (int64_t row = 0; row < triangle.rows; ++row)
-    count += triangle.end(row) - triangle.begin(row);
-  c.out("out") = VarMeta::tensor(dtype_attr(c), {2, count});
+  c.out("out") = VarMeta::tensor(dtype_attr(c), {2, Triangle(c).count()});
 }
 
 constexpr auto places = []<typename T>(PrepareContext& c) -> Step {
   return [triangle = Triangle(c), n = c.shape("out")[1], out = c.out<T>("out")] {
     T *row_to = out.data(), *column_to = row_to + n;
-    for (int64_t row = 0; row < triangle.rows; ++row) {
+    for (int64_t row = triangle.first_row(); row < triangle.end_row(); ++row) {
       for (int64_t column = triangle.begin(row); column < triangle.end(row); ++column) {
         *row_to++ = static_cast<T>(row);
         *column_to++ = static_cast<T>(column);
