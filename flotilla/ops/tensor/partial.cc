@@ -32,8 +32,8 @@ void infer(InferContext& c) {
 
 template <bool kSum>
 void lower(LowerContext& c) {
-  const int32_t start = c.attr<int32_t>("start_index"), length = c.attr<int32_t>("length");
-  const int32_t end = start + length;
+  const int64_t start = c.attr<int32_t>("start_index"), length = c.attr<int32_t>("length");
+  const int64_t end = start + length;
   // Behind a start that counts from the end, an end of 0 is that of the matrix.
   const bool open = length < 0 || (start < 0 && end == 0);
   std::vector<std::string> parts;
