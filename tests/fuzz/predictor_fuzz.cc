@@ -8,9 +8,6 @@
 // small inputs and runs. A program with a loop is only read: one that never ends is no mistake.
 // With FLT_FUZZ_SHOW=1 what refuses a model is printed.
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -18,7 +15,6 @@
 
 #include "flotilla/base/env.h"
 #include "flotilla/device/allocator.h"
-#include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ir/proto.h"
 #include "flotilla/runtime/model_io.h"
 #include "flotilla/runtime/predictor.h"
@@ -340,9 +336,7 @@ void run_input(const uint8_t* data, size_t size) {
 
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
   using namespace flotilla;
-  const int null = open("/dev/null", O_WRONLY);
-  if (null >= 0) dup2(null, STDOUT_FILENO);  // the op `print`
-  set_threads(1);
+  run_quietly_on_one_thread();
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator("tests/fuzz/corpus/predictor")) {
     paths.push_back(entry.path());

@@ -11,8 +11,6 @@
 // between guards (Executor::Options::guarded). With FLT_FUZZ_SHOW=1 the programs are printed.
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -22,7 +20,6 @@
 #include "flotilla/autodiff/backward.h"
 #include "flotilla/base/env.h"
 #include "flotilla/device/allocator.h"
-#include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ir/proto.h"
 #include "flotilla/ir/structure.h"
 #include "flotilla/ir/text.h"
@@ -558,9 +555,7 @@ void run(Bytes& in) {
 
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
   using namespace flotilla;
-  const int null = open("/dev/null", O_WRONLY);
-  if (null >= 0) dup2(null, STDOUT_FILENO);  // the op `print`
-  set_threads(1);
+  run_quietly_on_one_thread();
   set_memory_limit(kMemory);
   for (Case& c : load_cases()) world().cases.push_back({std::move(c), nullptr});
   return 0;
