@@ -7,7 +7,7 @@
 //   ps/ready          the tables have their first values
 //   ps/alive/<rank>   worker <rank> is connected; goes with it
 //   ps/presence/<rank>  whether rounds wait for the worker: ps::Presence
-//   ps/barrier/<rank>   how many barriers the worker has come to
+//   ps/barrier/<rank>   twice as many as the barriers that the worker has passed
 //
 // Waits end when what they wait for is there, and throw kUnavailable when the job stops.
 //

@@ -246,19 +246,23 @@ void TableWorker::announce(ps::Presence::State state) {
   job_state_.set(fmt::format("presence/{}", presence.rank), ps::print(presence));
 }
 
-std::vector<std::optional<std::string>> TableWorker::gather(const std::string& mine) {
-  const Progress::Span span(options_.progress, Progress::Kind::kBarrier, kWaitsForWorkers);
-  return meeting_.gather(mine);
+void TableWorker::barrier() {
+  while_away([&](const auto& come_back) { meeting_.barrier(come_back); });
 }
 
-void TableWorker::barrier() {
+std::vector<std::optional<std::string>> TableWorker::gather(const std::string& mine) {
+  std::vector<std::optional<std::string>> all;
+  while_away([&](const auto& come_back) { all = meeting_.gather(mine, come_back); });
+  return all;
+}
+
+void TableWorker::while_away(const std::function<void(const WorkerMeeting::AllCame&)>& meet) {
   const Progress::Span span(options_.progress, Progress::Kind::kBarrier, kWaitsForWorkers);
-  if (!connected() || stopped_) return meeting_.barrier();
+  if (!connected() || stopped_) return meet([] {});
   worker_->flush();
   announce(ps::Presence::kAway);
-  meeting_.barrier();
-  announce(ps::Presence::kPresent);
-  meeting_.barrier();  // nobody begins a round that others do not know to be part of
+  // Nobody begins a round that others do not know to be part of.
+  meet([&] { announce(ps::Presence::kPresent); });
 }
 
 void TableWorker::stop() {

@@ -81,10 +81,11 @@ class TableWorker {
   // Rows that nobody asked for have their first values. Refuses keys that no tensor could hold.
   Tensor read_rows(const passes::ServerTable& table);
 
-  // Waits until all workers that are there have come to this barrier. Rounds of synchronous
-  // training go on without those who wait here.
+  // `meet(come_back)` waits for other workers, and calls come_back() once they are there; rounds of
+  // synchronous training go on without this one until then.
+  void while_away(const std::function<void(const WorkerMeeting::AllCame&)>& meet);
+  // As WorkerMeeting does, while it is away.
   void barrier();
-  // As WorkerMeeting does.
   std::vector<std::optional<std::string>> gather(const std::string& mine);
 
   // Returns when all that was pushed is applied; from then on nobody waits for this worker.

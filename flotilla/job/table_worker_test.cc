@@ -171,6 +171,33 @@ TEST_F(TableWorkerTest, BarriersAndValuesOfAllWorkers) {
   waits.get();
 }
 
+TEST_F(TableWorkerTest, RoundsGoOnWithoutThoseWhoGatherOrWaitAtABarrier) {
+  serve(2);
+  Trained first(store.address(), 0, 2), second(store.address(), 1, 2);
+  auto other = std::async(std::launch::async, [&] {
+    second.worker.prepare({.mode = passes::PsMode::kSync}, {kDense});
+    second.draw(7);
+    second.worker.connect(second.scope);
+    for (int step = 0; step < 2; ++step) second.step(1);
+    const auto all = second.worker.gather("two");
+    second.step(1);
+    second.worker.barrier();
+    return all;
+  });
+  first.worker.prepare({.mode = passes::PsMode::kSync}, {kDense});
+  first.draw(1);
+  first.worker.connect(first.scope);
+  first.step(1);
+  EXPECT_THAT(first.worker.gather("one"), ElementsAre("one", "two"));
+  first.worker.barrier();
+  EXPECT_THAT(other.get(), ElementsAre("one", "two"));
+  first.worker.take_dense(first.scope);
+  EXPECT_THAT(first.value("w"), Each(-2)) << "a step of both, and two of the second alone";
+  first.worker.stop();
+  second.worker.stop();
+  for (const auto& one : servers) EXPECT_EQ(one->ran.get(), "");
+}
+
 TEST_F(TableWorkerTest, WhatIsSavedIsLoadedOverWhatWasTrained) {
   const TempDir folder;
   serve(1);

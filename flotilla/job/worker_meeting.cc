@@ -16,33 +16,44 @@ WorkerMeeting::WorkerMeeting(Membership& membership, JobState& job_state, int ra
 std::string WorkerMeeting::key(const char* name) const { return fmt::format("{}/{}", name, rank_); }
 
 // A worker that was started again comes to what the others have passed: it need not wait.
-void WorkerMeeting::count(const char* name, int64_t count) {
-  job_state_.set(key(name), fmt::to_string(count));
+void WorkerMeeting::count(Counter& counter, int64_t since) {
+  const int64_t count = ++counter.count;
+  job_state_.set(key(counter.name), fmt::to_string(count));
   const auto here = [&](const JobEntries& entries) {
     for (int rank = 0; rank < workers_; ++rank) {
-      const auto counted = entries.find(fmt::format("{}/{}", name, rank));
-      if (counted == entries.end()) return false;
+      const auto entry = entries.find(fmt::format("{}/{}", counter.name, rank));
+      if (entry == entries.end()) return false;
       const bool gone = !entries.contains(fmt::format("alive/{}", rank));
-      if (!gone && std::stoll(counted->second) < count) return false;
+      const int64_t counted = std::stoll(entry->second);
+      if (!gone && since <= counted && counted < count) return false;
     }
     return true;
   };
   job_state_.wait(here, kWaitsForWorkers);
 }
 
-void WorkerMeeting::barrier() { count("barrier", ++barriers_); }
+// Whoever has not counted once by the second time was started again after the first: it is no part
+// of this meeting, and may itself wait for those who are.
+void WorkerMeeting::meet(Counter& counter, const AllCame& all_came) {
+  count(counter, 0);
+  all_came();
+  count(counter, counter.count);
+}
 
-std::vector<std::optional<std::string>> WorkerMeeting::gather(const std::string& mine) {
-  const auto place = [](int64_t count, int rank) {
-    return fmt::format("gather/{}/{}.", count, rank);
-  };
+void WorkerMeeting::barrier(const AllCame& all_came) { meet(barriers_, all_came); }
+
+std::vector<std::optional<std::string>> WorkerMeeting::gather(const std::string& mine,
+                                                              const AllCame& all_came) {
+  const int64_t meeting = gathers_.count;
+  const auto place = [&](int rank) { return fmt::format("gather/{}/{}.", meeting, rank); };
   rpc::StoreClient& store = membership_.store();
-  store.set(place(++gathers_, rank_), mine);
-  count("gather", gathers_);
+  store.set(place(rank_), mine);
   std::vector<std::optional<std::string>> all;
-  for (int rank = 0; rank < workers_; ++rank) all.push_back(store.find(place(gathers_, rank)));
-  // Who has come to this one has read the last one.
-  if (gathers_ > 1) store.erase(place(gathers_ - 1, rank_));
+  meet(gathers_, [&] {
+    for (int rank = 0; rank < workers_; ++rank) all.push_back(store.find(place(rank)));
+    all_came();
+  });
+  store.erase(place(rank_));  // all who came have read it
   return all;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,25 +29,34 @@ class WorkerMeeting {
 
   int rank() const { return rank_; }
 
-  // Waits until all workers that are there have come to this barrier.
-  void barrier();
+  // Waits until all workers that are there have come to this barrier. Each calls `all_came` then,
+  // and none returns before all who came have called it.
+  using AllCame = std::function<void()>;
+  void barrier(const AllCame& all_came);
   // What every worker gives, in the order of ranks; nothing of those that are gone. For small
   // values: they go through the store.
-  std::vector<std::optional<std::string>> gather(const std::string& mine);
+  std::vector<std::optional<std::string>> gather(const std::string& mine, const AllCame& all_came);
   // Nobody waits for this worker any more.
   void leave();
 
  private:
-  // Says how far this worker has counted, and waits until all have, or are gone.
-  void count(const char* name, int64_t count);
+  // A meeting counts twice: who has come, then who has called `all_came`.
+  struct Counter {
+    const char* name = "";
+    int64_t count = 0;
+  };
+
+  void meet(Counter& counter, const AllCame& all_came);
+  // Counts on, and waits until all that have counted to `since` count as far, or are gone.
+  void count(Counter& counter, int64_t since);
   std::string key(const char* name) const;
 
   Membership& membership_;
   JobState& job_state_;
   const int rank_;
   const int workers_;
-  int64_t barriers_ = 0;
-  int64_t gathers_ = 0;
+  Counter barriers_ = {.name = "barrier"};
+  Counter gathers_ = {.name = "gather"};
 };
 
 }  // namespace flotilla::job
