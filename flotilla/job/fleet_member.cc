@@ -98,6 +98,7 @@ void FleetMember::leave(bool failed, int signal) {
   } catch (const Error&) {
     // The job stopped; who stopped it has said why.
   }
+  parts.exchange = nullptr;
   parts.tables = nullptr;
   if (parts.workers != nullptr) parts.workers->leave(failed);
   parts.workers = nullptr;
@@ -143,11 +144,6 @@ void FleetMember::leave_workers() {
   if (parts.workers == nullptr) return;
   parts.workers = nullptr;
   parts.left_workers = true;
-}
-
-Exchange& FleetMember::exchange() {
-  comm::World* const world = met();
-  return (world != nullptr ? *world : meet(fleet::role_from_environment(false))).exchange();
 }
 
 void FleetMember::after_first() {

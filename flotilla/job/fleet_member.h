@@ -67,8 +67,6 @@ class FleetMember {
   // The same; null before.
   comm::World* met() const;
   void leave_workers();
-  // Agreement of all workers, for data sets, for which workers of servers meet, too.
-  Exchange& exchange();
   // What worker 0 does for all is done: it says so, and the others wait until it has, or has left
   // (job/workers.h). Nothing where workers have not met.
   void after_first();

@@ -7,6 +7,7 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/log.h"
+#include "flotilla/job/away_exchange.h"
 #include "flotilla/job/fleet_parts.h"
 #include "flotilla/job/stop_signals.h"
 #include "flotilla/job/table_files.h"
@@ -120,6 +121,24 @@ bool FleetOfServers::trains_in(const Scope& scope) const { return here().home ==
 
 void FleetOfServers::stop_worker() {
   if (has_tables()) tables().stop();
+}
+
+Exchange& FleetOfServers::exchange() {
+  Parts& parts = here();
+  const auto all = [this]() -> Exchange& {
+    comm::World* const world = met();
+    return (world != nullptr ? *world : meet(fleet::role_from_environment(false))).exchange();
+  };
+  if (parts.tables == nullptr) return all();
+  if (parts.exchange != nullptr) return *parts.exchange;
+  if (const int64_t attempt = parts.membership->self().attempt; attempt > 0) {
+    log::warning("worker {} was started again: it reads and shuffles its own records alone",
+                 role().index);
+    parts.exchange = std::make_unique<Alone>();
+  } else {
+    parts.exchange = std::make_unique<AwayExchange>(*parts.tables, role(), all);
+  }
+  return *parts.exchange;
 }
 
 bool lacks_rows(const passes::ServerTable& table, Scope& scope) {

@@ -44,6 +44,9 @@ class FleetOfServers : public FleetMember {
   // Worker 0 gives the servers the parameters of `scope`, the others get theirs from there.
   void init_worker(Scope& scope);
   void stop_worker();
+  // Agreement of all workers, for data sets, for which workers of servers meet, too. One that was
+  // started again is on its own: what the others agreed on is over.
+  Exchange& exchange();
   // From another thread: this worker waits for no server any more.
   void give_up();
   // Whether init_worker() was called with this scope: what the servers have is what it should have.

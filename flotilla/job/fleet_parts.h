@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "flotilla/base/exchange.h"
 #include "flotilla/job/even_loader.h"
 #include "flotilla/job/fleet.h"
 #include "flotilla/job/local_tables.h"
@@ -36,8 +37,9 @@ struct FleetMember::Parts {
 
   std::unique_ptr<TableServer> server = {};
   std::unique_ptr<TableWorker> tables = {};
-  const Scope* home = nullptr;        // in which this worker trains
-  std::atomic<bool> gave_up = false;  // by give_up()
+  std::unique_ptr<Exchange> exchange = {};  // of workers of servers
+  const Scope* home = nullptr;              // in which this worker trains
+  std::atomic<bool> gave_up = false;        // by give_up()
 
   // What is known of a program: its ops, looked through once for each version of it.
   struct Kind {
