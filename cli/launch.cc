@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "flotilla/device/gpu.h"
 #include "flotilla/launch/output_writer.h"
 #include "flotilla/launch/report.h"
 #include "flotilla/launch/run.h"
@@ -26,9 +27,7 @@ int launch(const std::string& program, const std::vector<std::string>& arguments
   try {
     options = launch::parse_options(arguments, front);
     launch::Machine machine = launch::this_machine(program);
-#ifndef FLT_CUDA
-    machine.gpus = 0;  // none that the processes could use
-#endif
+    if (!built_with_gpus()) machine.gpus = 0;  // none that the processes could use
     return launch::run(options, machine);
   } catch (const launch::HelpAsked& help) {
     std::fputs(help.text.c_str(), stdout);

@@ -189,12 +189,13 @@ target_include_directories(flotilla INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_D
 add_library(flt_inside INTERFACE)
 target_link_libraries(flt_inside INTERFACE flotilla flt_options)
 if(FLT_CUDA)
-  # Seen by tests, cli and the Python module alone: the C++ of the library is the same in every
-  # preset, and learns of a GPU from the kernels that are registered.
-  target_compile_definitions(flt_inside INTERFACE FLT_CUDA)
-  target_link_libraries(flt_inside INTERFACE CUDA::cudart)
   set_target_properties(flotilla PROPERTIES LINKER_LANGUAGE CXX)
 endif()
+
+# flt_sees_cuda(<files>): compiles them with CUDA's headers.
+function(flt_sees_cuda)
+  set_source_files_properties(${ARGN} PROPERTIES INCLUDE_DIRECTORIES "${CUDAToolkit_INCLUDE_DIRS}")
+endfunction()
 
 # flt_protos(<target> [GRPC]): compiles the folder's *.proto files into `target`, with their
 # services where GRPC is said.
@@ -280,8 +281,14 @@ function(flt_library name)
   add_library(flt_${name} OBJECT ${FLT_EMPTY} ${sources} ${kernels})
   target_link_libraries(flt_${name} PUBLIC flt_options ${ARG_LINK})
   target_precompile_headers(flt_${name} REUSE_FROM flt_precompiled)
-  if(kernels OR sources MATCHES "(cuda|nccl)/")
-    target_link_libraries(flt_${name} PRIVATE CUDA::cudart)
+  # Only these see CUDA's headers: all else is compiled as in every preset, and comes from ccache.
+  set(of_cuda ${sources} ${tests})
+  list(FILTER of_cuda INCLUDE REGEX "(^|/)(cuda|nccl)/")
+  if(of_cuda)
+    flt_sees_cuda(${of_cuda})
+  endif()
+  if(kernels OR of_cuda)
+    target_link_libraries(flotilla PRIVATE CUDA::cudart)
   endif()
   if(ARG_GRPC)
     flt_protos(flt_${name} GRPC)
@@ -307,6 +314,13 @@ function(flt_testing_library)
   flt_sources()
   add_library(flt_testing OBJECT ${FLT_EMPTY} ${sources})
   target_link_libraries(flt_testing PUBLIC flt_inside GTest::gmock)
+  if(FLT_CUDA)
+    set(of_cuda ${sources} ${tests})
+    list(FILTER of_cuda INCLUDE REGEX "(^|/)cuda/")
+    flt_sees_cuda(${of_cuda})
+    target_link_libraries(flt_testing PUBLIC $<LINK_ONLY:CUDA::cudart>)
+    set_source_files_properties(check_op.cc PROPERTIES COMPILE_DEFINITIONS FLT_CUDA)
+  endif()
   # All users of one precompiled header need the same -fPIC. Tests spend their time in the library:
   # to optimize them costs more than it saves.
   target_compile_options(flt_testing PUBLIC -fPIC -O1)

@@ -24,6 +24,8 @@
 
 namespace flotilla {
 
+class Gpu;  // device/gpu.h
+
 // A change of layout within a device, prepared: running it only moves elements.
 struct Reorder {
   int64_t scratch_bytes = 0;
@@ -54,6 +56,10 @@ class Backend {
   virtual Reorder reorder(const Shape& shape, DType dtype, const Layout& from,
                           const Layout& to) = 0;
 
+  // Itself, for its kernels; null: it is no GPU.
+  virtual Gpu* gpu() { return nullptr; }
+  // The calling thread is about to prepare or to run steps.
+  virtual void enter() {}
   // Where its steps put their work; see docs/cuda.md.
   virtual Stream stream() const { return {}; }
   // Returns when all that was asked for is done.

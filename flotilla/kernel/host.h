@@ -14,6 +14,7 @@
 
 namespace flotilla {
 
+class Gpu;       // device/gpu.h
 class Caller;    // kernel/caller.h
 class Progress;  // base/progress.h
 namespace comm {
@@ -35,6 +36,8 @@ struct Surroundings {
   Caller* caller = nullptr;
   // Where a GPU's Step puts its work; it only enqueues, and never waits. See docs/cuda.md.
   Stream stream = {};
+  // The GPU (device/gpu.h), for what a kernel may ask of it while it is prepared; null: none.
+  Gpu* gpu = nullptr;
 };
 
 // What the planner does for a kernel. Values are its numbers for versions of variables.

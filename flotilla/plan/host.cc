@@ -25,6 +25,7 @@ const Cell* Host::lod_of(int32_t value) {
 Surroundings Host::around() const {
   Surroundings around = process_.around;
   around.stream = draft_.backend(device_).stream();
+  around.gpu = draft_.backend(device_).gpu();
   return around;
 }
 

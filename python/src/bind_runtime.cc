@@ -15,6 +15,7 @@
 #include "flotilla/base/error.h"
 #include "flotilla/device/allocator.h"
 #include "flotilla/device/cpu/parallel.h"
+#include "flotilla/device/gpu.h"
 #include "flotilla/kernel/random.h"
 #include "flotilla/runtime/executor.h"
 #include "flotilla/runtime/model_io.h"
@@ -486,11 +487,8 @@ void bind_runtime(nb::module_& m) {
       "How many samples of a data set are used at most.");
   m.def("env_flag", &env::flag_or, nb::arg("name"), nb::arg("otherwise"),
         "Whether an environment variable says 1, true, on or yes.");
-#ifdef FLT_CUDA
-  m.attr("with_cuda") = true;
-#else
-  m.attr("with_cuda") = false;
-#endif
+  m.attr("with_cuda") = built_with_gpus();
+  m.def("gpu_count", gpu_count, "How many GPUs programs of this process can run on.");
 }
 
 }  // namespace flotilla::python

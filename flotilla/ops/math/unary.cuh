@@ -8,6 +8,7 @@
 #include <string>
 
 #include "flotilla/device/cuda/map.cuh"
+#include "flotilla/device/gpu.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/common/types.h"
@@ -20,7 +21,7 @@ template <typename F, typename T>
 Step cuda_unary_forward(PrepareContext& c) {
   c.in_place("X", "Out");
   return
-      [n = c.shape("X").numel(), processors = cuda::multiprocessors(), stream = c.around().stream,
+      [n = c.shape("X").numel(), processors = c.around().gpu->info().processors, stream = c.around().stream,
        f = UnaryForward<F, Compute<T>>{ParamSource<F, T>(c).get()}, x = c.in<T>("X"),
        out = c.out<T>("Out")] { cuda::map(stream, processors, n, f, out.data(), x.data()); };
 }
@@ -29,7 +30,7 @@ template <typename F, typename T>
 Step cuda_unary_backward(PrepareContext& c) {
   const UnaryGradReads reads(c, F::kInfo);
   c.in_place("Out@GRAD", "X@GRAD");
-  return [n = c.shape("Out@GRAD").numel(), processors = cuda::multiprocessors(),
+  return [n = c.shape("Out@GRAD").numel(), processors = c.around().gpu->info().processors,
           stream = c.around().stream, reads,
           f = UnaryBackward<F, Compute<T>>{ParamSource<F, T>(c).get()},
           in = reads.x ? c.in<T>("X") : In<T>(), result = reads.out ? c.in<T>("Out") : In<T>(),

@@ -62,7 +62,7 @@ bool can_be_repeated(const Block& block, size_t position) {
 class Trial {
  public:
   Trial(const Op& op, const Named& values, GpuHost::Sharing sharing)
-      : values_(values), host_(stream_, sharing) {
+      : values_(values), host_(*gpu_, sharing) {
     const GpuHost::Values in = add(op.inputs(), inputs_), out = add(op.outputs(), outputs_);
     step_ = host_.prepare(op, in, out);
   }
@@ -76,15 +76,15 @@ class Trial {
   std::vector<Tensor> replay() {
     // Captured over other contents than it is replayed with.
     for (const auto& [name, value] : inputs_) host_.spoil(value);
-    if (!graph_.captured()) graph_.capture(stream_, {&step_, 1});
+    if (!graph_.captured()) graph_.capture(gpu_->stream(), {&step_, 1});
     begin();
-    graph_.replay(stream_);
+    graph_.replay(gpu_->stream());
     return outputs();
   }
 
   void move() {
     host_.move();
-    graph_.capture(stream_, {&step_, 1});
+    graph_.capture(gpu_->stream(), {&step_, 1});
   }
 
   std::vector<Tensor> expected() const {
@@ -120,7 +120,7 @@ class Trial {
   }
 
   const Named& values_;
-  cuda::OwnedStream stream_;
+  const std::unique_ptr<Gpu> gpu_ = open_gpu(0);
   GpuHost host_;
   std::map<std::string, int32_t> inputs_, outputs_;  // variable to value
   Step step_;
@@ -154,7 +154,7 @@ void try_kernel(const Op& op, const Named& values, GpuHost::Sharing sharing, dou
 
 int check_cuda_kernels(const Program& program, const std::vector<Feed>& feeds,
                        const std::vector<Feed>& persistables, double tolerance) {
-  if (cuda::device_count() == 0) return 0;
+  if (gpu_count() == 0) return 0;
   const Block& block = program.global_block();
   std::set<std::string> names;
   for (const auto& op : block.ops()) {

@@ -33,8 +33,8 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 // relu and its gradient, one behind the other, as a plan would hold them.
 struct Segment {
-  Segment(Stream queue, const Shape& shape, DType dtype, int64_t shift, GpuHost::Sharing sharing)
-      : stream(queue), host(queue, sharing) {
+  Segment(Gpu& gpu, const Shape& shape, DType dtype, int64_t shift, GpuHost::Sharing sharing)
+      : stream(gpu.stream()), host(gpu, sharing) {
     const VarMeta meta = VarMeta::tensor(dtype, shape);
     x = host.add(meta, shift);
     out = host.add(meta, shift);
@@ -77,13 +77,13 @@ TEST_F(CudaKernels, FindsWhatCheckOpCovers) {
 }
 
 TEST_F(CudaKernels, EverySizeAndAddress) {
-  const cuda::OwnedStream stream;
+  const std::unique_ptr<Gpu> gpu = open_gpu(0);
   for (const DType dtype : {f32, f64}) {
     for (const int64_t n : {0, 1, 3, 4, 5, 255, 1024, 1027, 3'000'001}) {
       for (const int64_t shift : {0, 1}) {
         SCOPED_TRACE(fmt::format("{} elements of {}, shifted by {}", n, dtype, shift));
         const Tensor x = uniform({n}, -1, 1, 5, dtype), g = uniform({n}, -1, 1, 6, dtype);
-        Segment segment(stream, {n}, dtype, shift, GpuHost::kApart);
+        Segment segment(*gpu, {n}, dtype, shift, GpuHost::kApart);
         segment.begin(x, g);
         for (const Step& step : segment.steps) step();
         segment.expect(x, g);
@@ -93,32 +93,32 @@ TEST_F(CudaKernels, EverySizeAndAddress) {
 }
 
 TEST_F(CudaKernels, AReplayedSegmentComputesWhatItsStepsDo) {
-  const cuda::OwnedStream stream;
+  const std::unique_ptr<Gpu> gpu = open_gpu(0);
   for (const GpuHost::Sharing sharing : {GpuHost::kApart, GpuHost::kInPlace}) {
-    Segment segment(stream, {100, 1003}, f32, 0, sharing);
+    Segment segment(*gpu, {100, 1003}, f32, 0, sharing);
     cuda::Graph graph;
-    graph.capture(stream, segment.steps);
+    graph.capture(gpu->stream(), segment.steps);
     EXPECT_EQ(graph.nodes(), 2);
     for (const uint64_t seed : {1, 2, 3}) {
       if (seed == 3) {  // the arena grew: the same graph with other addresses
         segment.host.move();
-        graph.capture(stream, segment.steps);
+        graph.capture(gpu->stream(), segment.steps);
         EXPECT_EQ(graph.made(), 1);
       }
       const Tensor x = uniform({100, 1003}, -1, 1, seed), g = uniform({100, 1003}, -1, 1, seed + 9);
       segment.begin(x, g);
-      graph.replay(stream);
+      graph.replay(gpu->stream());
       segment.expect(x, g);
     }
   }
 }
 
 TEST_F(CudaKernels, NotANumberBecomesZeroAsOnTheCpu) {
-  const cuda::OwnedStream stream;
+  const std::unique_ptr<Gpu> gpu = open_gpu(0);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
   const Tensor x = tensor({nan, inf, -inf, -0.0, 1}), g = tensor({1, nan, nan, 2, inf});
-  Segment segment(stream, {5}, f32, 0, GpuHost::kApart);
+  Segment segment(*gpu, {5}, f32, 0, GpuHost::kApart);
   segment.begin(x, g);
   for (const Step& step : segment.steps) step();
   EXPECT_THAT(segment.host.download(segment.out), equal_to({0, inf, 0, 0, 1}));
@@ -128,22 +128,22 @@ TEST_F(CudaKernels, NotANumberBecomesZeroAsOnTheCpu) {
 
 // The least of some runs, in seconds, waiting included.
 template <typename F>
-double fastest(const cuda::OwnedStream& stream, F&& run) {
+double fastest(Gpu& gpu, F&& run) {
   using Clock = std::chrono::steady_clock;
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 20; ++i) {
     const Clock::time_point started = Clock::now();
     run();
-    stream.wait();
+    gpu.wait();
     least = std::min(least, std::chrono::duration<double>(Clock::now() - started).count());
   }
   return least;
 }
 
 TEST_F(CudaKernels, AReplayCostsLessThanItsLaunches) {
-  const cuda::OwnedStream stream;
+  const std::unique_ptr<Gpu> gpu = open_gpu(0);
   const Op op{"relu", {{"X", {"x"}}}, {{"Out", {"out"}}}, {}};
-  GpuHost host(stream);
+  GpuHost host(*gpu);
   std::vector<int32_t> values{host.add(VarMeta::tensor(f32, {256}))};
   std::vector<Step> steps;
   for (int i = 0; i < 200; ++i) {
@@ -152,12 +152,12 @@ TEST_F(CudaKernels, AReplayCostsLessThanItsLaunches) {
         host.prepare(op, {{"X", {values[values.size() - 2]}}}, {{"Out", {values.back()}}}));
   }
   cuda::Graph graph;
-  graph.capture(stream, steps);
-  const double eager = fastest(stream, [&] {
+  graph.capture(gpu->stream(), steps);
+  const double eager = fastest(*gpu, [&] {
     for (const Step& step : steps) step();
   });
-  const double replayed = fastest(stream, [&] { graph.replay(stream); });
-  const double again = fastest(stream, [&] { graph.capture(stream, steps); });
+  const double replayed = fastest(*gpu, [&] { graph.replay(gpu->stream()); });
+  const double again = fastest(*gpu, [&] { graph.capture(gpu->stream(), steps); });
   RecordProperty("eager_us", std::to_string(eager * 1e6));
   RecordProperty("replayed_us", std::to_string(replayed * 1e6));
   RecordProperty("captured_again_us", std::to_string(again * 1e6));
@@ -165,15 +165,15 @@ TEST_F(CudaKernels, AReplayCostsLessThanItsLaunches) {
 }
 
 TEST_F(CudaKernels, AMapKeepsUpWithACopy) {
-  const cuda::OwnedStream stream;
+  const std::unique_ptr<Gpu> gpu = open_gpu(0);
   const Shape shape{int64_t{1} << 28};  // far more than the caches hold
-  Segment segment(stream, shape, f32, 0, GpuHost::kApart);
+  Segment segment(*gpu, shape, f32, 0, GpuHost::kApart);
   const int64_t bytes = shape.numel() * 4;
-  const double copied = fastest(stream, [&] {
+  const double copied = fastest(*gpu, [&] {
     cuda::copy(segment.host.write(segment.out, {})->data, segment.host.read(segment.x, {})->data,
-               bytes, stream);
+               bytes, gpu->stream());
   });
-  const double mapped = fastest(stream, segment.steps.front());
+  const double mapped = fastest(*gpu, segment.steps.front());
   RecordProperty("copy_GBps", std::to_string(2e-9 * static_cast<double>(bytes) / copied));
   RecordProperty("relu_GBps", std::to_string(2e-9 * static_cast<double>(bytes) / mapped));
   EXPECT_LT(mapped, 1.5 * copied);

@@ -3,7 +3,7 @@
 // As much of a planner as one kernel needs to run on a GPU: values with fixed cells in memory of
 // their own.
 //
-//   GpuHost host(stream, GpuHost::kInPlace);
+//   GpuHost host(gpu, GpuHost::kInPlace);
 //   const int32_t x = host.add(x_meta), out = host.add(out_meta);
 //   const Step step = host.prepare(op, {{"X", {x}}}, {{"Out", {out}}});
 //   host.upload(x, tensor);
@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "flotilla/device/cuda/stream.h"
+#include "flotilla/device/gpu.h"
 #include "flotilla/kernel/prepare.h"
 
 namespace flotilla {
@@ -29,7 +29,8 @@ class GpuHost final : public PrepareHost {
   enum Sharing { kApart, kInPlace };
   using Values = std::map<std::string, std::vector<int32_t>, std::less<>>;  // by slot
 
-  explicit GpuHost(Stream stream, Sharing sharing = kApart) : stream_(stream), sharing_(sharing) {}
+  explicit GpuHost(Gpu& gpu, Sharing sharing = kApart)
+      : gpu_(gpu), stream_(gpu.stream()), sharing_(sharing) {}
 
   // `shift`: how many elements behind an aligned address it begins.
   int32_t add(const VarMeta& meta, int64_t shift = 0);
@@ -56,7 +57,7 @@ class GpuHost final : public PrepareHost {
   const Cell* workspace(int64_t bytes) override;
   RandomSource random(int64_t op_seed) override;
   void* resize(int32_t value, const Shape& shape) override;
-  Surroundings around() const override { return {.stream = stream_}; }
+  Surroundings around() const override { return {.stream = stream_, .gpu = &gpu_}; }
 
  private:
   struct Value {
@@ -75,8 +76,9 @@ class GpuHost final : public PrepareHost {
   void place(Value& value);
   void wait() const;
 
-  Stream stream_;
-  Sharing sharing_;
+  Gpu& gpu_;
+  const Stream stream_;
+  const Sharing sharing_;
   std::deque<Value> values_;  // addresses of cells stay
   Generator generator_{7};
 };

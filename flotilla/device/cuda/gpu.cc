@@ -1,0 +1,86 @@
+// A GPU as a Backend, over the CUDA runtime.
+
+#include "flotilla/device/gpu.h"
+
+#include <cuda_runtime_api.h>
+
+#include <utility>
+
+#include "flotilla/device/cpu/backend.h"
+#include "flotilla/device/cuda/check.h"
+#include "flotilla/device/cuda/libraries.h"
+#include "flotilla/device/cuda/memory.h"
+#include "flotilla/device/cuda/reorder.h"
+#include "flotilla/device/cuda/stream.h"
+
+namespace flotilla::cuda {
+namespace {
+
+GpuInfo describe(int number) {
+  cudaDeviceProp found = {};
+  check(cudaGetDeviceProperties(&found, number), "ask GPU {} what it is", number);
+  return {.name = found.name,
+          .major = found.major,
+          .minor = found.minor,
+          .processors = found.multiProcessorCount,
+          .shared_bytes = static_cast<int64_t>(found.sharedMemPerBlockOptin),
+          .l2_bytes = found.l2CacheSize,
+          .memory_bytes = static_cast<int64_t>(found.totalGlobalMem)};
+}
+
+class CudaGpu final : public Gpu {
+ public:
+  explicit CudaGpu(int number)
+      : number_(number),
+        info_((check(cudaSetDevice(number), "use GPU {}", number), describe(number))),
+        name_(fmt::format("gpu:{}", number)) {}
+
+  int number() const override { return number_; }
+  const GpuInfo& info() const override { return info_; }
+  int64_t free_bytes() const override {
+    size_t left = 0, all = 0;
+    check(cudaMemGetInfo(&left, &all), "ask {} for its memory", name_);
+    return static_cast<int64_t>(left);
+  }
+
+  std::string_view name() const override { return name_; }
+  Device kernels() const override { return kCuda; }
+  Libraries* libraries() override { return &libraries_; }
+
+  void enter() override { check(cudaSetDevice(number_), "use {}", name_); }
+
+  std::shared_ptr<Buffer> allocate(int64_t bytes) override { return device_buffer(bytes); }
+  void write(void* to, const void* from, int64_t bytes) override {
+    cuda::copy(to, from, bytes, stream_);
+  }
+  void read(void* to, const void* from, int64_t bytes) override {
+    cuda::copy(to, from, bytes, stream_);
+    stream_.wait();
+  }
+  void copy(void* to, const void* from, int64_t bytes) override {
+    cuda::copy(to, from, bytes, stream_);
+  }
+  void fill(void* to, uint8_t byte, int64_t bytes) override {
+    cuda::fill(to, byte, bytes, stream_);
+  }
+  Reorder reorder(const Shape& shape, DType dtype, const Layout& from, const Layout& to) override {
+    return cuda::reorder(info_, stream_, shape, dtype, from, to);
+  }
+  Stream stream() const override { return stream_; }
+  void wait() override { stream_.wait(); }
+
+ private:
+  const int number_;
+  const GpuInfo info_;
+  const std::string name_;
+  const OwnedStream stream_;
+  Libraries libraries_{stream_};
+};
+
+[[maybe_unused]] const bool kRegistered =
+    register_gpus({.count = device_count, .open = [](int number) -> std::unique_ptr<Gpu> {
+                     return std::make_unique<CudaGpu>(number);
+                   }});
+
+}  // namespace
+}  // namespace flotilla::cuda
