@@ -132,6 +132,8 @@ const std::vector<Known>& known_variables() {
   return rows;
 }
 
+bool is_set(std::string_view name) { return std::getenv(std::string(name).c_str()) != nullptr; }
+
 std::optional<std::string> text(std::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;

@@ -20,6 +20,8 @@ struct Known {
 
 const std::vector<Known>& known_variables();
 
+// Whether `name` is set, maybe to nothing.
+bool is_set(std::string_view name);
 // The value of `name`, or nothing where it is unset or empty.
 std::optional<std::string> text(std::string_view name);
 std::string text_or(std::string_view name, std::string_view otherwise);

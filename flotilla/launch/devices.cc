@@ -53,9 +53,12 @@ Devices choose_devices(const JobOptions& options, const Machine& machine) {
   chosen.there = machine.gpus > 0 && seen && !chosen.ids.empty();
   if (chosen.there || chosen.ids.empty()) return chosen;
   const std::string asked = fmt::format("--gpus asks for {}", fmt::join(chosen.ids, ","));
-  require(machine.gpus == 0 || !machine.visible_gpus, "{}, but CUDA_VISIBLE_DEVICES is \"{}\"",
-          asked, fmt::join(visible, ","));
-  chosen.notice = fmt::format("{}, but this host has {} GPUs", asked, machine.gpus);
+  const bool hidden = machine.gpus > 0 && machine.visible_gpus;
+  const std::string found =
+      hidden ? fmt::format("CUDA_VISIBLE_DEVICES is \"{}\"", fmt::join(visible, ","))
+             : fmt::format("this host has {} GPUs", machine.gpus);
+  chosen.notice = fmt::format("{}, but {}", asked, found);
+  require(!hidden || visible.empty(), "{}", chosen.notice);
   require(!env::flag_or("FLAGS_require_gpu", false),
           "{}; without FLAGS_require_gpu=1 the processes run on the CPU", chosen.notice);
   chosen.notice += ": the processes run on the CPU";

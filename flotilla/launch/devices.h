@@ -25,8 +25,8 @@ struct Devices {
   std::string notice = {};               // why they do although GPUs were asked for
 };
 
-// Those of --gpus; without it all that are visible. Refuses GPUs that CUDA_VISIBLE_DEVICES hides,
-// and, where FLAGS_require_gpu says so, those that are not there.
+// Those of --gpus; without it all that are visible. Refuses GPUs that CUDA_VISIBLE_DEVICES hides
+// while it shows others, and, where FLAGS_require_gpu says so, those that are not there.
 Devices choose_devices(const JobOptions& options, const Machine& machine);
 
 }  // namespace flotilla::launch

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
 #include "flotilla/launch/job.h"
 
@@ -11,6 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 Machine with(int64_t gpus, std::optional<std::vector<std::string>> visible = {}) {
   return {.gpus = gpus, .visible_gpus = std::move(visible), .python = "py"};
@@ -82,6 +84,41 @@ TEST(DevicesTest, ThatAreNotThereLeaveTheCpu) {
             "--gpus asks for 0,9, but this host has 2 GPUs; without FLAGS_require_gpu=1 the "
             "processes run on the CPU");
   unsetenv("FLAGS_require_gpu");
+}
+
+TEST(DevicesTest, ThatAreAllHiddenLeaveTheCpu) {
+  const Machine hidden = with(2, std::vector<std::string>());
+  const Devices none = choose("0,1", hidden);
+  EXPECT_FALSE(none.there);
+  EXPECT_EQ(none.notice,
+            "--gpus asks for 0,1, but CUDA_VISIBLE_DEVICES is \"\": the processes run on the CPU");
+  EXPECT_THAT(given("FLAGS_selected_gpus", {"--nproc_per_node=3"}, hidden), SizeIs(3));
+}
+
+TEST(DevicesTest, CudaVisibleDevicesSetToNothingHidesAll) {
+  const std::optional<std::string> before = env::text("CUDA_VISIBLE_DEVICES");
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  EXPECT_EQ(this_machine("fleetrun").visible_gpus, std::vector<std::string>());
+  setenv("CUDA_VISIBLE_DEVICES", "2,-1,0", 1);
+  EXPECT_EQ(this_machine("fleetrun").visible_gpus, std::vector<std::string>{"2"});
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(this_machine("fleetrun").visible_gpus, std::nullopt);
+  if (before) setenv("CUDA_VISIBLE_DEVICES", before->c_str(), 1);
+}
+
+TEST(DevicesTest, MoreProcessesThanGpusAreToldTheWayOut) {
+  const auto start = [](const Machine& machine) {
+    return given("FLAGS_selected_gpus", {"--nproc_per_node=2"}, machine);
+  };
+  try {
+    start(with(1));
+    FAIL() << "two processes on one GPU";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.sentence(),
+              "--nproc_per_node must divide the number of GPUs, but 2 does not divide 1; "
+              "CUDA_VISIBLE_DEVICES= starts the processes on the CPU");
+  }
+  EXPECT_THAT(start(with(0)), SizeIs(2));
 }
 
 TEST(DevicesTest, WorkersOfACollectiveJobAreToldTheirPlaces) {

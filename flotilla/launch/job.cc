@@ -128,9 +128,10 @@ void plan_collective(const JobOptions& options, const Machine& machine, Maker& m
   const int64_t devices = std::ssize(job.devices.ids);
   const int64_t each = options.nproc_per_node.value_or(std::max<int64_t>(1, devices));
   check_count(each, "--nproc_per_node");
+  const bool asked = !options.gpus.value_or("").empty();
   require(devices == 0 || devices % each == 0,
-          "--nproc_per_node must divide the number of GPUs, but {} does not divide {}", each,
-          devices);
+          "--nproc_per_node must divide the number of GPUs, but {} does not divide {}{}", each,
+          devices, asked ? "" : "; CUDA_VISIBLE_DEVICES= starts the processes on the CPU");
   maker.local_processes = each;
 
   const int64_t start = first_port(options, single ? 0 : kCollectivePort);

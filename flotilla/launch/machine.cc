@@ -66,9 +66,10 @@ int64_t count_gpus() {
   return count;
 }
 
-// An entry that cannot be hides itself and all behind it.
+// As CUDA reads it: set to nothing it hides all, and an entry that cannot be hides itself and all
+// behind it.
 std::optional<std::vector<std::string>> visible_gpus() {
-  if (!env::text("CUDA_VISIBLE_DEVICES")) return std::nullopt;
+  if (!env::is_set("CUDA_VISIBLE_DEVICES")) return std::nullopt;
   std::vector<std::string> ids = env::list("CUDA_VISIBLE_DEVICES");
   ids.erase(std::find(ids.begin(), ids.end(), "-1"), ids.end());
   return ids;
