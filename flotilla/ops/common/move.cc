@@ -64,8 +64,9 @@ Step pass_through(PrepareContext& c, std::string_view in, std::string_view out,
                   const Layout& layout, size_t i) {
   const Shape &x = c.shape(in, i), &y = c.shape(out, i);
   require(x.numel() == y.numel(), "{} of shape {} cannot become {} of shape {}", in, x, out, y);
-  const int64_t bytes = layout.physical_numel(x) * size_of(c.dtype(in, i));
   c.view(in, out, i, i);
+  if (on_gpu(c)) return gpu_moves.pass_through(c, in, out, layout, i);
+  const int64_t bytes = layout.physical_numel(x) * size_of(c.dtype(in, i));
   return [bytes, from = c.in_bytes(in, i, layout), to = c.out_bytes(out, i, layout)] {
     copy_bytes(to.data(), from.data(), bytes);
   };
@@ -179,6 +180,7 @@ void BoxCopy::run(char* to, const char* from) const {
 
 Step take_box(PrepareContext& c, std::string_view in, std::string_view out, const Box& box,
               size_t i) {
+  if (on_gpu(c)) return gpu_moves.take_box(c, in, out, box, i);
   const int64_t size = size_of(c.dtype(in, i));
   const BoxCopy copy(box.extents, dense_strides(Shape(box.extents)), box.strides, size);
   return [copy, empty = box.empty(), offset = box.first * size, from = c.in_bytes(in, i),
@@ -188,6 +190,7 @@ Step take_box(PrepareContext& c, std::string_view in, std::string_view out, cons
 }
 
 Step put_box(PrepareContext& c, std::string_view in, std::string_view out, const Box& box) {
+  if (on_gpu(c)) return gpu_moves.put_box(c, in, out, box, {});
   const int64_t size = size_of(c.dtype(in));
   const BoxCopy copy(box.extents, box.strides, dense_strides(Shape(box.extents)), size);
   return [copy, empty = box.empty(), offset = box.first * size, bytes = c.shape(out).numel() * size,

@@ -1,11 +1,16 @@
 // flotilla/ops/common/move.h
 //
 // What operators share that move elements and never look at them: one kernel for every dtype.
+//
+// pass_through(), take_box() and put_box() serve the CPU and GPUs alike: a kernel that says by them
+// alone what goes where is prepared by one function for both (ops/common/move.cu).
 
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "flotilla/kernel/prepare.h"
@@ -85,9 +90,35 @@ Step take_box(PrepareContext& c, std::string_view in, std::string_view out, cons
 // The box of `out` holds the elements of `in`, in order. Zeros lie elsewhere.
 Step put_box(PrepareContext& c, std::string_view in, std::string_view out, const Box& box);
 
+// An element of up to eight bytes.
+using ElementBits = std::array<char, 8>;
+
+template <typename T>
+ElementBits bits_of(T element) {
+  ElementBits bits = {};
+  std::memcpy(bits.data(), &element, sizeof(T));
+  return bits;
+}
+
+// The same functions on a GPU. A build with CUDA fills them in before main().
+struct GpuMoves {
+  Step (*pass_through)(PrepareContext& c, std::string_view in, std::string_view out,
+                       const Layout& layout, size_t i) = nullptr;
+  Step (*take_box)(PrepareContext& c, std::string_view in, std::string_view out, const Box& box,
+                   size_t i) = nullptr;
+  // `rest` lies elsewhere.
+  Step (*put_box)(PrepareContext& c, std::string_view in, std::string_view out, const Box& box,
+                  ElementBits rest) = nullptr;
+};
+inline GpuMoves gpu_moves = {};
+
+// Whether a kernel is prepared for a GPU.
+inline bool on_gpu(const PrepareContext& c) { return c.around().gpu != nullptr; }
+
 // The same with `rest` elsewhere.
 template <typename T>
 Step put_box(PrepareContext& c, std::string_view in, std::string_view out, const Box& box, T rest) {
+  if (on_gpu(c)) return gpu_moves.put_box(c, in, out, box, bits_of(rest));
   const BoxCopy copy(box.extents, box.strides, dense_strides(Shape(box.extents)), sizeof(T));
   return [copy, rest, empty = box.empty(), n = c.shape(out).numel(), first = box.first,
           from = c.in<T>(in), to = c.out<T>(out)] {

@@ -54,9 +54,19 @@ void for_pieces(const Cut& cut, F f) {
   });
 }
 
+// join() and cut_up() on a GPU. A build with CUDA fills them in before main() (pieces.cu).
+struct GpuPieces {
+  Step (*join)(PrepareContext& c, std::string_view pieces, std::string_view whole,
+               const Cut& cut) = nullptr;
+  Step (*cut_up)(PrepareContext& c, std::string_view whole, std::string_view pieces,
+                 const Cut& cut) = nullptr;
+};
+inline GpuPieces gpu_pieces = {};
+
 // Pieces to whole. A piece that is not there counts as zeros.
 inline Step join(PrepareContext& c, std::string_view pieces, std::string_view whole,
                  const Cut& cut) {
+  if (on_gpu(c)) return gpu_pieces.join(c, pieces, whole, cut);
   std::vector<In<char>> from;
   for (size_t i = 0; i < cut.widths.size(); ++i) {
     from.push_back(c.has(pieces, i) ? c.in_bytes(pieces, i) : In<char>());
@@ -75,6 +85,7 @@ inline Step join(PrepareContext& c, std::string_view pieces, std::string_view wh
 // Whole to pieces. A piece that nobody needs is left out.
 inline Step cut_up(PrepareContext& c, std::string_view whole, std::string_view pieces,
                    const Cut& cut) {
+  if (on_gpu(c)) return gpu_pieces.cut_up(c, whole, pieces, cut);
   std::vector<Out<char>> to;
   for (size_t i = 0; i < cut.widths.size(); ++i) {
     to.push_back(c.has(pieces, i) ? c.out_bytes(pieces, i) : Out<char>());
