@@ -46,6 +46,7 @@ const std::vector<Known>& known_variables() {
       {"FLT_STORE_PORT", "port of the store on the first of several hosts; default 6069"},
       {"FLT_TEST_DATA", "folder with real data sets, for tests and the demo"},
       {"FLT_TEST_FULL", "1: run crash tests and long tests at full length"},
+      {"FLT_TF32", "0: a GPU multiplies f32 with all its digits; by default with 10 bits of them"},
       {"FLT_THREADS", "threads of a process; default: the number of cores"},
       {"FLT_TLS_CA", "PEM file of the authority that signed the job's certificates"},
       {"FLT_TLS_CERT", "PEM file of this host's certificate; makes the job's connections use TLS"},
@@ -126,6 +127,7 @@ const std::vector<Known>& known_variables() {
       {"GOMP_SPINCOUNT",
        "how long OpenMP's threads spin while they wait; default in Python and in jobs: 1000"},
       {"GRPC_VERBOSITY", "makes gRPC log; see its documentation"},
+      {"NVIDIA_TF32_OVERRIDE", "0: as FLT_TF32=0, for all programs that use NVIDIA's libraries"},
       {"OMP_NUM_THREADS", "threads of a process if FLT_THREADS is not set"},
       {"OMP_WAIT_POLICY", "how OpenMP's threads wait: active or passive"},
   };

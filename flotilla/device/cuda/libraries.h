@@ -14,6 +14,10 @@ namespace flotilla::cuda {
 class Blas;  // device/cuda/blas.h
 class Dnn;   // device/cuda/dnn.h
 
+// Whether f32 may be multiplied with 10 bits of mantissa, as Paddle has it: unless
+// NVIDIA_TF32_OVERRIDE or FLT_TF32 is 0. Asked once for each plan of a library.
+bool allows_tf32();
+
 class Libraries {
  public:
   explicit Libraries(Stream stream);

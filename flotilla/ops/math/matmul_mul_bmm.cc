@@ -6,20 +6,15 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 
 #include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/common/product.h"
+#include "flotilla/ops/math/matmul_problem.h"
 
 namespace flotilla::ops {
 namespace {
 
 // ---- Shapes -------------------------------------------------------------------------------------
-
-template <typename Context>
-std::pair<int64_t, int64_t> column_dims(const Context& c) {
-  return {c.template attr<int64_t>("x_num_col_dims"), c.template attr<int64_t>("y_num_col_dims")};
-}
 
 void infer_mul(InferContext& c) {
   const Shape &x = c.in("X").shape, &y = c.in("Y").shape;
@@ -36,56 +31,6 @@ void infer_mul(InferContext& c) {
   for (int64_t a = 0; a < xc; ++a) out.push_back(x[a]);
   for (int64_t a = yc; a < y.rank(); ++a) out.push_back(y[a]);
   c.out("Out") = like(c.in("X"), std::move(out));
-}
-
-// One operand: the axes before the last two, and the matrix as it lies in memory.
-struct Operand {
-  Ints batch = {};
-  int64_t rows = 1, columns = 1;
-  bool vector = false;
-};
-
-Operand operand(const Shape& shape, bool left) {
-  Operand o;
-  if (shape.rank() == 1) {
-    o.vector = true;
-    (left ? o.columns : o.rows) = shape[0];
-    return o;
-  }
-  o.batch.assign(shape.begin(), shape.end() - 2);
-  o.rows = shape[shape.rank() - 2];
-  o.columns = shape[shape.rank() - 1];
-  return o;
-}
-
-struct Transposes {
-  bool x = false, y = false;
-};
-
-// matmul_v2 and the older matmul differ in the names of their attributes.
-template <typename Context>
-Transposes transposes(const Context& c) {
-  if (c.op().type().starts_with("matmul_v2")) {
-    return {c.template attr<bool>("trans_x"), c.template attr<bool>("trans_y")};
-  }
-  if (c.op().type().starts_with("bmm")) return {};
-  return {c.template attr<bool>("transpose_X"), c.template attr<bool>("transpose_Y")};
-}
-
-// The extents that both batches repeat to. REQUIRES: nothing; refuses what does not broadcast.
-Ints broadcast_batch(const Shape& x, const Shape& y, const Operand& a, const Operand& b) {
-  Ints batch(std::max(a.batch.size(), b.batch.size()), 1);
-  for (size_t i = 0; i < batch.size(); ++i) {
-    const auto extent = [&](const Operand& o) {
-      const size_t missing = batch.size() - o.batch.size();
-      return i < missing ? int64_t{1} : o.batch[i - missing];
-    };
-    const int64_t left = extent(a), right = extent(b);
-    require(left == right || left == 1 || right == 1 || left == -1 || right == -1,
-            "the batch axes of X {} and Y {} do not broadcast: {} meets {}", x, y, left, right);
-    batch[i] = left == 1 ? right : left;
-  }
-  return batch;
 }
 
 void infer_matmul(InferContext& c) {
@@ -109,54 +54,6 @@ void infer_matmul(InferContext& c) {
 
 // ---- Kernels ------------------------------------------------------------------------------------
 
-// What one product of the forward or backward pass looks like.
-struct Problem {
-  onednn::MatmulProblem p = {};
-  Ints batch = {};                      // of Out
-  Ints x_strides = {}, y_strides = {};  // in elements, 0 where repeated
-  bool x_repeats = false, y_repeats = false;
-};
-
-Ints strides_over(const Operand& o, const Ints& batch, bool& repeats) {
-  Ints strides(batch.size(), 0);
-  int64_t stride = o.rows * o.columns;
-  const size_t missing = batch.size() - o.batch.size();
-  for (size_t i = batch.size(); i-- > 0;) {
-    const int64_t extent = i < missing ? 1 : o.batch[i - missing];
-    if (extent == batch[i]) strides[i] = stride;
-    if (extent != batch[i]) repeats = true;
-    stride *= extent;
-  }
-  return strides;
-}
-
-Problem problem_of(const PrepareContext& c) {
-  const Shape &x = c.shape("X"), &y = c.shape("Y");
-  if (c.op().type().starts_with("mul")) {
-    const auto [xc, yc] = column_dims(c);
-    return {.p = {.m = x.numel(0, xc), .n = y.numel(yc, y.rank()), .k = y.numel(0, yc)}};
-  }
-  const Transposes t = transposes(c);
-  const Operand a = operand(x, true), b = operand(y, false);
-  const bool tx = t.x && !a.vector, ty = t.y && !b.vector;
-  Problem problem;
-  problem.p = {.m = tx ? a.columns : a.rows,
-               .n = ty ? b.rows : b.columns,
-               .k = tx ? a.rows : a.columns,
-               .transpose_a = tx,
-               .transpose_b = ty};
-  problem.batch = broadcast_batch(x, y, a, b);
-  problem.x_strides = strides_over(a, problem.batch, problem.x_repeats);
-  problem.y_strides = strides_over(b, problem.batch, problem.y_repeats);
-  return problem;
-}
-
-// Many matrices times one: the same as one tall matrix times it.
-bool is_tall(const Problem& q) {
-  return !q.batch.empty() && !q.p.transpose_a && !q.x_repeats &&
-         std::all_of(q.y_strides.begin(), q.y_strides.end(), [](int64_t s) { return s == 0; });
-}
-
 template <typename T>
 Product<T> forward_product(PrepareContext& c, const Problem& q) {
   onednn::MatmulProblem p = q.p;
@@ -170,15 +67,11 @@ Product<T> forward_product(PrepareContext& c, const Problem& q) {
   return Product<T>(c, p);
 }
 
-// The factor alpha, which only matmul has.
 template <typename T>
 struct Times {
   T alpha = 1;
 
-  explicit Times(const PrepareContext& c) {
-    const std::string& type = c.op().type();
-    if (type == "matmul" || type == "matmul_grad") alpha = static_cast<T>(c.attr<float>("alpha"));
-  }
+  explicit Times(const PrepareContext& c) : alpha(static_cast<T>(alpha_of(c))) {}
   void operator()(T* values, int64_t count) const {
     if (alpha == 1) return;
     for (int64_t i = 0; i < count; ++i) values[i] *= alpha;
@@ -193,90 +86,48 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   };
 };
 
-// The gradient of one operand: `left` times `right`, matrix by matrix, added up over the batches in
-// which the operand is repeated.
 template <typename T>
 class OperandGrad {
  public:
-  OperandGrad(PrepareContext& c, const onednn::MatmulProblem& p, Ints batch, Ints left, Ints right,
-              Ints out)
-      : first_(c, p),
-        batch_(std::move(batch)),
-        left_(std::move(left)),
-        right_(std::move(right)),
-        out_(std::move(out)) {
-    onednn::MatmulProblem adding = p;
+  OperandGrad(PrepareContext& c, const OperandGradient& of) : of_(of), first_(c, of.p) {
+    onednn::MatmulProblem adding = of.p;
     adding.accumulate = true;
-    if (!batch_.empty()) more_.emplace(c, adding);
+    if (!of.batch.empty()) more_.emplace(c, adding);
   }
 
   void run(const T* left, const T* right, T* out) const {
-    for (int64_t i = 0, n = Shape(batch_).numel(); i < n; ++i) {
+    for (int64_t i = 0, n = Shape(of_.batch).numel(); i < n; ++i) {
       // The first batch that reaches a place of the operand is the one with index 0 on every axis
       // along which it is repeated.
       bool is_first = true;
       int64_t rest = i;
-      for (size_t axis = batch_.size(); axis-- > 0;) {
-        is_first = is_first && (out_[axis] != 0 || rest % batch_[axis] == 0);
-        rest /= batch_[axis];
+      for (size_t axis = of_.batch.size(); axis-- > 0;) {
+        is_first = is_first && (of_.strides[axis] != 0 || rest % of_.batch[axis] == 0);
+        rest /= of_.batch[axis];
       }
-      const auto at = [&](const Ints& strides) { return place_in(batch_, strides, i); };
-      (is_first ? first_ : *more_).run(left + at(left_), right + at(right_), out + at(out_));
+      const auto at = [&](const Ints& strides) { return place_in(of_.batch, strides, i); };
+      (is_first ? first_ : *more_)
+          .run(left + at(of_.left_strides), right + at(of_.right_strides), out + at(of_.strides));
     }
   }
 
  private:
+  OperandGradient of_;
   Product<T> first_;                // writes
   std::optional<Product<T>> more_;  // adds
-  Ints batch_, left_, right_, out_;
 };
 
-Ints dense_strides(const Ints& batch, int64_t size) {
-  Ints strides(batch.size());
-  for (size_t i = batch.size(); i-- > 0; size *= batch[i]) strides[i] = size;
-  return strides;
-}
-
-// Folds the batch of a tall product into its rows, so that it is one product here too.
-Problem folded(Problem q) {
-  if (!is_tall(q)) return q;
-  q.p.m *= Shape(q.batch).numel();
-  q.batch.clear();
-  q.x_strides.clear();
-  q.y_strides.clear();
-  return q;
-}
-
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  struct Factor {
-    std::string_view slot;
-    Ints strides;
-  };
-  const Problem q = folded(problem_of(c));
-  const auto [m, n, k] = std::tuple(q.p.m, q.p.n, q.p.k);
-  const bool tx = q.p.transpose_a, ty = q.p.transpose_b;
-  const Factor x = {"X", q.x_strides}, y = {"Y", q.y_strides},
-               d = {"Out@GRAD", dense_strides(q.batch, m * n)};
-  const auto side = [&](const Factor& of, const onednn::MatmulProblem& p, const Factor& left,
-                        const Factor& right) -> Step {
-    const std::string slot = grad_name(of.slot);
-    if (!c.has(slot)) return {};
-    return [grad = OperandGrad<T>(c, p, q.batch, left.strides, right.strides, of.strides),
-            times_alpha = Times<T>(c), count = c.shape(of.slot).numel(), a = c.in<T>(left.slot),
-            b = c.in<T>(right.slot), out = c.out<T>(slot)] {
+  std::vector<Step> steps;
+  for (const OperandGradient& of : operand_gradients(c)) {
+    steps.push_back([grad = OperandGrad<T>(c, of), times_alpha = Times<T>(c),
+                     count = c.shape(of.slot).numel(), a = c.in<T>(of.left), b = c.in<T>(of.right),
+                     out = c.out<T>(grad_name(of.slot))] {
       grad.run(a.data(), b.data(), out.data());
       times_alpha(out.data(), count);
-    };
-  };
-  // dX = dOut op(Y)^T, or its transpose where X lies transposed.
-  const Step dx =
-      tx ? side(x, {.m = k, .n = m, .k = n, .transpose_a = ty, .transpose_b = true}, y, d)
-         : side(x, {.m = m, .n = k, .k = n, .transpose_b = !ty}, d, y);
-  // dY = op(X)^T dOut, likewise.
-  const Step dy =
-      ty ? side(y, {.m = n, .n = k, .k = m, .transpose_a = true, .transpose_b = tx}, d, x)
-         : side(y, {.m = k, .n = n, .k = m, .transpose_a = !tx}, x, d);
-  return in_order({dx, dy});
+    });
+  }
+  return in_order(std::move(steps));
 };
 
 // ---- Definitions --------------------------------------------------------------------------------
