@@ -148,30 +148,7 @@ foreach(linker mold lld)
 endforeach()
 
 if(FLT_CUDA)
-  # nvcc is looked for on the PATH, by CUDACXX, and where its installer puts it.
-  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-    find_program(CMAKE_CUDA_COMPILER nvcc PATHS /usr/local/cuda/bin)
-  endif()
-  if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90)
-  endif()
-  # One CUDA runtime in a process: libflotilla.so and the tests that link it must share it.
-  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
-  if(NOT CMAKE_CUDA_COMPILER_LAUNCHER)
-    set(CMAKE_CUDA_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
-  endif()
-  enable_language(CUDA)
-  find_package(CUDAToolkit REQUIRED)
-  # CMake 3.25 does not know how nvcc is asked for C++20.
-  set(CMAKE_CUDA_STANDARD 20)
-  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
-  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
-  target_compile_options(
-    flt_options
-    INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-fno-semantic-interposition>
-              $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-lineinfo>)
-  # fmt 9 takes nvcc for a compiler without constexpr, and then does not compile as C++20.
-  target_compile_definitions(flt_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
+  include(cmake/cuda.cmake)
 endif()
 
 # All folders together. SHARED, because in a static library the operators that register themselves
@@ -191,11 +168,6 @@ target_link_libraries(flt_inside INTERFACE flotilla flt_options)
 if(FLT_CUDA)
   set_target_properties(flotilla PROPERTIES LINKER_LANGUAGE CXX)
 endif()
-
-# flt_sees_cuda(<files>): compiles them with CUDA's headers.
-function(flt_sees_cuda)
-  set_source_files_properties(${ARGN} PROPERTIES INCLUDE_DIRECTORIES "${CUDAToolkit_INCLUDE_DIRS}")
-endfunction()
 
 # flt_protos(<target> [GRPC]): compiles the folder's *.proto files into `target`, with their
 # services where GRPC is said.

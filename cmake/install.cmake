@@ -4,6 +4,10 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+if(FLT_CUDA)
+  set_target_properties(flotilla PROPERTIES INSTALL_RPATH "${FLT_CUDA_RPATH}")
+endif()
+
 if(SKBUILD)
   set_target_properties(_flotilla PROPERTIES INSTALL_RPATH $ORIGIN)
   install(TARGETS _flotilla flotilla LIBRARY DESTINATION .)
