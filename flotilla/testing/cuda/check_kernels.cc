@@ -1,10 +1,13 @@
 #include "flotilla/testing/cuda/check_kernels.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "flotilla/base/env.h"
 #include "flotilla/device/cuda/graph.h"
 #include "flotilla/ir/text.h"
 #include "flotilla/op/kernel_dtype.h"
@@ -127,6 +130,25 @@ class Trial {
   cuda::Graph graph_;
 };
 
+// While it lives, f32 is multiplied with all its digits, as on the CPU.
+class AllDigits {
+ public:
+  AllDigits() : before_(env::text(kName)) { setenv(kName, "0", 1); }
+  ~AllDigits() {
+    if (before_) {
+      setenv(kName, before_->c_str(), 1);
+    } else {
+      unsetenv(kName);
+    }
+  }
+  AllDigits(const AllDigits&) = delete;
+  AllDigits& operator=(const AllDigits&) = delete;
+
+ private:
+  static constexpr const char* kName = "FLT_TF32";
+  const std::optional<std::string> before_;
+};
+
 void expect_same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   for (size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(std::memcmp(a[i].raw(), b[i].raw(), static_cast<size_t>(a[i].bytes())), 0)
@@ -155,6 +177,7 @@ void try_kernel(const Op& op, const Named& values, GpuHost::Sharing sharing, dou
 int check_cuda_kernels(const Program& program, const std::vector<Feed>& feeds,
                        const std::vector<Feed>& persistables, double tolerance) {
   if (gpu_count() == 0) return 0;
+  const AllDigits all_digits;
   const Block& block = program.global_block();
   std::set<std::string> names;
   for (const auto& op : block.ops()) {

@@ -37,7 +37,9 @@ Step GpuHost::prepare(const Op& op, const Values& inputs, const Values& outputs)
   };
   PrepareContext::Ports reads = ports(inputs, in), writes = ports(outputs, out);
   PrepareContext context(op, def, std::move(reads), std::move(writes), *this);
-  return find_kernel(def, kCuda, kernel_dtype(op, def, in, out)).prepare(context);
+  before_.clear();
+  after_.clear();
+  return with_reorders(find_kernel(def, kCuda, kernel_dtype(op, def, in, out)).prepare(context));
 }
 
 void GpuHost::move() {
@@ -80,13 +82,49 @@ void GpuHost::spoil(int32_t value) {
 
 const Layout& GpuHost::layout_of(int32_t) const { return kPlain; }
 
-const Cell* GpuHost::plain(int32_t value, const Layout& layout) {
-  require(layout.plain(), "a GPU's tensors lie in order, but a kernel asks for layout {}", layout);
-  return &at(value).cell;
+const Cell* GpuHost::laid_out(int32_t value, const Layout& layout, bool to_read,
+                              std::vector<Reordered>& known) {
+  const Cell* cell = &at(value).cell;
+  if (layout.plain()) return cell;
+  for (const Reordered& r : known) {
+    if (r.cell == cell && r.layout == layout) return &at(r.copy).cell;
+  }
+  const VarMeta meta = at(value).meta;
+  Reordered r = {.layout = layout, .cell = cell};
+  r.copy = add(VarMeta::tensor(meta.dtype, {layout.physical_numel(meta.shape)}));
+  r.reorder = to_read ? gpu_.reorder(meta.shape, meta.dtype, kPlain, layout)
+                      : gpu_.reorder(meta.shape, meta.dtype, layout, kPlain);
+  if (r.reorder.scratch_bytes > 0) {
+    r.scratch = add(VarMeta::tensor(u8, {r.reorder.scratch_bytes}));
+  }
+  known.push_back(r);
+  return &at(r.copy).cell;
 }
 
-const Cell* GpuHost::read(int32_t value, const Layout& layout) { return plain(value, layout); }
-const Cell* GpuHost::write(int32_t value, const Layout& layout) { return plain(value, layout); }
+const Cell* GpuHost::read(int32_t value, const Layout& layout) {
+  return laid_out(value, layout, true, before_);
+}
+const Cell* GpuHost::write(int32_t value, const Layout& layout) {
+  return laid_out(value, layout, false, after_);
+}
+
+Step GpuHost::with_reorders(Step step) {
+  if (before_.empty() && after_.empty()) return step;
+  return [this, step = std::move(step), before = before_, after = after_] {
+    const auto scratch = [this](const Reordered& r) {
+      return r.scratch < 0 ? nullptr : at(r.scratch).cell.data;
+    };
+    // What the kernel leaves out shows.
+    for (const Reordered& r : after) spoil(r.copy);
+    for (const Reordered& r : before) {
+      r.reorder.run(r.cell->data, at(r.copy).cell.data, scratch(r));
+    }
+    step();
+    for (const Reordered& r : after) {
+      r.reorder.run(at(r.copy).cell.data, r.cell->data, scratch(r));
+    }
+  };
+}
 
 const Cell* GpuHost::read_rows(int32_t) { refuse("this host has no sparse rows to read"); }
 const Cell* GpuHost::write_rows(int32_t) { refuse("this host has no sparse rows to write"); }

@@ -1,7 +1,8 @@
 // flotilla/testing/cuda/gpu_host.h
 //
 // As much of a planner as one kernel needs to run on a GPU: values with fixed cells in memory of
-// their own.
+// their own. Values lie in order; where a kernel wants another layout, its Step reorders them
+// before and after.
 //
 //   GpuHost host(gpu, GpuHost::kInPlace);
 //   const int32_t x = host.add(x_meta), out = host.add(out_meta);
@@ -70,9 +71,21 @@ class GpuHost final : public PrepareHost {
     int64_t bytes() const { return meta.shape.numel() * size_of(meta.dtype); }
   };
 
+  // A value in the layout that a kernel asked for.
+  struct Reordered {
+    Layout layout = {};
+    const Cell* cell = nullptr;  // of the value
+    int32_t copy = -1;           // a value that holds it in that layout
+    int32_t scratch = -1;
+    Reorder reorder = {};
+  };
+
   Value& at(int32_t value) { return values_.at(static_cast<size_t>(value)); }
   const Value& at(int32_t value) const { return values_.at(static_cast<size_t>(value)); }
-  const Cell* plain(int32_t value, const Layout& layout);
+  // The cell of the value in `layout`, which `known` lists where that is not its own.
+  const Cell* laid_out(int32_t value, const Layout& layout, bool to_read,
+                       std::vector<Reordered>& known);
+  Step with_reorders(Step step);
   void place(Value& value);
   void wait() const;
 
@@ -80,6 +93,8 @@ class GpuHost final : public PrepareHost {
   const Stream stream_;
   const Sharing sharing_;
   std::deque<Value> values_;  // addresses of cells stay
+  // Of the kernel that is being prepared.
+  std::vector<Reordered> before_, after_;
   Generator generator_{7};
 };
 
