@@ -99,7 +99,8 @@ void Rule::apply(std::span<float> param, std::span<const float> grad, std::span<
   const size_t n = param.size();
   update::Numbers<float> numbers = numbers_;
   numbers.lr = round.lr;
-  numbers.powers = {round.beta1_power, round.beta2_power};
+  numbers.powers[0] = round.beta1_power;
+  numbers.powers[1] = round.beta2_power;
   update::Part<float> part = {.param = param, .grad = grad};
   size_t at = 0;
   for (size_t i = 0; i < rule_->states.size(); ++i) {

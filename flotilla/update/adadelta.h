@@ -9,7 +9,10 @@
 
 #pragma once
 
+#include <cmath>
 #include <span>
+
+#include "flotilla/update/numbers.h"
 
 namespace flotilla::update {
 
@@ -18,6 +21,33 @@ struct Adadelta {
   T lr = 1;
   T rho = T{0.95};
   T epsilon = T{1e-6};
+};
+
+struct AdadeltaSettings {
+  enum { kRho, kEpsilon };
+
+  template <typename T>
+  FLT_FN static Adadelta<T> adadelta(const Numbers<T>& n) {
+    return {.lr = static_cast<T>(n.lr), .rho = n[kRho], .epsilon = n[kEpsilon]};
+  }
+};
+
+template <typename T>
+struct AdadeltaFormula {
+  T lr, rho, rest, epsilon;
+
+  FLT_FN explicit AdadeltaFormula(const Adadelta<T>& rule)
+      : lr(rule.lr), rho(rule.rho), rest(1 - rule.rho), epsilon(rule.epsilon) {}
+  FLT_FN static AdadeltaFormula of(const Numbers<T>& n) {
+    return AdadeltaFormula(AdadeltaSettings::adadelta(n));
+  }
+
+  FLT_FN void operator()(T& param, T grad, T& square_grad, T& square_step) const {
+    square_grad = rho * square_grad + rest * grad * grad;
+    const T step = -std::sqrt((square_step + epsilon) / (square_grad + epsilon)) * grad;
+    square_step = rho * square_step + rest * step * step;
+    param += lr * step;
+  }
 };
 
 // REQUIRES: equal lengths.

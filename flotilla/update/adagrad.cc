@@ -1,32 +1,21 @@
 #include "flotilla/update/adagrad.h"
 
-#include <cmath>
 #include <cstddef>
 
-#include "flotilla/update/clones.h"
+#include "flotilla/update/loop.h"
 #include "flotilla/update/rule.h"
 
 namespace flotilla::update {
 namespace {
 
-template <typename T>
-FLT_UPDATE_BODY void body(T* __restrict p, const T* __restrict g, T* __restrict m, size_t n,
-                          const Adagrad<T>& rule) {
-  const T lr = rule.lr, epsilon = rule.epsilon;
-  for (size_t i = 0; i < n; ++i) {
-    m[i] += g[i] * g[i];
-    p[i] -= lr * g[i] / (std::sqrt(m[i]) + epsilon);
-  }
-}
-
 FLT_UPDATE_CLONES void loop(float* p, const float* g, float* m, size_t n,
                             const Adagrad<float>& rule) {
-  body(p, g, m, n, rule);
+  update_each(AdagradFormula<float>{rule}, n, p, g, m);
 }
 
 FLT_UPDATE_CLONES void loop(double* p, const double* g, double* m, size_t n,
                             const Adagrad<double>& rule) {
-  body(p, g, m, n, rule);
+  update_each(AdagradFormula<double>{rule}, n, p, g, m);
 }
 
 }  // namespace
@@ -43,8 +32,6 @@ void adagrad(std::span<double> param, std::span<const double> grad, std::span<do
 
 namespace {
 
-enum { kEpsilon };
-
 const Rule& rule = define_rule(elementwise(
     {
         .name = "adagrad",
@@ -60,7 +47,7 @@ const Rule& rule = define_rule(elementwise(
         .inputs = {"Param", "Grad", "Moment"},
     },
     []<typename T>(const Part<T>& p, const Numbers<T>& n) {
-      adagrad(p.param, p.grad, p.states[0], {.lr = static_cast<T>(n.lr), .epsilon = n[kEpsilon]});
+      adagrad(p.param, p.grad, p.states[0], AdagradSettings::adagrad(n));
     }));
 
 }  // namespace

@@ -7,7 +7,10 @@
 
 #pragma once
 
+#include <cmath>
 #include <span>
+
+#include "flotilla/update/numbers.h"
 
 namespace flotilla::update {
 
@@ -15,6 +18,27 @@ template <typename T>
 struct Adagrad {
   T lr = 0;
   T epsilon = T{1e-6};
+};
+
+struct AdagradSettings {
+  enum { kEpsilon };
+
+  template <typename T>
+  FLT_FN static Adagrad<T> adagrad(const Numbers<T>& n) {
+    return {.lr = static_cast<T>(n.lr), .epsilon = n[kEpsilon]};
+  }
+};
+
+template <typename T>
+struct AdagradFormula {
+  Adagrad<T> rule;
+
+  FLT_FN static AdagradFormula of(const Numbers<T>& n) { return {AdagradSettings::adagrad(n)}; }
+
+  FLT_FN void operator()(T& param, T grad, T& moment) const {
+    moment += grad * grad;
+    param -= rule.lr * grad / (std::sqrt(moment) + rule.epsilon);
+  }
 };
 
 // REQUIRES: equal lengths.

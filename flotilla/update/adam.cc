@@ -1,50 +1,21 @@
 #include "flotilla/update/adam.h"
 
-#include <cmath>
 #include <cstddef>
 
-#include "flotilla/update/clones.h"
+#include "flotilla/update/loop.h"
 #include "flotilla/update/rule.h"
 
 namespace flotilla::update {
 namespace {
 
-// The rule with what is the same for every element worked out:
-//   param = param * keep - rate * moment1 / (sqrt(moment2) + epsilon)
-template <typename T>
-struct Constants {
-  T beta1, rest1, beta2, rest2, rate, epsilon, keep;
-
-  explicit Constants(const Adam<T>& rule)
-      : beta1(rule.beta1),
-        rest1(1 - rule.beta1),
-        beta2(rule.beta2),
-        rest2(1 - rule.beta2),
-        rate(rule.lr * std::sqrt(1 - rule.beta2_power) / (1 - rule.beta1_power)),
-        epsilon(rule.plain_epsilon ? rule.epsilon : rule.epsilon * std::sqrt(1 - rule.beta2_power)),
-        keep(1 - rule.lr * rule.decay) {}
-};
-
-template <bool kGrad, typename T>
-FLT_UPDATE_BODY void body(T* __restrict p, const T* __restrict g, T* __restrict m, T* __restrict v,
-                          size_t n, const Constants<T>& c) {
-  const auto [beta1, rest1, beta2, rest2, rate, epsilon, keep] = c;
-  for (size_t i = 0; i < n; ++i) {
-    const T gradient = kGrad ? g[i] : T{0};
-    m[i] = beta1 * m[i] + rest1 * gradient;
-    v[i] = beta2 * v[i] + rest2 * gradient * gradient;
-    p[i] = keep * p[i] - rate * (m[i] / (std::sqrt(v[i]) + epsilon));
-  }
-}
-
 FLT_UPDATE_CLONES void loop(float* p, const float* g, float* m, float* v, size_t n,
-                            const Constants<float>& c) {
-  g == nullptr ? body<false>(p, g, m, v, n, c) : body<true>(p, g, m, v, n, c);
+                            const AdamFormula<float>& f) {
+  g == nullptr ? update_each<false>(f, n, p, g, m, v) : update_each(f, n, p, g, m, v);
 }
 
 FLT_UPDATE_CLONES void loop(double* p, const double* g, double* m, double* v, size_t n,
-                            const Constants<double>& c) {
-  g == nullptr ? body<false>(p, g, m, v, n, c) : body<true>(p, g, m, v, n, c);
+                            const AdamFormula<double>& f) {
+  g == nullptr ? update_each<false>(f, n, p, g, m, v) : update_each(f, n, p, g, m, v);
 }
 
 }  // namespace
@@ -52,43 +23,19 @@ FLT_UPDATE_CLONES void loop(double* p, const double* g, double* m, double* v, si
 void adam(std::span<float> param, std::span<const float> grad, std::span<float> moment1,
           std::span<float> moment2, const Adam<float>& rule) {
   loop(param.data(), grad.empty() ? nullptr : grad.data(), moment1.data(), moment2.data(),
-       param.size(), Constants<float>(rule));
+       param.size(), AdamFormula<float>(rule));
 }
 
 void adam(std::span<double> param, std::span<const double> grad, std::span<double> moment1,
           std::span<double> moment2, const Adam<double>& rule) {
   loop(param.data(), grad.empty() ? nullptr : grad.data(), moment1.data(), moment2.data(),
-       param.size(), Constants<double>(rule));
+       param.size(), AdamFormula<double>(rule));
 }
 
 namespace {
 
+using Settings = AdamSettings;
 constexpr Adam<float> kUsual = {};
-enum {
-  kFirst,
-  kSecond,
-  kEpsilon,
-  kLazy,
-  kMinRows,
-  kMultiPrecision,
-  kPlainEpsilon,
-  kGlobalPowers,
-  // adamw only:
-  kLrRatio,
-  kCoeff,
-  kWithDecay
-};
-
-template <typename T>
-Adam<T> adam_of(const Numbers<T>& n) {
-  return {.lr = static_cast<T>(n.lr),
-          .beta1 = n[kFirst],
-          .beta2 = n[kSecond],
-          .epsilon = n[kEpsilon],
-          .beta1_power = n.powers[0],
-          .beta2_power = n.powers[1],
-          .plain_epsilon = n[kPlainEpsilon] != 0};
-}
 
 // Tables are told of the switch only where it is on.
 void to_table(std::string&, TableNumbers& numbers) {
@@ -160,7 +107,7 @@ const Rule& rule = []() -> const Rule& {
   made.to_table = to_table;
   return define_rule(
       elementwise(std::move(made), []<typename T>(const Part<T>& p, const Numbers<T>& n) {
-        adam(p.param, p.grad, p.states[0], p.states[1], adam_of(n));
+        adam(p.param, p.grad, p.states[0], p.states[1], Settings::adam(n));
       }));
 }();
 
@@ -174,14 +121,11 @@ const Rule& decaying = []() -> const Rule& {
                            .op = false,
                            .layer = true,
                            .table = 1.0f});
-  made.settings[kCoeff].decays = made.settings[kWithDecay].decays = true;
+  made.settings[Settings::kCoeff].decays = made.settings[Settings::kWithDecay].decays = true;
   made.to_table = adamw_to_table;
   return define_rule(
       elementwise(std::move(made), []<typename T>(const Part<T>& p, const Numbers<T>& n) {
-        Adam<T> rule = adam_of(n);
-        rule.lr = n[kLrRatio] * rule.lr;
-        rule.decay = n[kWithDecay] != 0 ? n[kCoeff] : T{0};
-        adam(p.param, p.grad, p.states[0], p.states[1], rule);
+        adam(p.param, p.grad, p.states[0], p.states[1], Settings::adamw(n));
       }));
 }();
 
@@ -189,9 +133,11 @@ void merged_to_table(std::string& rule, TableNumbers&) { rule = "adam"; }
 
 const Rule& merged = []() -> const Rule& {
   Rule made = both("merged_adam", "adam on lists of parameters.");
-  for (const int absent : {kLazy, kMinRows, kPlainEpsilon}) made.settings[absent].op.reset();
-  for (const int number : {kFirst, kSecond, kEpsilon}) made.settings[number].tensor.clear();
-  made.settings[kLazy].layer.reset();
+  for (const int absent : {Settings::kLazy, Settings::kMinRows, Settings::kPlainEpsilon})
+    made.settings[absent].op.reset();
+  for (const int number : {Settings::kFirst, Settings::kSecond, Settings::kEpsilon})
+    made.settings[number].tensor.clear();
+  made.settings[Settings::kLazy].layer.reset();
   made.sparse = Sparse::kRefused;
   made.lazy.clear();
   made.skips = false;
@@ -199,7 +145,7 @@ const Rule& merged = []() -> const Rule& {
   made.to_table = merged_to_table;
   return define_rule(
       elementwise(std::move(made), []<typename T>(const Part<T>& p, const Numbers<T>& n) {
-        adam(p.param, p.grad, p.states[0], p.states[1], adam_of(n));
+        adam(p.param, p.grad, p.states[0], p.states[1], Settings::adam(n));
       }));
 }();
 

@@ -8,9 +8,11 @@
 
 #pragma once
 
+#include <cmath>
 #include <span>
 
 #include "flotilla/update/betas.h"
+#include "flotilla/update/numbers.h"
 
 namespace flotilla::update {
 
@@ -21,6 +23,41 @@ struct Adamax {
   T beta2 = kBeta2<T>;
   T epsilon = T{1e-8};
   T beta1_power = kBeta1<T>;  // beta1^t in step t, which counts from 1
+};
+
+struct AdamaxSettings {
+  enum { kFirst, kSecond, kEpsilon };
+
+  template <typename T>
+  FLT_FN static Adamax<T> adamax(const Numbers<T>& n) {
+    return {.lr = static_cast<T>(n.lr),
+            .beta1 = n[kFirst],
+            .beta2 = n[kSecond],
+            .epsilon = n[kEpsilon],
+            .beta1_power = n.powers[0]};
+  }
+};
+
+template <typename T>
+struct AdamaxFormula {
+  T beta1, rest1, beta2, epsilon, rate;
+
+  FLT_FN explicit AdamaxFormula(const Adamax<T>& rule)
+      : beta1(rule.beta1),
+        rest1(1 - rule.beta1),
+        beta2(rule.beta2),
+        epsilon(rule.epsilon),
+        rate(rule.lr / (1 - rule.beta1_power)) {}
+  FLT_FN static AdamaxFormula of(const Numbers<T>& n) {
+    return AdamaxFormula(AdamaxSettings::adamax(n));
+  }
+
+  FLT_FN void operator()(T& param, T grad, T& moment, T& norm) const {
+    const T size = std::abs(grad), before = beta2 * norm + epsilon;
+    moment = beta1 * moment + rest1 * grad;
+    norm = size < before ? before : size;
+    param -= rate * (moment / norm);
+  }
 };
 
 // REQUIRES: equal lengths.

@@ -1,16 +1,10 @@
-// flotilla/update/decayed_adagrad.cc
-//
-//   moment = decay * moment + (1 - decay) * grad^2
-//   param -= lr * grad / (sqrt(moment) + epsilon)
+#include "flotilla/update/decayed_adagrad.h"
 
-#include <cmath>
-
+#include "flotilla/update/loop.h"
 #include "flotilla/update/rule.h"
 
 namespace flotilla::update {
 namespace {
-
-enum { kDecay, kEpsilon };
 
 const Rule& rule = define_rule(elementwise(
     {
@@ -22,13 +16,8 @@ const Rule& rule = define_rule(elementwise(
         .inputs = {"Param", "Grad", "Moment"},
     },
     []<typename T>(const Part<T>& p, const Numbers<T>& n) {
-      const T lr = static_cast<T>(n.lr), decay = n[kDecay], epsilon = n[kEpsilon];
-      for (size_t i = 0; i < p.param.size(); ++i) {
-        const T g = p.grad[i];
-        T& moment = p.states[0][i];
-        moment = decay * moment + (1 - decay) * g * g;
-        p.param[i] -= lr * g / (std::sqrt(moment) + epsilon);
-      }
+      update_each(DecayedAdagradFormula<T>::of(n), p.param.size(), p.param.data(), p.grad.data(),
+                  p.states[0].data());
     }));
 
 }  // namespace

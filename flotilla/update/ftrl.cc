@@ -1,6 +1,5 @@
 #include "flotilla/update/ftrl.h"
 
-#include <cmath>
 #include <cstddef>
 
 #include "flotilla/update/clones.h"
@@ -9,38 +8,30 @@
 namespace flotilla::update {
 namespace {
 
-template <typename T, typename Power>
+template <bool kRoot, typename T>
 FLT_UPDATE_BODY void body(T* __restrict p, const T* __restrict g, T* __restrict square,
-                          T* __restrict linear, size_t n, const Ftrl<T>& rule, Power power) {
-  const T inverse_lr = 1 / rule.lr, l1 = rule.l1, l2 = rule.l2;
-  for (size_t i = 0; i < n; ++i) {
-    const T sum = square[i] + g[i] * g[i];
-    const T root = power(sum);
-    linear[i] += g[i] - (root - power(square[i])) * inverse_lr * p[i];
-    square[i] = sum;
-    const T pull = std::copysign(l1, linear[i]) - linear[i];
-    p[i] = std::abs(linear[i]) > l1 ? pull / (root * inverse_lr + 2 * l2) : T{0};
-  }
+                          T* __restrict linear, size_t n, const FtrlFormula<T>& formula) {
+  const FtrlFormula<T> f = formula;
+  for (size_t i = 0; i < n; ++i) f.template step<kRoot>(p[i], g[i], square[i], linear[i]);
 }
 
 FLT_UPDATE_CLONES void loop(float* p, const float* g, float* square, float* linear, size_t n,
-                            const Ftrl<float>& rule) {
-  body(p, g, square, linear, n, rule, [](float sum) { return std::sqrt(sum); });
+                            const FtrlFormula<float>& f) {
+  body<true>(p, g, square, linear, n, f);
 }
 
 FLT_UPDATE_CLONES void loop(double* p, const double* g, double* square, double* linear, size_t n,
-                            const Ftrl<double>& rule) {
-  body(p, g, square, linear, n, rule, [](double sum) { return std::sqrt(sum); });
+                            const FtrlFormula<double>& f) {
+  body<true>(p, g, square, linear, n, f);
 }
 
 template <typename T>
 void run(std::span<T> param, std::span<const T> grad, std::span<T> square, std::span<T> linear,
-         const Ftrl<T>& rule) {
-  if (rule.lr_power == T{-0.5}) {
-    loop(param.data(), grad.data(), square.data(), linear.data(), param.size(), rule);
+         const FtrlFormula<T>& f) {
+  if (f.is_root()) {
+    loop(param.data(), grad.data(), square.data(), linear.data(), param.size(), f);
   } else {
-    body(param.data(), grad.data(), square.data(), linear.data(), param.size(), rule,
-         [power = -rule.lr_power](T sum) { return std::pow(sum, power); });
+    body<false>(param.data(), grad.data(), square.data(), linear.data(), param.size(), f);
   }
 }
 
@@ -48,18 +39,17 @@ void run(std::span<T> param, std::span<const T> grad, std::span<T> square, std::
 
 void ftrl(std::span<float> param, std::span<const float> grad, std::span<float> square,
           std::span<float> linear, const Ftrl<float>& rule) {
-  run(param, grad, square, linear, rule);
+  run(param, grad, square, linear, FtrlFormula(rule));
 }
 
 void ftrl(std::span<double> param, std::span<const double> grad, std::span<double> square,
           std::span<double> linear, const Ftrl<double>& rule) {
-  run(param, grad, square, linear, rule);
+  run(param, grad, square, linear, FtrlFormula(rule));
 }
 
 namespace {
 
 constexpr Ftrl<float> kUsual = {};
-enum { kL1, kL2, kLrPower };
 
 const Rule& rule = define_rule(elementwise(
     {
@@ -82,8 +72,7 @@ const Rule& rule = define_rule(elementwise(
         .inputs = {"Param", "SquaredAccumulator", "LinearAccumulator"},
     },
     []<typename T>(const Part<T>& p, const Numbers<T>& n) {
-      ftrl(p.param, p.grad, p.states[0], p.states[1],
-           {.lr = static_cast<T>(n.lr), .l1 = n[kL1], .l2 = n[kL2], .lr_power = n[kLrPower]});
+      ftrl(p.param, p.grad, p.states[0], p.states[1], FtrlSettings::ftrl(n));
     }));
 
 }  // namespace

@@ -1,9 +1,8 @@
 #include "flotilla/update/lamb.h"
 
-#include <cmath>
 #include <cstddef>
 
-#include "flotilla/update/clones.h"
+#include "flotilla/update/loop.h"
 #include "flotilla/update/norm.h"
 #include "flotilla/update/rule.h"
 
@@ -13,13 +12,8 @@ namespace {
 template <typename T>
 FLT_UPDATE_BODY void body(const T* __restrict p, const T* __restrict g, T* __restrict m,
                           T* __restrict v, T* __restrict step, size_t n, const Lamb<T>& rule) {
-  const T beta1 = rule.beta1, beta2 = rule.beta2, epsilon = rule.epsilon, decay = rule.decay;
-  const T scale1 = 1 / (1 - rule.beta1_power), scale2 = 1 / (1 - rule.beta2_power);
-  for (size_t i = 0; i < n; ++i) {
-    m[i] = beta1 * m[i] + (1 - beta1) * g[i];
-    v[i] = beta2 * v[i] + (1 - beta2) * g[i] * g[i];
-    step[i] = m[i] * scale1 / (std::sqrt(v[i] * scale2) + epsilon) + decay * p[i];
-  }
+  const LambFormula<T> f(rule);
+  for (size_t i = 0; i < n; ++i) step[i] = f.propose(p[i], g[i], m[i], v[i]);
 }
 
 FLT_UPDATE_CLONES void loop(const float* p, const float* g, float* m, float* v, float* step,
@@ -45,43 +39,26 @@ void lamb_step(std::span<const double> param, std::span<const double> grad,
   loop(param.data(), grad.data(), moment1.data(), moment2.data(), step.data(), param.size(), rule);
 }
 
-double lamb_ratio(double param_squares, double step_squares) {
-  const bool usable = param_squares > 0 && step_squares > 0;
-  return usable ? std::sqrt(param_squares / step_squares) : 1.0;
-}
-
 namespace {
 
 constexpr Lamb<float> kUsual = {};
-enum { kDecay, kFirst, kSecond, kEpsilon, kAlways, kMultiPrecision, kPlain };
 
 template <typename T>
 void propose(const Part<T>& p, const Numbers<T>& n) {
-  const bool plain = n[kPlain] != 0;
-  lamb_step(p.param, p.grad, p.states[0], p.states[1], p.work,
-            {.beta1 = n[kFirst],
-             .beta2 = n[kSecond],
-             .epsilon = n[kEpsilon],
-             .beta1_power = plain ? T{0} : n.powers[0],
-             .beta2_power = plain ? T{0} : n.powers[1],
-             .decay = n[kDecay]});
+  lamb_step(p.param, p.grad, p.states[0], p.states[1], p.work, LambSettings::lamb(n));
 }
 
 template <typename T>
 double measure(const Part<T>& p, const Numbers<T>& n) {
-  const bool adapts = n[kDecay] > 0 || n[kAlways] != 0 || n[kPlain] != 0;
-  return adapts ? lamb_ratio(sum_of_squares(std::span<const T>(p.param)),
-                             sum_of_squares(std::span<const T>(p.work)))
-                : 1.0;
+  return LambSettings::adapts(n) ? lamb_ratio(sum_of_squares(std::span<const T>(p.param)),
+                                              sum_of_squares(std::span<const T>(p.work)))
+                                 : 1.0;
 }
 
 // Not compiled for several processors: one with fused multiply-add would round only once.
 template <typename T>
 void step(const Part<T>& p, const Numbers<T>& n) {
-  const T scale = static_cast<T>(n.lr * n.ratio);
-  T* __restrict param = p.param.data();
-  const T* __restrict work = p.work.data();
-  for (size_t i = 0; i < p.param.size(); ++i) param[i] -= scale * work[i];
+  update_each(LambFormula<T>::step(n), p.param.size(), p.param.data(), p.work.data());
 }
 
 template <typename T>

@@ -11,12 +11,8 @@ namespace {
 template <bool kNesterov, bool kGrad, typename T>
 FLT_UPDATE_BODY void body(T* __restrict p, const T* __restrict g, T* __restrict v, size_t n,
                           const Momentum<T>& rule) {
-  const T lr = rule.lr, mu = rule.mu, l2 = rule.l2, rescale = rule.rescale;
-  for (size_t i = 0; i < n; ++i) {
-    const T gradient = (kGrad ? rescale * g[i] : T{0}) + l2 * p[i];
-    v[i] = mu * v[i] + gradient;
-    p[i] -= lr * (kNesterov ? gradient + mu * v[i] : v[i]);
-  }
+  const MomentumFormula<T> f = {rule};
+  for (size_t i = 0; i < n; ++i) f.template step<kNesterov>(p[i], kGrad ? g[i] : T{0}, v[i]);
 }
 
 template <typename T>
@@ -52,8 +48,6 @@ void momentum(std::span<double> param, std::span<const double> grad, std::span<d
 
 namespace {
 
-enum { kMu, kNesterov, kMethod, kCoeff, kMultiPrecision, kRescale };
-
 const Rule& rule = define_rule(elementwise(
     {
         .name = "momentum",
@@ -76,12 +70,7 @@ const Rule& rule = define_rule(elementwise(
         .inputs = {"Param", "Grad", "Velocity"},
     },
     []<typename T>(const Part<T>& p, const Numbers<T>& n) {
-      momentum(p.param, p.grad, p.states[0],
-               {.lr = static_cast<T>(n.lr),
-                .mu = n[kMu],
-                .nesterov = n[kNesterov] != 0,
-                .l2 = n.l2,
-                .rescale = n[kRescale]});
+      momentum(p.param, p.grad, p.states[0], MomentumSettings::momentum(n));
     }));
 
 }  // namespace

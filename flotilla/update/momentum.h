@@ -11,6 +11,8 @@
 
 #include <span>
 
+#include "flotilla/update/numbers.h"
+
 namespace flotilla::update {
 
 template <typename T>
@@ -20,6 +22,37 @@ struct Momentum {
   bool nesterov = false;
   T l2 = 0;
   T rescale = 1;
+};
+
+struct MomentumSettings {
+  enum { kMu, kNesterov, kMethod, kCoeff, kMultiPrecision, kRescale };
+
+  template <typename T>
+  FLT_FN static Momentum<T> momentum(const Numbers<T>& n) {
+    return {.lr = static_cast<T>(n.lr),
+            .mu = n[kMu],
+            .nesterov = n[kNesterov] != 0,
+            .l2 = n.l2,
+            .rescale = n[kRescale]};
+  }
+};
+
+template <typename T>
+struct MomentumFormula {
+  Momentum<T> rule;
+
+  FLT_FN static MomentumFormula of(const Numbers<T>& n) { return {MomentumSettings::momentum(n)}; }
+
+  // Where it is known outside of a loop whether there is Nesterov's look-ahead.
+  template <bool kNesterov>
+  FLT_FN void step(T& param, T grad, T& velocity) const {
+    const T gradient = rule.rescale * grad + rule.l2 * param;
+    velocity = rule.mu * velocity + gradient;
+    param -= rule.lr * (kNesterov ? gradient + rule.mu * velocity : velocity);
+  }
+  FLT_FN void operator()(T& param, T grad, T& velocity) const {
+    rule.nesterov ? step<true>(param, grad, velocity) : step<false>(param, grad, velocity);
+  }
 };
 
 // An empty `grad` stands for zeros: what happens to the rows that a sparse gradient leaves out.

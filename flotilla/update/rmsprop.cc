@@ -1,6 +1,5 @@
 #include "flotilla/update/rmsprop.h"
 
-#include <cmath>
 #include <cstddef>
 
 #include "flotilla/update/clones.h"
@@ -13,18 +12,11 @@ template <bool kCentered, bool kGrad, typename T>
 FLT_UPDATE_BODY void body(T* __restrict p, const T* __restrict g, T* __restrict square,
                           T* __restrict mean, T* __restrict moment, size_t n,
                           const Rmsprop<T>& rule) {
-  const T lr = rule.lr, decay = rule.decay, rest = 1 - rule.decay;
-  const T momentum = rule.momentum, epsilon = rule.epsilon;
+  const RmspropFormula<T> f(rule, kCentered);
+  T none = 0;
   for (size_t i = 0; i < n; ++i) {
-    const T gradient = kGrad ? g[i] : T{0};
-    square[i] = decay * square[i] + rest * gradient * gradient;
-    T spread = square[i];
-    if constexpr (kCentered) {
-      mean[i] = decay * mean[i] + rest * gradient;
-      spread -= mean[i] * mean[i];
-    }
-    moment[i] = momentum * moment[i] + lr * gradient / std::sqrt(spread + epsilon);
-    p[i] -= moment[i];
+    f.template step<kCentered>(p[i], kGrad ? g[i] : T{0}, square[i], moment[i],
+                               kCentered ? mean[i] : none);
   }
 }
 
@@ -67,7 +59,6 @@ void rmsprop(std::span<double> param, std::span<const double> grad, std::span<do
 namespace {
 
 constexpr Rmsprop<float> kUsual = {};
-enum { kEpsilon, kDecay, kMomentum };
 
 const Rule& rule = define_rule(elementwise(
     {
@@ -98,11 +89,7 @@ const Rule& rule = define_rule(elementwise(
         .outputs = {"MomentOut"},
     },
     []<typename T>(const Part<T>& p, const Numbers<T>& n) {
-      rmsprop(p.param, p.grad, p.states[0], p.states[2], p.states[1],
-              {.lr = static_cast<T>(n.lr),
-               .decay = n[kDecay],
-               .momentum = n[kMomentum],
-               .epsilon = n[kEpsilon]});
+      rmsprop(p.param, p.grad, p.states[0], p.states[2], p.states[1], RmspropSettings::rmsprop(n));
     }));
 
 }  // namespace

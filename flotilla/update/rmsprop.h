@@ -9,7 +9,10 @@
 
 #pragma once
 
+#include <cmath>
 #include <span>
+
+#include "flotilla/update/numbers.h"
 
 namespace flotilla::update {
 
@@ -19,6 +22,52 @@ struct Rmsprop {
   T decay = T{0.9};
   T momentum = 0;
   T epsilon = T{1e-10};
+};
+
+struct RmspropSettings {
+  enum { kEpsilon, kDecay, kMomentum, kCentered };
+
+  template <typename T>
+  FLT_FN static Rmsprop<T> rmsprop(const Numbers<T>& n) {
+    return {.lr = static_cast<T>(n.lr),
+            .decay = n[kDecay],
+            .momentum = n[kMomentum],
+            .epsilon = n[kEpsilon]};
+  }
+};
+
+template <typename T>
+struct RmspropFormula {
+  T lr, decay, rest, momentum, epsilon;
+  bool centered;
+
+  FLT_FN RmspropFormula(const Rmsprop<T>& rule, bool centered)
+      : lr(rule.lr),
+        decay(rule.decay),
+        rest(1 - rule.decay),
+        momentum(rule.momentum),
+        epsilon(rule.epsilon),
+        centered(centered) {}
+  FLT_FN static RmspropFormula of(const Numbers<T>& n) {
+    return RmspropFormula(RmspropSettings::rmsprop(n), n[RmspropSettings::kCentered] != 0);
+  }
+
+  // Where it is known outside of a loop; `mean` counts only where centered.
+  template <bool kCentered>
+  FLT_FN void step(T& param, T grad, T& square, T& moment, T& mean) const {
+    square = decay * square + rest * grad * grad;
+    T spread = square;
+    if constexpr (kCentered) {
+      mean = decay * mean + rest * grad;
+      spread -= mean * mean;
+    }
+    moment = momentum * moment + lr * grad / std::sqrt(spread + epsilon);
+    param -= moment;
+  }
+  FLT_FN void operator()(T& param, T grad, T& square, T& moment, T& mean) const {
+    centered ? step<true>(param, grad, square, moment, mean)
+             : step<false>(param, grad, square, moment, mean);
+  }
 };
 
 // An empty `mean_grad` means not centered. An empty `grad` stands for zeros: what happens to the

@@ -25,23 +25,11 @@
 #include <variant>
 #include <vector>
 
+#include "flotilla/update/numbers.h"
+
 namespace flotilla::update {
 
-inline constexpr size_t kMaxStates = 3, kMaxPowers = 2, kMaxSettings = 12;
-
 // ---- What a step sees ---------------------------------------------------------------------------
-
-template <typename T>
-struct Numbers {
-  double lr = 0;
-  double ratio = 1;                       // what measure() has answered
-  T l2 = 0;                               // of rules that take it
-  std::array<T, kMaxPowers> powers = {};  // base^t in step t, which counts from 1
-  std::array<T, kMaxSettings> settings = {};
-
-  // Setting i of the rule; a switch is 0 or 1.
-  T operator[](size_t i) const { return settings[i]; }
-};
 
 // Elements that lie at the same place of a parameter, its gradient and its state: equal lengths.
 template <typename T>

@@ -4,28 +4,27 @@
 #include <cstdint>
 #include <iterator>
 
-#include "flotilla/update/clones.h"
+#include "flotilla/update/loop.h"
 #include "flotilla/update/rule.h"
 
 namespace flotilla::update {
 namespace {
 
-template <typename T>
-FLT_UPDATE_BODY void body(T* __restrict p, const T* __restrict g, size_t n, T lr) {
-  for (size_t i = 0; i < n; ++i) p[i] -= lr * g[i];
+FLT_UPDATE_CLONES void loop(float* p, const float* g, size_t n, SgdFormula<float> f) {
+  update_each(f, n, p, g);
 }
-
-FLT_UPDATE_CLONES void loop(float* p, const float* g, size_t n, float lr) { body(p, g, n, lr); }
-FLT_UPDATE_CLONES void loop(double* p, const double* g, size_t n, double lr) { body(p, g, n, lr); }
+FLT_UPDATE_CLONES void loop(double* p, const double* g, size_t n, SgdFormula<double> f) {
+  update_each(f, n, p, g);
+}
 
 }  // namespace
 
 void sgd(std::span<float> param, std::span<const float> grad, float lr) {
-  loop(param.data(), grad.data(), param.size(), lr);
+  loop(param.data(), grad.data(), param.size(), {lr});
 }
 
 void sgd(std::span<double> param, std::span<const double> grad, double lr) {
-  loop(param.data(), grad.data(), param.size(), lr);
+  loop(param.data(), grad.data(), param.size(), {lr});
 }
 
 namespace {
@@ -38,7 +37,7 @@ template <typename T>
 void scatter(const RowShare<T>& share, const Numbers<T>& n) {
   const int64_t* rows = share.rows.data();
   const int64_t count = std::ssize(share.rows), width = share.width;
-  const T lr = static_cast<T>(n.lr);
+  const auto formula = SgdFormula<T>::of(n);
   for (int64_t i = 0; i < count; ++i) {
     // Rows lie far apart: the cache is told early which ones will be wanted. A short row may lie in
     // two of its lines.
@@ -50,7 +49,7 @@ void scatter(const RowShare<T>& share, const Numbers<T>& n) {
     if (!share.owns(rows[i])) continue;
     T* __restrict row = share.param + rows[i] * width;
     const T* __restrict step = share.grad + i * width;
-    for (int64_t j = 0; j < width; ++j) row[j] -= lr * step[j];
+    for (int64_t j = 0; j < width; ++j) formula(row[j], step[j]);
   }
 }
 
