@@ -12,28 +12,13 @@
 
 #include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/nn/conv_loops.h"
-#include "flotilla/ops/nn/window.h"
+#include "flotilla/ops/nn/conv_problem.h"
 
 namespace flotilla::ops {
 namespace {
 
 using onednn::ConvLayouts;
 using onednn::ConvProblem;
-
-template <typename Context>
-WindowAttrs window_attrs(const Context& c) {
-  using Ints = std::vector<int64_t>;
-  return {.strides = c.template attr<Ints>("strides"),
-          .paddings = c.template attr<Ints>("paddings"),
-          .dilations = c.template attr<Ints>("dilations"),
-          .algorithm = c.template attr<std::string>("padding_algorithm")};
-}
-
-// `input` has channels first.
-template <typename Context>
-std::vector<Window> windows_of(const Context& c, const Shape& input, const Shape& filter) {
-  return windows({input[2], input[3]}, {filter[2], filter[3]}, window_attrs(c));
-}
 
 void refuse_fusions(const InferContext& c) {
   for (const std::string_view name :
@@ -68,21 +53,6 @@ void infer(InferContext& c) {
   c.out("Output") = VarMeta::tensor(c.dtype("Input"), format.program(out));
 }
 
-ConvProblem problem_of(const PrepareContext& c, const char* output) {
-  const DataFormat format(c.attr<std::string>("data_format"));
-  ConvProblem p = {.src = format.first(c.shape("Input")),
-                   .weights = c.shape("Filter"),
-                   .dst = format.first(c.shape(output)),
-                   .groups = c.attr<int64_t>("groups")};
-  for (const Window& w : windows_of(c, p.src, p.weights)) {
-    p.strides.push_back(w.stride);
-    p.pads_begin.push_back(w.pad_begin);
-    p.pads_end.push_back(w.pad_end);
-    p.dilations.push_back(w.dilation);
-  }
-  return p;
-}
-
 // oneDNN solves everything, if need be as a loop or as a matrix product of unfolded images.
 bool is_fast(const onednn::Primitive& primitive) {
   const std::string& name = primitive.implementation();
@@ -112,7 +82,7 @@ Step forward_f32(PrepareContext& c) {
   std::vector<ConvLayouts> wishes;
   if (src || weights) wishes.push_back({.src = src, .weights = weights});
   if (src && weights) wishes.push_back({.src = src});
-  return conv_step(c, choose<onednn::ConvForward>(problem_of(c, "Output"), wishes), "Input",
+  return conv_step(c, choose<onednn::ConvForward>(conv_problem(c, "Output"), wishes), "Input",
                    "Output");
 }
 
@@ -146,7 +116,7 @@ Step backward_f32(PrepareContext& c) {
       if (dw) std::fill_n(dw.data(), n, 0.0f);
     };
   }
-  const ConvProblem problem = problem_of(c, "Output@GRAD");
+  const ConvProblem problem = conv_problem(c, "Output@GRAD");
   // Weights first: the source gradient may then take the memory of what is no longer read.
   std::vector<Step> steps;
   if (weights) steps.push_back(backward_weights_f32(c, problem, format));
@@ -154,9 +124,11 @@ Step backward_f32(PrepareContext& c) {
   return in_order(std::move(steps));
 }
 
-Step forward_f64(PrepareContext& c) { return conv_forward_f64(c, problem_of(c, "Output"), false); }
+Step forward_f64(PrepareContext& c) {
+  return conv_forward_f64(c, conv_problem(c, "Output"), false);
+}
 Step backward_f64(PrepareContext& c) {
-  return conv_backward_f64(c, problem_of(c, "Output@GRAD"), false);
+  return conv_backward_f64(c, conv_problem(c, "Output@GRAD"), false);
 }
 
 using Ints = std::vector<int32_t>;

@@ -15,53 +15,12 @@
 
 #include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/nn/conv_loops.h"
-#include "flotilla/ops/nn/window.h"
+#include "flotilla/ops/nn/conv_problem.h"
 
 namespace flotilla::ops {
 namespace {
 
 using onednn::ConvProblem;
-
-// One axis of Output.
-struct Spread {
-  int64_t extent = 0;
-  int64_t pad_begin = 0;
-  int64_t pad_end = 0;
-};
-
-template <typename Context>
-Spread spread(const Context& c, size_t axis, int64_t input, int64_t filter) {
-  using Ints = std::vector<int64_t>;
-  const int64_t stride = of_axis(c, "strides", axis, 1);
-  const int64_t dilation = of_axis(c, "dilations", axis, 1);
-  const bool sized = !c.template attr<Ints>("output_size").empty();
-  const bool padded = !sized && !c.template attr<Ints>("output_padding").empty();
-  const int64_t wanted = sized ? of_axis(c, "output_size", axis, 1) : -1;
-  const Ints paddings = c.template attr<Ints>("paddings");
-  const std::string algorithm = c.template attr<std::string>("padding_algorithm");
-  require(algorithm == "EXPLICIT" || algorithm == "VALID",
-          "padding_algorithm must be EXPLICIT or VALID, but is \"{}\"", algorithm);
-  require(paddings.size() == 2 || paddings.size() == 4,
-          "paddings must be two or four numbers, but are {}", fmt::join(paddings, ", "));
-  const bool each = paddings.size() == 4;
-  const size_t first = static_cast<size_t>(each ? 2 * axis : axis);
-  Spread found = {.pad_begin = paddings[first], .pad_end = paddings[each ? first + 1 : first]};
-  if (algorithm == "VALID") found.pad_begin = found.pad_end = 0;
-  if (input < 0) return {.extent = wanted};
-  const int64_t all = (input - 1) * stride + dilation * (filter - 1) + 1;
-  found.extent = all - found.pad_begin - found.pad_end;
-  const int64_t more = sized    ? wanted - found.extent
-                       : padded ? of_axis(c, "output_padding", axis, 0)
-                                : 0;
-  require(0 <= more && (more == 0 || more < stride),
-          "Output may have {} to {} elements along axis {}, but {} are wanted", found.extent,
-          found.extent + stride - 1, axis + 2, found.extent + more);
-  found.pad_end -= more;
-  found.extent += more;
-  require(found.extent > 0, "paddings {} and {} leave nothing of {} rows", found.pad_begin,
-          found.pad_end, all);
-  return found;
-}
 
 void infer(InferContext& c) {
   const Shape &given = c.in("Input").shape, &filter = c.in("Filter").shape;
@@ -81,30 +40,14 @@ void infer(InferContext& c) {
   c.out("Output") = VarMeta::tensor(c.dtype("Input"), format.program(out));
 }
 
-// The convolution from Output to Input.
-ConvProblem problem_of(const PrepareContext& c, const char* output) {
-  const DataFormat format(c.attr<std::string>("data_format"));
-  ConvProblem p = {.src = format.first(c.shape(output)),
-                   .weights = c.shape("Filter"),
-                   .dst = format.first(c.shape("Input")),
-                   .groups = c.attr<int64_t>("groups")};
-  p.strides = c.attr<std::vector<int64_t>>("strides");
-  p.dilations = c.attr<std::vector<int64_t>>("dilations");
-  for (const int axis : {0, 1}) {
-    const Spread s = spread(c, axis, p.dst[axis + 2], p.weights[axis + 2]);
-    p.pads_begin.push_back(s.pad_begin);
-    p.pads_end.push_back(s.pad_end);
-  }
-  return p;
-}
-
 Step forward_f32(PrepareContext& c) {
-  return conv_back_step(c, std::make_shared<onednn::ConvBackwardData>(problem_of(c, "Output")),
-                        "Input", "Output");
+  return conv_back_step(
+      c, std::make_shared<onednn::ConvBackwardData>(turned_conv_problem(c, "Output")), "Input",
+      "Output");
 }
 
 Step backward_f32(PrepareContext& c) {
-  const ConvProblem problem = problem_of(c, "Output@GRAD");
+  const ConvProblem problem = turned_conv_problem(c, "Output@GRAD");
   std::vector<Step> steps;
   if (c.has("Filter@GRAD")) {
     steps.push_back(conv_weights_step(c, std::make_shared<onednn::ConvBackwardWeights>(problem),
@@ -117,9 +60,11 @@ Step backward_f32(PrepareContext& c) {
   return in_order(std::move(steps));
 }
 
-Step forward_f64(PrepareContext& c) { return conv_forward_f64(c, problem_of(c, "Output"), true); }
+Step forward_f64(PrepareContext& c) {
+  return conv_forward_f64(c, turned_conv_problem(c, "Output"), true);
+}
 Step backward_f64(PrepareContext& c) {
-  return conv_backward_f64(c, problem_of(c, "Output@GRAD"), true);
+  return conv_backward_f64(c, turned_conv_problem(c, "Output@GRAD"), true);
 }
 
 using Ints = std::vector<int32_t>;

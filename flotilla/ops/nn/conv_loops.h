@@ -11,7 +11,7 @@
 #include "flotilla/device/cpu/onednn.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
-#include "flotilla/ops/nn/channels.h"
+#include "flotilla/ops/nn/conv_problem.h"
 
 namespace flotilla::ops {
 
@@ -48,25 +48,6 @@ inline Step conv_weights_step(PrepareContext& c, std::shared_ptr<onednn::ConvBac
     conv->run(x.data(), y.data(), dw.data(), nullptr, scratch.data());
   };
 }
-
-// An index of the program's image is
-// n * strides[0] + c * strides[1] + y * strides[2] + x * strides[3].
-struct Image {
-  Shape extents;  // channels first
-  int64_t strides[4];
-
-  Image(const Shape& program, const DataFormat& format) : extents(format.first(program)) {
-    const int64_t channels = extents[1], height = extents[2], width = extents[3];
-    const bool last = format.channels_last();
-    strides[0] = channels * height * width;
-    strides[1] = last ? 1 : height * width;
-    strides[2] = last ? width * channels : width;
-    strides[3] = last ? channels : 1;
-  }
-  int64_t at(int64_t n, int64_t c, int64_t y, int64_t x) const {
-    return n * strides[0] + c * strides[1] + y * strides[2] + x * strides[3];
-  }
-};
 
 // Calls f(input index, filter index, output index) for every product of the output channels
 // [begin, end).
