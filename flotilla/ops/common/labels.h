@@ -28,6 +28,13 @@ class LabelsIn {
     return wide_ ? wide_.data()[i] : narrow_.data()[i];
   }
 
+  // The numbers where they lie, for a GPU.
+  const void* data() const {
+    if (wide_) return wide_.data();
+    return narrow_.data();
+  }
+  bool wide() const { return static_cast<bool>(wide_); }
+
   // Label i; refuses one that is neither a class nor `ignored`.
   int64_t checked(int64_t i, int64_t classes, int64_t ignored) const {
     const int64_t label = (*this)[i];

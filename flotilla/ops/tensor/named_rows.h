@@ -20,6 +20,7 @@
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/labels.h"
 #include "flotilla/ops/common/move.h"
+#include "flotilla/ops/common/row_names.h"
 #include "flotilla/ops/common/slices.h"
 
 namespace flotilla::ops {
@@ -75,7 +76,7 @@ struct NamedElements {
   Ints extents;  // of the list
   Ints strides;  // of the whole
   size_t axis;
-  int64_t groups = 1, count, width = 1, extent;
+  int64_t groups = 1, count, width = 1, extent, whole;
   int64_t least;  // number; negative ones count from the end
 
   NamedElements(PrepareContext& c, std::string_view slot, const Shape& whole, int64_t along,
@@ -86,6 +87,7 @@ struct NamedElements {
         axis(static_cast<size_t>(whole.axis(along))),
         count(c.shape(slot).numel()),
         extent(whole[whole.axis(along)]),
+        whole(whole.numel()),
         least(from_end ? -extent : 0) {}
   int64_t of(int64_t i) const {
     const int64_t named = checked_index(numbers[i], i, extent, least);
@@ -97,6 +99,74 @@ struct NamedElements {
     return place;
   }
 };
+
+// ---- On a GPU -----------------------------------------------------------------------------------
+
+// Which rows are meant, with the numbers that say so.
+struct NamesOnGpu {
+  LabelsIn numbers = {};
+  RowNames names = {};
+};
+
+inline int most_axes_on_gpu(size_t axes) {
+  require(axes <= RowNames::kMostAxes, "rows are named by at most {} axes on a GPU, but here by {}",
+          RowNames::kMostAxes, axes);
+  return static_cast<int>(axes);
+}
+
+inline NamesOnGpu names_of(const RowsAlongAxis& rows) {
+  return {rows.numbers,
+          {.groups = rows.groups, .count = rows.count, .width = rows.width, .rows = rows.extent}};
+}
+
+inline NamesOnGpu names_of(const RowsByEntry& rows) {
+  RowNames names{.kind = RowNames::kByEntry,
+                 .count = rows.count,
+                 .width = rows.width,
+                 .rows = Shape(rows.extents).numel(),
+                 .from_end = rows.from_end,
+                 .rank = most_axes_on_gpu(rows.extents.size())};
+  std::copy(rows.extents.begin(), rows.extents.end(), names.extents);
+  return {rows.numbers, names};
+}
+
+inline NamesOnGpu names_of(const NamedElements& rows) {
+  RowNames names{.kind = RowNames::kElements,
+                 .count = rows.count,
+                 .rows = rows.whole,
+                 .from_end = rows.least < 0,
+                 .rank = most_axes_on_gpu(rows.extents.size()),
+                 .axis = static_cast<int>(rows.axis),
+                 .extent = rows.extent};
+  std::copy(rows.extents.begin(), rows.extents.end(), names.extents);
+  std::copy(rows.strides.begin(), rows.strides.end(), names.strides);
+  return {rows.numbers, names};
+}
+
+// take_rows() and, in put_rows.h, what becomes of rows that are replaced, on a GPU. A build with
+// CUDA fills them in before main() (named_rows.cu).
+struct GpuRows {
+  Step (*take)(PrepareContext& c, std::string_view in, std::string_view out,
+               const NamesOnGpu& rows) = nullptr;
+  Step (*clear)(PrepareContext& c, std::string_view in, std::string_view out,
+                const NamesOnGpu& rows) = nullptr;
+};
+inline GpuRows gpu_rows = {};
+
+// give_back(), put() and clear_replaced(), likewise.
+template <typename T>
+struct GpuRowSums {
+  Step (*give_back)(PrepareContext& c, std::string_view in, std::string_view out,
+                    const NamesOnGpu& rows, bool replace) = nullptr;
+  Step (*put)(PrepareContext& c, std::string_view in, std::string_view list, std::string_view out,
+              const NamesOnGpu& rows, Put how) = nullptr;
+  Step (*clear_replaced)(PrepareContext& c, std::string_view list,
+                         const NamesOnGpu& rows) = nullptr;
+};
+template <typename T>
+inline GpuRowSums<T> gpu_sums = {};
+
+// ---- Moves --------------------------------------------------------------------------------------
 
 // The shape of a list of rows by the entries of `index`.
 inline Shape shape_by_entry(const Shape& whole, const Shape& index) {
@@ -132,6 +202,7 @@ Step take_rows(PrepareContext& c, std::string_view in, std::string_view out, con
   require(c.shape(out).numel() == rows.groups * rows.count * rows.width,
           "{} must hold {} rows of {} elements, but has shape {}", out, rows.groups * rows.count,
           rows.width, c.shape(out));
+  if (on_gpu(c)) return gpu_rows.take(c, in, out, names_of(rows));
   const int64_t bytes = rows.width * size_of(c.dtype(in));
   return [rows, bytes, from = c.in_bytes(in), to = c.out_bytes(out)] {
     parallel_for(rows.groups * rows.count, bytes / 4 + 8, [&](int64_t i) {
@@ -163,6 +234,7 @@ void put_rows(const Rows& rows, const T* list, T* whole, bool replace) {
 template <typename T, typename Rows>
 Step give_back(PrepareContext& c, std::string_view in, std::string_view out, const Rows& rows,
                bool replace = false) {
+  if (on_gpu(c)) return gpu_sums<T>.give_back(c, in, out, names_of(rows), replace);
   return [rows, replace, bytes = c.shape(out).numel() * static_cast<int64_t>(sizeof(T)),
           from = c.in<T>(in), to = c.out<T>(out)] {
     zero_bytes(to.data(), bytes);

@@ -44,6 +44,9 @@ constexpr auto put_along_backward = []<typename T>(PrepareContext& c) -> Step {
   const Put how = put_of(c);
   Step both = put_backward<T>(c, "Result@GRAD", "Input@GRAD", "Value@GRAD", elements, how);
   if (how != Put::kReplace || !c.has("Value@GRAD")) return both;
+  if (on_gpu(c)) {
+    return in_order({both, gpu_sums<T>.clear_replaced(c, "Value@GRAD", names_of(elements))});
+  }
   return [both, elements, size = c.shape("Result@GRAD").numel(), list = c.out<T>("Value@GRAD")] {
     both();
     clear_replaced(elements, size, list.data());

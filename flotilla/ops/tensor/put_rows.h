@@ -10,12 +10,11 @@
 
 namespace flotilla::ops {
 
-enum class Put { kReplace, kReplaceBySum, kAdd };
-
 template <typename T, typename Rows>
 Step put(PrepareContext& c, std::string_view in, std::string_view list, std::string_view out,
          const Rows& rows, Put how) {
   c.in_place(in, out);
+  if (on_gpu(c)) return gpu_sums<T>.put(c, in, list, out, names_of(rows), how);
   return [rows, how, bytes = c.shape(in).numel() * static_cast<int64_t>(sizeof(T)), x = c.in<T>(in),
           updates = c.in<T>(list), to = c.out<T>(out)] {
     copy_bytes(to.data(), x.data(), bytes);
@@ -34,6 +33,7 @@ Step put_backward(PrepareContext& c, std::string_view dout, std::string_view din
     of_whole = pass_through(c, dout, din);
   } else if (c.has(din)) {
     c.in_place(dout, din);
+    if (on_gpu(c)) return in_order({of_list, gpu_rows.clear(c, dout, din, names_of(rows))});
     of_whole = [rows, bytes = c.shape(dout).numel() * static_cast<int64_t>(sizeof(T)),
                 from = c.in<T>(dout), to = c.out<T>(din)] {
       copy_bytes(to.data(), from.data(), bytes);
