@@ -11,40 +11,24 @@
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/nn/pool_axis.h"
+#include "flotilla/ops/nn/pool_rules.h"
 
 namespace flotilla::ops {
 namespace {
 
-template <typename Context>
-PoolAxis windows(const Context& c, const Shape& x, size_t axis) {
-  const int64_t extent = x[static_cast<int64_t>(axis) + 2];
-  if (c.template attr<bool>("global_pooling")) return adaptive_axis(extent, 1);
-  const bool adaptive = c.template attr<bool>("adaptive");
-  const int64_t padding = of_axis(c, "paddings", axis, 0);
-  const Window w = {.size = of_axis(c, "ksize", axis, 1),
-                    .stride = of_axis(c, "strides", axis, 1),
-                    .pad_begin = padding,
-                    .pad_end = padding};
-  require(adaptive || padding < w.size,
-          "paddings must lie in [0, {}), the size of a window, but hold {}", w.size, padding);
-  if (adaptive) return adaptive_axis(extent, w.size);
-  require(w.pool_places(extent, false) != 0,
-          "windows of {} do not fit into {} elements with {} around them", w.size, extent, padding);
-  return pool_axis(extent, w, w.pool_places(extent, false), true);
-}
-
 void infer(InferContext& c) {
   const Shape& x = c.in("X").shape;
   require(x.rank() == 4, "X must have four axes, but has shape {}", x);
-  const Shape out = {x[0], x[1], windows(c, x, 0).places, windows(c, x, 1).places};
+  const Shape out = {x[0], x[1], indexed_pool_rule(c, x, 0).places,
+                     indexed_pool_rule(c, x, 1).places};
   c.out("Out") = VarMeta::tensor(c.dtype("X"), out);
   c.out("Mask") = VarMeta::tensor(i32, out);
 }
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& shape = c.shape("X");
-  return [down = windows(c, shape, 0), right = windows(c, shape, 1), channels = shape[0] * shape[1],
+  return [down = PoolAxis(indexed_pool_rule(c, shape, 0)),
+          right = PoolAxis(indexed_pool_rule(c, shape, 1)), channels = shape[0] * shape[1],
           in = c.in<T>("X"), out = c.out<T>("Out"), mask = c.out<int32_t>("Mask")] {
     parallel_for(channels, down.extent * right.extent, [&](int64_t channel) {
       const T* x = in.data() + channel * down.extent * right.extent;

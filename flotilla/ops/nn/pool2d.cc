@@ -16,36 +16,10 @@
 #include "flotilla/device/cpu/simd.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/nn/channels.h"
-#include "flotilla/ops/nn/pool_axis.h"
+#include "flotilla/ops/nn/pool_rules.h"
 
 namespace flotilla::ops {
 namespace {
-
-template <typename Context>
-std::pair<PoolAxis, PoolAxis> axes_of(const Context& c, const Shape& input) {
-  using Ints = std::vector<int64_t>;
-  Ints sizes = c.template attr<Ints>("ksize");
-  require(sizes.size() == 2, "ksize must hold 2 numbers, but holds {}", sizes.size());
-  const bool global = c.template attr<bool>("global_pooling");
-  const bool adaptive = c.template attr<bool>("adaptive");
-  const bool exclusive = c.template attr<bool>("exclusive");
-  const bool ceil = c.template attr<bool>("ceil_mode");
-  WindowAttrs attrs = {.strides = c.template attr<Ints>("strides"),
-                       .paddings = c.template attr<Ints>("paddings"),
-                       .algorithm = c.template attr<std::string>("padding_algorithm")};
-  if (global) {
-    sizes = {input[2], input[3]};
-    attrs.paddings = {0, 0};
-    attrs.algorithm = "EXPLICIT";
-  }
-  const std::vector<Window> w = windows({input[2], input[3]}, sizes, attrs);
-  const auto axis = [&](size_t a) {
-    const int64_t extent = input[static_cast<int64_t>(a) + 2];
-    if (adaptive) return adaptive_axis(extent, w[a].size);
-    return pool_axis(extent, w[a], global ? 1 : w[a].pool_places(extent, ceil), exclusive);
-  };
-  return {axis(0), axis(1)};
-}
 
 void infer(InferContext& c) {
   const DataFormat format(c.attr<std::string>("data_format"));
@@ -54,7 +28,7 @@ void infer(InferContext& c) {
   const auto type = c.attr<std::string>("pooling_type");
   require(type == "max" || type == "avg", "pooling_type must be max or avg, but is \"{}\"", type);
   const Shape x = format.first(given);
-  const auto [rows, columns] = axes_of(c, x);
+  const auto [rows, columns] = pool2d_rules(c, x);
   require(rows.places != 0 && columns.places != 0,
           "a window of ksize {} does not fit into X of shape {}",
           fmt::join(c.attr<std::vector<int64_t>>("ksize"), "x"), given);
@@ -73,7 +47,9 @@ struct Pool {
 
   Pool(const PrepareContext& c, const Shape& x, const ChannelBlocks& blocks)
       : max(c.attr<std::string>("pooling_type") == "max"), lanes(blocks.lanes) {
-    std::tie(rows, columns) = axes_of(c, x);
+    const auto [down, right] = pool2d_rules(c, x);
+    rows = PoolAxis(down);
+    columns = PoolAxis(right);
     chunks = (lanes + kMostLanes - 1) / kMostLanes;
     tasks = blocks.batch * blocks.blocks * chunks;
   }
