@@ -9,8 +9,9 @@
 #include <bit>
 #include <memory>
 
-#include "flotilla/ops/optim/optim.h"
+#include "flotilla/ops/optim/numbers.h"
 #include "flotilla/ops/optim/sparse.h"
+#include "flotilla/ops/optim/tensors.h"
 
 namespace flotilla::ops {
 namespace {
@@ -18,147 +19,24 @@ namespace {
 // What a thread should update at least, in elements.
 constexpr int64_t kUpdateGrain = 16384;
 
-// Whether the op is given an input that its definition knows: the fused form lacks some of those
-// that the op of one parameter has, and nobody measures what it does not know.
-bool takes(const PrepareContext& c, const std::string& slot) {
-  return c.has(slot) && op_def(c.op().type()).find_input(slot) != nullptr;
+constexpr auto kCopy = [](const auto* from, int64_t count, auto* to) {
+  std::copy_n(from, count, to);
+};
+
+template <typename T>
+std::span<T> share(T* data, int64_t begin, int64_t end) {
+  return {data + begin, static_cast<size_t>(end - begin)};
 }
 
-// The numbers of parameter i, from attributes and from tensors.
+// Without a gradient.
 template <typename T>
-class NumbersOf {
- public:
-  NumbersOf(PrepareContext& c, const update::Rule& rule, size_t i) {
-    same_.lr = rule.lr.value_or(0);
-    // A fused op has one learning rate for all, an op that takes lists one for each.
-    if (takes(c, "LearningRate")) lr_ = NumberIn(c, "LearningRate", rule.lists ? i : 0);
-    read_settings(c, rule, i);
-    if (rule.takes_l2) same_.l2 = static_cast<T>(l2_of(c, i));
-    for (const update::Power& power : rule.powers) read_power(c, power, rule, i);
-    keeps_powers_ = !rule.keeps_powers.empty() && c.attr<bool>(rule.keeps_powers);
+update::Part<T> part_of(const Tensors<T>& tensors, int64_t begin, int64_t end) {
+  update::Part<T> made = {.param = share(tensors.param(), begin, end)};
+  for (size_t s = 0; s < update::kMaxStates; ++s) {
+    if (T* state = tensors.state(s)) made.states[s] = share(state, begin, end);
   }
-
-  // As they are in this run.
-  update::Numbers<T> get() const {
-    update::Numbers<T> numbers = same_;
-    if (lr_) numbers.lr = lr_.get<double>();
-    for (const auto& [setting, tensor] : tensors_) {
-      numbers.settings[setting] = tensor.template get<T>();
-    }
-    for (size_t i = 0; i < powers_.size(); ++i) numbers.powers[i] = powers_[i].get();
-    return numbers;
-  }
-
-  // Leaves the powers of the next step, or those that came.
-  void advance(const update::Numbers<T>& numbers, bool skips) const {
-    const bool keep = keeps_powers_ || skips;
-    for (size_t i = 0; i < powers_.size(); ++i) {
-      if (!powers_[i].out) continue;
-      *powers_[i].out.data() = numbers.powers[i] * (keep ? T{1} : numbers[powers_[i].base]);
-    }
-  }
-
- private:
-  struct PowerOf {
-    size_t base = 0;
-    In<T> in = {};
-    Out<T> out = {};
-    NumberIn number = {};  // instead of `in`, where it is only read
-
-    T get() const { return in ? *in.data() : number.get<T>(); }
-  };
-
-  void read_settings(PrepareContext& c, const update::Rule& rule, size_t i) {
-    for (size_t s = 0; s < rule.settings.size(); ++s) {
-      const update::Setting& setting = rule.settings[s];
-      if (!setting.op) continue;
-      if (!setting.tensor.empty() && takes(c, setting.tensor)) {
-        tensors_.emplace_back(s, NumberIn(c, setting.tensor));
-      }
-      if (std::holds_alternative<bool>(*setting.op)) {
-        same_.settings[s] = c.attr<bool>(setting.name) ? T{1} : T{0};
-      } else if (std::holds_alternative<float>(*setting.op)) {
-        same_.settings[s] = static_cast<T>(c.attr<float>(setting.name));
-      } else if (std::holds_alternative<std::vector<float>>(*setting.op)) {
-        const std::vector<float> all = list_setting(c.op(), op_def(c.op().type()), setting.name);
-        same_.settings[s] = static_cast<T>(all[all.size() == 1 ? 0 : i]);
-      }
-    }
-  }
-
-  void read_power(PrepareContext& c, const update::Power& power, const update::Rule& rule,
-                  size_t i) {
-    PowerOf one = {.base = rule.index_of(power.base)};
-    const std::string out = power.slot + "Out";
-    if (power.by == update::Power::kProgram) {
-      one.number = NumberIn(c, power.slot, i);
-    } else {
-      one.in = c.in<T>(power.slot, i);
-      if (power.by == update::Power::kOp || c.has(out, i)) {
-        c.in_place(power.slot, out, i, i);
-        one.out = c.out<T>(out, i);
-      }
-    }
-    powers_.push_back(std::move(one));
-  }
-
-  static float l2_of(const PrepareContext& c, size_t i) {
-    if (c.op().type().starts_with(kFused)) {
-      const auto coeffs = c.attr<std::vector<float>>("regularization_coeffs");
-      require(coeffs.empty() || coeffs.size() == c.count("Param"),
-              "regularization_coeffs must hold a number for each of {} parameters, but holds {}",
-              c.count("Param"), coeffs.size());
-      if (!coeffs.empty()) return coeffs[i];
-    }
-    const bool decays = c.attr<std::string>("regularization_method") == "l2_decay";
-    return decays ? c.attr<float>("regularization_coeff") : 0;
-  }
-
-  update::Numbers<T> same_ = {};
-  NumberIn lr_;
-  std::vector<std::pair<size_t, NumberIn>> tensors_;  // by setting
-  std::vector<PowerOf> powers_;
-  bool keeps_powers_ = false;
-};
-
-// A parameter with its state.
-template <typename T>
-class Tensors {
- public:
-  Tensors(PrepareContext& c, const update::Rule& rule, const Layout& layout, size_t i)
-      : param_(c, "Param", "ParamOut", layout, i) {
-    for (size_t s = 0; s < rule.states.size(); ++s) {
-      const update::State& state = rule.states[s];
-      const std::string out = state.out_slot();
-      used_[s] = state.where.empty() || c.attr<bool>(state.where);
-      // Where it is needed, @EMPTY@ in its place is refused; otherwise it may still be copied.
-      there_[s] = used_[s] || (c.has(state.slot, i) && c.has(out, i));
-      if (there_[s]) states_[s] = Changed<T>(c, state.slot, out, layout, i);
-    }
-  }
-
-  int64_t size() const { return param_.size(); }
-  T* param() const { return param_.data(); }
-  void start() const {
-    param_.start();
-    for (size_t s = 0; s < update::kMaxStates; ++s) {
-      if (there_[s]) states_[s].start();
-    }
-  }
-  // Without a gradient.
-  update::Part<T> part(int64_t begin, int64_t end) const {
-    update::Part<T> made = {.param = ops::part(param_.data(), begin, end)};
-    for (size_t s = 0; s < update::kMaxStates; ++s) {
-      if (used_[s]) made.states[s] = ops::part(states_[s].data(), begin, end);
-    }
-    return made;
-  }
-
- private:
-  Changed<T> param_;
-  std::array<Changed<T>, update::kMaxStates> states_ = {};
-  std::array<bool, update::kMaxStates> used_ = {}, there_ = {};
-};
+  return made;
+}
 
 // A gradient as it is, or a sparse one spread out into workspace.
 template <typename T>
@@ -224,7 +102,7 @@ class DenseUpdate {
   void run() {
     for (One& one : all_) {
       one.now = one.numbers.get();
-      one.tensors.start();
+      one.tensors.start(kCopy);
     }
     const bool skips = skip_();
     if (!skips) take_step();
@@ -240,9 +118,9 @@ class DenseUpdate {
     update::Numbers<T> now;  // of this run
 
     update::Part<T> part(int64_t begin, int64_t end) const {
-      update::Part<T> made = tensors.part(begin, end);
-      made.grad = ops::part(grad.data(), begin, end);
-      if (work) made.work = ops::part(work.data(), begin, end);
+      update::Part<T> made = part_of(tensors, begin, end);
+      made.grad = share(grad.data(), begin, end);
+      if (work) made.work = share(work.data(), begin, end);
       return made;
     }
   };
@@ -294,15 +172,15 @@ Step merged(PrepareContext& c, const update::Rule& rule) {
   const bool zeros = rule.sparse == update::Sparse::kZeros && !lazy;
   return [=, step = rule.steps<T>().step] {
     const update::Numbers<T> now = numbers.get();
-    tensors.start();
+    tensors.start(kCopy);
     const int64_t width = grad.width();
     const auto row = [&](int64_t at, std::span<const T> g) {
-      update::Part<T> part = tensors.part(at * width, (at + 1) * width);
+      update::Part<T> part = part_of(tensors, at * width, (at + 1) * width);
       part.grad = g;
       step(part, now);
     };
     const auto gap = [&](int64_t begin, int64_t end) {
-      if (zeros) step(tensors.part(begin * width, end * width), now);
+      if (zeros) step(part_of(tensors, begin * width, end * width), now);
     };
     const bool skips = skip();
     if (!skips) grad.for_each(row, gap);
@@ -321,7 +199,7 @@ Step scattered(PrepareContext& c, const update::Rule& rule) {
     const std::span<const int64_t> rows(grad.rows.data(), static_cast<size_t>(count));
     check_rows(rows, grad.height);
     const update::Numbers<T> now = numbers.get();
-    tensors.start();
+    tensors.start(kCopy);
     // A power of two, so that a row's owner is found without a division.
     const auto parts = static_cast<int64_t>(
         count * width < 2 * kUpdateGrain ? 1 : std::bit_floor(static_cast<uint64_t>(threads())));
