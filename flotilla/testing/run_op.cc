@@ -109,16 +109,22 @@ const Tensor& OpResult::at(std::string_view slot, size_t i) const {
   return found->second[i];
 }
 
-std::vector<Tensor> run_program(const Program& program, const std::vector<Feed>& feeds,
-                                const std::vector<std::string>& fetches,
-                                const std::vector<Feed>& persistables, Caller* caller) {
+std::vector<FetchedValue> fetch_program(const Program& program, const std::vector<Feed>& feeds,
+                                        const std::vector<std::string>& fetches,
+                                        const std::vector<Feed>& persistables, Caller* caller) {
   record(program, feeds, fetches, persistables);
   Generator generator(7);
   Executor executor({.generator = &generator, .caller = caller});
   Scope scope;
   for (const Feed& feed : persistables) scope.var(feed.name) = feed.tensor;
+  return executor.run(program, feeds, fetches, scope);
+}
+
+std::vector<Tensor> run_program(const Program& program, const std::vector<Feed>& feeds,
+                                const std::vector<std::string>& fetches,
+                                const std::vector<Feed>& persistables, Caller* caller) {
   std::vector<Tensor> results;
-  for (const FetchedValue& value : executor.run(program, feeds, fetches, scope)) {
+  for (const FetchedValue& value : fetch_program(program, feeds, fetches, persistables, caller)) {
     results.push_back(dense(value));
   }
   return results;

@@ -69,11 +69,17 @@ OpResult run_op(const std::string& type, const Inputs& inputs, const Attrs& attr
                 const OpOptions& options = {});
 
 // Runs a program with a fresh scope and a generator that always starts at the same seed.
-// `persistables` are put into the scope first.
+// `persistables` are put into the scope first. Sparse rows are made dense.
 std::vector<Tensor> run_program(const Program& program, const std::vector<Feed>& feeds,
                                 const std::vector<std::string>& fetches,
                                 const std::vector<Feed>& persistables = {},
                                 Caller* caller = nullptr);
+
+// The same, with sparse rows as they are.
+std::vector<FetchedValue> fetch_program(const Program& program, const std::vector<Feed>& feeds,
+                                        const std::vector<std::string>& fetches,
+                                        const std::vector<Feed>& persistables = {},
+                                        Caller* caller = nullptr);
 
 Tensor dense(const FetchedValue& value);
 

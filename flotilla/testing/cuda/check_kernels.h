@@ -14,7 +14,8 @@ namespace flotilla {
 // Runs every op of the program that has a CUDA kernel for its dtype on the GPU, on the values that
 // the CPU computed: apart and in place, at once and as a captured graph. Its outputs must lie
 // within `tolerance` of the CPU's, and a replay must give the bits of the first run. Ops with
-// sparse rows or sequences, and ops whose input is overwritten later, are left out.
+// sequences, ops whose input is overwritten later, and ops with sparse rows whose kernel takes only
+// dense tensors are left out.
 //
 // The value is the number of kernels that were run; 0 without a GPU.
 int check_cuda_kernels(const Program& program, const std::vector<Feed>& feeds,

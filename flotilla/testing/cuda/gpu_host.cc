@@ -19,7 +19,9 @@ void GpuHost::place(Value& value) {
 int32_t GpuHost::add(const VarMeta& meta, int64_t shift) {
   Value& value = values_.emplace_back(Value{.meta = meta, .shift = shift * size_of(meta.dtype)});
   place(value);
-  return static_cast<int32_t>(values_.size()) - 1;
+  const auto number = static_cast<int32_t>(values_.size()) - 1;
+  if (meta.kind == VarKind::kSelectedRows) value.rows = add(VarMeta::tensor(i64, {meta.rows}));
+  return number;
 }
 
 Step GpuHost::prepare(const Op& op, const Values& inputs, const Values& outputs) {
@@ -60,9 +62,9 @@ void GpuHost::wait() const {
 
 void GpuHost::upload(int32_t value, const Tensor& tensor) {
   const Value& v = at(value);
-  require(tensor.dtype() == v.meta.dtype && tensor.shape() == v.meta.shape,
-          "value {} holds {}{}, but is given {}{}", value, v.meta.dtype, v.meta.shape,
-          tensor.dtype(), tensor.shape());
+  require(tensor.dtype() == v.meta.dtype && tensor.shape() == v.shape(),
+          "value {} holds {}{}, but is given {}{}", value, v.meta.dtype, v.shape(), tensor.dtype(),
+          tensor.shape());
   const Tensor plain = tensor.plain();
   cuda::copy(v.cell.data, plain.raw(), v.bytes(), stream_);
   wait();
@@ -70,7 +72,7 @@ void GpuHost::upload(int32_t value, const Tensor& tensor) {
 
 Tensor GpuHost::download(int32_t value) const {
   const Value& v = at(value);
-  Tensor tensor(v.meta.dtype, v.meta.shape);
+  Tensor tensor(v.meta.dtype, v.shape());
   cuda::copy(tensor.raw(), v.cell.data, v.bytes(), stream_);
   wait();
   return tensor;
@@ -126,8 +128,8 @@ Step GpuHost::with_reorders(Step step) {
   };
 }
 
-const Cell* GpuHost::read_rows(int32_t) { refuse("this host has no sparse rows to read"); }
-const Cell* GpuHost::write_rows(int32_t) { refuse("this host has no sparse rows to write"); }
+const Cell* GpuHost::read_rows(int32_t value) { return &at(rows_of(value)).cell; }
+const Cell* GpuHost::write_rows(int32_t value) { return &at(rows_of(value)).cell; }
 const Cell* GpuHost::lod_of(int32_t) { return nullptr; }
 
 void GpuHost::share(int32_t from, int32_t to, bool) {

@@ -2,7 +2,7 @@
 //
 // As much of a planner as one kernel needs to run on a GPU: values with fixed cells in memory of
 // their own. Values lie in order; where a kernel wants another layout, its Step reorders them
-// before and after.
+// before and after. Sparse rows are two values: their elements, and their numbers.
 //
 //   GpuHost host(gpu, GpuHost::kInPlace);
 //   const int32_t x = host.add(x_meta), out = host.add(out_meta);
@@ -35,12 +35,15 @@ class GpuHost final : public PrepareHost {
 
   // `shift`: how many elements behind an aligned address it begins.
   int32_t add(const VarMeta& meta, int64_t shift = 0);
+  // The value that holds the numbers of sparse rows, i64.
+  int32_t rows_of(int32_t value) const { return at(value).rows; }
   // The op's CUDA kernel, prepared. Refuses where there is none.
   Step prepare(const Op& op, const Values& inputs, const Values& outputs);
   // Gives all values other memory, as a plan does whose arena grew. Their contents are lost.
   void move();
 
-  // Both wait until it is done. REQUIRES: dtype and shape are as in add().
+  // Both wait until it is done. Of sparse rows, the elements. REQUIRES: dtype and shape are as in
+  // add().
   void upload(int32_t value, const Tensor& tensor);
   Tensor download(int32_t value) const;
   // Overwrites a value with bytes 255: floats become NaN.
@@ -65,10 +68,17 @@ class GpuHost final : public PrepareHost {
     VarMeta meta = {};
     int64_t shift = 0;  // bytes
     int32_t lies_at = -1;
+    int32_t rows = -1;  // the value with their numbers
     std::shared_ptr<Buffer> memory = {};
     Cell cell = {};
 
-    int64_t bytes() const { return meta.shape.numel() * size_of(meta.dtype); }
+    // Of what lies in memory.
+    Shape shape() const {
+      Shape found = meta.shape;
+      if (meta.kind == VarKind::kSelectedRows) found[0] = meta.rows;
+      return found;
+    }
+    int64_t bytes() const { return shape().numel() * size_of(meta.dtype); }
   };
 
   // A value in the layout that a kernel asked for.
