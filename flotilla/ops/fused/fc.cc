@@ -11,34 +11,14 @@
 #include "flotilla/device/cpu/onednn.h"
 #include "flotilla/device/cpu/simd.h"
 #include "flotilla/kernel/in_order.h"
-#include "flotilla/ops/common/activation_formulas.h"
 #include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/product.h"
 #include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/fused/fc_column.h"
+#include "flotilla/ops/fused/fc_problem.h"
 
 namespace flotilla::ops {
 namespace {
-
-enum class Act { kNone, kRelu, kTanh, kSigmoid };
-
-Act act_of(const std::string& name) {
-  if (name.empty() || name == "identity") return Act::kNone;
-  if (name == "relu") return Act::kRelu;
-  if (name == "tanh") return Act::kTanh;
-  if (name == "sigmoid") return Act::kSigmoid;
-  refuse("activation_type of fc must be relu, tanh, sigmoid or empty, but is \"{}\"", name);
-}
-
-struct Sizes {
-  int64_t m = 0, k = 0, n = 0;
-};
-
-template <typename Context>
-Sizes sizes_of(const Shape& input, const Shape& w, const Context& c) {
-  const int64_t rows = c.template attr<int64_t>("in_num_col_dims");
-  return {input.numel(0, rows), input.numel(rows, input.rank()), w[1]};
-}
 
 // The axes of Input that become rows.
 int64_t check_operands(const InferContext& c) {
@@ -59,7 +39,7 @@ int64_t check_operands(const InferContext& c) {
 void infer(InferContext& c) {
   const Shape &input = c.in("Input").shape, &w = c.in("W").shape;
   const int64_t rows = check_operands(c);
-  act_of(c.attr<std::string>("activation_type"));
+  fc_act_of(c.attr<std::string>("activation_type"));
   Shape out;
   for (int64_t a = 0; a < rows; ++a) out.push_back(input[a]);
   out.push_back(w[1]);
@@ -71,15 +51,15 @@ void infer(InferContext& c) {
 }
 
 // tanh of oneDNN is fused into the product but slower than a loop of our own behind it.
-bool runs_behind(Act act) { return act == Act::kTanh || act == Act::kSigmoid; }
+bool runs_behind(FcAct act) { return act == FcAct::kTanh || act == FcAct::kSigmoid; }
 
-void add_and_activate(Act act, const float* bias, float* y, int64_t m, int64_t n) {
+void add_and_activate(FcAct act, const float* bias, float* y, int64_t m, int64_t n) {
   parallel_ranges(m, std::max<int64_t>(1, kGrainOperations / (8 * n)),
                   [=](int64_t begin, int64_t end) {
                     simd([=] {
                       for (int64_t row = begin; row < end; ++row) {
                         float* FLT_RESTRICT out = y + row * n;
-                        if (act == Act::kTanh) {
+                        if (act == FcAct::kTanh) {
                           for (int64_t i = 0; i < n; ++i) out[i] = fast_tanh(out[i] + bias[i]);
                         } else {
                           for (int64_t i = 0; i < n; ++i) out[i] = fast_sigmoid(out[i] + bias[i]);
@@ -89,29 +69,15 @@ void add_and_activate(Act act, const float* bias, float* y, int64_t m, int64_t n
                   });
 }
 
-struct Identity {
-  static float f(float x, const Params<float>&) { return x; }
-  static float df(float, float, float g, const Params<float>&) { return g; }
-};
-
-// Calls f with the formula of the activation.
-template <typename F>
-void with_formula(Act act, F f) {
-  if (act == Act::kRelu) return f(unary::Relu());
-  if (act == Act::kTanh) return f(unary::Tanh());
-  if (act == Act::kSigmoid) return f(unary::Sigmoid());
-  f(Identity());
-}
-
 // Calls f with dOut * act'(Out) as a function of both.
 template <typename F>
-void with_derivative(Act act, F f) {
+void with_derivative(FcAct act, F f) {
   with_formula(act, [&]<typename Formula>(Formula) {
     f([](float y, float dy) -> float { return Formula::df(0.0f, y, dy, Params<float>()); });
   });
 }
 
-Step forward_column(PrepareContext& c, const Sizes& s, Act act) {
+Step forward_column(PrepareContext& c, const FcSizes& s, FcAct act) {
   return [=, x = c.in<float>("Input"), w = c.in<float>("W"), b = c.in<float>("Bias"),
           y = c.out<float>("Out")] {
     with_formula(act, [&]<typename Formula>(Formula) {
@@ -122,16 +88,16 @@ Step forward_column(PrepareContext& c, const Sizes& s, Act act) {
 }
 
 Step forward(PrepareContext& c) {
-  const Sizes s = sizes_of(c.shape("Input"), c.shape("W"), c);
-  const Act act = act_of(c.attr<std::string>("activation_type"));
+  const FcSizes s = fc_sizes_of(c.shape("Input"), c.shape("W"), c);
+  const FcAct act = fc_act_of(c.attr<std::string>("activation_type"));
   if (s.n == 1) return forward_column(c, s, act);
   const bool behind = runs_behind(act);
-  auto product = std::make_shared<onednn::Matmul>(
-      onednn::MatmulProblem{.m = s.m,
-                            .n = s.n,
-                            .k = s.k,
-                            .has_bias = !behind,
-                            .act = {act == Act::kRelu ? onednn::Act::kRelu : onednn::Act::kNone}});
+  auto product = std::make_shared<onednn::Matmul>(onednn::MatmulProblem{
+      .m = s.m,
+      .n = s.n,
+      .k = s.k,
+      .has_bias = !behind,
+      .act = {act == FcAct::kRelu ? onednn::Act::kRelu : onednn::Act::kNone}});
   Out<char> scratch;
   if (product->scratch_bytes() > 0) scratch = c.workspace(product->scratch_bytes());
   return [=, x = c.in<float>("Input"), w = c.in<float>("W"), b = c.in<float>("Bias"),
@@ -169,7 +135,7 @@ void sum_rows(const float* dout, float* FLT_RESTRICT sums, int64_t begin, int64_
   }
 }
 
-void derive(Act act, const float* out, const float* dout, float* d, float* partial,
+void derive(FcAct act, const float* out, const float* dout, float* d, float* partial,
             float* bias_grad, int64_t m, int64_t n) {
   const int64_t parts = std::min(kParts, std::max<int64_t>(m, 1));
   const int64_t grain =
@@ -180,7 +146,7 @@ void derive(Act act, const float* out, const float* dout, float* d, float* parti
         const int64_t begin = m * part / parts, end = m * (part + 1) / parts;
         float* sums = partial + part * n;
         std::fill_n(sums, n, 0.0f);
-        if (act != Act::kNone) {
+        if (act != FcAct::kNone) {
           with_derivative(act, [&](auto f) { derive_rows(out, dout, d, sums, begin, end, n, f); });
         } else {
           sum_rows(dout, sums, begin, end, n);
@@ -198,10 +164,10 @@ void derive(Act act, const float* out, const float* dout, float* d, float* parti
   });
 }
 
-Step backward_column(PrepareContext& c, const Sizes& s, Act act) {
+Step backward_column(PrepareContext& c, const FcSizes& s, FcAct act) {
   const auto dout = c.in<float>("Out@GRAD");
   return
-      [=, out = act == Act::kNone ? dout : c.in<float>("Out"), x = c.in<float>("Input"),
+      [=, out = act == FcAct::kNone ? dout : c.in<float>("Out"), x = c.in<float>("Input"),
        w = c.in<float>("W"), dx = wanted<float>(c, "Input@GRAD"), dw = wanted<float>(c, "W@GRAD"),
        db = wanted<float>(c, "Bias@GRAD"), partial = c.workspace<float>(kColumnParts * (s.k + 1))] {
         const ColumnGrads to = {.dx = dx ? dx.data() : nullptr,
@@ -217,17 +183,17 @@ Step backward_column(PrepareContext& c, const Sizes& s, Act act) {
 }
 
 Step backward(PrepareContext& c) {
-  const Sizes s = sizes_of(c.shape("Input"), c.shape("W"), c);
-  const Act act = act_of(c.attr<std::string>("activation_type"));
+  const FcSizes s = fc_sizes_of(c.shape("Input"), c.shape("W"), c);
+  const FcAct act = fc_act_of(c.attr<std::string>("activation_type"));
   if (s.n == 1) return backward_column(c, s, act);
   const auto partial = c.workspace<float>(kParts * s.n);
   const auto dout = c.in<float>("Out@GRAD");
-  const In<float> out = act == Act::kNone ? dout : c.in<float>("Out");
+  const In<float> out = act == FcAct::kNone ? dout : c.in<float>("Out");
   const Out<float> db = wanted<float>(c, "Bias@GRAD");
   // Without an activation d is dOut itself.
-  const Out<float> d = c.workspace<float>(act == Act::kNone ? 1 : s.m * s.n);
+  const Out<float> d = c.workspace<float>(act == FcAct::kNone ? 1 : s.m * s.n);
   Step dx, dw;
-  const auto d_data = [=] { return act == Act::kNone ? dout.data() : d.data(); };
+  const auto d_data = [=] { return act == FcAct::kNone ? dout.data() : d.data(); };
   if (c.has("Input@GRAD")) {
     dx = [=, product = Product<float>(c, {.m = s.m, .n = s.k, .k = s.n, .transpose_b = true}),
           w = c.in<float>("W"),
@@ -239,7 +205,7 @@ Step backward(PrepareContext& c) {
           to = c.out<float>("W@GRAD")] { product.run(x.data(), d_data(), to.data()); };
   }
   return in_order({[=] {
-                     if (act == Act::kNone && !db) return;
+                     if (act == FcAct::kNone && !db) return;
                      derive(act, out.data(), dout.data(), d.data(), partial.data(),
                             db ? db.data() : nullptr, s.m, s.n);
                    },
