@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "flotilla/base/host_device.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/shape_checks.h"
 
@@ -88,7 +89,7 @@ struct LabelledRows {
 
 // Minus the logarithm, with Paddle's 1e20 in the place of infinity.
 template <typename T>
-T minus_log(T p) {
+FLT_FN T minus_log(T p) {
   return p == 0 ? T{1e20} : -std::log(p);
 }
 

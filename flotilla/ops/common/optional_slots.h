@@ -20,4 +20,10 @@ Out<T> wanted(PrepareContext& c, std::string_view slot, const Layout& layout = {
   return c.has(slot) ? c.out<T>(slot, 0, layout) : Out<T>();
 }
 
+// The elements, when a Step runs; null where there is no variable.
+template <typename Handle>
+auto* data_or_null(const Handle& handle) {
+  return handle ? handle.data() : nullptr;
+}
+
 }  // namespace flotilla::ops

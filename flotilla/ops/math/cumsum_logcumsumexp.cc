@@ -11,13 +11,12 @@
 //
 // The sum of nothing, and of -inf alone, is the lowest number, as in Paddle.
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/grad_context.h"
+#include "flotilla/ops/common/scan_formulas.h"
 #include "flotilla/ops/common/slices.h"
 
 namespace flotilla::ops {
@@ -139,33 +138,6 @@ const OpDef& cumsum_grad = define_op({
 
 // ---- logcumsumexp -------------------------------------------------------------------------------
 
-// exp(a - b), also where both are the same infinity.
-template <typename T>
-T ratio(T a, T b) {
-  return a == b ? T{1} : std::exp(a - b);
-}
-
-// log(sum(exp(x))) of what was added so far.
-template <typename T>
-class LogSum {
- public:
-  void add(T x) {
-    if (x > largest_) {
-      sum_ = sum_ * ratio(largest_, x) + 1;
-      largest_ = x;
-    } else {
-      sum_ += ratio(x, largest_);
-    }
-  }
-  // NaN stays what it is.
-  T get() const { return std::max(largest_ + std::log(sum_), kLowest); }
-
- private:
-  static constexpr T kLowest = std::numeric_limits<T>::lowest();
-  T largest_ = kLowest;
-  T sum_ = 0;  // of exp(x - largest_)
-};
-
 constexpr int64_t kCost = 32;  // simple operations for an element, roughly
 
 constexpr auto log_forward = []<typename T>(PrepareContext& c) -> Step {
@@ -175,11 +147,11 @@ constexpr auto log_forward = []<typename T>(PrepareContext& c) -> Step {
     T* y = out.data();
     parallel_for(scan.count(), scan.length() * kCost, [=](int64_t slice) {
       int64_t at = scan.first(slice);
-      LogSum<T> sum;
+      LogSum<T> sum = LogSum<T>::start();
       for (int64_t i = 0; i < scan.length(); ++i, at += scan.step()) {
         const T value = x[at];
         if (scan.exclusive()) y[at] = sum.get();
-        sum.add(value);
+        sum = LogSum<T>::join(sum, {value, T{1}});
         if (!scan.exclusive()) y[at] = sum.get();
       }
     });

@@ -45,15 +45,8 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
 };
 
 // dX = dOut exp(X - Out)
-struct Slope {
-  template <typename T>
-  static T f(T out, T g, T x, T) {
-    return g * exp_of(x - out);
-  }
-};
-
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  return fold_backward<Slope, T>(c, FoldedAxes(c, c.shape("X"), "axis").with_ones());
+  return fold_backward<LogSumExpGrad, T>(c, FoldedAxes(c, c.shape("X"), "axis").with_ones());
 };
 
 const OpDef& logsumexp = define_op({

@@ -1,10 +1,9 @@
 // p_norm: the p-norm of each slice along an axis.
 
-#include <cmath>
-
+#include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/infer.h"
-#include "flotilla/ops/common/reduce_engine.h"
+#include "flotilla/ops/common/p_norm_formulas.h"
 #include "flotilla/ops/common/slices.h"
 
 namespace flotilla::ops {
@@ -17,44 +16,23 @@ void infer_norm(InferContext& c) {
                                             c.attr<bool>("asvector"), c.attr<bool>("keepdim")));
 }
 
-// (sum |x|^p)^(1/p); the number of elements that are not zero for p = 0, extremes for infinity.
 // Added up as doubles: a long row has too many for floats.
 template <typename T>
-T norm_of(const T* x, int64_t n, int64_t stride, double p) {
-  double total = std::isinf(p) && p < 0 ? -p : 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const double size = std::abs(x[i * stride]);
-    if (std::isinf(p)) {
-      total = p > 0 ? MaxFold::fold(total, size) : MinFold::fold(total, size);
-    } else if (p == 0) {
-      total += size != 0;
-    } else {
-      total += p == 1 ? size : p == 2 ? size * size : std::pow(size, p);
-    }
-  }
-  const bool is_root = !std::isinf(p) && p != 0 && p != 1;
-  return static_cast<T>(!is_root ? total : p == 2 ? std::sqrt(total) : std::pow(total, 1 / p));
+T norm_of(const T* x, int64_t n, int64_t stride, const PNorm& norm) {
+  double total = norm.start();
+  for (int64_t i = 0; i < n; ++i) total = norm.fold(total, norm.term(x[i * stride]));
+  return static_cast<T>(norm.end(total));
 }
 
 constexpr auto norm_forward = []<typename T>(PrepareContext& c) -> Step {
   const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"), c.attr<bool>("asvector"));
-  return [s, p = c.attr<double>("porder"), in = c.in<T>("X"), out = c.out<T>("Out")] {
+  return [s, p = PNorm{c.attr<double>("porder")}, in = c.in<T>("X"), out = c.out<T>("Out")] {
     const T* x = in.data();
     T* to = out.data();
     parallel_for(s.count(), s.n,
                  [=](int64_t slice) { to[slice] = norm_of(x + s.begin(slice), s.n, s.stride, p); });
   };
 };
-
-template <typename T>
-T norm_slope(T x, T norm, T p, T epsilon) {
-  const T size = std::abs(x), sign = static_cast<T>((x > 0) - (x < 0));
-  if (p == 0) return T{0};
-  if (std::isinf(p)) return size == norm ? sign : T{0};
-  if (p == 1) return sign;
-  if (p == 2) return x / (norm + epsilon);
-  return size == 0 ? T{0} : sign * std::pow(size, p - T{1}) / (std::pow(norm, p - T{1}) + epsilon);
-}
 
 constexpr auto norm_backward = []<typename T>(PrepareContext& c) -> Step {
   const Slices s = slices(c.shape("X"), c.attr<int64_t>("axis"), c.attr<bool>("asvector"));

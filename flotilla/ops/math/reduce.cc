@@ -51,19 +51,6 @@ void infer_truth(InferContext& c) {
 
 // ---- Forward ------------------------------------------------------------------------------------
 
-// Ends each result: a mean is a sum that is divided by the number of its elements. One type for all
-// folds, since each type of it is another set of loops.
-struct Divided {
-  int64_t by = 1;
-  template <typename T>
-  T operator()(T total) const {
-    if (by == 1) return total;
-    // The mean of no whole numbers is zero, because no whole number stands for it.
-    if (std::is_integral_v<T> && by == 0) return T{0};
-    return total / static_cast<T>(by);
-  }
-};
-
 template <typename Fold, typename T>
 class Reduction {
  public:
@@ -108,8 +95,7 @@ Step sum_or_mean(PrepareContext& c) {
   const Shape& x = c.shape("X");
   const Shape to = folded_shape(c, x);
   const bool is_mean = c.op().type() == "reduce_mean";
-  const Divided end = {is_mean ? std::max<int64_t>(1, x.numel()) / std::max<int64_t>(1, to.numel())
-                               : 1};
+  const Divided end = is_mean ? Divided::mean(to.numel(), x.numel()) : Divided();
   const DType out = c.dtype("Out");
   if (out != dtype_of<T>) {
     if (out == f32) return converting<T, float>(c, to, end);
@@ -148,12 +134,6 @@ Step spread(PrepareContext& c, const Shape& to, Compute<T> factor) {
   return [walk, factor, dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
     apply<binary::Mul>(walk, dout.data(), &factor, din.data());
   };
-}
-
-// What a mean of `folded` elements, shared out to one of `kept`, is divided by.
-template <typename T>
-Compute<T> mean_factor(int64_t kept, int64_t folded) {
-  return static_cast<Compute<T>>(kept) / static_cast<Compute<T>>(std::max<int64_t>(1, folded));
 }
 
 constexpr auto sum_backward = []<typename T>(PrepareContext& c) -> Step {
