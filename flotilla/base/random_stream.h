@@ -13,6 +13,8 @@
 #include <numbers>
 #include <type_traits>
 
+#include "flotilla/base/host_device.h"
+
 namespace flotilla {
 
 struct RandomStream {
@@ -20,6 +22,10 @@ struct RandomStream {
   uint64_t offset = 0;
 
   // Four independent 32-bit numbers for the index.
+  struct Words {
+    uint32_t word[4];
+  };
+  FLT_FN Words words(uint64_t index) const;
   std::array<uint32_t, 4> at(uint64_t index) const;
   // Uniform in [0, 1), with 24 bits; in the open interval (0, 1) for `open`.
   static float uniform(uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
@@ -27,6 +33,23 @@ struct RandomStream {
     return (static_cast<float>(bits >> 8) + 0.5f) * 0x1p-24f;
   }
 };
+
+FLT_FN RandomStream::Words RandomStream::words(uint64_t index) const {
+  Words counter = {{static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
+                    static_cast<uint32_t>(offset), static_cast<uint32_t>(offset >> 32)}};
+  uint32_t key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t product0 = uint64_t{0xD2511F53} * counter.word[0];
+    const uint64_t product1 = uint64_t{0xCD9E8D57} * counter.word[2];
+    counter = {{static_cast<uint32_t>(product1 >> 32) ^ counter.word[1] ^ key0,
+                static_cast<uint32_t>(product1),
+                static_cast<uint32_t>(product0 >> 32) ^ counter.word[3] ^ key1,
+                static_cast<uint32_t>(product0)}};
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+  return counter;
+}
 
 // In the open interval (0, 1): a double is the float with more digits.
 template <typename T>

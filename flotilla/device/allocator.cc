@@ -12,11 +12,11 @@
 
 #include "flotilla/base/error.h"
 #include "flotilla/base/guard.h"
+#include "flotilla/device/twin.h"
 
 namespace flotilla {
 namespace {
 
-constexpr int64_t kAlignment = 64;
 // From here on a buffer is a mapping of its own: given back to the system at once when it dies, and
 // worth huge pages.
 constexpr int64_t kMapped = int64_t{4} << 20;
@@ -88,7 +88,8 @@ void count(int64_t bytes) {
 
 std::shared_ptr<Buffer> Buffer::make(int64_t bytes) {
   require(bytes >= 0 && bytes <= kMost, "a buffer cannot have {} bytes", bytes);
-  const int64_t rounded = std::max<int64_t>((bytes + kAlignment - 1) / kAlignment, 1) * kAlignment;
+  const int64_t rounded =
+      std::max<int64_t>((bytes + kBufferAlignment - 1) / kBufferAlignment, 1) * kBufferAlignment;
   const int64_t left = rounded >= kWorthAsking
                            ? memory_left()
                            : limit_bytes.load(std::memory_order_relaxed) - memory_use().live;
@@ -103,7 +104,7 @@ std::shared_ptr<Buffer> Buffer::make(int64_t bytes) {
     if (data == MAP_FAILED) data = nullptr;
     if (data != nullptr) madvise(data, static_cast<size_t>(rounded), MADV_HUGEPAGE);
   } else {
-    data = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
+    data = std::aligned_alloc(kBufferAlignment, static_cast<size_t>(rounded));
     if (data != nullptr) std::memset(data, 0, static_cast<size_t>(rounded));
   }
   require(data != nullptr, "cannot allocate a buffer of {} bytes ({} bytes are in use)", bytes,
@@ -123,6 +124,7 @@ Buffer::Buffer(void* data, int64_t bytes, std::shared_ptr<void> owner, bool mapp
     : data_(data), bytes_(bytes), owner_(std::move(owner)), mapped_(mapped) {}
 
 Buffer::~Buffer() {
+  delete twin_.load();
   if (owner_ != nullptr) return;
   live_bytes.fetch_sub(bytes_, std::memory_order_relaxed);
   unguard(data_, bytes_);
@@ -132,6 +134,17 @@ Buffer::~Buffer() {
     std::free(data_);
   }
 }
+
+void* Buffer::on(Backend& device, DeviceUse use) {
+  Twin* twin = twin_.load(std::memory_order_acquire);
+  if (twin == nullptr) {
+    auto made = std::make_unique<Twin>(data_, bytes_);
+    if (twin_.compare_exchange_strong(twin, made.get())) twin = made.release();
+  }
+  return twin->on(device, use);
+}
+
+void Buffer::take_back() const { twin_.load()->take_back(); }
 
 int64_t memory_left() {
   const int64_t of_limit = limit_bytes.load(std::memory_order_relaxed) - memory_use().live;

@@ -4,10 +4,21 @@
 
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
 namespace flotilla {
+
+class Backend;  // device/backend.h
+class Twin;     // device/twin.h
+
+// What a device is about to do with the bytes of a buffer: read them, change some of them, or write
+// all of them.
+enum class DeviceUse { kRead, kChange, kReplace };
+
+// Buffers are as long as a multiple of it, and begin at one.
+inline constexpr int64_t kBufferAlignment = 64;
 
 // A block of memory, aligned to 64 bytes. Shared where a tensor, a plan and Python hold it.
 class Buffer {
@@ -23,13 +34,23 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  void* data() const { return data_; }
+  // Of the host. What a device wrote is copied back first.
+  void* data() const {
+    if (twin_.load(std::memory_order_acquire) != nullptr) [[unlikely]]
+      take_back();
+    return data_;
+  }
+  // The same bytes in the memory of a device, until data() is called.
+  void* on(Backend& device, DeviceUse use);
   int64_t size() const { return bytes_; }
 
  private:
+  void take_back() const;
+
   void* data_;
   int64_t bytes_;
-  std::shared_ptr<void> owner_;  // set: not ours to free
+  std::atomic<Twin*> twin_ = nullptr;  // ours; null: no device has asked for the bytes
+  std::shared_ptr<void> owner_;        // set: not ours to free
   bool mapped_;
 };
 

@@ -6,13 +6,15 @@
 // Order: what is asked for is done in the order of the calls, after the steps that came before and
 // before those that follow. Only read() and wait() are done when they return.
 //
-// Thread safety: as that of plans; one thread at a time.
+// Thread safety: one thread at a time, which holds enter().
 
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string_view>
 
 #include "flotilla/base/device.h"
@@ -33,9 +35,23 @@ struct Reorder {
   std::function<void(const void* from, void* to, void* scratch)> run = {};
 };
 
-class Backend {
+// Steps that only enqueue, recorded and run as one.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  // Calls each step once; nothing of it is done yet. Again, where addresses have changed.
+  virtual void record(std::span<const std::function<void()>> steps) = 0;
+  // Enqueues what was recorded.
+  virtual void replay() = 0;
+};
+
+class Backend : public std::enable_shared_from_this<Backend> {
  public:
   virtual ~Backend() = default;
+
+  // Held by a thread that prepares or runs steps, or moves bytes, for as long as it does.
+  using Turn = std::unique_lock<std::recursive_mutex>;
+  virtual Turn enter() { return Turn(turn_); }
 
   // As plans print it.
   virtual std::string_view name() const = 0;
@@ -48,9 +64,13 @@ class Backend {
   // Memory of the device, aligned to 64 bytes. Refuses with the number of bytes where there is not
   // enough.
   virtual std::shared_ptr<Buffer> allocate(int64_t bytes) = 0;
+  // Memory of the host for values that are copied often.
+  virtual std::shared_ptr<Buffer> allocate_host(int64_t bytes) { return Buffer::make(bytes); }
   // From the host's memory to the device's; from the device's to the host's; within the device's.
   virtual void write(void* to, const void* from, int64_t bytes) = 0;
   virtual void read(void* to, const void* from, int64_t bytes) = 0;
+  // As read(), but done only when wait() returns.
+  virtual void read_later(void* to, const void* from, int64_t bytes) { read(to, from, bytes); }
   virtual void copy(void* to, const void* from, int64_t bytes) = 0;
   virtual void fill(void* to, uint8_t byte, int64_t bytes) = 0;
   virtual Reorder reorder(const Shape& shape, DType dtype, const Layout& from,
@@ -58,14 +78,15 @@ class Backend {
 
   // Itself, for its kernels; null: it is no GPU.
   virtual Gpu* gpu() { return nullptr; }
-  // The calling thread is about to prepare or to run steps.
-  virtual void enter() {}
   // Where its steps put their work; see docs/cuda.md.
   virtual Stream stream() const { return {}; }
   // Returns when all that was asked for is done.
   virtual void wait() {}
-  // Whether steps can be captured once and replayed: they only enqueue, on stream().
-  virtual bool captures() const { return false; }
+  // Null: its steps cannot be recorded.
+  virtual std::unique_ptr<Recording> make_recording() { return nullptr; }
+
+ private:
+  std::recursive_mutex turn_;  // a step may ask for what another device wrote
 };
 
 }  // namespace flotilla

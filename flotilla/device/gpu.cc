@@ -22,7 +22,7 @@ bool built_with_gpus() { return driver().open != nullptr; }
 
 int gpu_count() { return built_with_gpus() ? driver().count() : 0; }
 
-std::unique_ptr<Gpu> open_gpu(int number) {
+std::shared_ptr<Gpu> open_gpu(int number) {
   require(built_with_gpus(), "GPU {} was asked for, but this build has no CUDA kernels", number);
   const int count = gpu_count();
   require(0 <= number && number < count,

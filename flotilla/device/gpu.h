@@ -41,7 +41,7 @@ class Gpu : public Backend {
 
 struct GpuDriver {
   int (*count)() = nullptr;  // that this process can use; 0 where there is no driver
-  std::unique_ptr<Gpu> (*open)(int number) = nullptr;
+  std::shared_ptr<Gpu> (*open)(int number) = nullptr;
 };
 // Called once, before main().
 bool register_gpus(GpuDriver driver);
@@ -49,6 +49,6 @@ bool register_gpus(GpuDriver driver);
 bool built_with_gpus();
 int gpu_count();
 // Refuses a number that is not there, with how many there are.
-std::unique_ptr<Gpu> open_gpu(int number);
+std::shared_ptr<Gpu> open_gpu(int number);
 
 }  // namespace flotilla

@@ -54,6 +54,8 @@ class PrepareHost {
   virtual void keep_together(const std::vector<int32_t>& values) = 0;
   virtual const Cell* workspace(int64_t bytes) = 0;
   virtual RandomSource random(int64_t op_seed) = 0;
+  // Where on the device the RandomStream lies that the kernel draws from in a run.
+  virtual const Cell* random_stream(int64_t op_seed);
   virtual void* resize(int32_t value, const Shape& shape) = 0;
   virtual Surroundings around() const { return {}; }
   // What a host without other processes need not offer.

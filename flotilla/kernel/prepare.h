@@ -115,6 +115,11 @@ class PrepareContext : public OpPorts {
   }
   // `seed`: the op's own, 0 where it has none.
   RandomSource random(int64_t seed) { return host_.random(seed); }
+  // The same for a GPU's kernel: in each run it finds another stream there, the one that the CPU's
+  // would draw.
+  In<RandomStream> random_stream(int64_t seed) {
+    return In<RandomStream>(host_.random_stream(seed));
+  }
 
   // Called when the kernel is prepared. Refuses one that reads the elements of an input of which
   // neither `infer` nor the kernel nor a rule of the definition ever looked at the size: nothing

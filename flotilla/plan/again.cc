@@ -75,7 +75,7 @@ bool AgainHost::memory_fits() const {
   }
   // A copy was made for the old shape.
   return std::none_of(draft_.values.begin(), draft_.values.end(), [&](const Value& value) {
-    return value.origin >= 0 && changed(value.origin);
+    return value.origin >= 0 && value.last_used >= 0 && changed(value.origin);
   });
 }
 
@@ -131,6 +131,8 @@ const Cell* AgainHost::cell(int32_t value, const Layout& layout) {
   if (at(value).device != node_->device || !(at(value).layout == layout)) throw NeedsNewPlan{};
   return &at(value).cell;
 }
+
+const Cell* AgainHost::random_stream(int64_t) { throw NeedsNewPlan{}; }
 
 const Cell* AgainHost::workspace(int64_t bytes) {
   const std::vector<Workspace*>& workspaces = node_->workspaces;

@@ -28,6 +28,7 @@ class AgainHost final : public Host {
   const Cell* read(int32_t value, const Layout& layout) override { return cell(value, layout); }
   const Cell* write(int32_t value, const Layout& layout) override { return cell(value, layout); }
   const Cell* workspace(int64_t bytes) override;
+  const Cell* random_stream(int64_t op_seed) override;
   bool run_async(Step /*wait*/) override { return static_cast<bool>(node_->wait); }
 
  private:

@@ -30,7 +30,6 @@ struct StoreVar {
   int32_t lod_levels = 0;
   int64_t sequences = -1;  // of the last LoD level; -1: no LoD
   Layout layout_before = {};
-  std::shared_ptr<Buffer> copy = {};  // on the device, where the value lies there
 };
 
 using Ports = std::map<std::string, std::vector<int32_t>, std::less<>>;  // values by slot
@@ -85,6 +84,15 @@ struct Rounds {
   int64_t left() const { return counts.empty() ? 0 : counts.back(); }
 };
 
+// What kernels of the device draw from: the host draws for all of them before the first one runs,
+// one behind the other, as they would themselves.
+struct DeviceDraws {
+  int32_t host = -1, device = -1;  // values with a RandomStream for each
+  std::vector<RandomSource> sources = {};
+  std::deque<Cell> cells = {};  // where each lies on the device; addresses stay
+  uint64_t runs = 0;
+};
+
 struct Draft {
   // `other` is the device that programs run on beside the host; null: none.
   explicit Draft(Backend& cpu, Backend* other = nullptr) : host(cpu), device(other) {}
@@ -107,6 +115,7 @@ struct Draft {
   std::deque<DynamicOp> dynamic_ops = {};
   std::map<int32_t, Rounds> rounds = {};  // by the index of a block of gradients
   std::deque<Op> own_ops = {};            // that stand in no program
+  std::deque<DeviceDraws> draws = {};     // for the whole plan, then for ops in bodies
   bool adaptive = false;  // there is room for other shapes than those of the first feeds
 
   Backend& backend(int32_t index) const { return index == kHost ? host : *device; }

@@ -107,7 +107,8 @@ Node DraftHost::reorder(int32_t from, int32_t to) {
 Node DraftHost::copy_between(int32_t from, int32_t to) {
   Backend* const device = draft_.device;
   const Value *source = &at(from), *target = &at(to);
-  Node node{.device = kDevice, .reads = {from}, .writes = {to}};
+  Node node{.device = kDevice, .reads = {from}, .writes = {to}, .crosses = true};
+  node.lasts = source->home != Home::kFeed;
   const auto over = [source, target](auto copy) {
     return [source, target, copy] {
       copy(target->cell.data, source->cell.data, source->bytes());
@@ -117,7 +118,7 @@ Node DraftHost::copy_between(int32_t from, int32_t to) {
   if (target->device == kDevice) {
     node.step = over([device](void* t, const void* f, int64_t n) { device->write(t, f, n); });
   } else {
-    node.step = over([device](void* t, const void* f, int64_t n) { device->read(t, f, n); });
+    node.step = over([device](void* t, const void* f, int64_t n) { device->read_later(t, f, n); });
   }
   return node;
 }
@@ -180,6 +181,37 @@ const Cell* DraftHost::lod_of(int32_t value) {
     node_->reads.push_back(source);
   }
   return &at(source).cell;
+}
+
+DeviceDraws& DraftHost::add_draws() {
+  const VarMeta none = VarMeta::tensor(u8, {0});
+  DeviceDraws& draws = draft_.draws.emplace_back(DeviceDraws{
+      .host = draft_.add({.name = "streams", .meta = none, .used = true, .written = true}),
+      .device = draft_.add({.name = "streams", .meta = none, .device = kDevice})});
+  const Cell *host = &at(draws.host).cell, *device = &at(draws.device).cell;
+  draft_.nodes.push_back({.step =
+                              [&draws, host, device] {
+                                auto* const drawn = static_cast<RandomStream*>(host->data);
+                                auto* const there = static_cast<RandomStream*>(device->data);
+                                for (size_t i = 0; i < draws.sources.size(); ++i) {
+                                  drawn[i] = draws.sources[i].draw(draws.runs);
+                                  draws.cells[i].data = there + i;
+                                }
+                                ++draws.runs;
+                              },
+                          .writes = {draws.host}});
+  add_move(draft_.nodes, draws.host, draws.device);
+  return draws;
+}
+
+// In a loop each round draws anew.
+const Cell* DraftHost::random_stream(int64_t op_seed) {
+  DeviceDraws& draws = depth_ > 0 ? add_draws() : draft_.draws.front();
+  draws.sources.push_back(random(op_seed));
+  const auto bytes = static_cast<int64_t>(draws.sources.size() * sizeof(RandomStream));
+  at(draws.host).meta.shape = at(draws.device).meta.shape = {bytes};
+  node_->reads.push_back(draws.device);
+  return &draws.cells.emplace_back();
 }
 
 void DraftHost::share(int32_t from, int32_t to, bool view) {

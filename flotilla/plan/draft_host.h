@@ -32,6 +32,8 @@ class DraftHost final : public Host {
   // Appends a node that takes the elements of one value over to another one, which may lie on
   // another device or in another layout, but not both.
   void add_move(int32_t from, int32_t to) { add_move(draft_.nodes, from, to); }
+  // Appends the nodes that draw for kernels of the device.
+  DeviceDraws& add_draws();
   // The value is written again: copies hold what it was.
   void forget_copies_of(int32_t value);
 
@@ -45,6 +47,7 @@ class DraftHost final : public Host {
   std::vector<Exchanged> exchange(const std::vector<int32_t>& ins,
                                   const std::vector<int32_t>& outs) override;
   bool run_async(Step wait) override;
+  const Cell* random_stream(int64_t op_seed) override;
 
  private:
   void place_together(int32_t from, int32_t to, Bundle& bundle);

@@ -169,6 +169,7 @@ void Drafter::run() {
   add_feeds();
   give_capacity(draft_, request_.feeds);
   copy_feeds_that_are_written();
+  if (draft_.device != nullptr) host_.add_draws();
   plan_block(program_.global_block());
   add_fetches();
 }
@@ -185,6 +186,8 @@ void Drafter::add_feeds() {
                                                .lod_source = id},
                                       .home = Home::kFeed,
                                       .index = static_cast<int32_t>(i)});
+    // First of all, so that no step of the device waits for them later.
+    if (draft_.device != nullptr) host_.moved(id, kDevice, {});
   }
 }
 

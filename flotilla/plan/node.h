@@ -102,6 +102,8 @@ struct Node {
   std::vector<int32_t> writes = {};
   std::vector<Share> shares = {};
   std::vector<Workspace*> workspaces = {};
+  bool crosses = false;  // a copy to another device
+  bool lasts = false;    // which may go on when the step has returned
   bool side_effect = false;
   bool kept = false;
   const Cell* condition = nullptr;  // of a sub-block: one bool

@@ -1,6 +1,7 @@
 #include "flotilla/plan/plan.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "flotilla/base/guard.h"
 #include "flotilla/device/cpu/backend.h"
@@ -14,6 +15,7 @@
 #include "flotilla/plan/drafter.h"
 #include "flotilla/plan/exchange.h"
 #include "flotilla/plan/memory.h"
+#include "flotilla/plan/segments.h"
 
 namespace flotilla::plan {
 namespace {
@@ -63,9 +65,11 @@ class CompiledPlan final : public Plan {
                             .caller = request.caller}},
         draft_(cpu_, request.device),
         guarded_(request.guarded) {
+    const Backend::Turn turn = device_turn();
     Drafter(*program_, request, draft_, draft_host_, dynamic_host_).run();
     const MemoryReport memory = assign_memory(draft_, guarded_);
     guard_async_work(draft_);
+    segments_.emplace(draft_);
     stats_.arena_bytes = memory.arena_bytes;
     stats_.no_reuse_bytes = memory.no_reuse_bytes;
     stats_.exchanged_bytes = memory.exchanged_bytes;
@@ -75,7 +79,11 @@ class CompiledPlan final : public Plan {
     check_memory();
   }
 
-  bool adapt(const std::vector<FeedSpec>& feeds) override { return again_host_.adapt(feeds); }
+  bool adapt(const std::vector<FeedSpec>& feeds) override {
+    const Backend::Turn turn = device_turn();
+    segments_->forget();
+    return again_host_.adapt(feeds);
+  }
 
   bool fits(VariableStore& store) override {
     for (StoreVar& var : draft_.store_vars) {
@@ -111,6 +119,7 @@ class CompiledPlan final : public Plan {
   std::vector<FetchedValue> run(VariableStore& store, PlanMemory memory,
                                 const std::vector<Tensor>& feeds, bool check_numbers) override {
     check_numbers_ = check_numbers;
+    const Backend::Turn turn = device_turn();
     const Held held(draft_.store_vars);
     bind_store(store);
     bind_memory(memory);
@@ -158,18 +167,20 @@ class CompiledPlan final : public Plan {
   void check_gaps() const;
 
   void count_steps();
-  // Whether a node only takes a value to another device.
-  bool is_copy(const Node& node) const;
+  Backend::Turn device_turn() const {
+    return draft_.device == nullptr ? Backend::Turn() : draft_.device->enter();
+  }
   void check_memory() const;
   void find_views_of_feeds();
   void bind_store(VariableStore& store);
-  void upload(StoreVar& var);
-  void download_store();
+  void place(const StoreVar& var, Value& value);
   void bind_memory(PlanMemory memory);
   void note_largest(Error& error) const;
   void bind_feeds(const std::vector<Tensor>& feeds);
   void run_all();
   void run_nodes(int32_t begin, int32_t end);
+  // The host may use what copies between devices have brought.
+  void end_copies();
   std::vector<FetchedValue> fetch();
   Tensor elements_of(const Value& value, Shape shape);
 
@@ -181,6 +192,7 @@ class CompiledPlan final : public Plan {
   DraftHost draft_host_{draft_, process_};
   AgainHost again_host_{draft_, process_};
   DynamicHost dynamic_host_{draft_, process_};
+  std::optional<Segments> segments_;
   PlanStats stats_;
   std::vector<std::pair<int32_t, int32_t>> feed_views_;  // (value, the feed it is a view of)
   char* arena_ = nullptr;
@@ -188,6 +200,7 @@ class CompiledPlan final : public Plan {
   char* on_device_ = nullptr;
   bool moved_ = false;  // parameters have the layouts of this plan
   bool check_numbers_ = false;
+  bool copies_last_ = false;  // some may be under way
   bool guarded_;
 };
 
@@ -227,25 +240,17 @@ void CompiledPlan::check_gaps() const {
   });
 }
 
-bool CompiledPlan::is_copy(const Node& node) const {
-  return node.op == nullptr && node.reads.size() == 1 && node.writes.size() == 1 &&
-         draft_.at(node.reads.front()).device != draft_.at(node.writes.front()).device;
-}
-
 void CompiledPlan::count_steps() {
   for (const Node& node : draft_.nodes) {
     if (!node.kept) continue;
-    const bool copy = is_copy(node);
     ++stats_.steps;
-    stats_.copies += copy;
-    stats_.reorders += node.op == nullptr && !copy;
+    stats_.copies += node.crosses;
+    stats_.reorders += node.op == nullptr && !node.crosses;
   }
   for (const StoreVar& var : draft_.store_vars) {
-    const Value& value = draft_.at(var.value);
-    if (value.device == kHost) continue;
-    stats_.uploads += !var.written_first;
-    stats_.downloads += value.written;
+    stats_.kept_there += draft_.at(var.value).device != kHost;
   }
+  stats_.segments = std::ssize(segments_->all());
   stats_.on_cpu.assign(draft_.on_cpu.begin(), draft_.on_cpu.end());
 }
 
@@ -289,8 +294,7 @@ void CompiledPlan::bind_store(VariableStore& store) {
       tensor = tensor.clone(value.layout);
     }
     var.held = tensor;
-    value.cell.data = var.held.raw();
-    if (value.device != kHost) upload(var);
+    place(var, value);
     value.cell.lod = var.held.lod().empty() ? nullptr : &var.held.lod();
     // Its offsets are the user's, as those of a feed are.
     if (value.cell.lod != nullptr) check_lod(*value.cell.lod, rows_of(var.held));
@@ -298,21 +302,18 @@ void CompiledPlan::bind_store(VariableStore& store) {
   moved_ = true;
 }
 
-// Between runs a variable is the host's, whoever else uses it.
-void CompiledPlan::upload(StoreVar& var) {
-  Value& value = draft_.at(var.value);
-  const int64_t bytes = value.bytes();
-  if (var.copy == nullptr || var.copy->size() < bytes) var.copy = draft_.device->allocate(bytes);
-  value.cell.data = var.copy->data();
-  if (!var.written_first) draft_.device->write(value.cell.data, var.held.raw(), bytes);
-}
-
-void CompiledPlan::download_store() {
-  for (const StoreVar& var : draft_.store_vars) {
-    const Value& value = draft_.at(var.value);
-    if (value.device == kHost || !value.written) continue;
-    draft_.device->read(var.held.raw(), value.cell.data, value.bytes());
+// On the device its memory stays from run to run, until the host asks for it.
+void CompiledPlan::place(const StoreVar& var, Value& value) {
+  void* const before = value.cell.data;
+  if (value.device == kHost) {
+    value.cell.data = var.held.raw();
+    return;
   }
+  const DeviceUse use = var.written_first ? DeviceUse::kReplace
+                        : value.written   ? DeviceUse::kChange
+                                          : DeviceUse::kRead;
+  value.cell.data = var.held.on(*draft_.device, use);
+  if (value.cell.data != before) segments_->forget();
 }
 
 void CompiledPlan::bind_memory(PlanMemory memory) {
@@ -333,6 +334,7 @@ void CompiledPlan::bind_memory(PlanMemory memory) {
   arena_ = arena;
   exchanged_ = exchanged;
   on_device_ = on_device;
+  segments_->forget();
   for (Value& value : draft_.values) {
     if (value.home != Home::kArena) continue;
     char* base = value.exchanged ? exchanged : value.device == kHost ? arena : on_device;
@@ -383,7 +385,14 @@ void CompiledPlan::run_all() {
     throw;
   }
   if (finish) finish();
-  if (draft_.device != nullptr) download_store();
+  end_copies();
+  segments_->ran();
+}
+
+void CompiledPlan::end_copies() {
+  if (!copies_last_) return;
+  copies_last_ = false;
+  draft_.device->wait();
 }
 
 void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
@@ -392,13 +401,22 @@ void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
     for (; n < end; ++n) {
       const Node& node = draft_.nodes[static_cast<size_t>(n)];
       if (!node.kept) continue;
+      if (const int32_t ended = check_numbers_ ? 0 : segments_->run(n); ended > 0) {
+        n = ended - 1;
+        continue;
+      }
+      if (node.device == kHost) end_copies();
       if (node.before) node.before();
       if (node.body_end == 0) {
         node.step();
+        copies_last_ = copies_last_ || node.lasts;
         if (check_numbers_) check_numbers(node, draft_);
         continue;
       }
-      const auto holds = [&] { return *static_cast<const bool*>(node.condition->data); };
+      const auto holds = [&] {
+        end_copies();
+        return *static_cast<const bool*>(node.condition->data);
+      };
       while (holds()) {
         run_nodes(n + 1, node.body_end);
         if (!node.loop) break;
@@ -469,8 +487,8 @@ std::string describe(const Draft& draft, const Value& value) {
 // What a plan has beside the CPU.
 std::string describe(const Backend& device, const PlanStats& stats) {
   return fmt::format(
-      "on {}: arena {} bytes, {} copies, {} variables up and {} down; on the CPU: {}\n",
-      device.name(), stats.device_bytes, stats.copies, stats.uploads, stats.downloads,
+      "on {}: arena {} bytes, {} copies, {} variables, {} segments; on the CPU: {}\n",
+      device.name(), stats.device_bytes, stats.copies, stats.kept_there, stats.segments,
       stats.on_cpu.empty() ? "nothing" : fmt::format("{}", fmt::join(stats.on_cpu, ", ")));
 }
 
@@ -492,12 +510,16 @@ std::string CompiledPlan::print() const {
     }
     return joined;
   };
+  for (const Segments::Segment& segment : segments_->all()) {
+    text += fmt::format("segment of {} steps: {} to {}\n", segment.steps, segment.begin,
+                        segment.end - 1);
+  }
   for (size_t n = 0; n < d.nodes.size(); ++n) {
     const Node& node = d.nodes[n];
     if (!node.kept) continue;
     text += fmt::format("{:>4} {:<28} ({}) -> ({})", n,
                         node.op != nullptr ? node.op->type()
-                        : is_copy(node)    ? "copy"
+                        : node.crosses     ? "copy"
                                            : "reorder",
                         list(node.reads), list(node.writes));
     for (const Workspace* workspace : node.workspaces) {

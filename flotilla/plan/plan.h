@@ -72,11 +72,11 @@ struct PlanStats {
   int64_t arena_bytes = 0;     // what is allocated
   int64_t no_reuse_bytes = 0;  // what it would be if every value had memory of its own
   int64_t persistable_bytes = 0;
-  int64_t exchanged_bytes = 0;  // beside the arena, where peers can see them
-  int64_t device_bytes = 0;     // of the arena on the device
-  int64_t copies = 0;           // steps that only take a value to another device
-  int64_t uploads = 0;          // persistable variables that a run takes to the device first
-  int64_t downloads = 0;        // and that it takes back, as they were written there
+  int64_t exchanged_bytes = 0;           // beside the arena, where peers can see them
+  int64_t device_bytes = 0;              // of the arena on the device
+  int64_t copies = 0;                    // steps that only take a value to another device
+  int64_t kept_there = 0;                // persistable variables that live on the device
+  int64_t segments = 0;                  // runs of its steps that are recorded, and run as one
   std::vector<std::string> on_cpu = {};  // op types that the device does not run
 };
 

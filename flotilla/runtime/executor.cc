@@ -121,6 +121,9 @@ Executor::Executor(Options options)
     : options_(options),
       own_generator_(
           static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())),
+      arena_([device = options.device](int64_t bytes) {
+        return device == nullptr ? Buffer::make(bytes) : device->allocate_host(bytes);
+      }),
       exchanged_(options.world == nullptr
                      ? Arena::Allocate(Buffer::make)
                      : [world = options.world](int64_t bytes) { return world->allocate(bytes); }),

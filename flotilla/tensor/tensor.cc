@@ -31,6 +31,13 @@ void* Tensor::raw() const {
   return static_cast<char*>(buffer_->data()) + offset_;
 }
 
+void* Tensor::on(Backend& device, DeviceUse use) const {
+  require(defined(), "the tensor is not initialised");
+  const bool whole = offset_ == 0 && bytes() + kBufferAlignment > buffer_->size();
+  if (!whole && use == DeviceUse::kReplace) use = DeviceUse::kChange;
+  return static_cast<char*>(buffer_->on(device, use)) + offset_;
+}
+
 Tensor Tensor::reshaped(Shape shape) const {
   require(layout_.plain() && shape.numel() == numel(), "a tensor of shape {} cannot take shape {}",
           shape_, shape);

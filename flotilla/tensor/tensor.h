@@ -45,7 +45,10 @@ class Tensor {
   int64_t numel() const { return shape_.numel(); }
   // Bytes as stored, padding included.
   int64_t bytes() const { return layout_.physical_numel(shape_) * size_of(dtype_); }
+  // Of the host, as all that follows.
   void* raw() const;
+  // The elements as they lie in the memory of a device, until the host asks for them.
+  void* on(Backend& device, DeviceUse use) const;
   // REQUIRES: T is the dtype's type.
   template <typename T>
   T* data() const;

@@ -78,6 +78,40 @@ void FakeDevice::read(void* to, const void* from, int64_t bytes) {
   copy(to, from, bytes);
 }
 
+void FakeDevice::read_later(void* to, const void* from, int64_t bytes) {
+  Coming& one = coming_.emplace_back(Coming{to, std::vector<char>(static_cast<size_t>(bytes))});
+  read(one.bytes.data(), from, bytes);
+}
+
+void FakeDevice::wait() {
+  for (const Coming& one : coming_) {
+    cpu_.copy(one.to, one.bytes.data(), static_cast<int64_t>(one.bytes.size()));
+  }
+  coming_.clear();
+}
+
+// Nothing that a recorded step does shows before the replay.
+class FakeDevice::Recorded final : public Recording {
+ public:
+  explicit Recorded(std::shared_ptr<Counts> counts) : counts_(std::move(counts)) {}
+  void record(std::span<const std::function<void()>> steps) override {
+    steps_.assign(steps.begin(), steps.end());
+    counts_->recorded += std::ssize(steps);
+  }
+  void replay() override {
+    for (const auto& step : steps_) step();
+    ++counts_->replays;
+  }
+
+ private:
+  const std::shared_ptr<Counts> counts_;
+  std::vector<std::function<void()>> steps_;
+};
+
+std::unique_ptr<Recording> FakeDevice::make_recording() {
+  return std::make_unique<Recorded>(counts_);
+}
+
 void FakeDevice::copy(void* to, const void* from, int64_t bytes) {
   const Open open(*memory_);
   cpu_.copy(to, from, bytes);

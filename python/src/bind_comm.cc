@@ -2,6 +2,9 @@
 
 #include <nanobind/ndarray.h>
 
+#include <map>
+#include <mutex>
+
 #include "bind.h"
 #include "bind_job.h"
 #include "flotilla/base/env.h"
@@ -221,11 +224,29 @@ std::atomic<bool>& check_numbers() {
   return on;
 }
 
+namespace {
+
+// The executors of a process share each GPU, and so the parameters that lie there.
+std::shared_ptr<Gpu> shared_gpu(int number) {
+  static std::mutex turn;
+  static std::map<int, std::shared_ptr<Gpu>> opened;
+  const std::lock_guard lock(turn);
+  std::shared_ptr<Gpu>& gpu = opened[number];
+  if (gpu == nullptr) gpu = open_gpu(number);
+  return gpu;
+}
+
+}  // namespace
+
+WorkersExecutor::WorkersExecutor(Generator& generator, job::Fleet& fleet, std::optional<int> gpu)
+    : generator_(generator), gpu_(gpu ? shared_gpu(*gpu) : nullptr), fleet_(fleet) {}
+
 Executor& WorkersExecutor::get() {
   if (!made_ || world_ != fleet_.met() || servers_ != fleet_.servers()) {
     world_ = fleet_.met();
     servers_ = fleet_.servers();
-    made_.emplace(Executor::Options{.generator = &generator_,
+    made_.emplace(Executor::Options{.device = gpu_.get(),
+                                    .generator = &generator_,
                                     .progress = &fleet_.progress(),
                                     .world = world_,
                                     .servers = servers_,

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <optional>
 
+#include "flotilla/device/gpu.h"
 #include "flotilla/job/fleet.h"
 #include "flotilla/runtime/executor.h"
 
@@ -19,11 +21,13 @@ std::atomic<bool>& check_numbers();
 // before the process had met them.
 class WorkersExecutor {
  public:
-  WorkersExecutor(Generator& generator, job::Fleet& fleet) : generator_(generator), fleet_(fleet) {}
+  // `gpu`: what runs programs, beside the CPU; none: the CPU alone.
+  WorkersExecutor(Generator& generator, job::Fleet& fleet, std::optional<int> gpu = {});
   Executor& get();
 
  private:
   Generator& generator_;
+  const std::shared_ptr<Gpu> gpu_;
   job::Fleet& fleet_;
   comm::World* world_ = nullptr;
   ps::Worker* servers_ = nullptr;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <list>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "bind.h"
@@ -44,7 +45,8 @@ struct ScopeVar {
 
 // An executor that several threads may call: they take turns.
 struct Runner {
-  Runner(Generator& generator, job::Fleet& with) : fleet(with), executor(generator, with) {}
+  Runner(Generator& generator, job::Fleet& with, std::optional<int> gpu)
+      : fleet(with), executor(generator, with, gpu) {}
 
   // The program as it is now: another thread may go on building it while this one runs it.
   // REQUIRES: the lock of the interpreter is held.
@@ -308,8 +310,8 @@ void bind_executor(nb::module_& m) {
       .def("initial_seed", &Generator::initial_seed);
 
   nb::class_<Runner>(m, "Executor", "Runs programs; plans are made once and looked up later.")
-      .def(nb::init<Generator&, job::Fleet&>(), nb::arg("generator"), nb::arg("fleet"),
-           nb::keep_alive<1, 2>())
+      .def(nb::init<Generator&, job::Fleet&, std::optional<int>>(), nb::arg("generator"),
+           nb::arg("fleet"), nb::arg("gpu").none() = nb::none(), nb::keep_alive<1, 2>())
       .def("run", &run, nb::arg("program"), nb::arg("feed").none(), nb::arg("fetch_list").none(),
            nb::arg("scope"), nb::arg("as_numpy") = true, nb::arg("prune") = false)
       .def(

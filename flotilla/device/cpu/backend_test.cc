@@ -61,7 +61,7 @@ TEST(CpuBackend, RunsItsStepsAsTheyAre) {
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(cpu.kernels(), kCpu);
   EXPECT_TRUE(cpu.runs("softmax"));
-  EXPECT_FALSE(cpu.captures());
+  EXPECT_EQ(cpu.make_recording(), nullptr);
   EXPECT_EQ(cpu.stream().handle, nullptr);
 }
 

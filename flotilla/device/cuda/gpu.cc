@@ -8,6 +8,7 @@
 
 #include "flotilla/device/cpu/backend.h"
 #include "flotilla/device/cuda/check.h"
+#include "flotilla/device/cuda/graph.h"
 #include "flotilla/device/cuda/libraries.h"
 #include "flotilla/device/cuda/memory.h"
 #include "flotilla/device/cuda/reorder.h"
@@ -47,15 +48,23 @@ class CudaGpu final : public Gpu {
   Device kernels() const override { return kCuda; }
   Libraries* libraries() override { return &libraries_; }
 
-  void enter() override { check(cudaSetDevice(number_), "use {}", name_); }
+  Turn enter() override {
+    Turn turn = Backend::enter();
+    check(cudaSetDevice(number_), "use {}", name_);
+    return turn;
+  }
 
   std::shared_ptr<Buffer> allocate(int64_t bytes) override { return device_buffer(bytes); }
+  std::shared_ptr<Buffer> allocate_host(int64_t bytes) override { return pinned_buffer(bytes); }
   void write(void* to, const void* from, int64_t bytes) override {
     cuda::copy(to, from, bytes, stream_);
   }
   void read(void* to, const void* from, int64_t bytes) override {
     cuda::copy(to, from, bytes, stream_);
     stream_.wait();
+  }
+  void read_later(void* to, const void* from, int64_t bytes) override {
+    cuda::copy(to, from, bytes, stream_);
   }
   void copy(void* to, const void* from, int64_t bytes) override {
     cuda::copy(to, from, bytes, stream_);
@@ -68,6 +77,7 @@ class CudaGpu final : public Gpu {
   }
   Stream stream() const override { return stream_; }
   void wait() override { stream_.wait(); }
+  std::unique_ptr<Recording> make_recording() override;
 
  private:
   const int number_;
@@ -77,9 +87,24 @@ class CudaGpu final : public Gpu {
   Libraries libraries_{stream_};
 };
 
+class Recorded final : public Recording {
+ public:
+  explicit Recorded(Stream stream) : stream_(stream) {}
+  void record(std::span<const std::function<void()>> steps) override {
+    graph_.capture(stream_, steps);
+  }
+  void replay() override { graph_.replay(stream_); }
+
+ private:
+  const Stream stream_;
+  Graph graph_;
+};
+
+std::unique_ptr<Recording> CudaGpu::make_recording() { return std::make_unique<Recorded>(stream_); }
+
 [[maybe_unused]] const bool kRegistered =
-    register_gpus({.count = device_count, .open = [](int number) -> std::unique_ptr<Gpu> {
-                     return std::make_unique<CudaGpu>(number);
+    register_gpus({.count = device_count, .open = [](int number) -> std::shared_ptr<Gpu> {
+                     return std::make_shared<CudaGpu>(number);
                    }});
 
 }  // namespace

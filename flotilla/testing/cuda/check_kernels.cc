@@ -167,7 +167,7 @@ class Trial {
   }
 
   const Named& values_;
-  const std::unique_ptr<Gpu> gpu_ = open_gpu(0);
+  const std::shared_ptr<Gpu> gpu_ = open_gpu(0);
   GpuHost host_;
   std::map<std::string, int32_t> inputs_, outputs_;  // variable to value
   Step step_;

@@ -77,7 +77,7 @@ TEST_F(CudaKernels, FindsWhatCheckOpCovers) {
 }
 
 TEST_F(CudaKernels, EverySizeAndAddress) {
-  const std::unique_ptr<Gpu> gpu = open_gpu(0);
+  const std::shared_ptr<Gpu> gpu = open_gpu(0);
   for (const DType dtype : {f32, f64}) {
     for (const int64_t n : {0, 1, 3, 4, 5, 255, 1024, 1027, 3'000'001}) {
       for (const int64_t shift : {0, 1}) {
@@ -93,7 +93,7 @@ TEST_F(CudaKernels, EverySizeAndAddress) {
 }
 
 TEST_F(CudaKernels, AReplayedSegmentComputesWhatItsStepsDo) {
-  const std::unique_ptr<Gpu> gpu = open_gpu(0);
+  const std::shared_ptr<Gpu> gpu = open_gpu(0);
   for (const GpuHost::Sharing sharing : {GpuHost::kApart, GpuHost::kInPlace}) {
     Segment segment(*gpu, {100, 1003}, f32, 0, sharing);
     cuda::Graph graph;
@@ -114,7 +114,7 @@ TEST_F(CudaKernels, AReplayedSegmentComputesWhatItsStepsDo) {
 }
 
 TEST_F(CudaKernels, NotANumberBecomesZeroAsOnTheCpu) {
-  const std::unique_ptr<Gpu> gpu = open_gpu(0);
+  const std::shared_ptr<Gpu> gpu = open_gpu(0);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double inf = std::numeric_limits<double>::infinity();
   const Tensor x = tensor({nan, inf, -inf, -0.0, 1}), g = tensor({1, nan, nan, 2, inf});
@@ -141,7 +141,7 @@ double fastest(Gpu& gpu, F&& run) {
 }
 
 TEST_F(CudaKernels, AReplayCostsLessThanItsLaunches) {
-  const std::unique_ptr<Gpu> gpu = open_gpu(0);
+  const std::shared_ptr<Gpu> gpu = open_gpu(0);
   const Op op{"relu", {{"X", {"x"}}}, {{"Out", {"out"}}}, {}};
   GpuHost host(*gpu);
   std::vector<int32_t> values{host.add(VarMeta::tensor(f32, {256}))};
@@ -165,7 +165,7 @@ TEST_F(CudaKernels, AReplayCostsLessThanItsLaunches) {
 }
 
 TEST_F(CudaKernels, AMapKeepsUpWithACopy) {
-  const std::unique_ptr<Gpu> gpu = open_gpu(0);
+  const std::shared_ptr<Gpu> gpu = open_gpu(0);
   const Shape shape{int64_t{1} << 28};  // far more than the caches hold
   Segment segment(*gpu, shape, f32, 0, GpuHost::kApart);
   const int64_t bytes = shape.numel() * 4;

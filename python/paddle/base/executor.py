@@ -10,7 +10,7 @@ from paddle._words import of_kind
 
 from .dataset import DatasetBase
 from .framework import Program, Variable, default_main_program
-from .place import current_place, to_place
+from .place import current_place, gpu_of, to_place
 from .scope import global_scope, scope_guard
 
 __all__ = ["Executor", "FetchHandler", "global_scope", "scope_guard", "seed"]
@@ -145,7 +145,7 @@ class Executor:
 
     def __init__(self, place=None):
         self.place = current_place() if place is None else to_place(place)
-        self._core = core.Executor(_generator, core.fleet)
+        self._core = core.Executor(_generator, core.fleet, gpu_of(self.place))
         self._datasets = None  # made by the first run of a data set
 
     def run(

@@ -67,7 +67,8 @@ class CUDAPlace(Place):
 
     def __init__(self, id=0):
         super().__init__(_device_id("CUDAPlace", id))
-        _instead("CUDAPlace", self._id)
+        if core.gpu_count() == 0:
+            _instead("CUDAPlace", self._id)
 
 
 class CUDAPinnedPlace(Place):
@@ -126,7 +127,7 @@ def _instead(what, number):
 
 def get_cuda_device_count():
     """The number of GPUs that programs can run on."""
-    return 0
+    return core.gpu_count()
 
 
 def is_compiled_with_cuda():
@@ -163,11 +164,15 @@ def cpu_places(device_count=None):
 def cuda_places(device_ids=None):
     """The GPUs of these numbers: by default those that FLAGS_selected_gpus names, else GPU 0."""
     if device_ids is None:
-        selected = str(get_flags("FLAGS_selected_gpus")["FLAGS_selected_gpus"])
-        device_ids = [number for number in selected.split(",") if number] or [0]
+        device_ids = _selected_gpus()
     elif not isinstance(device_ids, (list, tuple)):
         device_ids = [device_ids]
     return [CUDAPlace(number) for number in device_ids]
+
+
+def _selected_gpus():
+    selected = str(get_flags("FLAGS_selected_gpus")["FLAGS_selected_gpus"])
+    return [number for number in selected.split(",") if number] or [0]
 
 
 def cuda_pinned_places(device_count=None):
@@ -200,8 +205,15 @@ def get_device():
 
 
 def current_place():
-    """The place that set_device chose, or the CPU."""
+    """The place that set_device chose: by default the selected GPU, or the CPU without one."""
+    if _current[0] is None and core.gpu_count() > 0:
+        _current[0] = CUDAPlace(_selected_gpus()[0])
     return _current[0] or CPUPlace()
+
+
+def gpu_of(place):
+    """The number of the GPU that a place stands for here; None: programs run on the CPU."""
+    return place._id if place._kind == "gpu" and core.gpu_count() > 0 else None
 
 
 def to_place(what):
@@ -213,7 +225,7 @@ def to_place(what):
         return CPUPlace()
     kinds = {"gpu": CUDAPlace, "xpu": XPUPlace, "npu": NPUPlace}
     if kind in kinds and (number or "0").isdigit():
-        return kinds[kind](int(number or 0))
+        return kinds[kind](int(number or (_selected_gpus()[0] if kind == "gpu" else 0)))
     raise ValueError(
         f'a device is "cpu", "gpu", "xpu" or "npu", or one with a number, "gpu:1", but is "{what}"'
     )
