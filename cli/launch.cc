@@ -40,7 +40,7 @@ int launch(const std::string& program, const std::vector<std::string>& arguments
       writer.write(STDERR_FILENO, fmt::format("fleetrun: {}\n", error.what()));
     } else {
       writer.write(events, fmt::format("{{\"event\":\"refused\",\"why\":{}}}\n",
-                                       launch::quoted(error.what())));
+                                       launch::in_quotes(error.what())));
     }
     constexpr int kUsage = 2;
     return kUsage;

@@ -132,7 +132,7 @@ class Checker {
     report_.kind = "unknown";
     refuse(
         "{}: byte 0: expected IDX, JPEG, PNG, multi-slot text, Criteo lines or a table, found {}",
-        file_.string(), quoted(beginning.bytes().substr(0, 16)));
+        file_.string(), in_quotes(beginning.bytes().substr(0, 16)));
   }
 
   void check_idx(std::string_view bytes) {
@@ -169,7 +169,7 @@ class Checker {
     if (specs.empty()) {
       const int64_t slots = count_slots(beginning.line(0));
       require(slots > 0, "{}: line 1, byte 0: expected counts and values of slots, found {}",
-              file_.string(), quoted(beginning.line(0)));
+              file_.string(), in_quotes(beginning.line(0)));
       for (int64_t s = 0; s < slots; ++s) {
         specs.push_back({.name = fmt::format("{}", s), .dtype = f32, .lod_level = 1});
       }
@@ -209,7 +209,7 @@ class Checker {
       ++column;
     }
     require(!specs.empty(), "{}: line 1, byte 0: expected a table with numbers, found {}",
-            file_.string(), quoted(first));
+            file_.string(), in_quotes(first));
   }
 
   void read(RecordParser& parser) {

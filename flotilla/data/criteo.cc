@@ -119,7 +119,7 @@ class CriteoParser : public LineParser {
     }
     if (p == end) return true;
     return mismatch(p, "", fmt::format("the end of the line after {} fields", kFields),
-                    quoted({p, static_cast<size_t>(end - p)}));
+                    in_quotes({p, static_cast<size_t>(end - p)}));
   }
 
   const char* label(const char* p, const char* end, SlotBlock& out) {

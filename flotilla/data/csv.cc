@@ -189,7 +189,7 @@ class CsvParser : public LineParser {
     const Field& field = fields_[column];
     return mismatch(field.begin, fmt::format("slot {}, {}", spec.name, where),
                     spec.dtype == f32 ? "a number" : "a whole number",
-                    field.empty() ? "nothing" : quoted(field.text()));
+                    field.empty() ? "nothing" : in_quotes(field.text()));
   }
 
   const CsvOptions options_;

@@ -12,7 +12,7 @@ bool is_blank(std::string_view line) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr size_t kMost = 40;
   std::string out = "\"";
   for (const char c : text.substr(0, kMost)) {
@@ -35,7 +35,7 @@ Error LineParser::error(std::string_view line, const TextPosition& at) const {
     const std::string_view rest = line.substr(column);
     const char ends[] = {delimiter_, ' ', '\t'};
     const std::string_view token = rest.substr(0, rest.find_first_of(ends, 0, sizeof ends));
-    found = rest.empty() ? "the end of the line" : token.empty() ? "nothing" : quoted(token);
+    found = rest.empty() ? "the end of the line" : token.empty() ? "nothing" : in_quotes(token);
   }
   const std::string slot = m.slot.empty() ? "" : fmt::format("{}: ", m.slot);
   return Error(ErrorKind::kInvalidArgument,

@@ -53,6 +53,6 @@ class LineParser : public RecordParser {
 
 // `text` as it can stand in a message: in quotes, cut after 40 characters, with \x1b for what does
 // not print.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace flotilla::data

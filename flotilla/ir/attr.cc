@@ -124,7 +124,7 @@ struct ToText {
   std::string operator()(int64_t value) const { return fmt::format("{}L", value); }
   std::string operator()(float value) const { return real_text(value); }
   std::string operator()(double value) const { return real_text(value) + "d"; }
-  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(const std::string& value) const { return in_quotes(value); }
   std::string operator()(const BlockRef& value) const {
     return fmt::format("block {}", value.index);
   }

@@ -184,7 +184,7 @@ void Cursor::fail_expected(std::string_view what) {
     if (continues_name(at(position_))) {
       while (continues_name(at(end)) && end < position_ + 40) ++end;
     }
-    found = quoted(text_.substr(position_, end - position_));
+    found = in_quotes(text_.substr(position_, end - position_));
   }
   fail(position_, fmt::format("expected {}, but found {}", what, found));
 }

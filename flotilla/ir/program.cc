@@ -60,7 +60,7 @@ Var& Block::var(std::string_view name) const {
     for (const auto& var : block->vars_) names.push_back(var->name);
     if (block->parent_ < 0) break;
   }
-  not_found("the program has no variable {}.{}", quoted(name), did_you_mean(name, names));
+  not_found("the program has no variable {}.{}", in_quotes(name), did_you_mean(name, names));
 }
 
 void Block::remove_var(std::string_view name) {

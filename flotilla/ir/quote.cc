@@ -37,7 +37,7 @@ bool starts_name(char c) { return is_letter(c) || c == '_' || c == '@'; }
 
 bool continues_name(char c) { return starts_name(c) || is_digit(c) || c == '.' || c == '/'; }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   const bool show_high_bytes = is_utf8(text);
   std::string out = "\"";
   for (const char c : text) {
@@ -63,7 +63,7 @@ std::string quoted(std::string_view text) {
 std::string bare_or_quoted(std::string_view name) {
   const bool bare = !name.empty() && starts_name(name[0]) &&
                     std::all_of(name.begin(), name.end(), continues_name);
-  return bare ? std::string(name) : quoted(name);
+  return bare ? std::string(name) : in_quotes(name);
 }
 
 }  // namespace flotilla

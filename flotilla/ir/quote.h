@@ -18,7 +18,7 @@ bool starts_name(char c);
 bool continues_name(char c);
 
 // `text` between quotes. Control characters, and bytes that are no UTF-8, become escapes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 // `name` as it is where it can stand so, quoted otherwise.
 std::string bare_or_quoted(std::string_view name);

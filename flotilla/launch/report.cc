@@ -24,8 +24,8 @@ std::string json_of(const Outcome& outcome) {
   return fmt::format(
       "{{\"role\":{},\"rank\":{},\"host\":{},\"pid\":{},\"attempt\":{},\"log\":{},"
       "\"seconds\":{:.3f},\"stuck\":{},\"end\":{}}}",
-      quoted(outcome.role), outcome.rank, quoted(outcome.host), outcome.pid, outcome.attempt,
-      quoted(outcome.log), outcome.seconds, outcome.stuck.empty() ? "null" : quoted(outcome.stuck),
+      in_quotes(outcome.role), outcome.rank, in_quotes(outcome.host), outcome.pid, outcome.attempt,
+      in_quotes(outcome.log), outcome.seconds, outcome.stuck.empty() ? "null" : in_quotes(outcome.stuck),
       end);
 }
 
@@ -55,7 +55,7 @@ std::string early_end_in(std::string_view raised, const Outcome& culprit,
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string made = "\"";
   for (const char c : valid_utf8(text)) {
     const auto byte = static_cast<unsigned char>(c);

@@ -73,6 +73,6 @@ std::string json_line(int exit_code, const Outcome* culprit, const std::vector<O
 std::string event_line(std::string_view event, const Outcome& outcome);
 
 // `text` as JSON writes it.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace flotilla::launch

@@ -170,19 +170,19 @@ std::string json_of(const RunReport& report) {
   if (report.ranks.empty()) return "null";
   std::string start;
   for (const RunReport::Part& part : report.start) {
-    start += fmt::format("{}{}:{:.3f}", start.empty() ? "" : ",", quoted(part.name), part.seconds);
+    start += fmt::format("{}{}:{:.3f}", start.empty() ? "" : ",", in_quotes(part.name), part.seconds);
   }
   std::string ranks;
   for (const Rank& rank : report.ranks) {
     ranks += fmt::format("{}{{\"name\":{},\"steps\":{},\"seconds\":{:.3f}",
-                         ranks.empty() ? "" : ",", quoted(rank.name), rank.steps, rank.seconds);
+                         ranks.empty() ? "" : ",", in_quotes(rank.name), rank.steps, rank.seconds);
     for (size_t i = 0; i < RunReport::kKinds.size(); ++i) {
-      ranks += fmt::format(",{}:{:.3f}", quoted(RunReport::kKinds[i]), rank.share[i]);
+      ranks += fmt::format(",{}:{:.3f}", in_quotes(RunReport::kKinds[i]), rank.share[i]);
     }
     ranks += fmt::format(",\"other\":{:.3f}}}", rank.share[kOther]);
   }
   return fmt::format("{{\"start\":{{{}}},\"ranks\":[{}],\"verdict\":{},\"warning\":{}}}", start,
-                     ranks, quoted(report.verdict), quoted(report.warning));
+                     ranks, in_quotes(report.verdict), in_quotes(report.warning));
 }
 
 }  // namespace flotilla::launch
