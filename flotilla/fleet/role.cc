@@ -250,8 +250,8 @@ std::string Role::text() const {
     return fmt::format("[{}]", fmt::join(each, ", "));
   };
   return fmt::format("role: {}, current_id: {}, worker_endpoints: {}, server_endpoints: {}",
-                     static_cast<int>(kind), index, in_quotes(worker_endpoints),
-                     in_quotes(server_endpoints));
+                     static_cast<int>(kind), index, quoted(worker_endpoints),
+                     quoted(server_endpoints));
 }
 
 void check(const Role& role, const std::string& source) {

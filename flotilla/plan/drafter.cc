@@ -186,8 +186,11 @@ void Drafter::add_feeds() {
                                                .lod_source = id},
                                       .home = Home::kFeed,
                                       .index = static_cast<int32_t>(i)});
-    // First of all, so that no step of the device waits for them later.
-    if (draft_.device != nullptr) host_.moved(id, kDevice, {});
+  }
+  if (draft_.device == nullptr) return;
+  // Before all steps of the device, so that none waits for them later.
+  for (size_t i = 0; i < request_.feeds.size(); ++i) {
+    host_.moved(static_cast<int32_t>(i), kDevice, {});
   }
 }
 

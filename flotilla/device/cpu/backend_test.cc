@@ -55,7 +55,7 @@ TEST(CpuBackend, ReordersThereAndBack) {
 }
 
 TEST(CpuBackend, RunsItsStepsAsTheyAre) {
-  const CpuBackend cpu;
+  CpuBackend cpu;
   int runs = 0;
   cpu.around([&] { ++runs; })();
   EXPECT_EQ(runs, 1);

@@ -23,7 +23,7 @@ namespace {
 class CudaKernels : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (cuda::device_count() == 0) GTEST_SKIP() << "there is no GPU on this machine";
+    if (gpu_count() == 0) GTEST_SKIP() << "there is no GPU on this machine";
   }
 };
 
