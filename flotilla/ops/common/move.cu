@@ -5,7 +5,7 @@
 #include "flotilla/device/cuda/memory.h"
 #include "flotilla/device/cuda/strided.h"
 #include "flotilla/device/gpu.h"
-#include "flotilla/ops/common/as_on_cpu.cuh"
+#include "flotilla/ops/common/gpu_kernels.h"
 #include "flotilla/ops/common/move.h"
 
 namespace flotilla::ops {

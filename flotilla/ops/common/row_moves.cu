@@ -66,6 +66,20 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// REQUIRES: one group
+template <typename Unit>
+__global__ void __launch_bounds__(kThreads)
+    list_units(int64_t n, const RowNames names, const Numbers numbers, const ListPlaces places,
+               const Unit* list, int64_t* rows, Unit* values) {
+  for (int64_t i = first_index(); i < n; i += index_stride()) {
+    const int64_t entry = i / names.width, column = i - entry * names.width;
+    const int64_t row = numbers[entry];
+    const bool padding = row == names.padding && names.padding != -1;
+    if (column == 0) rows[entry] = row;
+    values[i] = padding ? Unit{} : list[places.of(0, entry, names.width) + column];
+  }
+}
+
 // What names no row comes last.
 __global__ void __launch_bounds__(kThreads)
     name_keys(const RowNames names, const Numbers numbers, int64_t* keys) {
@@ -175,25 +189,53 @@ __global__ void __launch_bounds__(kThreads)
 
 int64_t elements_of(const RowNames& names) { return names.groups * names.count * names.width; }
 
+// Names and places counted in the units that are moved.
+template <typename Unit>
+struct InUnits {
+  RowNames names;
+  ListPlaces places;
+  int64_t count;  // of units
+
+  InUnits(const RowNames& of, const ListPlaces& at, int64_t size) : names(of), places(at) {
+    for (int64_t* number : {&names.width, &places.stride, &places.group_stride}) {
+      *number = *number * size / static_cast<int64_t>(sizeof(Unit));
+    }
+    count = elements_of(names);
+  }
+};
+
+// Of which each unit is a divisor.
+int64_t bytes_together(const RowNames& names, const ListPlaces& places, int64_t size) {
+  return (names.width | places.stride | places.group_stride) * size;
+}
+
 }  // namespace
 
 void take_named(const GpuQueue& queue, const RowNames& names, const Numbers& numbers,
                 const ListPlaces& places, const void* whole, void* list, int64_t size) {
   if (elements_of(names) == 0) return;
-  const int64_t together = (names.width | places.stride | places.group_stride) * size;
-  with_unit(together, whole, list, [&](auto kind) {
+  with_unit(bytes_together(names, places, size), whole, list, [&](auto kind) {
     using Unit = decltype(kind);
-    const auto in_units = [size](int64_t elements) {
-      return elements * size / static_cast<int64_t>(sizeof(Unit));
-    };
-    RowNames n = names;
-    n.width = in_units(names.width);
-    const ListPlaces p = {places.per_row, in_units(places.stride), in_units(places.group_stride)};
-    const int64_t units = elements_of(n);
-    take_units<<<blocks_for(queue, units), kThreads, 0, native(queue)>>>(
-        units, n, numbers, p, static_cast<const Unit*>(whole), static_cast<Unit*>(list));
+    const InUnits<Unit> in(names, places, size);
+    take_units<<<blocks_for(queue, in.count), kThreads, 0, native(queue)>>>(
+        in.count, in.names, numbers, in.places, static_cast<const Unit*>(whole),
+        static_cast<Unit*>(list));
   });
   cuda::check(cudaGetLastError(), "take {} rows", names.groups * names.count);
+}
+
+void list_named(const GpuQueue& queue, const RowNames& names, const Numbers& numbers,
+                const ListPlaces& places, const void* list, int64_t* rows, void* values,
+                int64_t size) {
+  if (elements_of(names) == 0) return;
+  with_unit(bytes_together(names, places, size), list, values, [&](auto kind) {
+    using Unit = decltype(kind);
+    const InUnits<Unit> in(names, places, size);
+    list_units<<<blocks_for(queue, in.count), kThreads, 0, native(queue)>>>(
+        in.count, in.names, numbers, in.places, static_cast<const Unit*>(list), rows,
+        static_cast<Unit*>(values));
+  });
+  cuda::check(cudaGetLastError(), "list {} rows", names.count);
 }
 
 void clear_named(const GpuQueue& queue, const RowNames& names, const Numbers& numbers, void* whole,

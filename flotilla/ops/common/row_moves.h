@@ -11,6 +11,8 @@
 
 namespace flotilla::ops {
 
+inline Numbers numbers_at(const LabelsIn& labels) { return {labels.data(), labels.wide()}; }
+
 // Where work is put.
 struct GpuQueue {
   Stream stream = {};
@@ -27,6 +29,12 @@ void take_named(const GpuQueue& queue, const RowNames& names, const Numbers& num
 // Rows of the whole become zeros.
 void clear_named(const GpuQueue& queue, const RowNames& names, const Numbers& numbers, void* whole,
                  int64_t size);
+
+// Sparse rows from a list: all numbers, as i64, and the rows of the list behind one another, of
+// which those of padding become zeros.
+void list_named(const GpuQueue& queue, const RowNames& names, const Numbers& numbers,
+                const ListPlaces& places, const void* list, int64_t* rows, void* values,
+                int64_t size);
 
 // Puts rows of a list into a whole. The numbers are sorted first, so that the rows of one name are
 // found in their order.

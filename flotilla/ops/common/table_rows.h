@@ -48,6 +48,9 @@ class TableRows {
     geo_ = c.around().servers != nullptr && c.around().servers->options().mode == ps::Mode::kGeo;
   }
 
+  // Where the rows lie, for a GPU.
+  const T* data() const { return table_.data(); }
+
   // Rows lie far apart: the cache is told early which ones will be wanted. A short row may lie in
   // two of its lines.
   FLT_INLINE void prefetch(int64_t id) const {

@@ -11,6 +11,8 @@
 // is what the sum of the gradients of its lookups would be, bit by bit: sparse ones one behind the
 // other in the order of Ids; dense ones added up lookup by lookup.
 
+#include "flotilla/ops/fused/lookup_concat.h"
+
 #include <algorithm>
 
 #include "flotilla/device/cpu/parallel.h"
@@ -24,27 +26,7 @@ namespace {
 
 // ---- What the attributes say --------------------------------------------------------------------
 
-struct Piece {
-  size_t table = 0;
-  int64_t offset = 0;   // column of Out
-  int64_t columns = 0;  // of Out
-  int64_t padding = -1;
-};
-
 constexpr int64_t kMostColumns = int64_t{1} << 31;
-
-// The pieces of Ids. REQUIRES: check_pieces has seen the attributes.
-template <typename Context>
-std::vector<Piece> pieces_of(const Context& c) {
-  const Ints tables = c.template attr<Ints>("tables"), offsets = c.template attr<Ints>("offsets"),
-             columns = c.template attr<Ints>("columns"),
-             paddings = c.template attr<Ints>("padding_idx");
-  std::vector<Piece> pieces;
-  for (size_t k = 0; k < tables.size(); ++k) {
-    pieces.push_back({static_cast<size_t>(tables[k]), offsets[k], columns[k], paddings[k]});
-  }
-  return pieces;
-}
 
 void check_lists(const InferContext& c) {
   const auto check = [&](const char* attr, std::string_view slot) {
@@ -70,7 +52,7 @@ void check_lists(const InferContext& c) {
 }
 
 // How many rows the piece of Ids[k] has; -1 where that is not known yet.
-int64_t rows_of(const InferContext& c, const Piece& piece, size_t k) {
+int64_t rows_of(const InferContext& c, const LookupPiece& piece, size_t k) {
   const Shape &ids = c.in("Ids", k).shape, &table = c.in("W", piece.table).shape;
   if (!ids.known() || table[1] < 0) return -1;
   const int64_t elements = ids.numel() * table[1];
@@ -95,7 +77,7 @@ Shape check_pieces(const InferContext& c) {
     rows = std::max(rows, found);
   };
   std::vector<std::pair<int64_t, int64_t>> spans;  // begin and end
-  const std::vector<Piece> pieces = pieces_of(c);
+  const std::vector<LookupPiece> pieces = pieces_of(c);
   for (size_t k = 0; k < pieces.size(); ++k) {
     const int64_t width = c.in("W", pieces[k].table).shape[1];
     check_labels(c, "Ids", k);
@@ -177,7 +159,7 @@ int64_t grain_of(int64_t columns) {
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   std::vector<Lookup<T>> lookups;
-  const std::vector<Piece> pieces = pieces_of(c);
+  const std::vector<LookupPiece> pieces = pieces_of(c);
   for (size_t k = 0; k < pieces.size(); ++k) {
     const TableRows<T> table(c, pieces[k].table);
     lookups.push_back({table, LabelsIn(c, "Ids", k), pieces[k].offset,
@@ -268,7 +250,7 @@ struct Part {
 
 std::vector<Part> parts_of(PrepareContext& c, size_t table) {
   const int64_t height = c.shape("W", table)[0], width = c.shape("W", table)[1];
-  const std::vector<Piece> pieces = pieces_of(c);
+  const std::vector<LookupPiece> pieces = pieces_of(c);
   std::vector<Part> parts;
   int64_t first = 0;
   for (size_t k = 0; k < pieces.size(); ++k) {

@@ -8,58 +8,20 @@
 //
 // Each is the gradient of the other.
 
+#include "flotilla/ops/nn/fold_unfold.h"
+
 #include <algorithm>
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/slots.h"
-#include "flotilla/ops/nn/window.h"
 
 namespace flotilla::ops {
 namespace {
 
-// The windows along one axis of an image.
-struct Axis {
-  Window window = {};
-  int64_t extent = 0;
-  int64_t places = 0;
-
-  // Element k of the window at place p lies at first(k) + p * window.stride.
-  int64_t first(int64_t k) const { return k * window.dilation - window.pad_begin; }
-  // The places at which element k lies inside of the image.
-  int64_t begin(int64_t k) const { return places_before(-first(k)); }
-  int64_t end(int64_t k) const { return places_before(extent - first(k)); }
-
- private:
-  int64_t places_before(int64_t reach) const {
-    return std::min(places, (std::max<int64_t>(reach, 0) + window.stride - 1) / window.stride);
-  }
-};
-
-struct Windows {
-  Axis down = {}, right = {};
-
-  int64_t size() const { return down.window.size * right.window.size; }
-  int64_t places() const { return down.places * right.places; }
-  int64_t pixels() const { return down.extent * right.extent; }
-
-  // Calls f(place, pixel) for each place at which element k of the window lies inside of the image.
-  template <typename F>
-  void for_each(int64_t k, F f) const {
-    const int64_t i = k / right.window.size, j = k % right.window.size;
-    for (int64_t row = down.begin(i); row < down.end(i); ++row) {
-      const int64_t y = down.first(i) + row * down.window.stride;
-      const int64_t left = y * right.extent + right.first(j);
-      for (int64_t column = right.begin(j); column < right.end(j); ++column) {
-        f(row * right.places + column, left + column * right.window.stride);
-      }
-    }
-  }
-};
-
 // Those of images of this size.
 template <typename Context>
-Windows windows_of(const Context& c, int64_t height, int64_t width) {
+SlidingWindows windows_of(const Context& c, int64_t height, int64_t width) {
   using Ints = std::vector<int64_t>;
   const Ints sizes = c.template attr<Ints>("kernel_sizes");
   const Ints pads = c.template attr<Ints>("paddings");
@@ -76,20 +38,20 @@ Windows windows_of(const Context& c, int64_t height, int64_t width) {
     const int64_t places = found[a].places(extent);
     require(places != 0, "a window that reaches over {} does not fit into {} with {} and {} around",
             found[a].reach(), extent, found[a].pad_begin, found[a].pad_end);
-    return Axis{found[a], extent, places};
+    return SlidingAxis{found[a], extent, places};
   };
   return {axis(0), axis(1)};
 }
 
 // The places of the window; -1 where they are not known.
-int64_t places_of(const Windows& w) {
+int64_t places_of(const SlidingWindows& w) {
   const bool known = w.down.places >= 0 && w.right.places >= 0;
   return known ? checked_product(w.down.places, w.right.places) : -1;
 }
 
 // Columns from `channels` images.
 template <typename T>
-Step take_columns(PrepareContext& c, const Windows& w, int64_t channels, const char* images,
+Step take_columns(PrepareContext& c, const SlidingWindows& w, int64_t channels, const char* images,
                   const char* columns) {
   return [w, channels, in = c.in<T>(images), out = c.out<T>(columns)] {
     parallel_for(channels * w.size(), w.places(), [&](int64_t row) {
@@ -103,8 +65,9 @@ Step take_columns(PrepareContext& c, const Windows& w, int64_t channels, const c
 
 // Images from their columns.
 template <typename T>
-Step add_columns(PrepareContext& c, const Windows& w, int64_t channels, const char* columns,
+Step add_columns(PrepareContext& c, const SlidingWindows& w, int64_t channels, const char* columns,
                  const char* images) {
+  if (on_gpu(c)) return gpu_columns<T>.add(c, w, channels, columns, images);
   return [w, channels, in = c.in<T>(columns), out = c.out<T>(images)] {
     parallel_for(channels, w.size() * w.places(), [&](int64_t channel) {
       T* y = out.data() + channel * w.pixels();
@@ -132,7 +95,7 @@ std::vector<AttrSpec> attrs(std::vector<AttrSpec> more = {}) {
 void infer_unfold(InferContext& c) {
   const VarMeta& x = c.in("X");
   require(x.shape.rank() == 4, "X must be images, [N, C, H, W], but has shape {}", x.shape);
-  const Windows w = windows_of(c, x.shape[2], x.shape[3]);
+  const SlidingWindows w = windows_of(c, x.shape[2], x.shape[3]);
   const int64_t window = checked_product(w.down.window.size, w.right.window.size);
   c.out("Y") = like(x, {x.shape[0], checked_multiple(x.shape[1], window), places_of(w)});
 }
@@ -140,7 +103,7 @@ void infer_unfold(InferContext& c) {
 template <bool kBack>
 constexpr auto unfold_step = []<typename T>(PrepareContext& c) {
   const Shape& x = c.shape("X");
-  const Windows w = windows_of(c, x[2], x[3]);
+  const SlidingWindows w = windows_of(c, x[2], x[3]);
   return kBack ? add_columns<T>(c, w, x[0] * x[1], "Y@GRAD", "X@GRAD")
                : take_columns<T>(c, w, x[0] * x[1], "X", "Y");
 };
@@ -159,7 +122,7 @@ const OpDef& unfold = define_op({
 // ---- fold ---------------------------------------------------------------------------------------
 
 template <typename Context>
-Windows windows_of(const Context& c) {
+SlidingWindows windows_of(const Context& c) {
   const auto size = c.template attr<std::vector<int64_t>>("output_sizes");
   require(size.size() == 2 && std::ranges::min(size) > 0,
           "output_sizes must be two positive numbers, but are {}", fmt::join(size, ", "));
@@ -169,7 +132,7 @@ Windows windows_of(const Context& c) {
 void infer_fold(InferContext& c) {
   const VarMeta& x = c.in("X");
   require(x.shape.rank() == 3, "X must be columns, [N, rows, places], but has shape {}", x.shape);
-  const Windows w = windows_of(c);
+  const SlidingWindows w = windows_of(c);
   const int64_t window = checked_product(w.down.window.size, w.right.window.size);
   const int64_t rows = x.shape[1], places = x.shape[2];
   require(rows < 0 || rows % window == 0,
@@ -183,7 +146,7 @@ void infer_fold(InferContext& c) {
 
 template <bool kBack>
 constexpr auto fold_step = []<typename T>(PrepareContext& c) {
-  const Windows w = windows_of(c);
+  const SlidingWindows w = windows_of(c);
   const int64_t channels = c.shape("X")[0] * (c.shape("X")[1] / w.size());
   return kBack ? take_columns<T>(c, w, channels, "Y@GRAD", "X@GRAD")
                : add_columns<T>(c, w, channels, "X", "Y");

@@ -1,22 +1,26 @@
-// Operators where each axis of Out takes its indices from an axis of X by a table:
-//
-//     pad3d, mode reflect, [1, 2]:  out 0 1 2 3 4 5  from  1 0 1 2 1 0
-//     roll by 1:                    out 0 1 2        from  2 0 1
+// Operators where each axis of Out takes its indices from an axis of X (axis_map.h): pad, roll.
 
 #pragma once
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/common/known_value.h"
+#include "flotilla/ops/tensor/axis_map.h"
 
 namespace flotilla::ops {
 
-// table[i]: the index of X that index i of Out takes; -1: the constant.
-using Table = Ints;
+using AxisMaps = std::vector<AxisMap>;
 
+// The maps of all axes, worked out.
 class IndexMap {
  public:
-  IndexMap(const Shape& x, std::vector<Table> tables)
-      : strides_(dense_strides(x)), tables_(std::move(tables)) {
+  explicit IndexMap(const AxisMaps& axes) {
+    Ints extents;
+    for (const AxisMap& axis : axes) {
+      extents.push_back(axis.from);
+      Table& table = tables_.emplace_back();
+      for (int64_t i = 0; i < axis.to; ++i) table.push_back(axis.of(i));
+    }
+    strides_ = dense_strides(Shape(std::move(extents)));
     for (const Table& table : tables_) rows_ *= static_cast<int64_t>(table.size());
     columns_ = tables_.empty() ? 1 : static_cast<int64_t>(tables_.back().size());
     rows_ = columns_ == 0 ? 0 : rows_ / columns_;
@@ -42,6 +46,8 @@ class IndexMap {
   }
 
  private:
+  using Table = Ints;  // table[i]: the index of X that index i of Out takes; -1: the constant
+
   Ints strides_;
   std::vector<Table> tables_;
   int64_t rows_ = 1, columns_ = 1;
@@ -71,6 +77,37 @@ void give_back(const IndexMap& map, const T* dout, T* dx, int64_t n) {
       if (column >= 0) dx[to + column] += dout[row * map.columns() + i];
     }
   }
+}
+
+// The moves below on a GPU. A build with CUDA fills them in before main() (index_map.cu).
+template <typename T>
+struct GpuIndexMoves {
+  Step (*take)(PrepareContext& c, std::string_view in, std::string_view out, const AxisMaps& axes,
+               T constant) = nullptr;
+  Step (*give_back)(PrepareContext& c, std::string_view in, std::string_view out,
+                    const AxisMaps& axes) = nullptr;
+};
+template <typename T>
+inline GpuIndexMoves<T> gpu_index_moves = {};
+
+// Out from X.
+template <typename T>
+Step take_mapped(PrepareContext& c, std::string_view in, std::string_view out, const AxisMaps& axes,
+                 T constant) {
+  if (on_gpu(c)) return gpu_index_moves<T>.take(c, in, out, axes, constant);
+  return [map = IndexMap(axes), constant, from = c.in<T>(in), to = c.out<T>(out)] {
+    take(map, from.data(), to.data(), constant);
+  };
+}
+
+// The gradient of X from that of Out.
+template <typename T>
+Step give_back_mapped(PrepareContext& c, std::string_view in, std::string_view out,
+                      const AxisMaps& axes) {
+  if (on_gpu(c)) return gpu_index_moves<T>.give_back(c, in, out, axes);
+  return [map = IndexMap(axes), n = c.shape(out).numel(), from = c.in<T>(in), to = c.out<T>(out)] {
+    give_back(map, from.data(), to.data(), n);
+  };
 }
 
 }  // namespace flotilla::ops

@@ -3,14 +3,12 @@
 // Rows that numbers name, on a GPU: gather, scatter and their relatives.
 
 #include "flotilla/device/cuda/memory.h"
-#include "flotilla/ops/common/as_on_cpu.cuh"
+#include "flotilla/ops/common/gpu_kernels.h"
 #include "flotilla/ops/common/row_moves.h"
 #include "flotilla/ops/tensor/named_rows.h"
 
 namespace flotilla::ops {
 namespace {
-
-Numbers numbers_at(const LabelsIn& labels) { return {labels.data(), labels.wide()}; }
 
 Step take(PrepareContext& c, std::string_view in, std::string_view out, const NamesOnGpu& rows) {
   return [rows, queue = GpuQueue(c), size = size_of(c.dtype(in)), from = c.in_bytes(in),

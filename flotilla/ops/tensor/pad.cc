@@ -12,22 +12,6 @@
 namespace flotilla::ops {
 namespace {
 
-enum class Border { kConstant, kReflect, kRepeat, kCircular };
-
-Table border_table(int64_t extent, int64_t before, int64_t after, Border border) {
-  Table table;
-  for (int64_t i = -before; i < extent + after; ++i) {
-    int64_t from = i;
-    const bool outside = i < 0 || i >= extent;
-    if (outside && border == Border::kConstant) from = -1;
-    if (border == Border::kRepeat) from = std::clamp<int64_t>(i, 0, extent - 1);
-    if (border == Border::kCircular) from = (i % extent + extent) % extent;
-    if (border == Border::kReflect) from = i < 0 ? -i : i >= extent ? 2 * extent - 2 - i : i;
-    table.push_back(from);
-  }
-  return table;
-}
-
 // Before and after, for each axis.
 struct Pads {
   Ints before = {}, after = {};
@@ -51,22 +35,22 @@ Shape padded(const Shape& x, const Pads& pads) {
   return out;
 }
 
-std::vector<Table> border_tables(const Shape& x, const Pads& pads, Border border) {
-  std::vector<Table> tables;
+AxisMaps border_maps(const Shape& x, const Pads& pads, Border border) {
+  AxisMaps axes;
   const Shape all = padded(x, pads);
   require_room(all.numel());
   for (int64_t a = 0; a < x.rank(); ++a) {
     const size_t i = static_cast<size_t>(a);
     const int64_t before = pads.before[i], after = pads.after[i];
-    require_room(all[a] * static_cast<int64_t>(sizeof(Table::value_type)));
+    require_room(all[a] * static_cast<int64_t>(sizeof(int64_t)));
     require(border != Border::kReflect || (before < x[a] && after < x[a]),
             "a mirrored border must be narrower than the axis, but {} and {} meet extent {}",
             before, after, x[a]);
     require(border == Border::kConstant || x[a] > 0,
             "a border cannot be made of axis {} of X, which has shape {}", a, x);
-    tables.push_back(border_table(x[a], before, after, border));
+    axes.push_back({border, x[a], all[a], before});
   }
-  return tables;
+  return axes;
 }
 
 const IntSource kPaddings = {.tensor = "Paddings", .attr = "paddings"};
@@ -185,20 +169,17 @@ void infer_pad_grad(InferContext& c) {
   c.out("X@GRAD") = VarMeta::tensor(dout.dtype, padded(dout.shape, pads));
 }
 
-IndexMap pad_map(const PrepareContext& c, const Shape& x) {
-  return IndexMap(x, border_tables(x, pads_of(c, x), border_of(c)));
+AxisMaps pad_maps(const PrepareContext& c, const Shape& x) {
+  return border_maps(x, pads_of(c, x), border_of(c));
 }
 
 constexpr auto pad_forward = []<typename T>(PrepareContext& c) -> Step {
-  return
-      [map = pad_map(c, c.shape("X")), value = static_cast<T>(c.attr<float>(form_of(c.op()).value)),
-       in = c.in<T>("X"), out = c.out<T>("Out")] { take(map, in.data(), out.data(), value); };
+  const auto value = static_cast<T>(c.attr<float>(form_of(c.op()).value));
+  return take_mapped<T>(c, "X", "Out", pad_maps(c, c.shape("X")), value);
 };
 
 constexpr auto pad_backward = []<typename T>(PrepareContext& c) -> Step {
-  const Shape& x = c.shape("X@GRAD");
-  return [map = pad_map(c, x), n = x.numel(), dout = c.in<T>("Out@GRAD"),
-          din = c.out<T>("X@GRAD")] { give_back(map, dout.data(), din.data(), n); };
+  return give_back_mapped<T>(c, "Out@GRAD", "X@GRAD", pad_maps(c, c.shape("X@GRAD")));
 };
 
 const bool kPads = [] {

@@ -20,7 +20,7 @@ void infer_roll(InferContext& c) {
 }
 
 // Without axes X is rolled as one long row.
-IndexMap roll_map(const PrepareContext& c, const Shape& x, bool back) {
+AxisMaps roll_maps(const PrepareContext& c, const Shape& x, bool back) {
   const Ints shifts = known_ints(c, kShifts), axes = c.attr<Ints>("axis");
   const Shape walked = axes.empty() ? Shape{x.numel()} : x;
   Ints total(walked.dims().size(), 0);
@@ -29,22 +29,17 @@ IndexMap roll_map(const PrepareContext& c, const Shape& x, bool back) {
     const int64_t shift = shifts[i] % std::max<int64_t>(1, walked[axis]);
     total[static_cast<size_t>(axis)] += back ? -shift : shift;
   }
-  std::vector<Table> tables;
+  AxisMaps maps;
   for (size_t a = 0; a < total.size(); ++a) {
     const int64_t extent = walked.dims()[a];
-    Table& table = tables.emplace_back();
-    for (int64_t i = 0; i < extent; ++i) {
-      table.push_back(((i - total[a]) % extent + extent) % extent);
-    }
+    maps.push_back({Border::kCircular, extent, extent, total[a]});
   }
-  return IndexMap(walked, std::move(tables));
+  return maps;
 }
 
 template <typename T>
 Step roll(PrepareContext& c, std::string_view in, std::string_view out, bool back) {
-  return [map = roll_map(c, c.shape(in), back), from = c.in<T>(in), to = c.out<T>(out)] {
-    take(map, from.data(), to.data(), T{0});
-  };
+  return take_mapped<T>(c, in, out, roll_maps(c, c.shape(in), back), T{0});
 }
 
 constexpr auto roll_forward = []<typename T>(PrepareContext& c) -> Step {

@@ -1,17 +1,30 @@
-// flotilla/ops/common/as_on_cpu.cuh
+// flotilla/ops/common/gpu_kernels.h
 //
-// Kernels on a GPU that are prepared by the functions of those on the CPU: they say what goes where
-// and leave it to others to move it, which look where they are (ops/common/move.h).
+// Rows of the kernel table for GPUs.
 
 #pragma once
 
 #include <initializer_list>
+#include <vector>
 
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
 
 namespace flotilla::ops {
 
+// One for each of the dtypes. `F` is called with the context and an element of the dtype: nvcc
+// warns of lambdas whose template parameter no parameter names.
+//   constexpr auto forward = [](PrepareContext& c, auto element) -> Step {
+//     using T = decltype(element);
+//     ...
+//   };
+template <typename... T, typename F>
+std::vector<Kernel> gpu_kernels_for(F) {
+  return {Kernel{kCuda, dtype_of<T>, [](PrepareContext& c) -> Step { return F{}(c, T{}); }}...};
+}
+
+// Some kernels on a GPU are prepared by the functions of those on the CPU: they say what goes where
+// and leave it to others to move it, which look where they are (ops/common/move.h).
 template <DType kDtype>
 Step prepare_as_on_cpu(PrepareContext& c) {
   return find_kernel(op_def(c.op().type()), kCpu, kDtype).prepare(c);
