@@ -17,6 +17,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 
+import compile_kernels
 import try_pythons
 from watched import run_watched
 
@@ -190,6 +191,11 @@ def fuzz(full):
     return results
 
 
+def kernels():
+    """The sources of CUDA, where there is nvcc."""
+    return [Result(f"compiles: {name}", *rest) for name, *rest in compile_kernels.results()]
+
+
 def round_trips():
     """Programs and parameters to real Paddle and back: every tools/oracle/round_trip*.py."""
     results = []
@@ -229,6 +235,7 @@ def suites(full, pattern):
         return
     yield "layers, sizes, files left out", checks
     yield "fuzzers", lambda: fuzz(full)
+    yield "sources of CUDA, compiled", kernels
     if full:
         yield "address and undefined-behaviour sanitizers", lambda: build_and_test("asan")
         yield "thread sanitizer", lambda: build_and_test("tsan")
