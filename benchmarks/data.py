@@ -1,8 +1,11 @@
 """The same batches for every side: seeded, made once, gone round by the steps."""
 
 import itertools
+import os
 
 import numpy as np
+
+ON_GPU = os.environ.get("FLT_BENCH_GPU") == "1"
 
 SLOTS, DENSE, TABLE_ROWS, EMBEDDING, LAYERS = 26, 13, 1_000_001, 10, (400, 400, 400)
 CLICKS = 512  # in a batch
@@ -20,7 +23,7 @@ def digits(generator, batch=64):
     return x, generator.randint(0, 10, (batch, 1)).astype("int64")
 
 
-def images(generator, batch=16):
+def images(generator, batch=256 if ON_GPU else 16):
     x = generator.uniform(-1, 1, (batch, 3, 224, 224)).astype("float32")
     return x, generator.randint(0, 102, (batch, 1)).astype("int64")
 

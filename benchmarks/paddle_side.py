@@ -30,7 +30,7 @@ def trained(model, parallel=False):
         if parallel:
             optimizer = paddle.distributed.fleet.distributed_optimizer(optimizer)
         optimizer.minimize(loss)
-    executor = static.Executor(paddle.CPUPlace())
+    executor = static.Executor(paddle.CUDAPlace(0) if data.ON_GPU else paddle.CPUPlace())
     executor.run(startup)
     return main, loss, executor
 

@@ -18,6 +18,8 @@ use AVX2: Paddle then runs twice, as it installs (which the goals are for) and "
     ./bench predict         what a call of a predictor costs beside its plan
     ./bench ps              parameter servers: tables, and Wide&Deep beside two releases of Paddle;
                             --only tables, async, geo or sync
+    ./bench gpu             training steps on a GPU, beside PyTorch's; --only mlp, resnet50 or
+                            wide_deep
     ./bench against TREE    another checkout of Flotilla, built: how many times as fast this one is;
                             --only mlp, resnet50, wide_deep, comm or ps
 """
@@ -105,7 +107,7 @@ class Case:
     goals: dict = field(default_factory=dict)  # rival -> how many times faster Flotilla should be
 
     def variants(self, side):
-        return self.torch_variants if side is TORCH else ("",)
+        return self.torch_variants if side.name == TORCH.name else ("",)
 
 
 CASES = [
@@ -115,6 +117,16 @@ CASES = [
          ("contiguous", "channels_last", "channels_last_compiled"), {"PyTorch": 1.2}),
     Case("wide_deep", "Wide&Deep step, batch 512, 26 slots, SGD", 2, 0.5, 7,
          ("eager", "compiled"), {"PyTorch": 1.3}),
+]  # fmt: skip
+
+GPU_CASES = [
+    replace(CASES[0], rounds=7, goals={"PyTorch": 6.0},
+            torch_variants=("eager", "compiled", "reduce_overhead", "captured")),
+    replace(CASES[2], rounds=5, goals={"PyTorch": 5.0}, threads=4,
+            torch_variants=("eager", "compiled")),
+    replace(CASES[1], title="ResNet50 training step, batch 256, 224x224, Momentum, TF32",
+            rounds=3, per_round=3.0, threads=8, goals={"PyTorch": 1.0},
+            torch_variants=("channels_last_compiled",)),
 ]  # fmt: skip
 
 
@@ -273,6 +285,18 @@ def run_servers(options, emit):
         servers.run(options.quick, sides, modes, show, emit)
 
 
+def run_on_gpu(options, emit):
+    """With the Python at hand, which has both sides, as on machines that have a GPU."""
+    os.environ["FLT_BENCH_GPU"] = "1"
+    sides = [
+        replace(FLOTILLA, tree=None),
+        replace(TORCH, python=Path(sys.executable), module="torch_gpu_side"),
+    ]
+    for case in GPU_CASES:
+        if not options.only or case.name in options.only:
+            run_case(case, sides, options.quick, emit)
+
+
 def run_against(options, emit):
     def make_worker(case, tree):
         worker = Worker(replace(FLOTILLA, tree=tree), case, "")
@@ -293,7 +317,7 @@ def main():
     )
     names = [case.name for case in CASES] + ["import", "memory"]
     parser.add_argument("suite", nargs="?", default="steps",
-                        choices=["steps", "data", "launch", "comm", "dp", "rpc", "predict", "ps", "against"])  # fmt: skip
+                        choices=["steps", "data", "launch", "comm", "dp", "rpc", "predict", "ps", "gpu", "against"])  # fmt: skip
     parser.add_argument("tree", nargs="?", type=Path, help="the other checkout of `against`")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
     parser.add_argument("--only", choices=[*names, *feeding.TOPICS, "tables", *servers.TITLES, *against.TOPICS],
@@ -323,6 +347,8 @@ def main():
     if options.suite == "dp":
         replicas.run(options.quick, TORCH.python, show, emit)
         return
+    if options.suite == "gpu":
+        return run_on_gpu(options, emit)
     if options.suite == "launch":
         launching.run(options.quick, TORCH.python, PADDLE.python, show, emit)
         return

@@ -11,6 +11,7 @@
 #include "flotilla/device/gpu.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/dense_order.h"
 #include "flotilla/ops/common/types.h"
 #include "flotilla/ops/common/unary_formula.h"
 #include "flotilla/ops/common/unary_params.h"
@@ -19,22 +20,26 @@ namespace flotilla::ops {
 
 template <typename F, typename T>
 Step cuda_unary_forward(PrepareContext& c) {
+  const Layout order = dense_order(c.layout("X"));
   c.in_place("X", "Out");
-  return
-      [n = c.shape("X").numel(), processors = c.around().gpu->info().processors, stream = c.around().stream,
-       f = UnaryForward<F, Compute<T>>{ParamSource<F, T>(c).get()}, x = c.in<T>("X"),
-       out = c.out<T>("Out")] { cuda::map(stream, processors, n, f, out.data(), x.data()); };
+  return [n = c.shape("X").numel(), processors = c.around().gpu->info().processors,
+          stream = c.around().stream, f = UnaryForward<F, Compute<T>>{ParamSource<F, T>(c).get()},
+          x = c.in<T>("X", 0, order), out = c.out<T>("Out", 0, order)] {
+    cuda::map(stream, processors, n, f, out.data(), x.data());
+  };
 }
 
 template <typename F, typename T>
 Step cuda_unary_backward(PrepareContext& c) {
   const UnaryGradReads reads(c, F::kInfo);
+  const Layout order = dense_order(c.layout("Out@GRAD"));
   c.in_place("Out@GRAD", "X@GRAD");
   return [n = c.shape("Out@GRAD").numel(), processors = c.around().gpu->info().processors,
           stream = c.around().stream, reads,
           f = UnaryBackward<F, Compute<T>>{ParamSource<F, T>(c).get()},
-          in = reads.x ? c.in<T>("X") : In<T>(), result = reads.out ? c.in<T>("Out") : In<T>(),
-          dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
+          in = reads.x ? c.in<T>("X", 0, order) : In<T>(),
+          result = reads.out ? c.in<T>("Out", 0, order) : In<T>(),
+          dout = c.in<T>("Out@GRAD", 0, order), dx = c.out<T>("X@GRAD", 0, order)] {
     const T* g = dout.data();
     const T* o = reads.out ? result.data() : g;
     const T* x = reads.x ? in.data() : o;
