@@ -35,8 +35,8 @@ class Gpu : public Backend {
   virtual const GpuInfo& info() const = 0;
   // For the queue; null: this is only a description.
   virtual cuda::Libraries* libraries() = 0;
-  // Bytes that may still be taken, of this GPU.
-  virtual int64_t free_bytes() const = 0;
+  // Bytes that this process has taken of it.
+  virtual MemoryUse memory() const = 0;
 };
 
 struct GpuDriver {

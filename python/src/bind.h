@@ -46,6 +46,7 @@ void bind_sequence(nb::module_& m);                      // part of layers
 void bind_averages(nb::module_& m);                      // part of layers
 void bind_runtime(nb::module_& m);
 void bind_predictor(nb::module_& m);  // part of runtime
+void bind_gpu(nb::module_& m);        // part of runtime
 void bind_data(nb::module_& m);
 void bind_generate(nb::module_& m);  // part of data
 void bind_check(nb::module_& m);     // part of data

@@ -2,10 +2,8 @@
 
 #include <nanobind/ndarray.h>
 
-#include <map>
-#include <mutex>
-
 #include "bind.h"
+#include "bind_gpu.h"
 #include "bind_job.h"
 #include "flotilla/base/env.h"
 #include "flotilla/base/error.h"
@@ -223,20 +221,6 @@ std::atomic<bool>& check_numbers() {
   static std::atomic<bool> on = env::flag_or("FLAGS_check_nan_inf", false);
   return on;
 }
-
-namespace {
-
-// The executors of a process share each GPU, and so the parameters that lie there.
-std::shared_ptr<Gpu> shared_gpu(int number) {
-  static std::mutex turn;
-  static std::map<int, std::shared_ptr<Gpu>> opened;
-  const std::lock_guard lock(turn);
-  std::shared_ptr<Gpu>& gpu = opened[number];
-  if (gpu == nullptr) gpu = open_gpu(number);
-  return gpu;
-}
-
-}  // namespace
 
 WorkersExecutor::WorkersExecutor(Generator& generator, job::Fleet& fleet, std::optional<int> gpu)
     : generator_(generator), gpu_(gpu ? shared_gpu(*gpu) : nullptr), fleet_(fleet) {}

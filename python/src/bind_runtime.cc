@@ -16,7 +16,6 @@
 #include "flotilla/base/error.h"
 #include "flotilla/device/allocator.h"
 #include "flotilla/device/cpu/parallel.h"
-#include "flotilla/device/gpu.h"
 #include "flotilla/kernel/random.h"
 #include "flotilla/runtime/executor.h"
 #include "flotilla/runtime/model_io.h"
@@ -468,6 +467,7 @@ void bind_runtime(nb::module_& m) {
   bind_executor(m);
   bind_model_io(m);
   bind_predictor(m);
+  bind_gpu(m);
   m.def(
       "enter_worker", [](int id) { worker_id = id; }, nb::arg("id"),
       "Says that this process is a worker of a loader: it runs no programs from now on.");
@@ -489,8 +489,6 @@ void bind_runtime(nb::module_& m) {
       "How many samples of a data set are used at most.");
   m.def("env_flag", &env::flag_or, nb::arg("name"), nb::arg("otherwise"),
         "Whether an environment variable says 1, true, on or yes.");
-  m.attr("with_cuda") = built_with_gpus();
-  m.def("gpu_count", gpu_count, "How many GPUs programs of this process can run on.");
 }
 
 }  // namespace flotilla::python

@@ -4,8 +4,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <utility>
 
+#include "flotilla/base/env.h"
 #include "flotilla/device/cpu/backend.h"
 #include "flotilla/device/cuda/check.h"
 #include "flotilla/device/cuda/graph.h"
@@ -29,6 +31,22 @@ GpuInfo describe(int number) {
           .memory_bytes = static_cast<int64_t>(found.totalGlobalMem)};
 }
 
+// Buffers may outlive their GPU.
+class Taken {
+ public:
+  void count(int64_t bytes) {
+    const int64_t live = live_.fetch_add(bytes) + bytes;
+    int64_t peak = peak_.load();
+    while (live > peak && !peak_.compare_exchange_weak(peak, live)) {
+    }
+  }
+  MemoryUse use() const { return {live_.load(), peak_.load()}; }
+
+ private:
+  std::atomic<int64_t> live_ = 0;
+  std::atomic<int64_t> peak_ = 0;
+};
+
 class CudaGpu final : public Gpu {
  public:
   explicit CudaGpu(int number)
@@ -38,11 +56,7 @@ class CudaGpu final : public Gpu {
 
   int number() const override { return number_; }
   const GpuInfo& info() const override { return info_; }
-  int64_t free_bytes() const override {
-    size_t left = 0, all = 0;
-    check(cudaMemGetInfo(&left, &all), "ask {} for its memory", name_);
-    return static_cast<int64_t>(left);
-  }
+  MemoryUse memory() const override { return taken_->use(); }
 
   std::string_view name() const override { return name_; }
   Device kernels() const override { return kCuda; }
@@ -54,7 +68,7 @@ class CudaGpu final : public Gpu {
     return turn;
   }
 
-  std::shared_ptr<Buffer> allocate(int64_t bytes) override { return device_buffer(bytes); }
+  std::shared_ptr<Buffer> allocate(int64_t bytes) override;
   std::shared_ptr<Buffer> allocate_host(int64_t bytes) override { return pinned_buffer(bytes); }
   void write(void* to, const void* from, int64_t bytes) override {
     cuda::copy(to, from, bytes, stream_);
@@ -83,9 +97,30 @@ class CudaGpu final : public Gpu {
   const int number_;
   const GpuInfo info_;
   const std::string name_;
+  const std::shared_ptr<Taken> taken_ = std::make_shared<Taken>();
   const OwnedStream stream_;
   Libraries libraries_{stream_};
 };
+
+std::shared_ptr<Buffer> CudaGpu::allocate(int64_t bytes) {
+  constexpr int64_t kMega = int64_t{1} << 20;
+  const int64_t limit = env::number_or("FLAGS_gpu_memory_limit_mb", 0, 0, kMega) * kMega;
+  const int64_t live = memory().live;
+  size_t left = 0, all = 0;
+  check(cudaMemGetInfo(&left, &all), "ask {} for its memory", name_);
+  require(bytes <= static_cast<int64_t>(left),
+          "cannot allocate {} bytes on {}: {} of its {} bytes are free, this process has {}", bytes,
+          name_, left, all, live);
+  require(limit == 0 || bytes <= limit - live,
+          "cannot allocate {} bytes on {}: this process has {} bytes, and "
+          "FLAGS_gpu_memory_limit_mb allows {}",
+          bytes, name_, live, limit);
+  const std::shared_ptr<Buffer> memory = device_buffer(bytes);
+  taken_->count(bytes);
+  const std::shared_ptr<void> owner(
+      memory->data(), [memory, taken = taken_, bytes](void*) { taken->count(-bytes); });
+  return Buffer::borrow(memory->data(), bytes, owner);
+}
 
 class Recorded final : public Recording {
  public:
