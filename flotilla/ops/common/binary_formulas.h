@@ -30,12 +30,20 @@ struct BinaryInfo {
   refuse("Y holds a zero, and integers cannot be divided by it");
 }
 
-// Of floats on every device; of whole numbers, which may be divided by zero, on a CPU.
+// Whether a whole number is to be divided by zero. A CPU refuses; a GPU cannot, and gives 0.
+template <typename T>
+FLT_FN bool no_divisor(T y) {
+#ifndef __CUDA_ARCH__
+  if (y == 0) [[unlikely]]
+    divided_by_zero();
+#endif
+  return y == 0;
+}
+
 template <typename T>
 FLT_FN T divide(T x, T y) {
   if constexpr (std::is_integral_v<T>) {
-    if (y == 0) [[unlikely]]
-      divided_by_zero();
+    if (no_divisor(y)) return 0;
     if (y == -1) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(x));
   }
   return x / y;
@@ -46,8 +54,7 @@ template <typename T>
 FLT_FN T modulo(T x, T y) {
   T rest = 0;
   if constexpr (std::is_integral_v<T>) {
-    if (y == 0) [[unlikely]]
-      divided_by_zero();
+    if (no_divisor(y)) return 0;
     if (y == -1) return 0;
     rest = x % y;
   } else {
@@ -153,7 +160,9 @@ struct FloorDiv {
 };
 
 template <typename F>
-inline constexpr bool differentiable = requires { F::dx(0.f, 0.f, 0.f, 0.f); };
+inline constexpr bool differentiable = requires {
+  F::dx(0.f, 0.f, 0.f, 0.f);
+};
 // Whether whole numbers may be divided by zero.
 template <typename F>
 inline constexpr bool divides =

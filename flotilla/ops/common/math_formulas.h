@@ -190,8 +190,11 @@ struct Trunc : Flat {
   static constexpr UnaryInfo kInfo = {"trunc", "X rounded towards 0"};
   template <typename T>
   FLT_FN static T f(T x, const Params<T>&) {
-    if constexpr (std::is_integral_v<T>) return x;
-    return std::trunc(x);
+    if constexpr (std::is_integral_v<T>) {
+      return x;
+    } else {
+      return std::trunc(x);
+    }
   }
 };
 

@@ -22,7 +22,8 @@ inline constexpr double kFar = 18;
 
 // The derivative of log(Gamma): x is moved up to kFar, or mirrored where it is negative.
 FLT_FN double digamma_of(double x) {
-  if (x <= 0 && x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (x <= 0 && x == std::floor(x)) return kNan;
   double sum = 0;
   if (x < 0) {
     sum = -std::numbers::pi / std::tan(std::numbers::pi * x);
@@ -136,7 +137,8 @@ struct I1e : Bessel<BesselOne, true> {
 
 // Begins near (Winitzki, 2008), then Halley's steps, each of which triples the digits.
 FLT_FN double erfinv_of(double x) {
-  if (std::abs(x) >= 1) return std::copysign(std::numeric_limits<double>::infinity(), x);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (std::abs(x) >= 1) return std::copysign(kInfinity, x);
   const double log = std::log1p(-x * x), half = 2 / (std::numbers::pi * 0.147) + log / 2;
   double y = std::copysign(std::sqrt(std::sqrt(half * half - log / 0.147) - half), x);
   for (int i = 0; i < 3; ++i) {

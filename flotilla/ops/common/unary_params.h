@@ -12,6 +12,12 @@
 
 namespace flotilla::ops {
 
+// `layout` where f leaves padding zero, else plain.
+inline Layout layout_for(const Layout& layout, const Shape& shape, bool keeps_zero) {
+  const bool padded = layout.physical_numel(shape) != shape.numel();
+  return padded && !keeps_zero ? Layout() : layout;
+}
+
 // The parameters of an operator on elements of T: attributes, or tensors of one element that stand
 // in for them.
 template <typename F, typename T>
@@ -27,6 +33,11 @@ class ParamSource {
       if (param.tensor != nullptr && c.has(param.tensor)) tensors_[i] = c.in<T>(param.tensor);
     }
   }
+
+  // For code on a GPU, where the host cannot read tensors: the attributes, and what stands before
+  // attribute i, null where nothing does.
+  const Params<C>& attributes() const { return params_; }
+  const T* tensor(size_t i) const { return tensors_[i] ? tensors_[i].data() : nullptr; }
 
   bool fixed() const { return !tensors_[0] && !tensors_[1] && !tensors_[2]; }
   Params<C> get() const {

@@ -9,8 +9,14 @@
 namespace flotilla::ops {
 namespace {
 
-[[maybe_unused]] const bool kFunctions =
-    add_cuda_unary(unary::FloatFunctions{}) && add_cuda_unary(Types<unary::Square, unary::Abs>{});
+[[maybe_unused]] const bool kFunctions = add_cuda_unary(unary::FloatFunctions{}) &&
+                                         add_cuda_unary(unary::NumberFunctions{}) &&
+                                         add_cuda_unary_integers(unary::NumberFunctions{});
+
+// Its gradient is made of others.
+[[maybe_unused]] const bool kSign =
+    add_kernels("sign", cuda_float_kernels<CudaUnaryForward<unary::Sign>>()) &&
+    add_cuda_unary_integers(Types<unary::Sign>{});
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -5,35 +5,11 @@
 
 #include "flotilla/op/grad_context.h"
 #include "flotilla/ops/common/slots.h"
+#include "flotilla/ops/math/scaling.h"
 #include "flotilla/ops/math/unary.h"
 
 namespace flotilla::ops {
 namespace {
-
-// a is the scale, b the bias that comes after it.
-struct Line {
-  FLT_FN static auto f(auto x, const auto& p) { return x * p.a + p.b; }
-};
-
-template <typename T>
-struct Scaling {
-  using C = Compute<T>;
-  C scale = 1, bias = 0;
-  bool bias_after = true;
-  In<T> tensor = {};  // instead of scale
-
-  explicit Scaling(PrepareContext& c)
-      : scale(static_cast<C>(c.attr<float>("scale"))),
-        bias(static_cast<C>(c.attr<float>("bias"))),
-        bias_after(c.attr<bool>("bias_after_scale")) {
-    if (c.has("ScaleTensor")) tensor = c.in<T>("ScaleTensor");
-  }
-  UnaryForward<Line, C> get() const {
-    const C factor = tensor ? widen(*tensor.data()) : scale;
-    return {{factor, static_cast<C>(bias_after ? bias : factor * bias)}};
-  }
-  bool does_nothing() const { return !tensor && scale == C{1} && bias == C{0}; }
-};
 
 template <typename T>
 Step sparse_forward(PrepareContext& c) {

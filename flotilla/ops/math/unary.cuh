@@ -1,7 +1,7 @@
 // flotilla/ops/math/unary.cuh
 //
 // Kernels on a GPU for operators of one tensor that a .cc file defines, from the same formulas
-// (ops/common/unary_formula.h). Those whose parameters may come from tensors have none yet.
+// (ops/common/unary_formula.h). Parameters that come from tensors are read on the GPU.
 
 #pragma once
 
@@ -18,32 +18,72 @@
 
 namespace flotilla::ops {
 
+// A function of elements whose parameters come from tensors, where those are given.
+template <typename Function, typename T>
+struct FromTensors {
+  Function f;
+  const T *a, *b, *c;  // null: as f.p has it
+
+  __device__ auto operator()(auto... elements) const {
+    Function g = f;
+    if (a != nullptr) g.p.a = widen(*a);
+    if (b != nullptr) g.p.b = widen(*b);
+    if (c != nullptr) g.p.c = widen(*c);
+    return g(elements...);
+  }
+};
+
+// UnaryForward or UnaryBackward with the parameters of this run.
+template <template <typename, typename> typename Function, typename F, typename T>
+auto with_params(const ParamSource<F, T>& params) {
+  const Function<F, Compute<T>> f{params.attributes()};
+  constexpr const UnaryParam* kParams = F::kInfo.params;
+  constexpr bool kFromTensors =
+      kParams[0].tensor != nullptr || kParams[1].tensor != nullptr || kParams[2].tensor != nullptr;
+  if constexpr (kFromTensors) {
+    return FromTensors<Function<F, Compute<T>>, T>{f, params.tensor(0), params.tensor(1),
+                                                   params.tensor(2)};
+  } else {
+    return f;
+  }
+}
+
 template <typename F, typename T>
 Step cuda_unary_forward(PrepareContext& c) {
-  const Layout order = dense_order(c.layout("X"));
-  c.in_place("X", "Out");
-  return [n = c.shape("X").numel(), processors = c.around().gpu->info().processors,
-          stream = c.around().stream, f = UnaryForward<F, Compute<T>>{ParamSource<F, T>(c).get()},
-          x = c.in<T>("X", 0, order), out = c.out<T>("Out", 0, order)] {
-    cuda::map(stream, processors, n, f, out.data(), x.data());
+  constexpr const char *kX = F::kInfo.x, *kOut = F::kInfo.out;
+  const Layout layout = layout_for(c.layout(kX), c.shape(kX), false);
+  c.in_place(kX, kOut);
+  return [n = c.shape(kX).numel(), processors = c.around().gpu->info().processors,
+          stream = c.around().stream, params = ParamSource<F, T>(c), x = c.in<T>(kX, 0, layout),
+          out = c.out<T>(kOut, 0, layout)] {
+    cuda::map(stream, processors, n, with_params<UnaryForward>(params), out.data(), x.data());
   };
 }
 
 template <typename F, typename T>
 Step cuda_unary_backward(PrepareContext& c) {
+  constexpr const char *kX = F::kInfo.x, *kOut = F::kInfo.out;
+  const std::string dout = grad_name(kOut), dx = grad_name(kX);
   const UnaryGradReads reads(c, F::kInfo);
-  const Layout order = dense_order(c.layout("Out@GRAD"));
-  c.in_place("Out@GRAD", "X@GRAD");
-  return [n = c.shape("Out@GRAD").numel(), processors = c.around().gpu->info().processors,
-          stream = c.around().stream, reads,
-          f = UnaryBackward<F, Compute<T>>{ParamSource<F, T>(c).get()},
-          in = reads.x ? c.in<T>("X", 0, order) : In<T>(),
-          result = reads.out ? c.in<T>("Out", 0, order) : In<T>(),
-          dout = c.in<T>("Out@GRAD", 0, order), dx = c.out<T>("X@GRAD", 0, order)] {
-    const T* g = dout.data();
+  const Shape& shape = c.shape(dout);
+  Layout layout = layout_for(c.layout(dout), shape, false);
+  const auto follow = [&](const char* slot) {
+    if (layout.plain() && c.shape(slot) == shape) {
+      layout = layout_for(c.layout(slot), shape, false);
+    }
+  };
+  if (reads.x) follow(kX);
+  if (reads.out) follow(kOut);
+  c.in_place(dout, dx);
+  return [n = shape.numel(), processors = c.around().gpu->info().processors,
+          stream = c.around().stream, reads, params = ParamSource<F, T>(c),
+          in = reads.x ? c.in<T>(kX, 0, layout) : In<T>(),
+          result = reads.out ? c.in<T>(kOut, 0, layout) : In<T>(),
+          gradient = c.in<T>(dout, 0, layout), din = c.out<T>(dx, 0, layout)] {
+    const T* g = gradient.data();
     const T* o = reads.out ? result.data() : g;
     const T* x = reads.x ? in.data() : o;
-    cuda::map(stream, processors, n, f, dx.data(), x, o, g);
+    cuda::map(stream, processors, n, with_params<UnaryBackward>(params), din.data(), x, o, g);
   };
 }
 
@@ -75,11 +115,18 @@ struct CudaUnaryBackward {
 // Adds the kernels of all operators of a list, and of their gradients.
 template <typename... F>
 bool add_cuda_unary(Types<F...>) {
-  static_assert(((F::kInfo.params[0].tensor == nullptr) && ...));
   ((add_kernels(F::kInfo.type, cuda_float_kernels<CudaUnaryForward<F>>()),
     add_kernels(std::string(F::kInfo.type) + "_grad", cuda_float_kernels<CudaUnaryBackward<F>>())),
    ...);
   return true;
+}
+
+// Those of whole numbers; they have no gradient.
+template <typename... F>
+bool add_cuda_unary_integers(Types<F...>) {
+  return (add_kernels(F::kInfo.type, {{kCuda, i32, cuda_unary_forward<F, int32_t>},
+                                      {kCuda, i64, cuda_unary_forward<F, int64_t>}}) &&
+          ...);
 }
 
 }  // namespace flotilla::ops

@@ -1,0 +1,53 @@
+// scale on a GPU; scale.cc defines it. A scale that comes from a tensor is read there.
+
+#include "flotilla/device/cuda/map.cuh"
+#include "flotilla/device/gpu.h"
+#include "flotilla/ops/common/move.h"
+#include "flotilla/ops/common/unary_params.h"
+#include "flotilla/ops/math/scaling.h"
+
+namespace flotilla::ops {
+namespace {
+
+template <typename T>
+struct ScaledByTensor {
+  using C = Compute<T>;
+  const T* factor;
+  C bias;
+  bool bias_after;
+
+  __device__ T operator()(T x) const {
+    return Scaling<T>::line(widen(*factor), bias, bias_after)(x);
+  }
+};
+
+template <typename T>
+Step forward(PrepareContext& c) {
+  const Scaling<T> scaling(c);
+  const Layout layout = layout_for(c.layout("X"), c.shape("X"), false);
+  if (scaling.does_nothing()) return pass_through(c, "X", "Out", layout);
+  c.in_place("X", "Out");
+  return [stream = c.around().stream, processors = c.around().gpu->info().processors,
+          n = c.shape("X").numel(), scaling, in = c.in<T>("X", 0, layout),
+          out = c.out<T>("Out", 0, layout)] {
+    if (scaling.tensor) {
+      const ScaledByTensor<T> f = {scaling.tensor.data(), scaling.bias, scaling.bias_after};
+      cuda::map(stream, processors, n, f, out.data(), in.data());
+    } else {
+      cuda::map(stream, processors, n, scaling.get(), out.data(), in.data());
+    }
+  };
+}
+
+[[maybe_unused]] const bool kAdded = add_kernels("scale", {{kCuda, f32, forward<float>},
+                                                           {kCuda, f64, forward<double>},
+                                                           {kCuda, f16, forward<Half>},
+                                                           {kCuda, bf16, forward<BFloat16>},
+                                                           {kCuda, i32, forward<int32_t>},
+                                                           {kCuda, i64, forward<int64_t>},
+                                                           {kCuda, u8, forward<uint8_t>},
+                                                           {kCuda, i8, forward<int8_t>},
+                                                           {kCuda, i16, forward<int16_t>}});
+
+}  // namespace
+}  // namespace flotilla::ops
