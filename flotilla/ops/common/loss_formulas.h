@@ -95,6 +95,40 @@ struct TeacherStudentLoss {
   }
 };
 
+// The cross entropy of sigmoid(x) and y, whose logarithms are multiplied by w: with w = 1,
+// max(x, 0) - x y + log(1 + exp(-|x|)).
+struct SigmoidCrossEntropy {
+  template <typename T>
+  FLT_FN static T f(T x, T y, T w) {
+    // Not softplus_of(): log1p is no vector code.
+    const T softplus = larger_of(-x, T{0}) + log_of(1 + exp_of(-std::abs(x)));
+    return (1 - y) * x + w * softplus;
+  }
+  template <typename T>
+  FLT_FN static T slope(T x, T y, T w) {
+    return 1 - y - w * sigmoid_of(-x);
+  }
+};
+
+// Of one class of a row, for a logit x towards what is right: the class of the row or, with the
+// other sign, that it is not the class. With q the probability of that, -(1 - q)^gamma log(q).
+struct FocalLoss {
+  template <typename T>
+  FLT_FN static T log_sigmoid(T x) {
+    return -exact::softplus(-x);
+  }
+  template <typename T>
+  FLT_FN static T f(T x, T gamma) {
+    return -std::pow(std::exp(log_sigmoid(-x)), gamma) * log_sigmoid(x);
+  }
+  // (1 - q)^gamma (gamma q log(q) - (1 - q))
+  template <typename T>
+  FLT_FN static T slope(T x, T gamma) {
+    const T log_right = log_sigmoid(x), wrong = std::exp(log_sigmoid(-x));
+    return std::pow(wrong, gamma) * (gamma * std::exp(log_right) * log_right - wrong);
+  }
+};
+
 using PointwiseLosses = Types<LogLoss, BceLoss, HingeLoss, TeacherStudentLoss>;
 
 // The formulas as functions of elements, for map() and cuda::map().

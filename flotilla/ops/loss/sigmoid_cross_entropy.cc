@@ -13,8 +13,8 @@
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/device/cpu/simd.h"
+#include "flotilla/ops/common/loss_formulas.h"
 #include "flotilla/ops/common/optional_slots.h"
-#include "flotilla/ops/common/scalar.h"
 #include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/common/slots.h"
 
@@ -71,9 +71,7 @@ struct Loop {
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [loop = Loop<T>(c), out = c.out<T>("Out")] {
     loop.run(out.data(), [](int64_t, T x, T label, T weight) {
-      // Not softplus_of(): log1p is no vector code.
-      const T softplus = std::max(-x, T{0}) + log_of(1 + exp_of(-std::abs(x)));
-      return (1 - label) * x + weight * softplus;
+      return loss::SigmoidCrossEntropy::f(x, label, weight);
     });
   };
 };
@@ -82,7 +80,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [loop = Loop<T>(c), dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
     const T* d = dout.data();
     loop.run(dx.data(), [d](int64_t i, T x, T label, T weight) {
-      return (1 - label - weight * sigmoid_of(-x)) * d[i];
+      return loss::SigmoidCrossEntropy::slope(x, label, weight) * d[i];
     });
   };
 };

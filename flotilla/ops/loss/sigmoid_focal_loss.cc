@@ -8,11 +8,10 @@
 //   any other              -(1 - alpha) p^gamma log(1 - p) / N
 
 #include <algorithm>
-#include <cmath>
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/ops/common/labels.h"
-#include "flotilla/ops/common/scalar.h"
+#include "flotilla/ops/common/loss_formulas.h"
 #include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
@@ -24,11 +23,6 @@ void infer(InferContext& c) {
   require(fits(label, Shape{x[0], 1}), "Label must have shape [{}, 1], but has {}", x[0], label);
   for (const char* slot : {"Label", "FgNum"}) check_labels(c, slot);
   c.out("Out") = like(c.in("X"));
-}
-
-template <typename T>
-T log_sigmoid(T x) {
-  return -exact::softplus(-x);
 }
 
 template <typename T>
@@ -64,23 +58,18 @@ struct Loop {
   }
 };
 
-// With q the probability of what is right, -(1 - q)^gamma log(q).
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   return [loop = Loop<T>(c), out = c.out<T>("Out")] {
     loop.run(out.data(), [&](int64_t, T x, T sign, T factor) {
-      const T wrong = std::exp(log_sigmoid(-sign * x));
-      return -factor * std::pow(wrong, loop.gamma) * log_sigmoid(sign * x);
+      return factor * loss::FocalLoss::f(sign * x, loop.gamma);
     });
   };
 };
 
-// Its derivative by the logit towards what is right: (1 - q)^gamma (gamma q log(q) - (1 - q)).
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   return [loop = Loop<T>(c), dout = c.in<T>("Out@GRAD"), dx = c.out<T>("X@GRAD")] {
     loop.run(dx.data(), [&](int64_t i, T x, T sign, T factor) {
-      const T log_right = log_sigmoid(sign * x), wrong = std::exp(log_sigmoid(-sign * x));
-      const T slope = loop.gamma * std::exp(log_right) * log_right - wrong;
-      return sign * factor * std::pow(wrong, loop.gamma) * slope * dout.data()[i];
+      return sign * factor * loss::FocalLoss::slope(sign * x, loop.gamma) * dout.data()[i];
     });
   };
 };

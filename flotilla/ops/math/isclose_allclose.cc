@@ -2,13 +2,10 @@
 //
 // isclose: |Input - Other| <= atol + rtol |Other|, element by element; allclose: whether all are.
 
-#include <cmath>
-#include <cstdlib>
-
 #include "flotilla/op/lower.h"
-#include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/common/slots.h"
+#include "flotilla/ops/math/tolerance.h"
 
 namespace flotilla::ops {
 namespace {
@@ -20,40 +17,12 @@ void infer(InferContext& c) {
   c.out("Out").dtype = boolean;
 }
 
-// A tolerance is text in 2.x, so that it is exact, and a number in 1.8; a tensor stands before it.
-class Tolerance {
- public:
-  Tolerance(PrepareContext& c, std::string_view slot, std::string_view attr, double otherwise)
-      : given_(given<double>(c, slot)), number_(otherwise) {
-    const Attr* found = c.op().find_attr(attr);
-    if (found == nullptr) return;
-    const std::string* text = std::get_if<std::string>(found);
-    if (text == nullptr) {
-      number_ = attr_as<double>(*found, attr);
-      return;
-    }
-    char* end = nullptr;
-    number_ = std::strtod(text->c_str(), &end);
-    require(!text->empty() && *end == 0, "{} must be a number, but is \"{}\"", attr, *text);
-  }
-  double get() const { return given_ ? *given_.data() : number_; }
-
- private:
-  In<double> given_;
-  double number_ = 0;
-};
-
 constexpr auto isclose = []<typename T>(PrepareContext& c) -> Step {
   return [n = c.shape("Input").numel(), rtol = Tolerance(c, "Rtol", "rtol", 1e-5),
           atol = Tolerance(c, "Atol", "atol", 1e-8), equal_nan = c.attr<bool>("equal_nan"),
           x = c.in<T>("Input"), y = c.in<T>("Other"), out = c.out<bool>("Out")] {
-    const double relative = rtol.get(), absolute = atol.get();
-    for (int64_t i = 0; i < n; ++i) {
-      const double a = static_cast<double>(x.data()[i]), b = static_cast<double>(y.data()[i]);
-      const bool both_nan = std::isnan(a) && std::isnan(b);
-      out.data()[i] =
-          a == b || std::abs(a - b) <= absolute + relative * std::abs(b) || (equal_nan && both_nan);
-    }
+    const Close close = {rtol.get(), atol.get(), equal_nan};
+    for (int64_t i = 0; i < n; ++i) out.data()[i] = close(x.data()[i], y.data()[i]);
   };
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flotilla/ops/tensor/new_tensor.h"
+#include "flotilla/ops/tensor/stored_values.h"
 
 namespace flotilla::ops {
 namespace {
@@ -14,27 +15,16 @@ void infer_values(InferContext& c) {
   c.out("Out") = std::move(out);
 }
 
-// The attribute that holds elements of a dtype.
-std::string values_attr(DType dtype) {
-  if (dtype == boolean) return "bool_values";
-  return fmt::format("{}{}_values", is_floating(dtype) ? "fp" : "int", 8 * size_of(dtype));
-}
-
 template <typename T, typename Stored>
 Step copy_stored(PrepareContext& c, const std::string& attr) {
-  const std::vector<Stored> stored = c.attr<std::vector<Stored>>(attr);
-  const int64_t n = c.shape("Out").numel();
-  require(std::ssize(stored) == n, "{} needs {} values in {} for shape {}, but has {}",
-          c.op().type(), n, attr, c.shape("Out"), stored.size());
-  return [stored, out = c.out<T>("Out")] {
+  return [stored = stored_values<Stored>(c, attr), out = c.out<T>("Out")] {
     std::transform(stored.begin(), stored.end(), out.data(),
                    [](Stored value) { return static_cast<T>(value); });
   };
 }
 
 constexpr auto prepare_values = []<typename T>(PrepareContext& c) -> Step {
-  using Stored = std::conditional_t<std::is_same_v<T, bool>, int32_t, T>;
-  return copy_stored<T, Stored>(c, values_attr(dtype_of<T>));
+  return copy_stored<T, StoredAs<T>>(c, values_attr(dtype_of<T>));
 };
 
 const OpDef& assign_value = define_op({

@@ -1,0 +1,12 @@
+// assign and its other names on a GPU; assign.cc defines them. Sparse rows have no kernel here.
+
+#include "flotilla/ops/common/as_on_cpu.cuh"
+
+namespace flotilla::ops {
+namespace {
+
+[[maybe_unused]] const bool kAdded =
+    add_every_dtype_as_on_cpu({"assign", "share_data", "memcpy", "memcpy_h2d", "memcpy_d2h"});
+
+}  // namespace
+}  // namespace flotilla::ops
