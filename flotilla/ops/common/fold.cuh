@@ -1,6 +1,6 @@
 // flotilla/ops/common/fold.cuh
 //
-// Folds of a plain tensor over some of its axes on a GPU, as FoldPlan (reduce_engine.h) does on a
+// Folds of a dense tensor over some of its axes on a GPU, as FoldPlan (reduce_engine.h) does on a
 // CPU, and the way back, where each result is repeated. Orders depend on shapes alone.
 
 #pragma once
@@ -100,11 +100,11 @@ struct LoadPart {
 
 class GpuFold {
  public:
-  // Of a plain tensor of shape `from`; `to` has the same rank, with extent 1 where an axis is
+  // Of a dense tensor of shape `from`; `to` has the same rank, with extent 1 where an axis is
   // folded. Results lie row by row.
-  GpuFold(const Shape& from, const Shape& to) {
+  GpuFold(const Shape& from, const Shape& to, const Layout& layout = {}) {
     bool adjacent = true;
-    for (const WalkAxis& axis : walk_axes(from, {}, from, to)) {
+    for (const WalkAxis& axis : walk_axes(from, layout, from, to)) {
       adjacent = axis.y == 0;
       (adjacent ? fold_ : keep_).add(axis.extent, axis.x, axis.y);
     }

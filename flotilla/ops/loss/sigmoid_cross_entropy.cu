@@ -3,14 +3,12 @@
 // sigmoid_cross_entropy_with_logits on a GPU; sigmoid_cross_entropy.cc defines it. The elements
 // that count are counted there, too.
 
-#include <vector>
-
-#include "flotilla/device/cuda/broadcast_fold.cuh"
 #include "flotilla/device/cuda/map.cuh"
 #include "flotilla/device/gpu.h"
+#include "flotilla/ops/common/fold.cuh"
+#include "flotilla/ops/common/fold_formulas.h"
 #include "flotilla/ops/common/loss_formulas.h"
 #include "flotilla/ops/common/optional_slots.h"
-#include "flotilla/ops/common/walk.h"
 
 namespace flotilla::ops {
 namespace {
@@ -19,13 +17,9 @@ template <typename T>
 struct Counts {
   const T* labels;
   T ignored;
-  __device__ double operator()(const cuda::BroadcastPlace& p) const {
-    return labels[p.out] == ignored ? 0 : 1;
+  __device__ double operator()(int64_t i, int64_t, int64_t) const {
+    return labels[i] == ignored ? 0 : 1;
   }
-};
-
-struct AsItIs {
-  __device__ double operator()(double sum) const { return sum; }
 };
 
 // What the formulas share: which labels count, and what a loss is divided by.
@@ -74,10 +68,9 @@ class Loop {
         ignored_(static_cast<T>(c.attr<int64_t>("ignore_index"))),
         x_(c.in<T>("X")),
         labels_(c.in<T>("Label")),
-        weights_(given<T>(c, "pos_weight")) {
+        weights_(given<T>(c, "pos_weight")),
+        fold_({n_}, {1}) {
     if (!c.attr<bool>("normalize")) return;
-    fold_ = cuda::BroadcastFold(cuda::broadcast_of(std::vector<WalkAxis>{{n_, 0, 0}}),
-                                cuda::Broadcast::kX);
     count_ = c.workspace<double>(1);
     work_ = c.workspace<double>(fold_.workspace());
   }
@@ -87,8 +80,8 @@ class Loop {
   void run(T* to, const More*... more) const {
     const T* labels = labels_.data();
     if (count_) {
-      fold_.run<double>(stream_, Counts<T>{labels, ignored_}, count_.data(), work_.data(),
-                        AsItIs{});
+      fold_.run<SumFold>(stream_, Counts<T>{labels, ignored_},
+                         StoreFinished<double, AsItIs>{count_.data(), {}}, work_.data());
     }
     const Frame<T> frame = {ignored_, count_ ? count_.data() : nullptr,
                             static_cast<bool>(weights_)};
@@ -102,7 +95,7 @@ class Loop {
   int64_t n_ = 0;
   T ignored_ = 0;
   In<T> x_, labels_, weights_;
-  cuda::BroadcastFold fold_;
+  GpuFold fold_;
   Out<double> count_, work_;
 };
 

@@ -3,9 +3,10 @@
 // The gradients of the arithmetic of two tensors on a GPU. The gradient of an operand that is
 // repeated is added up as it is computed.
 
-#include "flotilla/device/cuda/broadcast_fold.cuh"
 #include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/common/binary_formulas.h"
+#include "flotilla/ops/common/fold.cuh"
+#include "flotilla/ops/common/fold_formulas.h"
 #include "flotilla/ops/common/move.h"
 #include "flotilla/ops/math/elementwise.cuh"
 
@@ -18,6 +19,7 @@ using cuda::Broadcast;
 // The derivative towards one side, as a function of elements.
 template <typename F, bool kOfX>
 struct Derivative {
+  static constexpr bool kTowardsX = kOfX;
   static constexpr int kFactor = kOfX ? F::kInfo.dx_factor : F::kInfo.dy_factor;
   static constexpr int kReads = kOfX ? F::kInfo.dx_reads : F::kInfo.dy_reads;
 
@@ -63,34 +65,34 @@ class Reader {
   In<T> x_, y_, o_, g_;
 };
 
-// The derivative at one place of the result.
+// The derivative towards a side that is repeated: at `from` in the result, `to` in that side.
 template <typename D, typename T>
 struct DerivativeAt {
-  const T *x, *y, *o, *g;
+  Broadcast b;
+  Read<T> in;
 
-  __device__ Compute<T> operator()(const cuda::BroadcastPlace& p) const {
-    const T gradient = g[p.out];
-    return D::wide((D::kReads & kX) != 0 ? x[p.side[Broadcast::kX]] : gradient,
-                   (D::kReads & kY) != 0 ? y[p.side[Broadcast::kY]] : gradient,
-                   (D::kReads & kOut) != 0 ? o[p.out] : gradient, gradient);
+  __device__ Compute<T> operator()(int64_t from, int64_t to, int64_t) const {
+    const T g = in.g.data[from];
+    T x = g, y = g, o = g;
+    if constexpr ((D::kReads & kX) != 0) {
+      x = in.x.data[D::kTowardsX ? to : b.place(in.x.side, from)];
+    }
+    if constexpr ((D::kReads & kY) != 0) {
+      y = in.y.data[D::kTowardsX ? b.place(in.y.side, from) : to];
+    }
+    if constexpr ((D::kReads & kOut) != 0) o = in.o.data[from];
+    return D::wide(x, y, o, g);
   }
 };
 
-template <typename T>
-struct Narrow {
-  __device__ T operator()(Compute<T> sum) const { return narrow<T>(sum); }
-};
-
 template <typename D, typename T>
-Step repeated_side(PrepareContext& c, std::string_view slot, const BinaryPlan& plan,
-                   Broadcast::Side side) {
+Step repeated_side(PrepareContext& c, std::string_view slot, const BinaryPlan& plan) {
   const Broadcast b = broadcast_of(plan);
-  const cuda::BroadcastFold fold(b, side);
-  return [stream = c.around().stream, fold, reader = Reader<D, T>(c, plan, b), to = c.out<T>(slot),
-          work = c.workspace<Compute<T>>(fold.workspace())] {
-    const Read<T> from = reader.get();
-    const DerivativeAt<D, T> value = {from.x.data, from.y.data, from.o.data, from.g.data};
-    fold.run(stream, value, to.data(), work.data(), Narrow<T>());
+  const GpuFold fold(plan.out, D::kTowardsX ? plan.x : plan.y, plan.layout);
+  return [stream = c.around().stream, b, fold, reader = Reader<D, T>(c, plan, b),
+          to = c.out<T>(slot), work = c.workspace<Compute<T>>(fold.workspace())] {
+    fold.run<SumFold>(stream, DerivativeAt<D, T>{b, reader.get()},
+                      StoreFinished<T, AsItIs>{to.data(), {}}, work.data());
   };
 }
 
@@ -112,8 +114,7 @@ Step side(PrepareContext& c, const BinaryPlan& plan, bool last) {
   const char* slot = kOfX ? "X@GRAD" : "Y@GRAD";
   if (!c.has(slot)) return {};
   const bool repeated = kOfX ? plan.x_repeated() : plan.y_repeated();
-  return repeated ? repeated_side<D, T>(c, slot, plan, kOfX ? Broadcast::kX : Broadcast::kY)
-                  : dense_side<D, T>(c, slot, plan, last);
+  return repeated ? repeated_side<D, T>(c, slot, plan) : dense_side<D, T>(c, slot, plan, last);
 }
 
 template <typename F, typename T>

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "flotilla/base/half.h"
-#include "flotilla/device/cuda/broadcast_fold.cuh"
+#include "flotilla/device/cuda/broadcast.cuh"
 #include "flotilla/device/gpu.h"
+#include "flotilla/ops/common/fold.cuh"
+#include "flotilla/ops/common/fold_formulas.h"
 #include "flotilla/ops/common/optional_slots.h"
 #include "flotilla/ops/common/walk.h"
 #include "flotilla/ops/nn/slope_sharing.h"
@@ -47,15 +49,10 @@ struct Backward {
 template <typename T>
 struct Below {
   const T *x, *dy;
-  __device__ double operator()(const cuda::BroadcastPlace& p) const {
-    const Compute<T> value = widen(x[p.out]), product = value * widen(dy[p.out]);
+  __device__ double operator()(int64_t i, int64_t, int64_t) const {
+    const Compute<T> value = widen(x[i]), product = value * widen(dy[i]);
     return value <= 0 ? static_cast<double>(product) : 0;
   }
-};
-
-template <typename T>
-struct Rounded {
-  __device__ T operator()(double sum) const { return narrow<T>(static_cast<Compute<T>>(sum)); }
 };
 
 template <typename T>
@@ -72,20 +69,22 @@ Step forward(PrepareContext& c) {
 template <typename T>
 Step backward(PrepareContext& c) {
   const int64_t n = c.shape("X").numel();
-  const cuda::Broadcast b = broadcast_of(n, sharing_of(c, c.shape("X")));
-  const cuda::BroadcastFold fold(b, cuda::Broadcast::kY);
+  const Sharing sharing = sharing_of(c, c.shape("X"));
+  const int64_t image = sharing.count * sharing.inner;
+  const GpuFold fold({image > 0 ? n / image : 0, sharing.count, sharing.inner},
+                     {1, sharing.count, 1});
   const Out<T> dalpha = wanted<T>(c, "Alpha@GRAD");
-  return [stream = c.around().stream, processors = c.around().gpu->info().processors, b, fold,
-          x = c.in<T>("X"), alpha = c.in<T>("Alpha"), dout = c.in<T>("Out@GRAD"),
-          dx = wanted<T>(c, "X@GRAD"), dalpha,
+  return [stream = c.around().stream, processors = c.around().gpu->info().processors,
+          b = broadcast_of(n, sharing), fold, x = c.in<T>("X"), alpha = c.in<T>("Alpha"),
+          dout = c.in<T>("Out@GRAD"), dx = wanted<T>(c, "X@GRAD"), dalpha,
           work = dalpha ? c.workspace<double>(fold.workspace()) : Out<double>()] {
     if (dx) {
       cuda::broadcast_map(stream, processors, b, Backward{}, dx.data(), cuda::Operand<T>{x.data()},
                           cuda::Operand<T>{alpha.data(), b.side_y}, cuda::Operand<T>{dout.data()});
     }
     if (dalpha) {
-      fold.run<double>(stream, Below<T>{x.data(), dout.data()}, dalpha.data(), work.data(),
-                       Rounded<T>());
+      fold.run<SumFold>(stream, Below<T>{x.data(), dout.data()},
+                        StoreFinished<T, AsItIs>{dalpha.data(), {}}, work.data());
     }
   };
 }
