@@ -1,6 +1,6 @@
 // assign and its other names on a GPU; assign.cc defines them. Sparse rows have no kernel here.
 
-#include "flotilla/ops/common/as_on_cpu.cuh"
+#include "flotilla/ops/common/gpu_kernels.h"
 
 namespace flotilla::ops {
 namespace {
