@@ -12,12 +12,6 @@
 
 namespace flotilla::ops {
 
-// `layout` where f leaves padding zero, else plain.
-inline Layout layout_for(const Layout& layout, const Shape& shape, bool keeps_zero) {
-  const bool padded = layout.physical_numel(shape) != shape.numel();
-  return padded && !keeps_zero ? Layout() : layout;
-}
-
 // The parameters of an operator on elements of T: attributes, or tensors of one element that stand
 // in for them.
 template <typename F, typename T>

@@ -2,8 +2,8 @@
 
 #include "flotilla/device/cuda/map.cuh"
 #include "flotilla/device/gpu.h"
+#include "flotilla/ops/common/dense_order.h"
 #include "flotilla/ops/common/move.h"
-#include "flotilla/ops/common/unary_params.h"
 #include "flotilla/ops/math/scaling.h"
 
 namespace flotilla::ops {
@@ -24,7 +24,7 @@ struct ScaledByTensor {
 template <typename T>
 Step forward(PrepareContext& c) {
   const Scaling<T> scaling(c);
-  const Layout layout = layout_for(c.layout("X"), c.shape("X"), false);
+  const Layout layout = dense_order(c.layout("X"));
   if (scaling.does_nothing()) return pass_through(c, "X", "Out", layout);
   c.in_place("X", "Out");
   return [stream = c.around().stream, processors = c.around().gpu->info().processors,

@@ -9,8 +9,8 @@
 #include "flotilla/base/half.h"
 #include "flotilla/device/cuda/map.cuh"
 #include "flotilla/device/gpu.h"
+#include "flotilla/ops/common/dense_order.h"
 #include "flotilla/ops/common/move.h"
-#include "flotilla/ops/common/unary_params.h"
 
 namespace flotilla::ops {
 namespace {
@@ -68,7 +68,7 @@ template <typename T>
 Step forward(PrepareContext& c) {
   Layout layout;
   for (size_t i = 0; i < c.count("X"); ++i) {
-    if (layout.plain()) layout = layout_for(c.layout("X", i), c.shape("X", i), false);
+    if (layout.plain()) layout = dense_order(c.layout("X", i));
   }
   if (c.count("X") == 1) return pass_through(c, "X", "Out", layout);
   c.in_place("X", "Out");

@@ -51,7 +51,7 @@ auto with_params(const ParamSource<F, T>& params) {
 template <typename F, typename T>
 Step cuda_unary_forward(PrepareContext& c) {
   constexpr const char *kX = F::kInfo.x, *kOut = F::kInfo.out;
-  const Layout layout = layout_for(c.layout(kX), c.shape(kX), false);
+  const Layout layout = dense_order(c.layout(kX));
   c.in_place(kX, kOut);
   return [n = c.shape(kX).numel(), processors = c.around().gpu->info().processors,
           stream = c.around().stream, params = ParamSource<F, T>(c), x = c.in<T>(kX, 0, layout),
@@ -66,11 +66,9 @@ Step cuda_unary_backward(PrepareContext& c) {
   const std::string dout = grad_name(kOut), dx = grad_name(kX);
   const UnaryGradReads reads(c, F::kInfo);
   const Shape& shape = c.shape(dout);
-  Layout layout = layout_for(c.layout(dout), shape, false);
+  Layout layout = dense_order(c.layout(dout));
   const auto follow = [&](const char* slot) {
-    if (layout.plain() && c.shape(slot) == shape) {
-      layout = layout_for(c.layout(slot), shape, false);
-    }
+    if (layout.plain() && c.shape(slot) == shape) layout = dense_order(c.layout(slot));
   };
   if (reads.x) follow(kX);
   if (reads.out) follow(kOut);

@@ -18,6 +18,12 @@
 
 namespace flotilla::ops {
 
+// `layout` where f leaves padding zero, else plain.
+inline Layout layout_for(const Layout& layout, const Shape& shape, bool keeps_zero) {
+  const bool padded = layout.physical_numel(shape) != shape.numel();
+  return padded && !keeps_zero ? Layout() : layout;
+}
+
 template <typename F, typename T>
 Step unary_forward(PrepareContext& c) {
   using C = Compute<T>;

@@ -7,8 +7,8 @@
 #include "flotilla/base/half.h"
 #include "flotilla/device/cuda/map.cuh"
 #include "flotilla/device/gpu.h"
+#include "flotilla/ops/common/dense_order.h"
 #include "flotilla/ops/common/move.h"
-#include "flotilla/ops/common/unary_params.h"
 
 namespace flotilla::ops {
 namespace {
@@ -43,7 +43,7 @@ Step convert(PrepareContext& c, const Layout& layout) {
 template <typename From>
 Step forward(PrepareContext& c) {
   const DType to = c.dtype("Out");
-  const Layout layout = layout_for(c.layout("X"), c.shape("X"), false);
+  const Layout layout = dense_order(c.layout("X"));
   if (to == c.dtype("X")) return pass_through(c, "X", "Out", layout);
   if (to == f16) return convert<From, Half>(c, layout);
   if (to == bf16) return convert<From, BFloat16>(c, layout);
