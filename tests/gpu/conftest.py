@@ -1,0 +1,6 @@
+"""What lies beside the tests as modules."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
