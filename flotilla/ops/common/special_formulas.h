@@ -15,6 +15,10 @@
 
 namespace flotilla::ops::unary {
 
+// Worked out here because a GPU cannot call the functions.
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // ---- Gamma --------------------------------------------------------------------------------------
 
 // From here on the asymptotic series below are right to the last bit or two of a double.
@@ -22,7 +26,6 @@ inline constexpr double kFar = 18;
 
 // The derivative of log(Gamma): x is moved up to kFar, or mirrored where it is negative.
 FLT_FN double digamma_of(double x) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (x <= 0 && x == std::floor(x)) return kNan;
   double sum = 0;
   if (x < 0) {
@@ -137,7 +140,6 @@ struct I1e : Bessel<BesselOne, true> {
 
 // Begins near (Winitzki, 2008), then Halley's steps, each of which triples the digits.
 FLT_FN double erfinv_of(double x) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (std::abs(x) >= 1) return std::copysign(kInfinity, x);
   const double log = std::log1p(-x * x), half = 2 / (std::numbers::pi * 0.147) + log / 2;
   double y = std::copysign(std::sqrt(std::sqrt(half * half - log / 0.147) - half), x);
