@@ -23,7 +23,8 @@ def folder(tmp_path):
 
 
 def write(path, hashes, failures=()):
-    suites = {"ops_test": {"failures": [*failures]}}
+    suites = {name: {"failures": []} for name in record.SUITES}
+    suites["operators"]["failures"] += failures
     path.write_text(json.dumps({"sources": hashes, "suites": suites}))
 
 
@@ -66,6 +67,15 @@ def test_a_record_with_failures_is_not_taken(folder):
         record.take(folder / "new.json", folder, NOW)
     write(folder / "record.json", {"flotilla/a.cu": "1"}, ["Softmax.KnownValues"])
     assert "in which Softmax.KnownValues failed" in [*record.complaints(folder, NOW)][0]
+
+
+def test_a_record_without_a_suite_is_not_taken(folder):
+    write(folder / "new.json", NOW)
+    value = json.loads((folder / "new.json").read_text())
+    del value["suites"]["models"]
+    (folder / "new.json").write_text(json.dumps(value))
+    with pytest.raises(SystemExit, match="in which models failed"):
+        record.take(folder / "new.json", folder, NOW)
 
 
 def test_the_sources_are_those_of_cuda_and_the_formulas_they_include(tmp_path):
