@@ -6,20 +6,16 @@
 //   downgrade_in_infer   Out = X * Mask              Out = X * (1 - dropout_prob)
 //   upscale_in_train     Out = X * Mask / (1 - p)    Out = X
 
+#include "flotilla/ops/nn/dropout.h"
+
 #include <algorithm>
 
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/device/cpu/simd.h"
-#include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/slots.h"
 
 namespace flotilla::ops {
 namespace {
-
-template <typename Context>
-bool upscales(const Context& c) {
-  return c.template attr<std::string>("dropout_implementation") == "upscale_in_train";
-}
 
 void infer(InferContext& c) {
   const float p = c.attr<float>("dropout_prob");
@@ -33,24 +29,11 @@ void infer(InferContext& c) {
   c.out("Mask").dtype = u8;
 }
 
-// What an element that stays is multiplied with.
-template <typename T>
-T scale_of(const PrepareContext& c) {
-  const float p = c.attr<float>("dropout_prob");
-  if (c.attr<bool>("is_test")) return upscales(c) ? T{1} : static_cast<T>(1 - p);
-  if (p == 1) return 0;
-  return upscales(c) ? 1 / (1 - static_cast<T>(p)) : T{1};
-}
-
-// Element i is decided by number i % 4 of draw i / 4: the same on any number of threads.
-void draw_mask(const RandomStream& stream, float p, int64_t begin, int64_t end, uint8_t* mask) {
-  // 24 bits, as many as a float in [0, 1) has.
-  const auto least = static_cast<uint32_t>(p * 0x1p24f);
+void draw_mask(const RandomStream& stream, const DropoutDraws& draws, int64_t begin, int64_t end,
+               uint8_t* mask) {
   for (int64_t i = begin; i < end; i += 4) {
-    const std::array<uint32_t, 4> bits = stream.at(static_cast<uint64_t>(i / 4));
-    for (int64_t j = i; j < std::min(i + 4, end); ++j) {
-      mask[j] = (bits[static_cast<size_t>(j - i)] >> 8) >= least;
-    }
+    const DropoutDraws::Four four = draws.of(stream, i / 4);
+    for (int64_t j = i; j < std::min(i + 4, end); ++j) mask[j] = four.stays[j - i];
   }
 }
 
@@ -58,7 +41,7 @@ template <typename T>
 Step test(PrepareContext& c) {
   const int64_t n = c.shape("X").numel();
   c.in_place("X", "Out");
-  return [n, scale = scale_of<T>(c), in = c.in<T>("X"), out = c.out<T>("Out"),
+  return [n, scale = dropout_scale<T>(c), in = c.in<T>("X"), out = c.out<T>("Out"),
           mask = c.has("Mask") ? c.out<uint8_t>("Mask") : Out<uint8_t>()] {
     parallel_ranges(n, kGrainOperations, [&](int64_t begin, int64_t end) {
       const T* x = in.data();
@@ -75,7 +58,7 @@ Step train(PrepareContext& c) {
   const bool fixed = c.attr<bool>("fix_seed");
   const RandomSource random = c.random(fixed ? c.attr<int64_t>("seed") : 0);
   c.in_place("X", "Out");
-  return [=, p = c.attr<float>("dropout_prob"), scale = scale_of<T>(c),
+  return [=, draws = DropoutDraws(c.attr<float>("dropout_prob")), scale = dropout_scale<T>(c),
           seed = c.has("Seed") ? c.in<int32_t>("Seed") : In<int32_t>(), in = c.in<T>("X"),
           out = c.out<T>("Out"),
           mask = c.has("Mask") ? c.out<uint8_t>("Mask") : c.workspace<uint8_t>(n),
@@ -89,7 +72,7 @@ Step train(PrepareContext& c) {
     // In groups of 64, so that a range begins where a draw does.
     parallel_ranges((n + 63) / 64, 16, [=](int64_t first, int64_t last) {
       const int64_t begin = first * 64, end = std::min(last * 64, n);
-      draw_mask(stream, p, begin, end, m);
+      draw_mask(stream, draws, begin, end, m);
       simd([=] {
         for (int64_t i = begin; i < end; ++i) y[i] = m[i] != 0 ? x[i] * factor : T{0};
       });
@@ -101,7 +84,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const int64_t n = c.shape("Out@GRAD").numel();
   const bool is_test = c.attr<bool>("is_test");
   c.in_place("Out@GRAD", "X@GRAD");
-  return [n, scale = scale_of<T>(c), mask = is_test ? In<uint8_t>() : c.in<uint8_t>("Mask"),
+  return [n, scale = dropout_scale<T>(c), mask = is_test ? In<uint8_t>() : c.in<uint8_t>("Mask"),
           dout = c.in<T>("Out@GRAD"), din = c.out<T>("X@GRAD")] {
     const T* dy = dout.data();
     const uint8_t* m = mask ? mask.data() : nullptr;

@@ -62,6 +62,17 @@ TEST(Dropout, GradientsFollowTheMask) {
   }
 }
 
+TEST(Dropout, DrawsTheSameOnEveryDevice) {
+  for (const int64_t n : {0, 1, 7, 4099}) {
+    for (const bool fixed : {false, true}) {
+      check_op({.type = "dropout",
+                .inputs = {{"X", uniform({n}, -1, 1)}},
+                .attrs = {{"dropout_prob", 0.4f}, {"fix_seed", fixed}, {"seed", 11}},
+                .grad = false});
+    }
+  }
+}
+
 // A seed repeats the run of a program, not the mask of a step.
 TEST(Dropout, ASeedRepeatsARunOfSteps) {
   const BuiltOp built =

@@ -53,6 +53,7 @@ void GpuHost::move() {
   for (Value& value : values_) {
     if (value.lies_at >= 0) value.cell.data = at(value.lies_at).cell.data;
   }
+  write_streams();
 }
 
 void GpuHost::wait() const {
@@ -144,6 +145,20 @@ const Cell* GpuHost::workspace(int64_t bytes) {
 
 RandomSource GpuHost::random(int64_t op_seed) {
   return RandomSource(&generator_, static_cast<uint64_t>(op_seed));
+}
+
+const Cell* GpuHost::random_stream(int64_t op_seed) {
+  const int32_t value = add(VarMeta::tensor(u8, {sizeof(RandomStream)}));
+  streams_[value] = random(op_seed).draw();
+  write_streams();
+  return &at(value).cell;
+}
+
+void GpuHost::write_streams() {
+  for (const auto& [value, stream] : streams_) {
+    cuda::copy(at(value).cell.data, &stream, sizeof(stream), stream_);
+  }
+  wait();
 }
 
 void* GpuHost::resize(int32_t value, const Shape&) {

@@ -60,6 +60,8 @@ class GpuHost final : public PrepareHost {
   void keep_together(const std::vector<int32_t>&) override {}
   const Cell* workspace(int64_t bytes) override;
   RandomSource random(int64_t op_seed) override;
+  // Drawn once, as for the first run of a program: each run of the Step finds the same one.
+  const Cell* random_stream(int64_t op_seed) override;
   void* resize(int32_t value, const Shape& shape) override;
   Surroundings around() const override { return {.stream = stream_, .gpu = &gpu_}; }
 
@@ -98,6 +100,7 @@ class GpuHost final : public PrepareHost {
   Step with_reorders(Step step);
   void place(Value& value);
   void wait() const;
+  void write_streams();
 
   Gpu& gpu_;
   const Stream stream_;
@@ -106,6 +109,7 @@ class GpuHost final : public PrepareHost {
   // Of the kernel that is being prepared.
   std::vector<Reordered> before_, after_;
   Generator generator_{7};
+  std::map<int32_t, RandomStream> streams_;  // by the value that holds one
 };
 
 }  // namespace flotilla
