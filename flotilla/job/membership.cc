@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "flotilla/base/endpoint.h"
@@ -39,11 +39,10 @@ Clock::time_point process_began() {
   const std::string line(std::istreambuf_iterator<char>(file), {});
   const size_t name_end = line.rfind(')');  // a name may hold blanks
   if (name_end == std::string::npos) return Clock::now();
-  std::istringstream fields(line.substr(name_end + 2));
-  std::string skipped;
-  for (int field = 3; field < 22; ++field) fields >> skipped;
-  double ticks = 0;
-  fields >> ticks;
+  size_t at = name_end + 2;  // field 3
+  for (int field = 3; field < 22 && at != std::string::npos; ++field) at = line.find(' ', at + 1);
+  if (at == std::string::npos) return Clock::now();
+  const double ticks = std::strtod(line.c_str() + at, nullptr);
   timespec now = {};
   clock_gettime(CLOCK_BOOTTIME, &now);
   const double since_boot =
