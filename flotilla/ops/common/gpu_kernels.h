@@ -9,6 +9,7 @@
 
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
+#include "flotilla/ops/common/move.h"
 
 namespace flotilla::ops {
 
@@ -21,6 +22,13 @@ namespace flotilla::ops {
 template <typename... T, typename F>
 std::vector<Kernel> gpu_kernels_for(F) {
   return {Kernel{kCuda, dtype_of<T>, [](PrepareContext& c) -> Step { return F{}(c, T{}); }}...};
+}
+
+// One for each of the dtypes of every_dtype(), all prepared by one function.
+inline std::vector<Kernel> gpu_kernels_of_every_dtype(Step (*prepare)(PrepareContext&)) {
+  std::vector<Kernel> kernels = every_dtype(prepare);
+  for (Kernel& kernel : kernels) kernel.device = kCuda;
+  return kernels;
 }
 
 // Some kernels on a GPU are prepared by the functions of those on the CPU: they say what goes where

@@ -9,6 +9,8 @@
 namespace flotilla::ops {
 namespace {
 
+using OtherNumberFunctions = Types<unary::Square, unary::Abs, unary::Trunc, unary::Pow>;
+
 [[maybe_unused]] const bool kFunctions = add_cuda_unary(unary::FloatFunctions{}) &&
                                          add_cuda_unary(unary::NumberFunctions{}) &&
                                          add_cuda_unary_integers(unary::NumberFunctions{});

@@ -4,6 +4,7 @@
 #include "flotilla/device/gpu.h"
 #include "flotilla/ops/common/dense_order.h"
 #include "flotilla/ops/common/move.h"
+#include "flotilla/ops/common/sparse_rows.cuh"
 #include "flotilla/ops/math/scaling.h"
 
 namespace flotilla::ops {
@@ -22,7 +23,28 @@ struct ScaledByTensor {
 };
 
 template <typename T>
+void scale_all(Stream stream, int processors, int64_t n, const Scaling<T>& scaling, T* to,
+               const T* from) {
+  if (scaling.tensor) {
+    const ScaledByTensor<T> f = {scaling.tensor.data(), scaling.bias, scaling.bias_after};
+    cuda::map(stream, processors, n, f, to, from);
+  } else {
+    cuda::map(stream, processors, n, scaling.get(), to, from);
+  }
+}
+
+template <typename T>
+Step sparse_forward(PrepareContext& c) {
+  return [stream = c.around().stream, processors = c.around().gpu->info().processors,
+          scaling = Scaling<T>(c), x = c.sparse_in<T>("X"), out = c.sparse_out<T>("Out")] {
+    copy_elements(stream, out.rows.data(), x.rows.data(), x.count);
+    scale_all(stream, processors, x.count * x.width, scaling, out.value.data(), x.value.data());
+  };
+}
+
+template <typename T>
 Step forward(PrepareContext& c) {
+  if (c.is_sparse("X")) return sparse_forward<T>(c);
   const Scaling<T> scaling(c);
   const Layout layout = dense_order(c.layout("X"));
   if (scaling.does_nothing()) return pass_through(c, "X", "Out", layout);
@@ -30,12 +52,7 @@ Step forward(PrepareContext& c) {
   return [stream = c.around().stream, processors = c.around().gpu->info().processors,
           n = c.shape("X").numel(), scaling, in = c.in<T>("X", 0, layout),
           out = c.out<T>("Out", 0, layout)] {
-    if (scaling.tensor) {
-      const ScaledByTensor<T> f = {scaling.tensor.data(), scaling.bias, scaling.bias_after};
-      cuda::map(stream, processors, n, f, out.data(), in.data());
-    } else {
-      cuda::map(stream, processors, n, scaling.get(), out.data(), in.data());
-    }
+    scale_all(stream, processors, n, scaling, out.data(), in.data());
   };
 }
 

@@ -9,7 +9,7 @@
 #include "flotilla/device/cuda/memory.h"
 #include "flotilla/device/cuda/strided.h"
 #include "flotilla/device/gpu.h"
-#include "flotilla/ops/common/move.h"
+#include "flotilla/ops/common/gpu_kernels.h"
 #include "flotilla/ops/tensor/written_constant.h"
 
 namespace flotilla::ops {
@@ -97,12 +97,7 @@ bool add_constants() {
 }
 
 bool add_zeros(std::initializer_list<const char*> types) {
-  for (const char* type : types) {
-    for (Kernel kernel : every_dtype(prepare_zeros)) {
-      kernel.device = kCuda;
-      add_kernels(type, {kernel});
-    }
-  }
+  for (const char* type : types) add_kernels(type, gpu_kernels_of_every_dtype(prepare_zeros));
   return true;
 }
 
