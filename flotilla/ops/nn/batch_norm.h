@@ -1,7 +1,7 @@
 // flotilla/ops/nn/batch_norm.h
 //
 // What batch_norm and sync_batch_norm share: the slots, and what is done to a strip of channels
-// when its statistics are known.
+// when its statistics are known. Those of 16-bit floats, and their parameters, are floats.
 
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "flotilla/base/half.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/op/op_def.h"
 #include "flotilla/ops/common/optional_slots.h"
@@ -47,7 +48,7 @@ inline void infer_batch_norm(InferContext& c) {
   check_same_shape(c, "Z");
   c.out("Y") = like(x);
   for (const char* slot : {"MeanOut", "VarianceOut", "SavedMean", "SavedVariance"}) {
-    c.out(slot) = VarMeta::tensor(x.dtype, {channels});
+    c.out(slot) = VarMeta::tensor(c.dtype("Mean"), {channels});
   }
   c.out("ReserveSpace") = VarMeta::tensor(x.dtype, {1});
 }
@@ -56,7 +57,8 @@ inline void infer_batch_norm_grad(InferContext& c) {
   const VarMeta& x = c.in("X");
   const int64_t channels = check_channels(c);
   c.out("X@GRAD") = c.out("Z@GRAD") = VarMeta::tensor(x.dtype, x.shape);
-  c.out("Scale@GRAD") = c.out("Bias@GRAD") = VarMeta::tensor(x.dtype, {channels});
+  c.out("Scale@GRAD") = c.out("Bias@GRAD") =
+      VarMeta::tensor(c.has_in("Scale") ? c.dtype("Scale") : x.dtype, {channels});
 }
 
 // What forward and backward decide alike.
@@ -142,31 +144,34 @@ struct Statistics {
 // Y from X. `statistics` says which of the running ones are moved.
 template <typename T, bool kAdd = false, bool kRelu = false>
 struct BatchNorm {
+  using P = Compute<T>;
+
   Norm n = {};
-  Statistics<T> statistics = {};
-  In<T> x = {}, z = {}, scale = {}, bias = {};
+  Statistics<P> statistics = {};
+  In<T> x = {}, z = {};
+  In<P> scale = {}, bias = {};
   Out<T> y = {};
 
   explicit BatchNorm(PrepareContext& c)
-      : n(norm_of(c)), statistics{.mean = c.in<T>("Mean"), .variance = c.in<T>("Variance")} {
+      : n(norm_of(c)), statistics{.mean = c.in<P>("Mean"), .variance = c.in<P>("Variance")} {
     // Running statistics stay as they are, but the gradient reads them from MeanOut. Where that is
     // the same variable there is nothing to write.
     const auto out = c.op().output_list("MeanOut");
     const bool same = !out.empty() && out.front() == c.op().input("Mean");
     if (n.batch_statistics || !same) {
-      statistics.mean_out = wanted<T>(c, "MeanOut");
-      statistics.variance_out = wanted<T>(c, "VarianceOut");
+      statistics.mean_out = wanted<P>(c, "MeanOut");
+      statistics.variance_out = wanted<P>(c, "VarianceOut");
     }
     if (n.batch_statistics) {
       statistics.momentum = given<float>(c, "MomentumTensor");
-      statistics.saved_mean = wanted<T>(c, "SavedMean");
-      statistics.saved_inverse = wanted<T>(c, "SavedVariance");
+      statistics.saved_mean = wanted<P>(c, "SavedMean");
+      statistics.saved_inverse = wanted<P>(c, "SavedVariance");
     }
     c.in_place("X", "Y");
     x = c.in<T>("X", 0, n.layout);
     if (kAdd) z = c.in<T>("Z", 0, n.layout);
-    scale = given<T>(c, "Scale");
-    bias = given<T>(c, "Bias");
+    scale = given<P>(c, "Scale");
+    bias = given<P>(c, "Bias");
     y = c.out<T>("Y", 0, n.layout);
   }
 
@@ -184,26 +189,30 @@ struct BatchNorm {
 // The gradients of X, Scale and Bias.
 template <typename T, bool kAdd = false, bool kRelu = false>
 struct BatchNormGrad {
+  using P = Compute<T>;
+
   Norm n = {};
   bool running = false;
-  In<T> mean = {}, spread_of = {}, x = {}, y = {}, dy = {}, scale = {};
-  Out<T> dx = {}, dz = {}, dscale = {}, dbias = {};
+  In<P> mean = {}, spread_of = {}, scale = {};
+  In<T> x = {}, y = {}, dy = {};
+  Out<T> dx = {}, dz = {};
+  Out<P> dscale = {}, dbias = {};
 
   explicit BatchNormGrad(PrepareContext& c) : n(norm_of(c)), running(!n.batch_statistics) {
     // Paddle 2 hands the running statistics on as MeanOut and VarianceOut, 1.8 as Mean and
     // Variance.
     const bool moved = c.has("MeanOut");
-    mean = c.in<T>(!running ? "SavedMean" : moved ? "MeanOut" : "Mean");
-    spread_of = c.in<T>(!running ? "SavedVariance" : moved ? "VarianceOut" : "Variance");
+    mean = c.in<P>(!running ? "SavedMean" : moved ? "MeanOut" : "Mean");
+    spread_of = c.in<P>(!running ? "SavedVariance" : moved ? "VarianceOut" : "Variance");
     c.in_place("Y@GRAD", "X@GRAD");
     x = c.in<T>("X", 0, n.layout);
     if (kRelu) y = c.in<T>("Y", 0, n.layout);
     dy = c.in<T>("Y@GRAD", 0, n.layout);
-    scale = given<T>(c, "Scale");
+    scale = given<P>(c, "Scale");
     dx = wanted<T>(c, "X@GRAD", n.layout);
     if (kAdd) dz = wanted<T>(c, "Z@GRAD", n.layout);
-    dscale = wanted<T>(c, "Scale@GRAD");
-    dbias = wanted<T>(c, "Bias@GRAD");
+    dscale = wanted<P>(c, "Scale@GRAD");
+    dbias = wanted<P>(c, "Bias@GRAD");
   }
 
   // Of a strip: its statistics, and the sums of dy and dy * (x - mean) that the rest needs.

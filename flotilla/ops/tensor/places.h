@@ -5,10 +5,10 @@
 
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
+#include "flotilla/base/half.h"
 #include "flotilla/device/cpu/parallel.h"
 #include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/move.h"
@@ -18,11 +18,10 @@ namespace flotilla::ops {
 
 // Whether a stands before b where `largest` elements come first.
 template <typename T>
-bool before(T a, T b, bool largest) {
+FLT_FN bool before(T a, T b, bool largest) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) {
-      return largest ? std::isnan(a) && !std::isnan(b) : !std::isnan(a) && std::isnan(b);
-    }
+    const bool a_is_nan = a != a, b_is_nan = b != b;
+    if (a_is_nan || b_is_nan) return largest ? a_is_nan && !b_is_nan : !a_is_nan && b_is_nan;
   }
   return largest ? a > b : a < b;
 }
@@ -35,8 +34,8 @@ struct PlaceOrder {
   int64_t stride = 1;
   bool largest = false;
 
-  bool operator()(int64_t a, int64_t b) const {
-    const T left = x[a * stride], right = x[b * stride];
+  FLT_FN bool operator()(int64_t a, int64_t b) const {
+    const Compute<T> left = widen(x[a * stride]), right = widen(x[b * stride]);
     if (before(left, right, largest)) return true;
     if (before(right, left, largest)) return false;
     return a < b;

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/slots.h"
 #include "flotilla/ops/tensor/places.h"
+#include "flotilla/ops/tensor/top_k.h"
 
 namespace flotilla::ops {
 namespace {
@@ -67,24 +67,12 @@ Step pick(PrepareContext& c, int64_t axis, int64_t k, bool largest) {
   };
 }
 
-const IntSource kCount = {.tensor = "K", .attr = "k"};
-
-template <typename Context>
-bool takes_axis(const Context& c) {
-  return c.op().type() != "top_k" && c.op().type() != "top_k_grad";
-}
-
-template <typename Context>
-int64_t axis_of(const Context& c) {
-  return takes_axis(c) ? c.template attr<int64_t>("axis") : -1;
-}
-
 void infer_top_k(InferContext& c) {
   const VarMeta& x = c.in("X");
   VarMeta out = like(x);
-  const std::optional<int64_t> k = known_int(c, kCount);
+  const std::optional<int64_t> k = known_int(c, kTopCount);
   if (x.shape.rank() > 0) {
-    const int64_t axis = x.shape.axis(axis_of(c));
+    const int64_t axis = x.shape.axis(top_k_axis(c));
     require(!k || (*k >= 1 && (x.shape[axis] < 0 || *k <= x.shape[axis])),
             "k must lie in [1, {}] because X has shape {}, but k is {}", x.shape[axis], x.shape,
             k.value_or(0));
@@ -98,8 +86,8 @@ void infer_top_k(InferContext& c) {
 }
 
 constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
-  const bool largest = !takes_axis(c) || c.attr<bool>("largest");
-  return pick<T>(c, axis_of(c), known_int(c, kCount), largest);
+  const bool largest = !top_k_takes_axis(c) || c.attr<bool>("largest");
+  return pick<T>(c, top_k_axis(c), known_int(c, kTopCount), largest);
 };
 
 void infer_argsort(InferContext& c) {
@@ -119,16 +107,16 @@ void infer_grad(InferContext& c) {
   const Shape &x = c.in("X").shape, &indices = c.in("Indices").shape;
   bool fits = x.rank() == indices.rank();
   for (int64_t a = 0; fits && a < x.rank(); ++a) {
-    fits = a == x.axis(axis_of(c)) || x[a] == indices[a] || x[a] < 0 || indices[a] < 0;
+    fits = a == x.axis(top_k_axis(c)) || x[a] == indices[a] || x[a] < 0 || indices[a] < 0;
   }
   require(fits, "Indices must have the extents of X save along axis {}, but is {} and X is {}",
-          axis_of(c), indices, x);
+          top_k_axis(c), indices, x);
   c.out("X@GRAD") = like(c.in("X"));
 }
 
 constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
-  return give_back<T>(c, slices(c.shape("X"), axis_of(c)),
-                      slices(c.shape("Indices"), axis_of(c)).n);
+  return give_back<T>(c, slices(c.shape("X"), top_k_axis(c)),
+                      slices(c.shape("Indices"), top_k_axis(c)).n);
 };
 
 void define(const std::string& type, const std::string& doc, std::vector<Slot> inputs,
