@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <string_view>
 
 #include "flotilla/kernel/prepare.h"

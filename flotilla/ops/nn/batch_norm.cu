@@ -43,6 +43,7 @@ struct ForwardParameters {
   using C = Compute<T>;
 
   double epsilon, momentum;
+  bool saves;  // else there is nothing to be told of the batch, and what is saved is zero
   const float* momentum_given;                              // instead, where it is not null
   const C *mean, *variance, *scale, *bias;                  // the latter may be null
   C *mean_out, *variance_out, *saved_mean, *saved_inverse;  // may be null
@@ -74,8 +75,8 @@ __global__ void __launch_bounds__(cuda::kGroupThreads)
     moved_variance = static_cast<C>(running_variance * kept + variance * (1 - kept));
   }
   const double inverse = 1 / std::sqrt(variance + p.epsilon);
-  if (p.saved_mean != nullptr) p.saved_mean[channel] = static_cast<C>(mean);
-  if (p.saved_inverse != nullptr) p.saved_inverse[channel] = static_cast<C>(inverse);
+  if (p.saved_mean != nullptr) p.saved_mean[channel] = static_cast<C>(p.saves ? mean : 0);
+  if (p.saved_inverse != nullptr) p.saved_inverse[channel] = static_cast<C>(p.saves ? inverse : 0);
   if (p.mean_out != nullptr) p.mean_out[channel] = moved_mean;
   if (p.variance_out != nullptr) p.variance_out[channel] = moved_variance;
   const double scale = p.scale != nullptr ? static_cast<double>(p.scale[channel]) : 1;
@@ -133,7 +134,10 @@ Step forward(PrepareContext& c) {
   const BatchNorm<T, kAdd, kRelu> norm(c);
   const ChannelsOnGpu channels(norm.n.blocks);
   const bool batch = norm.n.batch_statistics && channels.count > 0;
+  const bool saves = norm.n.batch_statistics;
   return [=, stream = c.around().stream,
+          saved_mean = saves ? norm.statistics.saved_mean : wanted<C>(c, "SavedMean"),
+          saved_inverse = saves ? norm.statistics.saved_inverse : wanted<C>(c, "SavedVariance"),
           parts = c.workspace<C>(batch ? sums_workspace(channels) : 0),
           lines = c.workspace<C>(3 * channels.channels)] {
     const int64_t count = channels.channels;
@@ -157,6 +161,7 @@ Step forward(PrepareContext& c) {
       const auto& s = norm.statistics;
       const ForwardParameters<T> parameters = {norm.n.epsilon,
                                                norm.n.momentum,
+                                               saves,
                                                data_or_null(s.momentum),
                                                s.mean.data(),
                                                s.variance.data(),
@@ -164,8 +169,8 @@ Step forward(PrepareContext& c) {
                                                data_or_null(norm.bias),
                                                data_or_null(s.mean_out),
                                                data_or_null(s.variance_out),
-                                               data_or_null(s.saved_mean),
-                                               data_or_null(s.saved_inverse)};
+                                               data_or_null(saved_mean),
+                                               data_or_null(saved_inverse)};
       const cuda::GroupShape groups = channel_groups(count);
       statistics_kernel<T><<<static_cast<unsigned>(groups.blocks), cuda::kGroupThreads, 0, queue>>>(
           groups, channels, grid.y, batch ? parts.data() : nullptr, x, parameters, line);
