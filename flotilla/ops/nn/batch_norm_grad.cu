@@ -13,7 +13,7 @@ template <typename T, int N, bool kRelu>
 struct Elements {
   cuda::Pack<T, N> x, dy, y;
 
-  __device__ Elements() = default;
+  Elements() = default;
   __device__ Elements(int64_t at, const T* from_x, const T* from_dy, const T* from_y)
       : x(cuda::load_pack<N>(from_x + at)),
         dy(cuda::load_pack<N>(from_dy + at)),
@@ -28,7 +28,7 @@ template <typename T, int N>
 struct Elements<T, N, false> {
   cuda::Pack<T, N> x, dy;
 
-  __device__ Elements() = default;
+  Elements() = default;
   __device__ Elements(int64_t at, const T* from_x, const T* from_dy, const T*)
       : x(cuda::load_pack<N>(from_x + at)), dy(cuda::load_pack<N>(from_dy + at)) {}
   __device__ Compute<T> gradient(int i) const { return cuda::loaded(dy.lane[i]); }
