@@ -247,6 +247,31 @@ void fill_elements(Stream stream, int processors, void* to, int64_t n, const voi
   check(cudaGetLastError(), "fill {} elements", n);
 }
 
+namespace {
+
+struct SomeBytes {
+  static constexpr size_t kMost = 2048;
+  char byte[kMost];
+};
+
+__global__ void __launch_bounds__(kThreads) write_some(int count, const SomeBytes from, char* to) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) to[i] = from.byte[i];
+}
+
+}  // namespace
+
+void write_bytes(Stream stream, void* to, std::span<const char> bytes) {
+  for (size_t begin = 0; begin < bytes.size(); begin += SomeBytes::kMost) {
+    const std::span<const char> part =
+        bytes.subspan(begin, std::min(SomeBytes::kMost, bytes.size() - begin));
+    SomeBytes some = {};
+    std::memcpy(some.byte, part.data(), part.size());
+    write_some<<<1, kThreads, 0, native(stream)>>>(static_cast<int>(part.size()), some,
+                                                   static_cast<char*>(to) + begin);
+  }
+  check(cudaGetLastError(), "write {} bytes", bytes.size());
+}
+
 // ---- Pieces of rows -----------------------------------------------------------------------------
 
 namespace {

@@ -51,6 +51,9 @@ class StridedCopy {
 void fill_elements(Stream stream, int processors, void* to, int64_t n, const void* element,
                    int64_t size);
 
+// Writes bytes of the host, a few at best: they travel with launches.
+void write_bytes(Stream stream, void* to, std::span<const char> bytes);
+
 // A matrix that lies by itself and is a piece of each row of a whole.
 struct RowPiece {
   void* data = nullptr;  // null: zeros when pieces are joined, left out when they are cut

@@ -13,17 +13,6 @@
 
 namespace flotilla::ops {
 
-// One for each of the dtypes. `F` is called with the context and an element of the dtype: nvcc
-// warns of lambdas whose template parameter no parameter names.
-//   constexpr auto forward = [](PrepareContext& c, auto element) -> Step {
-//     using T = decltype(element);
-//     ...
-//   };
-template <typename... T, typename F>
-std::vector<Kernel> gpu_kernels_for(F) {
-  return {Kernel{kCuda, dtype_of<T>, [](PrepareContext& c) -> Step { return F{}(c, T{}); }}...};
-}
-
 // One for each of the dtypes of every_dtype(), all prepared by one function.
 inline std::vector<Kernel> gpu_kernels_of_every_dtype(Step (*prepare)(PrepareContext&)) {
   std::vector<Kernel> kernels = every_dtype(prepare);

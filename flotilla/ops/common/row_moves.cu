@@ -80,12 +80,22 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// What names no row comes last.
+// Names in their order (device/cuda/row_order.h). What names no row comes last.
+struct SortedNames {
+  const uint64_t* keys;
+  int position_bits;
+
+  __device__ int64_t row(int64_t k) const { return static_cast<int64_t>(keys[k] >> position_bits); }
+  // Where it stands in the list.
+  __device__ int64_t place(int64_t k) const {
+    return static_cast<int64_t>(keys[k] & ((uint64_t{1} << position_bits) - 1));
+  }
+};
+
 __global__ void __launch_bounds__(kThreads)
-    name_keys(const RowNames names, const Numbers numbers, int64_t* keys) {
+    name_rows(const RowNames names, const Numbers numbers, int64_t* rows) {
   for (int64_t i = first_index(); i < names.count; i += index_stride()) {
-    const int64_t row = names.of(numbers, i);
-    keys[i] = row < 0 ? names.rows : row;
+    rows[i] = names.of(numbers, i);
   }
 }
 
@@ -113,20 +123,18 @@ __device__ void put_sum(T* to, T sum, bool add) {
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     sum_pieces(int64_t n, int64_t pieces, const RowNames names, const ListPlaces places,
-               cuda::KeySort::Sorted sorted, const T* list, T* whole, bool add, T* heads,
-               T* tails) {
-  const int64_t* const keys = sorted.keys;
+               const SortedNames sorted, const T* list, T* whole, bool add, T* heads, T* tails) {
   for (int64_t i = first_index(); i < n; i += index_stride()) {
     const PieceOfRun p(i, names, pieces);
     for (int64_t k = p.begin; k < p.end;) {
-      const int64_t start = k, key = keys[k];
+      const int64_t start = k, key = sorted.row(k);
       if (key >= names.rows) break;
       T sum{0};
-      for (; k < p.end && keys[k] == key; ++k) {
-        sum += list[places.of(p.group, sorted.places[k], names.width) + p.column];
+      for (; k < p.end && sorted.row(k) == key; ++k) {
+        sum += list[places.of(p.group, sorted.place(k), names.width) + p.column];
       }
-      const bool began_before = start == p.begin && start > 0 && keys[start - 1] == key;
-      const bool goes_on = k == p.end && k < names.count && keys[k] == key;
+      const bool began_before = start == p.begin && start > 0 && sorted.row(start - 1) == key;
+      const bool goes_on = k == p.end && k < names.count && sorted.row(k) == key;
       if (began_before) {
         heads[i] = sum;
       } else if (goes_on) {
@@ -141,18 +149,17 @@ __global__ void __launch_bounds__(kThreads)
 // Runs of several pieces, by the piece in which they begin.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    sum_long_runs(int64_t n, int64_t pieces, const RowNames names, cuda::KeySort::Sorted sorted,
+    sum_long_runs(int64_t n, int64_t pieces, const RowNames names, const SortedNames sorted,
                   T* whole, bool add, const T* heads, const T* tails) {
-  const int64_t* const keys = sorted.keys;
   for (int64_t i = first_index(); i < n; i += index_stride()) {
     const PieceOfRun p(i, names, pieces);
-    const int64_t key = keys[p.end - 1];
-    const bool goes_on = p.end < names.count && keys[p.end] == key && key < names.rows;
-    const bool began_before = p.begin > 0 && keys[p.begin - 1] == key;
+    const int64_t key = sorted.row(p.end - 1);
+    const bool goes_on = p.end < names.count && sorted.row(p.end) == key && key < names.rows;
+    const bool began_before = p.begin > 0 && sorted.row(p.begin - 1) == key;
     if (!goes_on || began_before) continue;
     T sum = tails[i];
     int64_t at = i;
-    for (int64_t next = p.end; next < names.count && keys[next] == key; next += kPiece) {
+    for (int64_t next = p.end; next < names.count && sorted.row(next) == key; next += kPiece) {
       at += names.width;
       sum += heads[at];
     }
@@ -162,28 +169,29 @@ __global__ void __launch_bounds__(kThreads)
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    put_last(int64_t n, const RowNames names, const ListPlaces places, cuda::KeySort::Sorted sorted,
+    put_last(int64_t n, const RowNames names, const ListPlaces places, const SortedNames sorted,
              const T* list, T* whole) {
   for (int64_t i = first_index(); i < n; i += index_stride()) {
     const int64_t entry = i / names.width, column = i - entry * names.width;
     const int64_t group = entry / names.count, k = entry - group * names.count;
-    const int64_t key = sorted.keys[k];
-    const bool last = k + 1 == names.count || sorted.keys[k + 1] != key;
+    const int64_t key = sorted.row(k);
+    const bool last = k + 1 == names.count || sorted.row(k + 1) != key;
     if (!last || key >= names.rows) continue;
     whole[(group * names.rows + key) * names.width + column] =
-        list[places.of(group, sorted.places[k], names.width) + column];
+        list[places.of(group, sorted.place(k), names.width) + column];
   }
 }
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     clear_but_last(int64_t n, const RowNames names, const ListPlaces places,
-                   cuda::KeySort::Sorted sorted, T* list) {
+                   const SortedNames sorted, T* list) {
   for (int64_t i = first_index(); i < n; i += index_stride()) {
     const int64_t entry = i / names.width, column = i - entry * names.width;
     const int64_t group = entry / names.count, k = entry - group * names.count;
-    if (k + 1 == names.count || sorted.keys[k + 1] != sorted.keys[k]) continue;
-    list[places.of(group, sorted.places[k], names.width) + column] = T{0};
+    const bool last = k + 1 == names.count || sorted.row(k + 1) != sorted.row(k);
+    if (last || sorted.row(k) >= names.rows) continue;
+    list[places.of(group, sorted.place(k), names.width) + column] = T{0};
   }
 }
 
@@ -257,8 +265,11 @@ RowPutter<T>::RowPutter(PrepareContext& c, const RowNames& names, const ListPlac
     : queue_(c),
       names_(names),
       places_(places),
-      sort_(names.count, names.rows),
-      sorting_(c.workspace<char>(sort_.workspace())),
+      order_(cuda::RowOrder::of(names.count, names.rows)),
+      rows_(c.workspace<int64_t>(names.count)),
+      keys_(c.workspace<uint64_t>(names.count)),
+      sorted_(c.workspace<uint64_t>(names.count)),
+      sorting_(c.workspace<char>(order_.workspace_bytes())),
       heads_(c.workspace<T>(names.groups * pieces() * names.width)),
       tails_(c.workspace<T>(names.groups * pieces() * names.width)) {}
 
@@ -268,17 +279,18 @@ int64_t RowPutter<T>::pieces() const {
 }
 
 template <typename T>
-cuda::KeySort::Sorted RowPutter<T>::sort(const Numbers& numbers) const {
-  name_keys<<<blocks_for(queue_, names_.count), kThreads, 0, native(queue_)>>>(
-      names_, numbers, sort_.keys(sorting_.data()));
+void RowPutter<T>::sort(const Numbers& numbers) const {
+  name_rows<<<blocks_for(queue_, names_.count), kThreads, 0, native(queue_)>>>(names_, numbers,
+                                                                               rows_.data());
   cuda::check(cudaGetLastError(), "read {} numbers of rows", names_.count);
-  return sort_.run(queue_.stream, sorting_.data());
+  order_.sort(queue_.stream, rows_.data(), keys_.data(), sorted_.data(), sorting_.data());
 }
 
 template <typename T>
 void RowPutter<T>::run(const Numbers& numbers, const T* list, T* whole, Put how) const {
   if (elements_of(names_) == 0) return;
-  const cuda::KeySort::Sorted sorted = sort(numbers);
+  sort(numbers);
+  const SortedNames sorted = {sorted_.data(), order_.position_bits};
   if (how == Put::kReplace) {
     const int64_t n = elements_of(names_);
     put_last<<<blocks_for(queue_, n), kThreads, 0, native(queue_)>>>(n, names_, places_, sorted,
@@ -299,7 +311,8 @@ template <typename T>
 void RowPutter<T>::clear_replaced(const Numbers& numbers, T* list) const {
   const int64_t n = elements_of(names_);
   if (n == 0) return;
-  const cuda::KeySort::Sorted sorted = sort(numbers);
+  sort(numbers);
+  const SortedNames sorted = {sorted_.data(), order_.position_bits};
   clear_but_last<<<blocks_for(queue_, n), kThreads, 0, native(queue_)>>>(n, names_, places_, sorted,
                                                                          list);
   cuda::check(cudaGetLastError(), "clear rows among {}", names_.count);

@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "flotilla/device/cuda/sort.h"
+#include "flotilla/device/cuda/row_order.h"
 #include "flotilla/device/gpu.h"
 #include "flotilla/ops/common/row_names.h"
 
@@ -49,13 +49,16 @@ class RowPutter {
   void clear_replaced(const Numbers& numbers, T* list) const;
 
  private:
-  cuda::KeySort::Sorted sort(const Numbers& numbers) const;
+  // Enqueues the sort of what the numbers name.
+  void sort(const Numbers& numbers) const;
   int64_t pieces() const;
 
   GpuQueue queue_;
   RowNames names_;
   ListPlaces places_;
-  cuda::KeySort sort_;
+  cuda::RowOrder order_;
+  Out<int64_t> rows_;
+  Out<uint64_t> keys_, sorted_;
   Out<char> sorting_;
   Out<T> heads_, tails_;  // sums of parts of runs
 };

@@ -11,7 +11,7 @@
 #include "flotilla/device/cuda/memory.h"
 #include "flotilla/device/cuda/strided.h"
 #include "flotilla/kernel/in_order.h"
-#include "flotilla/ops/common/gpu_kernels.h"
+#include "flotilla/ops/common/cuda_kernels.h"
 #include "flotilla/ops/common/row_moves.h"
 #include "flotilla/ops/common/table_rows.h"
 #include "flotilla/ops/fused/lookup_concat.h"
@@ -107,8 +107,7 @@ std::vector<SourceHandles<T>> sources_of(PrepareContext& c) {
   return found;
 }
 
-constexpr auto forward = [](PrepareContext& c, auto element) -> Step {
-  using T = decltype(element);
+constexpr auto forward = []<typename T>(PrepareContext& c, Of<T>) -> Step {
   return [rows = c.shape("Out")[0], columns = c.shape("Out")[1], handles = sources_of<T>(c),
           queue = GpuQueue(c), out = c.out<T>("Out")] {
     for (size_t first = 0; first < handles.size(); first += Sources<T>::kMost) {
@@ -188,8 +187,7 @@ Step dense_table(PrepareContext& c, size_t table) {
   };
 }
 
-constexpr auto backward = [](PrepareContext& c, auto element) -> Step {
-  using T = decltype(element);
+constexpr auto backward = []<typename T>(PrepareContext& c, Of<T>) -> Step {
   std::vector<Step> steps;
   const Ints sparse = c.attr<Ints>("is_sparse"), offsets = c.attr<Ints>("x_offsets");
   for (size_t t = 0; t < sparse.size(); ++t) {
@@ -210,8 +208,8 @@ constexpr auto backward = [](PrepareContext& c, auto element) -> Step {
 };
 
 [[maybe_unused]] const bool kLookups =
-    add_kernels("lookup_concat", gpu_kernels_for<float, double>(forward)) &&
-    add_kernels("lookup_concat_grad", gpu_kernels_for<float, double>(backward));
+    add_kernels("lookup_concat", cuda_kernels_for<float, double>(forward)) &&
+    add_kernels("lookup_concat_grad", cuda_kernels_for<float, double>(backward));
 
 }  // namespace
 }  // namespace flotilla::ops

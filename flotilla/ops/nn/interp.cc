@@ -10,6 +10,8 @@
 // where ratio is n / out, or in 2.x the inverse of `scale` where that is given. `nearest` takes the
 // element there, `linear` mixes two, and `cubic` four, by the kernel of Keys (1981).
 
+#include "flotilla/ops/nn/interp.h"
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -22,8 +24,6 @@
 
 namespace flotilla::ops {
 namespace {
-
-enum class Mixing { kNearest, kLinear, kCubic };
 
 struct Method {
   const char* name;
@@ -102,45 +102,7 @@ void infer(InferContext& c) {
   for (int64_t a = 0; a < axes; ++a) c.out("Out").shape[first + a] = size[static_cast<size_t>(a)];
 }
 
-// What an element of Out is mixed from along one axis.
-struct Mix {
-  int64_t count = 0;
-  int64_t at[4] = {};
-  double share[4] = {};
-
-  void add(int64_t from, double part) {
-    if (part == 0) return;
-    at[count] = from;
-    share[count++] = part;
-  }
-};
-
-// The share of an element `distance` away.
-double cubic(double distance) {
-  constexpr double kA = -0.75;
-  const double d = std::abs(distance);
-  return d <= 1 ? ((kA + 2) * d - (kA + 3)) * d * d + 1
-                : ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA;
-}
-
-Mix mix_at(Mixing mixing, float position, int64_t extent) {
-  const auto whole = static_cast<int64_t>(std::floor(position));
-  const double beyond = static_cast<double>(position - static_cast<float>(whole));
-  const auto inside = [=](int64_t at) { return std::clamp<int64_t>(at, 0, extent - 1); };
-  Mix mix;
-  if (mixing == Mixing::kNearest) {
-    mix.add(inside(whole), 1);
-  } else if (mixing == Mixing::kLinear) {
-    mix.add(inside(whole), 1 - beyond);
-    mix.add(inside(whole + 1), beyond);
-  } else {
-    for (int64_t i = -1; i <= 2; ++i)
-      mix.add(inside(whole + i), cubic(static_cast<double>(i) - beyond));
-  }
-  return mix;
-}
-
-std::vector<Mix> mixes(const PrepareContext& c, int64_t from, int64_t to, double scale) {
+Mixer mixer_of(const PrepareContext& c, int64_t from, int64_t to, double scale) {
   require(from > 0, "images must have rows and columns, but one of these numbers is {}", from);
   const Mixing mixing = method_of(c.op()).mixing;
   const bool corners = c.attr<bool>("align_corners"), is_cubic = mixing == Mixing::kCubic;
@@ -149,30 +111,31 @@ std::vector<Mix> mixes(const PrepareContext& c, int64_t from, int64_t to, double
   double ratio =
       is_v2(c.op()) && scale > 0 ? 1 / scale : static_cast<double>(from) / static_cast<double>(to);
   if (corners) ratio = to > 1 ? static_cast<double>(from - 1) / static_cast<double>(to - 1) : 0.0;
-  // As in Paddle, in single precision: where a position is whole, the digits decide.
-  const float step = static_cast<float>(ratio);
   // A scale may ask for places far outside, where all is as at the border.
-  const float most = static_cast<float>(is_cubic ? from + 1 : from - 1);
-  std::vector<Mix> found;
-  for (int64_t k = 0; k < to; ++k) {
-    const auto at = static_cast<float>(k);
-    float position = centers ? step * (at + 0.5f) - 0.5f : step * at;
-    if (mixing == Mixing::kNearest && corners) position += 0.5f;
-    position = position < most ? std::max(position, is_cubic ? -2.0f : 0.0f) : most;
-    found.push_back(mix_at(mixing, position, from));
-  }
-  return found;
+  return {.mixing = mixing,
+          .from = from,
+          .to = to,
+          .step = static_cast<float>(ratio),
+          .least = is_cubic ? -2.0f : 0.0f,
+          .most = static_cast<float>(is_cubic ? from + 1 : from - 1),
+          .centers = centers,
+          .rounds = mixing == Mixing::kNearest && corners};
 }
 
-// An axis resized: [outer][from][inner] becomes [outer][to][inner].
+// An axis, and what each of its elements is mixed from.
 struct Pass {
-  int64_t outer = 0, from = 0, to = 0, inner = 0;
+  ResizedAxis axis = {};
   std::vector<Mix> mixes = {};
+
+  explicit Pass(const ResizedAxis& resized) : axis(resized) {
+    for (int64_t k = 0; k < axis.mixer.to; ++k) mixes.push_back(axis.mixer.at(k));
+  }
 
   template <bool kBack, typename T>
   void run(const T* in, T* out) const {
+    const int64_t inner = axis.inner, to = axis.mixer.to, from = axis.mixer.from;
     const int64_t read = (kBack ? to : from) * inner, written = (kBack ? from : to) * inner;
-    parallel_for(outer, to * inner * 8, [&](int64_t o) {
+    parallel_for(axis.outer, to * inner * 8, [&](int64_t o) {
       const T* x = in + o * read;
       T* y = out + o * written;
       std::fill_n(y, written, T{0});
@@ -190,11 +153,11 @@ struct Pass {
 };
 
 // From X to Out. The last axis comes first where Out is larger, and last where it is smaller.
-std::vector<Pass> passes_of(const PrepareContext& c, const Shape& out) {
+std::vector<ResizedAxis> axes_of(const PrepareContext& c, const Shape& out) {
   const int64_t first = first_axis(c);
   const std::vector<double> scales = scales_of(c);
-  std::vector<Pass> passes;
-  if (out.numel() == 0) return passes;  // its extents may be as large as they like
+  std::vector<ResizedAxis> axes;
+  if (out.numel() == 0) return axes;  // its extents may be as large as they like
   require_room(out.numel() * size_of(c.dtype("X")));
   Shape now = c.shape("X");
   const auto check = [&](bool fits) {
@@ -205,22 +168,23 @@ std::vector<Pass> passes_of(const PrepareContext& c, const Shape& out) {
   for (size_t i = 0; i < scales.size(); ++i) {
     const size_t a = grows ? scales.size() - 1 - i : i;
     const int64_t axis = first + static_cast<int64_t>(a);
-    passes.push_back({now.numel(0, axis), now[axis], out[axis], now.numel(axis + 1, now.rank()),
-                      mixes(c, now[axis], out[axis], scales[a])});
+    axes.push_back({now.numel(0, axis), now.numel(axis + 1, now.rank()),
+                    mixer_of(c, now[axis], out[axis], scales[a])});
     now[axis] = out[axis];
   }
   check(now == out);
-  return passes;
+  return axes;
 }
 
 template <bool kBack>
 constexpr auto resize = []<typename T>(PrepareContext& c) -> Step {
-  auto passes = passes_of(c, c.shape(kBack ? "Out@GRAD" : "Out"));
-  if (kBack) std::ranges::reverse(passes);
+  auto axes = axes_of(c, c.shape(kBack ? "Out@GRAD" : "Out"));
+  if (kBack) std::ranges::reverse(axes);
+  if (on_gpu(c)) return gpu_resize<T>(c, axes, kBack);
+  std::vector<Pass> passes(axes.begin(), axes.end());
   std::vector<Out<T>> to;
-  for (size_t i = 0; i + 1 < passes.size(); ++i) {
-    const Pass& pass = passes[i];
-    to.push_back(c.workspace<T>(pass.outer * (kBack ? pass.from : pass.to) * pass.inner));
+  for (size_t i = 0; i + 1 < axes.size(); ++i) {
+    to.push_back(c.workspace<T>(kBack ? axes[i].before() : axes[i].after()));
   }
   to.push_back(c.out<T>(kBack ? "X@GRAD" : "Out"));
   return

@@ -3,7 +3,7 @@
 // Lookups in a table on a GPU, and their gradients. An id that is no row gives zeros.
 
 #include "flotilla/device/cuda/memory.h"
-#include "flotilla/ops/common/gpu_kernels.h"
+#include "flotilla/ops/common/cuda_kernels.h"
 #include "flotilla/ops/common/row_moves.h"
 #include "flotilla/ops/common/table_rows.h"
 
@@ -18,8 +18,7 @@ RowNames names_in(const PrepareContext& c) {
           .padding = padding_row(c.attr<int64_t>("padding_idx"), table[0])};
 }
 
-constexpr auto forward = [](PrepareContext& c, auto element) -> Step {
-  using T = decltype(element);
+constexpr auto forward = []<typename T>(PrepareContext& c, Of<T>) -> Step {
   return [queue = GpuQueue(c), names = names_in(c), table = TableRows<T>(c),
           ids = LabelsIn(c, "Ids"), out = c.out<T>("Out")] {
     take_named(queue, names, numbers_at(ids), ListPlaces::dense(names), table.data(), out.data(),
@@ -49,15 +48,14 @@ Step backward_dense(PrepareContext& c) {
   };
 }
 
-constexpr auto backward = [](PrepareContext& c, auto element) -> Step {
-  using T = decltype(element);
+constexpr auto backward = []<typename T>(PrepareContext& c, Of<T>) -> Step {
   return c.is_sparse("W@GRAD") ? backward_sparse<T>(c) : backward_dense<T>(c);
 };
 
 [[maybe_unused]] const bool kLookups = [] {
   for (const char* type : {"lookup_table", "lookup_table_v2"}) {
-    add_kernels(type, gpu_kernels_for<float, double>(forward));
-    add_kernels(std::string(type) + "_grad", gpu_kernels_for<float, double>(backward));
+    add_kernels(type, cuda_kernels_for<float, double>(forward));
+    add_kernels(std::string(type) + "_grad", cuda_kernels_for<float, double>(backward));
   }
   return true;
 }();

@@ -15,6 +15,7 @@
 #include "flotilla/ops/common/reduce_engine.h"
 #include "flotilla/ops/common/shape_checks.h"
 #include "flotilla/ops/common/slots.h"
+#include "flotilla/ops/tensor/gpu_fold.h"
 
 namespace flotilla::ops {
 namespace {
@@ -181,6 +182,7 @@ Step forward(PrepareContext& c) {
 
 template <typename T>
 Step add_up(PrepareContext& c, const Repeats& r, std::string_view dout, size_t i) {
+  if (on_gpu(c)) return gpu_add_up<T>(c, r.walk(false), r.walk(true), dout, i);
   if (!c.has(dout, i)) {
     return [n = c.shape("X", i).numel(), to = c.out<T>("X@GRAD", i)] {
       std::fill_n(to.data(), n, T{0});

@@ -4,7 +4,7 @@
 
 #include "flotilla/device/cuda/each.cuh"
 #include "flotilla/device/gpu.h"
-#include "flotilla/ops/common/gpu_kernels.h"
+#include "flotilla/ops/common/cuda_kernels.h"
 
 namespace flotilla::ops {
 namespace {
@@ -20,8 +20,7 @@ struct Eye {
   }
 };
 
-constexpr auto eye = [](PrepareContext& c, auto element) -> Step {
-  using T = decltype(element);
+constexpr auto eye = []<typename T>(PrepareContext& c, Of<T>) -> Step {
   return [n = c.shape("Out").numel(), columns = c.shape("Out")[1], stream = c.around().stream,
           processors = c.around().gpu->info().processors, out = c.out<T>("Out")] {
     cuda::each(stream, processors, n, Eye<T>{columns, out.data()});
@@ -29,7 +28,7 @@ constexpr auto eye = [](PrepareContext& c, auto element) -> Step {
 };
 
 [[maybe_unused]] const bool kEye = add_kernels(
-    "eye", gpu_kernels_for<float, double, int32_t, int64_t, bool, uint8_t, int8_t, int16_t>(eye));
+    "eye", cuda_kernels_for<float, double, int32_t, int64_t, bool, uint8_t, int8_t, int16_t>(eye));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -5,7 +5,7 @@
 #include "flotilla/base/half.h"
 #include "flotilla/device/cuda/each.cuh"
 #include "flotilla/device/gpu.h"
-#include "flotilla/ops/common/gpu_kernels.h"
+#include "flotilla/ops/common/cuda_kernels.h"
 
 namespace flotilla::ops {
 namespace {
@@ -28,8 +28,7 @@ struct LinspaceElement {
   }
 };
 
-constexpr auto linspace = [](PrepareContext& c, auto element) -> Step {
-  using From = decltype(element);
+constexpr auto linspace = []<typename From>(PrepareContext& c, Of<From>) -> Step {
   return visit_dtype(c.dtype("Out"), [&](auto to) -> Step {
     using To = decltype(to);
     return [n = c.shape("Out").numel(), stream = c.around().stream,
@@ -42,7 +41,7 @@ constexpr auto linspace = [](PrepareContext& c, auto element) -> Step {
 };
 
 [[maybe_unused]] const bool kLinspace =
-    add_kernels("linspace", gpu_kernels_for<float, double, int32_t, int64_t>(linspace));
+    add_kernels("linspace", cuda_kernels_for<float, double, int32_t, int64_t>(linspace));
 
 }  // namespace
 }  // namespace flotilla::ops

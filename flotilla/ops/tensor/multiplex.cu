@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "flotilla/device/cuda/each.cuh"
-#include "flotilla/ops/common/gpu_kernels.h"
+#include "flotilla/ops/common/cuda_kernels.h"
 #include "flotilla/ops/common/row_moves.h"
 
 namespace flotilla::ops {
@@ -32,8 +32,7 @@ struct ChooseRows {
   }
 };
 
-constexpr auto forward = [](PrepareContext& c, auto element) -> Step {
-  using T = decltype(element);
+constexpr auto forward = []<typename T>(PrepareContext& c, Of<T>) -> Step {
   const Shape& shape = c.shape("X");
   std::vector<In<T>> inputs;
   for (size_t i = 0; i < c.count("X"); ++i) inputs.push_back(c.in<T>("X", i));
@@ -63,8 +62,7 @@ struct RowsOfOne {
   __device__ void operator()(int64_t i) const { dx[i] = ids[i / width] == input ? dout[i] : T{0}; }
 };
 
-constexpr auto backward = [](PrepareContext& c, auto element) -> Step {
-  using T = decltype(element);
+constexpr auto backward = []<typename T>(PrepareContext& c, Of<T>) -> Step {
   const Shape& shape = c.shape("Out@GRAD");
   std::vector<Out<T>> grads;
   for (size_t i = 0; i < c.count("X@GRAD"); ++i) {
@@ -82,8 +80,8 @@ constexpr auto backward = [](PrepareContext& c, auto element) -> Step {
 };
 
 [[maybe_unused]] const bool kMultiplex =
-    add_kernels("multiplex", gpu_kernels_for<float, double, int32_t, int64_t>(forward)) &&
-    add_kernels("multiplex_grad", gpu_kernels_for<float, double>(backward));
+    add_kernels("multiplex", cuda_kernels_for<float, double, int32_t, int64_t>(forward)) &&
+    add_kernels("multiplex_grad", cuda_kernels_for<float, double>(backward));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -4,7 +4,7 @@
 
 #include "flotilla/device/cuda/each.cuh"
 #include "flotilla/device/gpu.h"
-#include "flotilla/ops/common/gpu_kernels.h"
+#include "flotilla/ops/common/cuda_kernels.h"
 #include "flotilla/ops/common/known_value.h"
 
 namespace flotilla::ops {
@@ -22,8 +22,7 @@ struct OneHot {
   }
 };
 
-constexpr auto one_hot = [](PrepareContext& c, auto element) -> Step {
-  using From = decltype(element);
+constexpr auto one_hot = []<typename From>(PrepareContext& c, Of<From>) -> Step {
   return visit_dtype(c.dtype("Out"), [&](auto to) -> Step {
     using To = decltype(to);
     return [n = c.shape("Out").numel(),
@@ -36,8 +35,8 @@ constexpr auto one_hot = [](PrepareContext& c, auto element) -> Step {
 };
 
 [[maybe_unused]] const bool kOneHot =
-    add_kernels("one_hot", gpu_kernels_for<int32_t, int64_t>(one_hot)) &&
-    add_kernels("one_hot_v2", gpu_kernels_for<int32_t, int64_t>(one_hot));
+    add_kernels("one_hot", cuda_kernels_for<int32_t, int64_t>(one_hot)) &&
+    add_kernels("one_hot_v2", cuda_kernels_for<int32_t, int64_t>(one_hot));
 
 }  // namespace
 }  // namespace flotilla::ops

@@ -4,7 +4,7 @@
 
 #include "flotilla/device/cuda/each.cuh"
 #include "flotilla/device/gpu.h"
-#include "flotilla/ops/common/gpu_kernels.h"
+#include "flotilla/ops/common/cuda_kernels.h"
 
 namespace flotilla::ops {
 namespace {
@@ -19,8 +19,7 @@ struct RangeElement {
   }
 };
 
-constexpr auto range = [](PrepareContext& c, auto element) -> Step {
-  using T = decltype(element);
+constexpr auto range = []<typename T>(PrepareContext& c, Of<T>) -> Step {
   return [n = c.shape("Out").numel(), stream = c.around().stream,
           processors = c.around().gpu->info().processors, start = c.in<T>("Start"),
           step = c.in<T>("Step"), out = c.out<T>("Out")] {
@@ -29,7 +28,7 @@ constexpr auto range = [](PrepareContext& c, auto element) -> Step {
 };
 
 [[maybe_unused]] const bool kRange =
-    add_kernels("range", gpu_kernels_for<float, double, int32_t, int64_t>(range));
+    add_kernels("range", cuda_kernels_for<float, double, int32_t, int64_t>(range));
 
 }  // namespace
 }  // namespace flotilla::ops

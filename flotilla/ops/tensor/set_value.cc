@@ -3,6 +3,7 @@
 
 #include "flotilla/ops/common/known_value.h"
 #include "flotilla/ops/common/optional_slots.h"
+#include "flotilla/ops/tensor/gpu_fold.h"
 #include "flotilla/ops/tensor/slice_range.h"
 
 namespace flotilla::ops {
@@ -132,6 +133,11 @@ constexpr auto forward = []<typename T>(PrepareContext& c) -> Step {
   if (!given) kept = value_in_attrs<T>(c);
   const bool of_itself = given && c.op().input("ValueTensor") == c.op().input("Input");
   if (!of_itself) c.in_place("Input", "Out");
+  if (on_gpu(c)) {
+    const auto* const bytes = reinterpret_cast<const char*>(kept.data());
+    return gpu_set_value.forward(c, target.box, target.value_strides,
+                                 {bytes, bytes + kept.size() * sizeof(T)});
+  }
   return [target, copy = target.copy(sizeof(T)), kept = std::move(kept),
           bytes = c.shape("Input").numel() * static_cast<int64_t>(sizeof(T)),
           from = given ? c.in<T>("ValueTensor") : In<T>(), x = c.in<T>("Input"),
@@ -150,6 +156,7 @@ constexpr auto backward = []<typename T>(PrepareContext& c) -> Step {
   const Shape& whole = c.shape("Out@GRAD");
   const Shape value = of_value ? c.shape("ValueTensor@GRAD") : Shape{1};
   const Target target(c, whole, value);
+  if (on_gpu(c)) return gpu_set_value_backward<T>(c, target.box, target.value_strides);
   const BoxCopy clear(target.box.extents, target.box.strides, Ints(target.box.extents.size()),
                       sizeof(T));
   return [target, clear, n = whole.numel(), values = value.numel(), dout = c.in<T>("Out@GRAD"),

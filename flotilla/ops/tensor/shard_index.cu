@@ -4,7 +4,7 @@
 
 #include "flotilla/device/cuda/each.cuh"
 #include "flotilla/device/gpu.h"
-#include "flotilla/ops/common/gpu_kernels.h"
+#include "flotilla/ops/common/cuda_kernels.h"
 
 namespace flotilla::ops {
 namespace {
@@ -23,8 +23,7 @@ struct PlaceInShard {
   }
 };
 
-constexpr auto shard_index = [](PrepareContext& c, auto element) -> Step {
-  using T = decltype(element);
+constexpr auto shard_index = []<typename T>(PrepareContext& c, Of<T>) -> Step {
   const int64_t ids = c.attr<int64_t>("index_num"), shards = c.attr<int64_t>("nshards");
   return [ids, size = (ids + shards - 1) / shards, shard = c.attr<int64_t>("shard_id"),
           other = static_cast<T>(c.attr<int64_t>("ignore_value")), n = c.shape("X").numel(),
@@ -36,7 +35,7 @@ constexpr auto shard_index = [](PrepareContext& c, auto element) -> Step {
 };
 
 [[maybe_unused]] const bool kShardIndex =
-    add_kernels("shard_index", gpu_kernels_for<int32_t, int64_t>(shard_index));
+    add_kernels("shard_index", cuda_kernels_for<int32_t, int64_t>(shard_index));
 
 }  // namespace
 }  // namespace flotilla::ops

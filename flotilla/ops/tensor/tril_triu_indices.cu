@@ -4,7 +4,7 @@
 
 #include "flotilla/device/cuda/each.cuh"
 #include "flotilla/device/gpu.h"
-#include "flotilla/ops/common/gpu_kernels.h"
+#include "flotilla/ops/common/cuda_kernels.h"
 
 namespace flotilla::ops {
 namespace {
@@ -36,18 +36,18 @@ Step keep_triangle(PrepareContext& c, std::string_view in, std::string_view out)
   };
 }
 
-constexpr auto forward = [](PrepareContext& c, auto element) -> Step {
-  return keep_triangle<decltype(element)>(c, "X", "Out");
+constexpr auto forward = []<typename T>(PrepareContext& c, Of<T>) -> Step {
+  return keep_triangle<T>(c, "X", "Out");
 };
-constexpr auto backward = [](PrepareContext& c, auto element) -> Step {
-  return keep_triangle<decltype(element)>(c, "Out@GRAD", "X@GRAD");
+constexpr auto backward = []<typename T>(PrepareContext& c, Of<T>) -> Step {
+  return keep_triangle<T>(c, "Out@GRAD", "X@GRAD");
 };
 
 [[maybe_unused]] const bool kTriangles =
     add_kernels("tril_triu",
-                gpu_kernels_for<float, double, int32_t, int64_t, bool, uint8_t, int8_t, int16_t>(
+                cuda_kernels_for<float, double, int32_t, int64_t, bool, uint8_t, int8_t, int16_t>(
                     forward)) &&
-    add_kernels("tril_triu_grad", gpu_kernels_for<float, double>(backward));
+    add_kernels("tril_triu_grad", cuda_kernels_for<float, double>(backward));
 
 }  // namespace
 }  // namespace flotilla::ops
