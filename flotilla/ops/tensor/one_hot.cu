@@ -4,6 +4,7 @@
 
 #include "flotilla/device/cuda/each.cuh"
 #include "flotilla/device/gpu.h"
+#include "flotilla/kernel/prepare.h"
 #include "flotilla/ops/common/cuda_kernels.h"
 #include "flotilla/ops/common/known_value.h"
 
