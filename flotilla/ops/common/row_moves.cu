@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "flotilla/device/cuda/check.h"
-#include "flotilla/ops/common/row_moves.h"
+#include "flotilla/ops/common/row_moves.cuh"
 
 namespace flotilla::ops {
 namespace {

@@ -12,7 +12,7 @@
 #include "flotilla/device/cuda/strided.h"
 #include "flotilla/kernel/in_order.h"
 #include "flotilla/ops/common/cuda_kernels.h"
-#include "flotilla/ops/common/row_moves.h"
+#include "flotilla/ops/common/row_moves.cuh"
 #include "flotilla/ops/common/table_rows.h"
 #include "flotilla/ops/fused/lookup_concat.h"
 

@@ -4,7 +4,7 @@
 
 #include "flotilla/device/cuda/memory.h"
 #include "flotilla/ops/common/cuda_kernels.h"
-#include "flotilla/ops/common/row_moves.h"
+#include "flotilla/ops/common/row_moves.cuh"
 #include "flotilla/ops/common/table_rows.h"
 
 namespace flotilla::ops {

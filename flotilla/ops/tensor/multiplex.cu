@@ -7,7 +7,7 @@
 
 #include "flotilla/device/cuda/each.cuh"
 #include "flotilla/ops/common/cuda_kernels.h"
-#include "flotilla/ops/common/row_moves.h"
+#include "flotilla/ops/common/row_moves.cuh"
 
 namespace flotilla::ops {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "flotilla/device/cuda/memory.h"
 #include "flotilla/ops/common/gpu_kernels.h"
-#include "flotilla/ops/common/row_moves.h"
+#include "flotilla/ops/common/row_moves.cuh"
 #include "flotilla/ops/tensor/named_rows.h"
 
 namespace flotilla::ops {

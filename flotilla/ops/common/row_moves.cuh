@@ -1,4 +1,4 @@
-// flotilla/ops/common/row_moves.h
+// flotilla/ops/common/row_moves.cuh
 //
 // Moves of named rows on a GPU. All of them only enqueue; sums are taken in an order that depends
 // on the numbers and the shapes alone.
