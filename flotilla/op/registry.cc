@@ -102,14 +102,15 @@ bool has_kernel(const OpDef& def, Device device, DType dtype) {
 }
 
 const Kernel& find_kernel(const OpDef& def, Device device, DType dtype) {
-  std::string there;
+  std::vector<std::string> there, elsewhere;
   for (const Kernel& kernel : def.kernels) {
     if (kernel.device == device && kernel.dtype == dtype) return kernel;
-    there +=
-        fmt::format("{}{} {}", there.empty() ? "" : ", ", name_of(kernel.device), kernel.dtype);
+    (kernel.device == device ? there : elsewhere)
+        .push_back(fmt::format("{} {}", name_of(kernel.device), kernel.dtype));
   }
+  if (there.empty()) there = std::move(elsewhere);
   not_found("no kernel for {} on {} with dtype {}. Its kernels are: {}", def.type, name_of(device),
-            dtype, there.empty() ? "none" : there);
+            dtype, there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", ")));
 }
 
 Use shape_of(std::string slot) {

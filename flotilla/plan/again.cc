@@ -75,7 +75,8 @@ bool AgainHost::memory_fits() const {
   }
   // A copy was made for the old shape.
   return std::none_of(draft_.values.begin(), draft_.values.end(), [&](const Value& value) {
-    return value.origin >= 0 && value.last_used >= 0 && changed(value.origin);
+    return value.origin >= 0 && value.last_used >= 0 && changed(value.origin) &&
+           !same(value.meta, at(value.origin).meta);
   });
 }
 
@@ -130,6 +131,21 @@ bool AgainHost::resize_outputs(Prepared& op) {
 const Cell* AgainHost::cell(int32_t value, const Layout& layout) {
   if (at(value).device != node_->device || !(at(value).layout == layout)) throw NeedsNewPlan{};
   return &at(value).cell;
+}
+
+// A copy on the device of the node takes the extents of what it was copied from; one in another
+// layout was prepared for the old ones.
+const Cell* AgainHost::read(int32_t value, const Layout& layout) {
+  const auto copy = std::find_if(node_->reads.begin(), node_->reads.end(), [&](int32_t read) {
+    return at(read).origin == value && at(read).device == node_->device &&
+           at(read).device != at(value).device && at(read).layout == layout &&
+           at(value).layout == layout;
+  });
+  if (copy == node_->reads.end()) return cell(value, layout);
+  at(*copy).meta = at(value).meta;
+  if (at(*copy).bytes() > at(*copy).bytes_of(at(*copy).capacity)) throw NeedsNewPlan{};
+  changed_[static_cast<size_t>(*copy)] = true;
+  return &at(*copy).cell;
 }
 
 const Cell* AgainHost::random_stream(int64_t) { throw NeedsNewPlan{}; }

@@ -25,7 +25,7 @@ class AgainHost final : public Host {
   // is of no use any more. REQUIRES: assign_memory was run.
   bool adapt(const std::vector<FeedSpec>& feeds);
 
-  const Cell* read(int32_t value, const Layout& layout) override { return cell(value, layout); }
+  const Cell* read(int32_t value, const Layout& layout) override;
   const Cell* write(int32_t value, const Layout& layout) override { return cell(value, layout); }
   const Cell* workspace(int64_t bytes) override;
   const Cell* random_stream(int64_t op_seed) override;

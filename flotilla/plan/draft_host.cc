@@ -25,7 +25,12 @@ bool may_fix_layout(const Value& value) {
 
 size_t DraftHost::add_node(Node node, const std::function<Step()>& prepare) {
   node_ = &node;
-  node.step = prepare();
+  try {
+    node.step = prepare();
+  } catch (...) {
+    after_.clear();
+    throw;
+  }
   node_ = nullptr;
   const size_t index = draft_.nodes.size();
   draft_.nodes.push_back(std::move(node));
@@ -108,6 +113,7 @@ Node DraftHost::copy_between(int32_t from, int32_t to) {
   Backend* const device = draft_.device;
   const Value *source = &at(from), *target = &at(to);
   Node node{.device = kDevice, .reads = {from}, .writes = {to}, .crosses = true};
+  node.up = target->device == kDevice;
   node.lasts = source->home != Home::kFeed;
   const auto over = [source, target](auto copy) {
     return [source, target, copy] {

@@ -283,8 +283,20 @@ void Drafter::prepare(const Block& block, const Op& op) {
   const bool dynamic = is_dynamic(draft_, made, metas);
   choose_kernel(made, kernel_dtype(op, def, metas_of(draft_, made.inputs), metas), dynamic);
   if (dynamic) return prepare_dynamic(std::move(made));
-  made.node = host_.add_node({.op = &op, .device = made.device, .side_effect = def.side_effect},
-                             [&] { return host_.run_kernel(made); });
+  const auto add = [&] {
+    made.node = host_.add_node({.op = &op, .device = made.device, .side_effect = def.side_effect},
+                               [&] { return host_.run_kernel(made); });
+  };
+  try {
+    add();
+  } catch (const Error&) {
+    // A kernel of the device need not take all that the CPU's takes, such as sparse rows.
+    if (made.device == kHost) throw;
+    made.kernel = &find_kernel(def, kCpu, made.kernel->dtype);
+    made.device = kHost;
+    draft_.on_cpu.insert(def.type);
+    add();
+  }
   draft_.prepared.push_back(std::move(made));
 }
 

@@ -103,7 +103,9 @@ struct Node {
   std::vector<Share> shares = {};
   std::vector<Workspace*> workspaces = {};
   bool crosses = false;  // a copy to another device
+  bool up = false;       // from the host
   bool lasts = false;    // which may go on when the step has returned
+  bool uses_host() const { return device == kHost || up; }
   bool side_effect = false;
   bool kept = false;
   const Cell* condition = nullptr;  // of a sub-block: one bool

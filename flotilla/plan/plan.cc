@@ -405,7 +405,7 @@ void CompiledPlan::run_nodes(int32_t begin, int32_t end) {
         n = ended - 1;
         continue;
       }
-      if (node.device == kHost) end_copies();
+      if (node.uses_host()) end_copies();
       if (node.before) node.before();
       if (node.body_end == 0) {
         node.step();

@@ -53,6 +53,7 @@ int64_t places_of(const SlidingWindows& w) {
 template <typename T>
 Step take_columns(PrepareContext& c, const SlidingWindows& w, int64_t channels, const char* images,
                   const char* columns) {
+  if (on_gpu(c)) return gpu_columns<T>.take(c, w, channels, images, columns);
   return [w, channels, in = c.in<T>(images), out = c.out<T>(columns)] {
     parallel_for(channels * w.size(), w.places(), [&](int64_t row) {
       const T* x = in.data() + row / w.size() * w.pixels();

@@ -11,6 +11,7 @@
 #include "flotilla/device/cuda/graph.h"
 #include "flotilla/ir/text.h"
 #include "flotilla/op/kernel_dtype.h"
+#include "flotilla/op/needs_value.h"
 #include "flotilla/testing/cuda/gpu_host.h"
 
 namespace flotilla {
@@ -200,10 +201,12 @@ void expect_same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b
   }
 }
 
-// Null where a kernel does not take sparse rows.
+// Null where a kernel leaves the op to the CPU: sparse rows, or values that only a run knows.
 std::unique_ptr<Trial> trial_of(const Op& op, const Named& values, GpuHost::Sharing sharing) {
   try {
     return std::make_unique<Trial>(op, values, sharing);
+  } catch (const NeedsValue&) {
+    return nullptr;
   } catch (const Error&) {
     if (!has_sparse(op, values)) throw;
     return nullptr;
