@@ -20,20 +20,25 @@ class SlowServer final : public Channel {
   Bytes allocate(size_t bytes) override { return heap_bytes(bytes); }
 
   void call(const Bytes&, size_t, Done done) override {
-    const MutexLock lock(mutex_);
-    waiting_.push_back(std::move(done));
-    changed_.notify_all();
+    std::string cancelled;
+    {
+      const MutexLock lock(mutex_);
+      cancelled = cancelled_;
+      if (cancelled.empty()) waiting_.push_back(done);
+      changed_.notify_all();
+    }
+    if (!cancelled.empty()) end(done, cancelled);
   }
 
   void cancel(const std::string& reason) override {
     std::vector<Done> ended;
     {
       const MutexLock lock(mutex_);
+      cancelled_ = reason;
       ended = std::move(waiting_);
       waiting_.clear();
     }
-    const Error error(ErrorKind::kUnavailable, reason);
-    for (const Done& done : ended) done({}, std::make_exception_ptr(error));
+    for (const Done& done : ended) end(done, reason);
   }
 
   // Answers the next request, as soon as it is there.
@@ -49,8 +54,13 @@ class SlowServer final : public Channel {
   }
 
  private:
+  static void end(const Done& done, const std::string& why) {
+    done({}, std::make_exception_ptr(Error(ErrorKind::kUnavailable, why)));
+  }
+
   Mutex mutex_;
   Condition changed_;
+  std::string cancelled_ FLT_GUARDED_BY(mutex_);  // why; empty: it is not
   std::vector<Done> waiting_ FLT_GUARDED_BY(mutex_);
 };
 
