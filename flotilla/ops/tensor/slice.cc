@@ -102,7 +102,7 @@ void infer(InferContext& c) {
 Box box_of(const PrepareContext& c, const Shape& shape) {
   const Ints axes = c.attr<Ints>("axes");
   return sliced(shape, axes, known_ints(c, kStarts), known_ints(c, kEnds),
-                strides_of(c, axes.size()));
+                strided(c) ? known_ints(c, kStrides) : Ints(axes.size(), 1));
 }
 
 Step forward(PrepareContext& c) { return take_box(c, "Input", "Out", box_of(c, c.shape("Input"))); }
