@@ -35,6 +35,8 @@ def _of_paddle():
 # What the core is told.
 _TOLD = {
     "FLAGS_paddle_num_threads": lambda name, value: core.set_threads(int(value)),
+    # The core reads it from the environment when it takes memory of a GPU.
+    "FLAGS_gpu_memory_limit_mb": lambda name, value: os.environ.update({name: str(int(value))}),
     "FLAGS_check_nan_inf": lambda name, value: core.set_check_numbers(_truth(name, value)),
 }
 
