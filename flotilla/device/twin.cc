@@ -5,7 +5,11 @@ namespace flotilla {
 void* Twin::on(Backend& device, DeviceUse use) {
   const MutexLock lock(mutex_);
   if (device_ != &device) {
-    read_back();
+    if (!host_counts_) {
+      const Backend::Turn other = device_->enter();
+      read_back();
+    }
+    const Backend::Turn again = device.enter();  // what the thread works on is the other one
     memory_ = device.allocate(bytes_);
     device_ = &device;
     kept_ = device.weak_from_this().lock();

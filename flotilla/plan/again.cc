@@ -135,18 +135,26 @@ const Cell* AgainHost::cell(int32_t value, const Layout& layout) {
 
 // A copy on the device of the node takes the extents of what it was copied from; one in another
 // layout was prepared for the old ones.
-const Cell* AgainHost::read(int32_t value, const Layout& layout) {
+int32_t AgainHost::copy_of(int32_t value, const Layout& layout) {
   const auto copy = std::find_if(node_->reads.begin(), node_->reads.end(), [&](int32_t read) {
     return at(read).origin == value && at(read).device == node_->device &&
            at(read).device != at(value).device && at(read).layout == layout &&
            at(value).layout == layout;
   });
-  if (copy == node_->reads.end()) return cell(value, layout);
-  at(*copy).meta = at(value).meta;
-  if (at(*copy).bytes() > at(*copy).bytes_of(at(*copy).capacity)) throw NeedsNewPlan{};
+  if (copy == node_->reads.end()) return value;
+  Value& found = at(*copy);
+  const int64_t room = found.capacity_bytes(), rows_room = found.capacity_rows_bytes();
+  found.meta = at(value).meta;
+  if (found.bytes() > room || found.rows_bytes() > rows_room) throw NeedsNewPlan{};
   changed_[static_cast<size_t>(*copy)] = true;
-  return &at(*copy).cell;
+  return *copy;
 }
+
+const Cell* AgainHost::read(int32_t value, const Layout& layout) {
+  return cell(copy_of(value, layout), layout);
+}
+
+const Cell* AgainHost::read_rows(int32_t value) { return &at(copy_of(value, {})).rows; }
 
 const Cell* AgainHost::random_stream(int64_t) { throw NeedsNewPlan{}; }
 

@@ -26,6 +26,7 @@ class AgainHost final : public Host {
   bool adapt(const std::vector<FeedSpec>& feeds);
 
   const Cell* read(int32_t value, const Layout& layout) override;
+  const Cell* read_rows(int32_t value) override;
   const Cell* write(int32_t value, const Layout& layout) override { return cell(value, layout); }
   const Cell* workspace(int64_t bytes) override;
   const Cell* random_stream(int64_t op_seed) override;
@@ -37,6 +38,8 @@ class AgainHost final : public Host {
   bool memory_fits() const;
   bool changed(int32_t value) const { return changed_[static_cast<size_t>(value)]; }
   bool any_changed(const Ports& ports) const;
+  // What the node reads of a value: the value itself, or its copy on the device of the node.
+  int32_t copy_of(int32_t value, const Layout& layout);
   const Cell* cell(int32_t value, const Layout& layout);
 
   std::vector<bool> changed_;  // by value
