@@ -145,10 +145,10 @@ Ints narrow(const Longs& numbers) { return {numbers.begin(), numbers.end()}; }
 Inputs variable_bounds(const Cuts& cuts, Attrs& attrs) {
   if (!cuts.by_variables()) return {};
   Variables starts, ends;
+  // Paddle 1.8 takes bounds of int32 alone, and what has one axis here may have none in 2.6.
   const auto bound = [](Var* var, int64_t number) {
-    if (var == nullptr) return full({1}, static_cast<double>(number), i64);
-    const Variable whole = var->dtype == i64 ? Variable(*var) : cast(*var, i64);
-    return whole.shape().rank() == 0 ? with_axis(whole, 0) : whole;
+    if (var == nullptr) return full({1}, static_cast<double>(number), i32);
+    return reshape(var->dtype == i32 ? Variable(*var) : cast(*var, i32), {1});
   };
   for (size_t i = 0; i < cuts.ranges.size(); ++i) {
     const Index& range = cuts.ranges[i];

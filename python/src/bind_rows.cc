@@ -47,6 +47,7 @@ class OpCall {
         extents_for_ = place.name;
       } else {
         put(place, value);
+        if (place.kind == Place::kInput) state_attrs(places);
         return;
       }
     }
@@ -63,6 +64,14 @@ class OpCall {
   }
 
  private:
+  // Paddle 1.8 wants some attributes, such as those of pad2d, also where a tensor has the value.
+  void state_attrs(const std::vector<Place>& places) {
+    for (const Place& place : places) {
+      if (place.kind != Place::kAttr) continue;
+      attrs_[place.name] = target_.def->find_attr(place.name)->initial;
+    }
+  }
+
   void put(const Place& place, nb::handle value) {
     if (place.kind == Place::kInput) {
       inputs_[place.name] = to_variables(value);
