@@ -145,10 +145,15 @@ Ints narrow(const Longs& numbers) { return {numbers.begin(), numbers.end()}; }
 Inputs variable_bounds(const Cuts& cuts, Attrs& attrs) {
   if (!cuts.by_variables()) return {};
   Variables starts, ends;
-  // Paddle 1.8 takes bounds of int32 alone, and what has one axis here may have none in 2.6.
-  const auto bound = [](Var* var, int64_t number) {
-    if (var == nullptr) return full({1}, static_cast<double>(number), i32);
-    return reshape(var->dtype == i32 ? Variable(*var) : cast(*var, i32), {1});
+  // Paddle 1.8 takes bounds of int32 alone, but int64 may be too large for that; and what has one
+  // axis here may have none in 2.6.
+  const auto constant = [](int64_t number, DType dtype) {
+    return full({1}, static_cast<double>(number), dtype);
+  };
+  const auto bound = [&](Var* var, int64_t number) {
+    if (var == nullptr) return constant(number, i32);
+    const bool as_it_is = var->dtype == i32 || var->dtype == i64;
+    return reshape(as_it_is ? Variable(*var) : cast(*var, i64), {1});
   };
   for (size_t i = 0; i < cuts.ranges.size(); ++i) {
     const Index& range = cuts.ranges[i];
@@ -157,8 +162,8 @@ Inputs variable_bounds(const Cuts& cuts, Attrs& attrs) {
       // The element before the end has no end of its own.
       const Variable after = starts.back() + 1;
       const Variable last = binary("equal", after, 0);
-      ends.push_back(
-          op("where", {{"Condition", last}, {"X", bound(nullptr, Index::kEnd)}, {"Y", after}}));
+      const Variable whole = constant(Index::kEnd, after.dtype());
+      ends.push_back(op("where", {{"Condition", last}, {"X", whole}, {"Y", after}}));
     } else {
       ends.push_back(bound(range.end_var, cuts.ends[i]));
     }

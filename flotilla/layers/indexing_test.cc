@@ -94,6 +94,8 @@ TEST_F(Indexing, TakesNumbersFromVariables) {
   const Variable none = data("n", {}, i64);
   const Tensor two = Tensor::of<int64_t>(std::array<int64_t, 1>{2}, {});
   EXPECT_THAT(value(index(x_, {at(none)}), {{"n", two}, last}), equal_to(tensor({8, 9, 10, 11})));
+  const Feed far = {"i", ints({(int64_t{1} << 32) + 1})};
+  EXPECT_THROW(value(index(x_, {at(i)}), {far, {"n", two}}), Error) << "not element 1";
   Index from = all();
   from.begin_var = &static_cast<Var&>(i);
   EXPECT_THAT(value(index(x_, {from}), {middle, {"n", two}}),
