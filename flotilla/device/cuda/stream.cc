@@ -27,14 +27,6 @@ int device_count() {
   return 0;
 }
 
-int multiprocessors() {
-  int device = 0, count = 0;
-  check(cudaGetDevice(&device), "name the current GPU");
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device),
-        "count the multiprocessors of GPU {}", device);
-  return count;
-}
-
 OwnedStream::OwnedStream() {
   cudaStream_t made = nullptr;
   check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "make a stream");

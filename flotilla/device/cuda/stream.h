@@ -13,8 +13,6 @@ namespace flotilla::cuda {
 
 // How many GPUs this process can use; 0 without a driver.
 int device_count();
-// Of the current GPU; a grid of a few blocks for each fills it.
-int multiprocessors();
 
 // A queue that does not wait for the default stream, and that can be captured.
 class OwnedStream {
